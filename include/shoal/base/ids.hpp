@@ -1,0 +1,40 @@
+#pragma once
+// Strong integer types: made explicitly from an int, read implicitly as one, never mixed with each other.
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+namespace shoal {
+
+namespace detail {
+
+template <class Tag>
+class StrongId {
+ public:
+  constexpr StrongId() = default;
+  constexpr explicit StrongId(int value) : value_(value) {}
+  constexpr operator int() const { return value_; }  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] constexpr int value() const { return value_; }
+
+ private:
+  int value_ = 0;
+};
+
+}  // namespace detail
+
+/// An isolated address space in the program's eyes: 0 <= rank < world.size().
+using Rank = detail::StrongId<struct RankTag>;
+/// One executor of tasks within a rank: 0 <= worker < world.worker_count().
+using WorkerId = detail::StrongId<struct WorkerTag>;
+/// Index of a handler in the static table, or of an instance handler on its World.
+using HandlerId = detail::StrongId<struct HandlerTag>;
+
+}  // namespace shoal
+
+template <class Tag>
+struct std::hash<shoal::detail::StrongId<Tag>> {
+  std::size_t operator()(shoal::detail::StrongId<Tag> id) const noexcept {
+    return std::hash<int>{}(id.value());
+  }
+};

@@ -1,0 +1,149 @@
+#pragma once
+// Keys of task graphs: their hash and their text.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+namespace detail {
+
+template <class K>
+concept IntegerKey = std::is_integral_v<K> || std::is_enum_v<K>;
+template <class K>
+concept StringKey = std::same_as<K, std::string> || std::same_as<K, std::string_view>;
+template <class K>
+concept HasShoalHash = requires(const K& key) {
+  { shoal_hash(key) } -> std::convertible_to<std::uint64_t>;
+};
+template <class K>
+concept HasStdHash = requires(const K& key) {
+  { std::hash<K>{}(key) } -> std::convertible_to<std::size_t>;
+};
+
+template <class K>
+struct IsTupleKey : std::false_type {};
+template <class A, class B>
+struct IsTupleKey<std::pair<A, B>> : std::true_type {};
+template <class... Ts>
+struct IsTupleKey<std::tuple<Ts...>> : std::true_type {};
+template <class T, std::size_t N>
+struct IsTupleKey<std::array<T, N>> : std::true_type {};
+
+template <class K>
+struct IsHashable : std::bool_constant<IntegerKey<K> || HasShoalHash<K> || HasStdHash<K>> {};
+template <class A, class B>
+struct IsHashable<std::pair<A, B>>
+    : std::bool_constant<IsHashable<A>::value && IsHashable<B>::value> {};
+template <class... Ts>
+struct IsHashable<std::tuple<Ts...>> : std::bool_constant<(IsHashable<Ts>::value && ...)> {};
+template <class T, std::size_t N>
+struct IsHashable<std::array<T, N>> : IsHashable<T> {};
+
+/// A bijection under which every input bit moves about half of the output bits (the finalizer of
+/// splitmix64, variant 13 of Stafford's mixers).
+constexpr std::uint64_t mix64(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+/// Mixes the bits of one part of a key into the hash of the parts before it. Order matters.
+constexpr std::uint64_t hash_append(std::uint64_t hash, std::uint64_t part) {
+  return mix64((hash ^ part) + 0x9e3779b97f4a7c15U);
+}
+
+}  // namespace detail
+
+/// K can be hashed and compared, so it can be the key of a task graph.
+template <class K>
+concept HashableKey = detail::IsHashable<K>::value && std::equality_comparable<K>;
+
+/// Hash of a key: 64 bits, each of which depends on all of the key, so that any of them may choose
+/// a slot or a shard. Integers, enums, strings; pairs, tuples and arrays of keys; types with
+/// `std::uint64_t shoal_hash(const K&)` beside them or with std::hash<K>, in this order.
+/// The same on all ranks that run one binary, unless the hash of the program's own type is not.
+template <class K>
+struct KeyHash {
+  static_assert(detail::IsHashable<K>::value,
+                "shoal: a key of this type cannot be hashed: define std::uint64_t "
+                "shoal_hash(const K&) in the namespace of K, or specialize std::hash<K>");
+  static_assert(!std::is_same_v<K, const char*> && !std::is_same_v<K, char*>,
+                "shoal: a key of type const char* compares addresses: use std::string");
+
+  [[nodiscard]] constexpr std::uint64_t operator()(const K& key) const {
+    if constexpr (detail::IsTupleKey<K>::value) {
+      std::uint64_t hash = std::tuple_size_v<K>;
+      std::apply(
+          [&hash](const auto&... parts) {
+            ((hash = detail::hash_append(hash, bits_of(parts))), ...);
+          },
+          key);
+      return hash;
+    } else {
+      return detail::hash_append(0, bits_of(key));
+    }
+  }
+
+ private:
+  /// Numbers that differ for different keys as far as possible; hash_append mixes them.
+  template <class Part>
+  static constexpr std::uint64_t bits_of(const Part& part) {
+    if constexpr (detail::IntegerKey<Part>) {
+      return static_cast<std::uint64_t>(part);
+    } else if constexpr (detail::IsTupleKey<Part>::value) {
+      return KeyHash<Part>{}(part);
+    } else if constexpr (detail::HasShoalHash<Part>) {
+      return static_cast<std::uint64_t>(shoal_hash(part));
+    } else if constexpr (detail::HasStdHash<Part>) {
+      return static_cast<std::uint64_t>(std::hash<Part>{}(part));
+    } else {
+      return 0;  // refused by the static_assert above
+    }
+  }
+};
+
+/// A key as people read it: "7", "(1, 2, 3)", "\"panel\"". Types of the program by fmt::formatter,
+/// by operator<<, or else as their hash.
+template <class K>
+std::string format_key(const K& key) {
+  if constexpr (detail::StringKey<K>) {
+    return fmt::format("\"{}\"", key);
+  } else if constexpr (detail::IsTupleKey<K>::value) {
+    std::string text = "(";
+    std::apply(
+        [&text]([[maybe_unused]] const auto&... parts) {
+          [[maybe_unused]] const char* separator = "";
+          ((text += separator, text += format_key(parts), separator = ", "), ...);
+        },
+        key);
+    return text + ")";
+  } else if constexpr (std::is_same_v<K, signed char> || std::is_same_v<K, unsigned char> ||
+                       std::is_same_v<K, std::byte>) {
+    return fmt::format("{}", static_cast<int>(key));
+  } else if constexpr (fmt::is_formattable<K>::value) {
+    return fmt::format("{}", key);
+  } else if constexpr (requires(std::ostream& out) { out << key; }) {
+    std::ostringstream out;
+    out << key;
+    return std::move(out).str();
+  } else if constexpr (std::is_enum_v<K>) {
+    return format_key(static_cast<std::underlying_type_t<K>>(key));
+  } else {
+    return fmt::format("<key with hash {:#018x}>", KeyHash<K>{}(key));
+  }
+}
+
+}  // namespace shoal
