@@ -1,0 +1,73 @@
+#pragma once
+// The only door to the operating system: threads, time, sleep, randomness. The simulator replaces
+// it; nothing above calls the system directly.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::env {
+
+/// Puts one thread to sleep and wakes it. An unpark() before park() makes that park() return at
+/// once: a wake-up is never lost.
+class Parker {
+ public:
+  virtual ~Parker() = default;
+  /// The owning thread. Blocks until unpark(), or until `timeout_ns` passed (0: no limit).
+  virtual void park(std::uint64_t timeout_ns) = 0;
+  /// Any thread. Never blocks.
+  virtual void unpark() = 0;
+};
+
+/// What one step of a worker found to do.
+enum class StepResult {
+  worked,   // ran a task or handled messages: step again
+  idle,     // found nothing
+  stopped,  // told to stop; step no more
+};
+
+/// Something that advances by steps: a worker, or a progress engine.
+class Steppable {
+ public:
+  virtual ~Steppable() = default;
+  /// At most one task or one batch of progress. Called by one thread at a time.
+  virtual StepResult step() = 0;
+  /// Called once by the thread that is to own this; returns when it stopped.
+  virtual void run() = 0;
+  [[nodiscard]] virtual std::string name() const = 0;
+};
+
+/// The environment that a world runs in.
+class Env {
+ public:
+  virtual ~Env() = default;
+  /// Monotonic time in nanoseconds from an arbitrary origin. Any thread.
+  [[nodiscard]] virtual std::uint64_t now_ns() = 0;
+  /// A seed for decisions whose outcome must not matter (victim order). Any thread.
+  [[nodiscard]] virtual std::uint64_t random_seed() = 0;
+  [[nodiscard]] virtual std::unique_ptr<Parker> make_parker() = 0;
+  /// Lets other threads of an oversubscribed machine run.
+  virtual void yield() = 0;
+  /// Drives all until each has stopped. The first one is driven by the calling thread, each other
+  /// one by its own thread (or, in an environment with one thread, all by turns).
+  virtual void drive(const std::vector<Steppable*>& all) = 0;
+};
+
+/// Real threads, real time.
+std::unique_ptr<Env> make_thread_env();
+
+/// One thread drives all steppables by turns in an order drawn from `seed`; time advances by one
+/// microsecond per step. Parking is never used. For tests of protocols; not the simulator.
+std::unique_ptr<Env> make_turn_env(std::uint64_t seed);
+
+/// Thrown by the turn environment when every steppable is idle for long and none has stopped.
+class NoProgress : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override {
+    return "every worker is idle and none has stopped";
+  }
+};
+
+}  // namespace shoal::env

@@ -1,0 +1,72 @@
+#include <shoal/env/env.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <random>
+#include <thread>
+
+namespace shoal::env {
+
+namespace {
+
+class ThreadParker final : public Parker {
+ public:
+  void park(std::uint64_t timeout_ns) override {
+    std::unique_lock lock(mutex_);
+    const auto is_set = [this] { return token_; };
+    if (timeout_ns == 0) {
+      condition_.wait(lock, is_set);
+    } else {
+      condition_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), is_set);
+    }
+    token_ = false;
+  }
+
+  void unpark() override {
+    // Notified under the lock: once the owner sees the token, the parker may be gone.
+    const std::lock_guard lock(mutex_);
+    token_ = true;
+    condition_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool token_ = false;  // guarded by mutex_
+};
+
+class ThreadEnv final : public Env {
+ public:
+  std::uint64_t now_ns() override {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
+
+  std::uint64_t random_seed() override {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32) | device();
+  }
+
+  std::unique_ptr<Parker> make_parker() override { return std::make_unique<ThreadParker>(); }
+
+  void yield() override { std::this_thread::yield(); }
+
+  void drive(const std::vector<Steppable*>& all) override {
+    std::vector<std::thread> threads;
+    threads.reserve(all.size());
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      threads.emplace_back([one = all[i]] { one->run(); });
+    }
+    if (!all.empty()) all.front()->run();
+    for (auto& thread : threads) thread.join();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Env> make_thread_env() { return std::make_unique<ThreadEnv>(); }
+
+}  // namespace shoal::env

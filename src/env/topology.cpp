@@ -1,0 +1,273 @@
+#include "env/topology.hpp"
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace shoal::env {
+
+namespace {
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
+
+Bitmap make_bitmap() {
+  Bitmap bitmap(hwloc_bitmap_alloc());
+  SHOAL_CHECK(bitmap != nullptr, "hwloc has no memory for a CPU set");
+  return bitmap;
+}
+
+PuSet to_pu_set(hwloc_const_bitmap_t bitmap) {
+  std::vector<int> indices;
+  for (int pu = hwloc_bitmap_first(bitmap); pu != -1; pu = hwloc_bitmap_next(bitmap, pu)) {
+    indices.push_back(pu);
+  }
+  return PuSet(std::move(indices));
+}
+
+Bitmap to_bitmap(const PuSet& set) {
+  Bitmap bitmap = make_bitmap();
+  for (const int pu : set.indices()) {
+    SHOAL_CHECK(hwloc_bitmap_set(bitmap.get(), static_cast<unsigned>(pu)) == 0,
+                "hwloc has no memory for PU {}", pu);
+  }
+  return bitmap;
+}
+
+int package_of(hwloc_topology_t topology, hwloc_obj_t object) {
+  const hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, object);
+  return package == nullptr ? 0 : static_cast<int>(package->logical_index);
+}
+
+/// Worker `worker` of `total` on `unit_count` units: spread while they suffice, else round and
+/// round.
+std::size_t unit_of(int worker, int total, std::size_t unit_count) {
+  const auto index = static_cast<std::size_t>(worker);
+  const auto workers = static_cast<std::size_t>(total);
+  return workers <= unit_count ? index * unit_count / workers : index % unit_count;
+}
+
+}  // namespace
+
+PuSet::PuSet(std::vector<int> os_indices) : indices_(std::move(os_indices)) {
+  std::sort(indices_.begin(), indices_.end());
+  indices_.erase(std::unique(indices_.begin(), indices_.end()), indices_.end());
+  SHOAL_CHECK(indices_.empty() || indices_.front() >= 0, "PU index {} is negative",
+              indices_.front());
+}
+
+bool PuSet::contains(int os_index) const {
+  return std::binary_search(indices_.begin(), indices_.end(), os_index);
+}
+
+PuSet PuSet::common_with(const PuSet& other) const {
+  PuSet common;
+  std::set_intersection(indices_.begin(), indices_.end(), other.indices_.begin(),
+                        other.indices_.end(), std::back_inserter(common.indices_));
+  return common;
+}
+
+std::string PuSet::to_string() const {
+  std::string text;
+  for (std::size_t i = 0; i < indices_.size();) {
+    std::size_t last = i;
+    while (last + 1 < indices_.size() && indices_[last + 1] == indices_[last] + 1) {
+      ++last;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ",", indices_[i]);
+    if (last > i) {
+      text += fmt::format("-{}", indices_[last]);
+    }
+    i = last + 1;
+  }
+  return text;
+}
+
+struct Topology::Handle {
+  Handle() { SHOAL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc could not start"); }
+  ~Handle() { hwloc_topology_destroy(topology); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  [[nodiscard]] bool is_real_machine() const { return hwloc_topology_is_thissystem(topology) != 0; }
+
+  hwloc_topology_t topology = nullptr;
+};
+
+Topology::Topology() : handle_(std::make_unique<Handle>()) {
+  if (hwloc_topology_load(handle_->topology) != 0) {
+    throw ConfigError(
+        "hwloc could not read the topology of this machine; `lstopo` shows why (an HWLOC_XMLFILE "
+        "or "
+        "HWLOC_SYNTHETIC variable that points to nothing is a common reason)");
+  }
+  allowed_ = to_pu_set(hwloc_topology_get_allowed_cpuset(handle_->topology));
+  // New threads inherit the binding of the thread that starts them, so this thread's counts.
+  if (const PuSet common = allowed_.common_with(current_thread_binding()); !common.empty()) {
+    allowed_ = common;
+  }
+  collect_cores();
+}
+
+Topology::Topology(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+
+Topology Topology::from_synthetic(const std::string& text, const PuSet& allowed) {
+  auto handle = std::make_unique<Handle>();
+  SHOAL_CHECK(hwloc_topology_set_synthetic(handle->topology, text.c_str()) == 0 &&
+                  hwloc_topology_load(handle->topology) == 0,
+              "hwloc refuses the synthetic topology '{}'", text);
+  Topology result(std::move(handle));
+  result.allowed_ = to_pu_set(hwloc_topology_get_allowed_cpuset(result.handle_->topology));
+  if (!allowed.empty()) {
+    result.allowed_ = result.allowed_.common_with(allowed);
+  }
+  SHOAL_CHECK(!result.allowed_.empty(), "no PU of '{}' is among {}", text, allowed.to_string());
+  result.collect_cores();
+  return result;
+}
+
+Topology::Topology(Topology&&) noexcept = default;
+Topology& Topology::operator=(Topology&&) noexcept = default;
+Topology::~Topology() = default;
+
+// PUs are walked instead of cores, because some virtual machines show PUs without cores; each such
+// PU then counts as a core of its own.
+void Topology::collect_cores() {
+  hwloc_topology_t topology = handle_->topology;
+  const int pu_count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+  hwloc_obj_t core_before = nullptr;
+  std::vector<int> pus;
+  for (int i = 0; i < pu_count; ++i) {
+    const hwloc_obj_t pu = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, static_cast<unsigned>(i));
+    const int os_index = static_cast<int>(pu->os_index);
+    if (!allowed_.contains(os_index)) {
+      continue;
+    }
+    hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pu);
+    core = core == nullptr ? pu : core;
+    if (core != core_before) {
+      cores_.push_back({package_of(topology, pu), static_cast<int>(core->logical_index), {}});
+      pus.clear();
+      core_before = core;
+    }
+    pus.push_back(os_index);
+    cores_.back().pus = PuSet(pus);
+    pus_ordered_.push_back(os_index);
+  }
+  SHOAL_CHECK(!cores_.empty(), "hwloc shows no PU that this process may use");
+}
+
+std::vector<PuSet> Topology::place(int first_worker, int worker_count, int total_workers,
+                                   Pin pin) const {
+  SHOAL_CHECK(
+      first_worker >= 0 && worker_count >= 0 && first_worker <= total_workers - worker_count,
+      "workers [{}, {}+{}) are not among the {} of this node", first_worker, first_worker,
+      worker_count, total_workers);
+  const bool whole_cores =
+      pin == Pin::core && static_cast<std::size_t>(total_workers) <= cores_.size();
+  std::vector<PuSet> placed;
+  placed.reserve(static_cast<std::size_t>(worker_count));
+  for (int worker = first_worker; worker < first_worker + worker_count; ++worker) {
+    if (pin == Pin::none) {
+      placed.emplace_back();
+    } else if (whole_cores) {
+      placed.push_back(cores_[unit_of(worker, total_workers, cores_.size())].pus);
+    } else {
+      placed.push_back(PuSet({pus_ordered_[unit_of(worker, total_workers, pus_ordered_.size())]}));
+    }
+  }
+  return placed;
+}
+
+bool Topology::bind_current_thread(const PuSet& set) const {
+  if (set.empty()) {
+    return true;
+  }
+  return handle_->is_real_machine() &&
+         hwloc_set_cpubind(handle_->topology, to_bitmap(set).get(), HWLOC_CPUBIND_THREAD) == 0;
+}
+
+PuSet Topology::current_thread_binding() const {
+  const Bitmap bitmap = make_bitmap();
+  if (!handle_->is_real_machine() ||
+      hwloc_get_cpubind(handle_->topology, bitmap.get(), HWLOC_CPUBIND_THREAD) != 0) {
+    return {};
+  }
+  return to_pu_set(bitmap.get());
+}
+
+std::string Topology::describe(const PuSet& set) const {
+  if (set.empty()) {
+    return "not bound";
+  }
+  std::string cores;
+  int package = -1;
+  for (const Core& core : cores_) {
+    if (core.pus.common_with(set).empty()) {
+      continue;
+    }
+    if (core.package != package) {
+      cores += fmt::format("package {} core {} ", core.package, core.index);
+    } else {
+      cores.back() = ',';
+      cores += fmt::format("{} ", core.index);
+    }
+    package = core.package;
+  }
+  return fmt::format("{}(PU {})", cores, set.to_string());
+}
+
+std::vector<std::string> overlap_warnings(std::span<const WorkerPlacement> placements,
+                                          int warnings_max) {
+  std::map<int, std::map<int, int>> workers_on_pu;  // PU -> rank -> how many of its workers
+  for (const WorkerPlacement& placement : placements) {
+    for (const int pu : placement.pus.indices()) {
+      ++workers_on_pu[pu][placement.rank];
+    }
+  }
+  std::map<std::pair<int, int>, std::set<int>> pus_shared_by;
+  for (const auto& [pu, workers] : workers_on_pu) {
+    for (auto one = workers.begin(); one != workers.end(); ++one) {
+      if (one->second > 1) {
+        pus_shared_by[{one->first, one->first}].insert(pu);
+      }
+      for (auto other = std::next(one); other != workers.end(); ++other) {
+        pus_shared_by[{one->first, other->first}].insert(pu);
+      }
+    }
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [ranks, pus] : pus_shared_by) {
+    if (static_cast<int>(warnings.size()) == warnings_max) {
+      const auto left = static_cast<int>(pus_shared_by.size()) - warnings_max;
+      warnings.push_back(fmt::format("{} more overlaps of this kind", left));
+      break;
+    }
+    const std::string shared = PuSet(std::vector<int>(pus.begin(), pus.end())).to_string();
+    const std::string who =
+        ranks.first == ranks.second
+            ? fmt::format("several workers of rank {}", ranks.first)
+            : fmt::format("workers of rank {} and of rank {}", ranks.first, ranks.second);
+    warnings.push_back(
+        fmt::format("{} are bound to the same PU {} and will slow each other down: use fewer "
+                    "--workers or --ranks, "
+                    "use --pin none, or let the launcher give each process its own cores (mpirun "
+                    "--bind-to core "
+                    "--map-by slot:PE=<workers>, srun --cpus-per-task=<workers>)",
+                    who, shared));
+  }
+  return warnings;
+}
+
+}  // namespace shoal::env

@@ -1,0 +1,110 @@
+#pragma once
+// The machine below a process: which processing units (PUs) it may use, and which worker goes
+// where.
+
+#include <shoal/base/ids.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shoal::env {
+
+/// What a worker is bound to: nothing, a whole core, or one hardware thread (PU).
+enum class Pin { none, core, pu };
+
+/// A set of PUs, named by the operating system's index. A value; empty means "not bound".
+class PuSet {
+ public:
+  PuSet() = default;
+  /// Takes indices in any order; repeats count once. Errors: CheckError for a negative index.
+  explicit PuSet(std::vector<int> os_indices);
+
+  /// Indices, ascending, each once.
+  [[nodiscard]] const std::vector<int>& indices() const { return indices_; }
+  [[nodiscard]] int count() const { return static_cast<int>(indices_.size()); }
+  [[nodiscard]] bool empty() const { return indices_.empty(); }
+  [[nodiscard]] bool contains(int os_index) const;
+  /// The PUs that both sets have.
+  [[nodiscard]] PuSet common_with(const PuSet& other) const;
+  /// As Linux writes CPU lists: "0-3,8".
+  [[nodiscard]] std::string to_string() const;
+
+  bool operator==(const PuSet&) const = default;
+
+ private:
+  std::vector<int> indices_;
+};
+
+/// The packages, cores and PUs that this process may use, as found when the object was made.
+///
+/// Caller: any thread; a Topology is not changed after construction. Blocks: never.
+class Topology {
+ public:
+  /// Looks at the machine. Allowed are the PUs of the process's cpuset (cgroup) that the calling
+  /// thread is bound to (taskset, mpirun --bind-to, srun --cpu-bind).
+  /// Errors: ConfigError when hwloc cannot read the machine. Cost: milliseconds.
+  Topology();
+  /// A machine that does not exist, for tests, written as hwloc does: "pack:2 core:4 pu:2".
+  /// An empty `allowed` allows all of it. Errors: CheckError for a text that hwloc refuses.
+  static Topology from_synthetic(const std::string& text, const PuSet& allowed = {});
+
+  Topology(Topology&&) noexcept;
+  Topology& operator=(Topology&&) noexcept;
+  ~Topology();
+
+  /// How many PUs may be used; at least 1.
+  [[nodiscard]] int allowed_pus() const { return allowed_.count(); }
+  [[nodiscard]] const PuSet& allowed() const { return allowed_; }
+
+  /// Where to bind the workers [first_worker, first_worker + worker_count) of the `total_workers`
+  /// that the ranks of this node run together; one set per worker.
+  ///
+  /// Workers are spread evenly over the allowed cores (Pin::core: all allowed PUs of a core) or PUs
+  /// (Pin::pu: one PU), so that neighbours in number are neighbours on the machine. Pin::core acts
+  /// as Pin::pu once there are more workers than cores. With more workers than PUs the placement
+  /// wraps: worker i gets PU i modulo the number of PUs. Pin::none gives empty sets. Errors:
+  /// CheckError for a range outside [0, total_workers).
+  [[nodiscard]] std::vector<PuSet> place(int first_worker, int worker_count, int total_workers,
+                                         Pin pin) const;
+
+  /// Binds the calling thread; an empty set leaves it alone. False when the system refuses or when
+  /// this is not the real machine; the thread then runs where it did.
+  [[nodiscard]] bool bind_current_thread(const PuSet& set) const;
+  /// What the calling thread is bound to; empty when that is not known.
+  [[nodiscard]] PuSet current_thread_binding() const;
+
+  /// For people: "package 0 core 3 (PU 6-7)"; "not bound" for an empty set.
+  [[nodiscard]] std::string describe(const PuSet& set) const;
+
+ private:
+  struct Handle;  // owns the hwloc topology
+  struct Core {
+    int package = 0;
+    int index = 0;
+    PuSet pus;  // allowed ones only; never empty
+  };
+
+  explicit Topology(std::unique_ptr<Handle> handle);
+  void collect_cores();
+
+  std::unique_ptr<Handle> handle_;
+  PuSet allowed_;
+  std::vector<Core> cores_;       // in hwloc's logical order: neighbours share caches
+  std::vector<int> pus_ordered_;  // the PUs of cores_, in the same order
+};
+
+/// Where one worker of a rank is bound.
+struct WorkerPlacement {
+  Rank rank;
+  PuSet pus;
+};
+
+/// One text for each pair of ranks that share PUs, and for each rank whose own workers do, saying
+/// what to do; empty when nothing overlaps. At most `warnings_max` texts and one that counts the
+/// others. All placements must be of one node. Unbound workers overlap with nothing.
+[[nodiscard]] std::vector<std::string> overlap_warnings(std::span<const WorkerPlacement> placements,
+                                                        int warnings_max = 8);
+
+}  // namespace shoal::env
