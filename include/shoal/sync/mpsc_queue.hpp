@@ -1,0 +1,77 @@
+#pragma once
+// Intrusive queue: many producers, one consumer at a time.
+
+#include <atomic>
+
+namespace shoal::sync {
+
+/// Base of everything that can stand in an MpscQueue; in at most one queue at a time.
+class MpscNode {
+ public:
+  MpscNode() = default;
+  MpscNode(const MpscNode&) = delete;
+  MpscNode& operator=(const MpscNode&) = delete;
+
+ protected:
+  ~MpscNode() = default;
+
+ private:
+  friend class MpscQueue;
+  std::atomic<MpscNode*> next_{nullptr};
+};
+
+/// FIFO per producer. A producer never waits; the consumer may see the queue as empty for the
+/// moment between a producer's two steps, and sees the node at a later try.
+/// Source: D. Vyukov, "Intrusive MPSC node-based queue" (1024cores.net).
+///
+/// Invariant: following next_ from tail_ reaches every node pushed and not popped, up to the
+/// first node whose successor's producer has done its exchange and not yet its store.
+class MpscQueue {
+ public:
+  MpscQueue() : head_(&stub_), tail_(&stub_) {}
+  MpscQueue(const MpscQueue&) = delete;
+  MpscQueue& operator=(const MpscQueue&) = delete;
+
+  /// Any thread. seq_cst: orders the push before the caller's later look at a sleeper's flag.
+  void push(MpscNode* node) {
+    // relaxed: published by the exchange (release part) together with the node's content.
+    node->next_.store(nullptr, std::memory_order_relaxed);
+    MpscNode* previous = head_.exchange(node, std::memory_order_seq_cst);
+    previous->next_.store(node, std::memory_order_release);  // pairs with the acquire in try_pop
+  }
+
+  /// The one consumer. nullptr: empty, or a push is half done.
+  [[nodiscard]] MpscNode* try_pop() {
+    MpscNode* tail = tail_;
+    MpscNode* next = tail->next_.load(std::memory_order_acquire);
+    if (tail == &stub_) {
+      if (next == nullptr) return nullptr;
+      tail_ = next;
+      tail = next;
+      next = next->next_.load(std::memory_order_acquire);
+    }
+    if (next != nullptr) {
+      tail_ = next;
+      return tail;
+    }
+    if (tail != head_.load(std::memory_order_acquire)) return nullptr;
+    push(&stub_);
+    next = tail->next_.load(std::memory_order_acquire);
+    if (next == nullptr) return nullptr;
+    tail_ = next;
+    return tail;
+  }
+
+  /// Any thread. False means: something was pushed and not popped yet, or just now popped.
+  [[nodiscard]] bool looks_empty() const {
+    // seq_cst: a worker that is about to sleep looks here after raising its flag.
+    return head_.load(std::memory_order_seq_cst) == &stub_;
+  }
+
+ private:
+  alignas(64) std::atomic<MpscNode*> head_;  // producers write
+  alignas(64) MpscNode* tail_;               // the consumer's alone
+  MpscNode stub_;
+};
+
+}  // namespace shoal::sync
