@@ -1,0 +1,135 @@
+#pragma once
+// The workers of one rank.
+
+#include <shoal/env/env.hpp>
+#include <shoal/sched/task.hpp>
+#include <shoal/sync/waiter.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::sched {
+
+class Worker;
+class Scheduler;
+
+/// What workers call between tasks: the am layer's message progress.
+class Progress {
+ public:
+  /// Handles what has arrived; true if there was something. Returns at once while another worker
+  /// of the rank is at it.
+  virtual bool poll() = 0;
+  /// Something has arrived that nobody is handling.
+  [[nodiscard]] virtual bool looks_busy() const = 0;
+  /// Arrivals may come without a wake-up, and this worker may fetch them: it must not sleep long.
+  [[nodiscard]] virtual bool must_poll(WorkerId worker) const = 0;
+  /// A worker found nothing to do, after its last counts were made visible; true if that gave rise
+  /// to something.
+  virtual bool on_idle() = 0;
+
+ protected:
+  ~Progress() = default;
+};
+
+struct SchedulerOptions {
+  Rank rank;
+  int worker_count = 1;
+  std::size_t stack_bytes = 8 * 1024 * 1024;  // of each fiber; only touched pages cost memory
+  bool oversubscribed = false;                // more workers than CPUs: do not spin
+  std::function<void(WorkerId)> on_worker_start;  // on the worker's own thread
+};
+
+class Scheduler {
+ public:
+  Scheduler(env::Env& env, const SchedulerOptions& options);
+  /// All workers have stopped.
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// Before the first step.
+  void set_progress(Progress& progress) { progress_ = &progress; }
+
+  [[nodiscard]] Rank rank() const { return options_.rank; }
+  [[nodiscard]] int worker_count() const { return options_.worker_count; }
+  [[nodiscard]] env::Env& env() const { return env_; }
+  /// For the environment to drive.
+  [[nodiscard]] std::vector<env::Steppable*> steppables();
+
+  /// Hands a task over and counts it in its scope. Any thread. Never blocks.
+  void submit(std::unique_ptr<Task> task);
+  /// The calling worker's index, or the foreign slot: where the caller counts.
+  [[nodiscard]] int count_slot() const;
+  /// Wakes a sleeping worker, if any, preferring `preferred`. Any thread.
+  void wake_one(int preferred = Task::kAnyWorker);
+  /// Wakes exactly this worker.
+  void wake(WorkerId worker);
+  void request_stop();
+  [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_seq_cst); }
+
+  [[nodiscard]] std::uint64_t tasks_run() const;
+
+ private:
+  friend class Worker;
+  bool wake_if_asleep(Worker& worker);
+  /// A task that `thief` may run from another worker's queues.
+  Task* steal_for(Worker& thief, bool delivered_only);
+  [[nodiscard]] bool has_stealable(const Worker& thief) const;
+
+  env::Env& env_;
+  const SchedulerOptions options_;
+  Progress* progress_ = nullptr;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<int> sleeper_count_{0};   // workers whose state is asleep
+  std::atomic<bool> poller_taken_{false};  // one sleeper at a time wakes up to poll
+  std::atomic<unsigned> next_worker_{0};   // round robin for tasks of foreign threads
+  std::atomic<bool> stopping_{false};
+};
+
+/// True on a worker's thread, inside a handler: nothing may block here.
+[[nodiscard]] bool in_handler();
+/// True if the caller may be suspended: a task, not one made from a message.
+[[nodiscard]] bool in_suspendable_task();
+/// True in a rank's main function.
+[[nodiscard]] bool in_main_function();
+/// What the calling worker is running ("main", a task's or a handler's name), or "".
+[[nodiscard]] std::string current_activity();
+
+/// Marks the calling worker as running a handler (or other code that must not block).
+class HandlerMark {
+ public:
+  HandlerMark();
+  ~HandlerMark();
+  HandlerMark(const HandlerMark&) = delete;
+  HandlerMark& operator=(const HandlerMark&) = delete;
+
+ private:
+  Worker* worker_;
+};
+
+/// Marks the calling worker as having one more sender that stands still: beyond a limit it starts
+/// no further local task, so that a flood does not pile up stacks.
+class ParkedSenderMark {
+ public:
+  ParkedSenderMark();
+  ~ParkedSenderMark();
+  ParkedSenderMark(const ParkedSenderMark&) = delete;
+  ParkedSenderMark& operator=(const ParkedSenderMark&) = delete;
+
+ private:
+  Worker* worker_;
+};
+
+/// Given the waiter once the caller is parked; hands it to whoever will wake it. False: there is no
+/// need to wait, and nobody has the waiter.
+using Publish = std::function<bool(sync::Waiter&)>;
+
+/// Stands still until woken. **Caller**: a task (its fiber is parked and resumed by the same
+/// worker) or a foreign thread (it sleeps). **Errors**: CheckError in a handler; `what` says what
+/// was asked for.
+void block(env::Env& env, const char* what, const Publish& publish);
+
+}  // namespace shoal::sched

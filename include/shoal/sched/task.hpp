@@ -1,0 +1,110 @@
+#pragma once
+// A unit of work, and the scope that counts it.
+
+#include <shoal/base/ids.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace shoal::sched {
+
+class TaskScope;
+
+enum class TaskKind : std::uint8_t {
+  local,      // made by a task, the main function or a foreign thread
+  delivered,  // made from a message: runs even while senders of this worker stand still
+  resumed,    // a parked fiber that may go on
+};
+
+/// Runs once, on one worker. Owned by the scheduler from submit() on.
+class Task {
+ public:
+  static constexpr int kAnyWorker = -1;
+
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  virtual void run() = 0;
+  /// What error reports call it.
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  TaskScope* scope = nullptr;    // counts it; null: uncounted (the main function)
+  int priority = 0;              // larger first, among the ready tasks of one worker
+  std::int16_t worker = kAnyWorker;  // where it is queued at first
+  bool bound = false;            // true: only `worker` may run it
+  TaskKind kind = TaskKind::local;
+
+ protected:
+  Task() = default;
+};
+
+/// A set of ranks whose tasks and messages are counted together; this is one rank's share.
+///
+/// Counters are kept per worker (one writer each) and summed by detection only.
+class TaskScope {
+ public:
+  struct Totals {
+    std::uint64_t created = 0;    // tasks
+    std::uint64_t finished = 0;
+    std::uint64_t queued = 0;     // messages
+    std::uint64_t processed = 0;
+    bool operator==(const Totals&) const = default;
+  };
+
+  explicit TaskScope(int worker_count);
+  virtual ~TaskScope();
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+
+  // Each counts one happening for the calling worker (or the shared slot of foreign threads).
+  void count_created(int slot) { add(slots_[index(slot)].created, slot); }
+  void count_finished(int slot) { add(slots_[index(slot)].finished, slot); }
+  void count_queued(int slot) { add(slots_[index(slot)].queued, slot); }
+  void count_processed(int slot, std::uint64_t n = 1) { add(slots_[index(slot)].processed, slot, n); }
+
+  /// Sums all slots. Reads finished and processed before queued and created: whoever finished had
+  /// been created before, so finished == created proves a moment, between the reads, at which
+  /// every created task had finished (docs/design/completion.md).
+  [[nodiscard]] Totals totals() const;
+
+  /// True once the scope has failed: its tasks are dropped instead of run.
+  [[nodiscard]] bool failed() const {
+    return failed_.load(std::memory_order_acquire);  // pairs with the release in mark_failed()
+  }
+  /// A task or handler of this rank threw.
+  virtual void fail(const std::string& task_name, const std::exception_ptr& error) = 0;
+
+  /// The slot of threads that are no workers.
+  [[nodiscard]] int foreign_slot() const { return foreign_slot_; }
+
+ protected:
+  void mark_failed() { failed_.store(true, std::memory_order_release); }
+
+ private:
+  struct alignas(64) Slot {
+    std::atomic<std::uint64_t> created{0};
+    std::atomic<std::uint64_t> finished{0};
+    std::atomic<std::uint64_t> queued{0};
+    std::atomic<std::uint64_t> processed{0};
+  };
+  static std::size_t index(int slot) { return static_cast<std::size_t>(slot); }
+  // release pairs with the acquire in totals(): what happened before the count is seen by whoever
+  // sees the count. Workers' slots have one writer, so a plain add is enough.
+  void add(std::atomic<std::uint64_t>& counter, int slot, std::uint64_t n = 1) const {
+    if (slot == foreign_slot_) {
+      counter.fetch_add(n, std::memory_order_release);
+    } else {
+      counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_release);
+    }
+  }
+
+  const int foreign_slot_;
+  std::unique_ptr<Slot[]> slots_;
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace shoal::sched

@@ -1,0 +1,122 @@
+#include "sched/fiber.hpp"
+
+#include <boost/context/protected_fixedsize_stack.hpp>
+
+#include <cxxabi.h>
+#include <memory>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SHOAL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHOAL_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define SHOAL_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SHOAL_TSAN 1
+#endif
+#endif
+
+#ifdef SHOAL_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef SHOAL_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace shoal::sched {
+
+namespace context = boost::context;
+
+namespace {
+
+// Remembers where the stack lies, which AddressSanitizer wants to know.
+class NotedStack {
+ public:
+  explicit NotedStack(context::stack_context stack) : stack_(stack) {}
+  context::stack_context allocate() { return stack_; }
+  void deallocate(context::stack_context& stack) noexcept {
+    context::protected_fixedsize_stack(stack.size).deallocate(stack);
+  }
+
+ private:
+  context::stack_context stack_;
+};
+
+}  // namespace
+
+Fiber::ExceptionState& Fiber::thread_exception_state() {
+  // Itanium C++ ABI, 2.2.2: __cxa_eh_globals begins with these two members.
+  return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+}
+
+Fiber::Fiber() : is_thread_(true) {
+#ifdef SHOAL_TSAN
+  tsan_fiber_ = __tsan_get_current_fiber();
+#endif
+}
+
+Fiber::Fiber(std::size_t stack_bytes, Entry entry, void* argument) : is_thread_(false) {
+#ifdef SHOAL_TSAN
+  tsan_fiber_ = __tsan_create_fiber(0);
+#endif
+  const context::stack_context stack =
+      context::protected_fixedsize_stack(stack_bytes).allocate();
+  stack_bytes_ = stack.size;
+  stack_bottom_ = static_cast<const std::byte*>(stack.sp) - stack.size;
+  context_ = context::fiber(std::allocator_arg, NotedStack(stack),
+                            [this, entry, argument](context::fiber&&) {
+                              arrived();
+                              entry(argument);
+                              Fiber& next = *leave_to_;
+                              before_switch_to(next, true);
+                              return std::move(next.context_);
+                            });
+}
+
+Fiber::~Fiber() {
+  context_ = context::fiber();  // unwinds, if there is something to unwind
+#ifdef SHOAL_TSAN
+  if (!is_thread_) __tsan_destroy_fiber(tsan_fiber_);
+#endif
+}
+
+void Fiber::switch_to(Fiber& from, Fiber& to) {
+  from.exceptions_ = thread_exception_state();
+  from.before_switch_to(to, false);
+  std::move(to.context_).resume_with([&from](context::fiber&& previous) {
+    from.context_ = std::move(previous);
+    return context::fiber();
+  });
+  from.arrived();
+}
+
+void Fiber::before_switch_to(Fiber& to, bool ends) {
+  to.came_from_ = this;
+  static_cast<void>(ends);
+#ifdef SHOAL_ASAN
+  __sanitizer_start_switch_fiber(ends ? nullptr : &fake_stack_, to.stack_bottom_, to.stack_bytes_);
+#endif
+#ifdef SHOAL_TSAN
+  __tsan_switch_to_fiber(to.tsan_fiber_, 0);
+#endif
+}
+
+void Fiber::arrived() {
+#ifdef SHOAL_ASAN
+  const void* bottom = nullptr;
+  std::size_t size = 0;
+  __sanitizer_finish_switch_fiber(fake_stack_, &bottom, &size);
+  if (came_from_->is_thread_) {  // now its bounds are known
+    came_from_->stack_bottom_ = bottom;
+    came_from_->stack_bytes_ = size;
+  }
+#endif
+  thread_exception_state() = exceptions_;
+}
+
+}  // namespace shoal::sched

@@ -1,0 +1,53 @@
+#pragma once
+// One execution context: a stack that can be left and entered again. Wraps Boost.Context and tells
+// AddressSanitizer and ThreadSanitizer of every switch.
+
+#include <boost/context/fiber.hpp>
+
+#include <cstddef>
+
+namespace shoal::sched {
+
+class Fiber {
+ public:
+  using Entry = void (*)(void* argument);
+
+  /// Stands for the stack of the calling thread.
+  Fiber();
+  /// A new stack that runs entry(argument) when first entered; when it returns, the context given
+  /// to leave_to() is entered and this one has ended.
+  Fiber(std::size_t stack_bytes, Entry entry, void* argument);
+  /// Ended, or the thread's own; a fiber that still has frames is unwound.
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// Leaves `from`, which must be running, and enters `to`. Returns when `from` is entered again.
+  static void switch_to(Fiber& from, Fiber& to);
+  /// Where to go when the entry function returns; called by it last.
+  void leave_to(Fiber& to) { leave_to_ = &to; }
+
+ private:
+  void before_switch_to(Fiber& to, bool ends);
+  void arrived();
+
+  // The C++ runtime keeps the caught exceptions of a thread in thread-local storage; each fiber
+  // keeps its own copy, or a wait() inside a catch block would mix them up.
+  struct ExceptionState {
+    void* caught = nullptr;
+    unsigned int uncaught_count = 0;
+  };
+  static ExceptionState& thread_exception_state();
+
+  boost::context::fiber context_;
+  Fiber* leave_to_ = nullptr;
+  Fiber* came_from_ = nullptr;
+  ExceptionState exceptions_;
+  const void* stack_bottom_ = nullptr;
+  std::size_t stack_bytes_ = 0;
+  void* fake_stack_ = nullptr;  // AddressSanitizer's
+  void* tsan_fiber_ = nullptr;  // ThreadSanitizer's
+  bool is_thread_;
+};
+
+}  // namespace shoal::sched

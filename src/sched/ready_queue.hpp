@@ -1,0 +1,67 @@
+#pragma once
+// Ready tasks that other threads may push or take: a heap under a lock.
+
+#include <shoal/sched/task.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace shoal::sched {
+
+/// Larger priority first, then first in, first out.
+class ReadyQueue {
+ public:
+  static constexpr std::int64_t kEmpty = std::numeric_limits<std::int64_t>::min();
+
+  void push(Task* task) {
+    const sync::Lock lock(mutex_);
+    heap_.push_back({task->priority, next_sequence_++, task});
+    std::push_heap(heap_.begin(), heap_.end(), comes_later);
+    publish_top();
+  }
+
+  /// nullptr: empty.
+  Task* try_pop() {
+    if (top_priority() == kEmpty) return nullptr;
+    const sync::Lock lock(mutex_);
+    if (heap_.empty()) return nullptr;
+    std::pop_heap(heap_.begin(), heap_.end(), comes_later);
+    Task* task = heap_.back().task;
+    heap_.pop_back();
+    publish_top();
+    return task;
+  }
+
+  /// Of the first task; kEmpty if there is none. Any thread.
+  [[nodiscard]] std::int64_t top_priority() const {
+    // seq_cst: a worker that is about to sleep looks here after raising its flag.
+    return top_priority_.load(std::memory_order_seq_cst);
+  }
+  [[nodiscard]] bool looks_empty() const { return top_priority() == kEmpty; }
+
+ private:
+  struct Item {
+    int priority;
+    std::uint64_t sequence;
+    Task* task;
+  };
+  static bool comes_later(const Item& a, const Item& b) {
+    return a.priority != b.priority ? a.priority < b.priority : a.sequence > b.sequence;
+  }
+  void publish_top() SHOAL_REQUIRES(mutex_) {
+    // seq_cst: a push is ordered before the pusher's look at sleeping workers.
+    top_priority_.store(heap_.empty() ? kEmpty : heap_.front().priority,
+                        std::memory_order_seq_cst);
+  }
+
+  sync::Mutex mutex_;
+  std::vector<Item> heap_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t next_sequence_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::atomic<std::int64_t> top_priority_{kEmpty};
+};
+
+}  // namespace shoal::sched

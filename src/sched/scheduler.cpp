@@ -1,0 +1,192 @@
+#include <shoal/sched/scheduler.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include "sched/worker.hpp"
+
+namespace shoal::sched {
+
+Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
+    : env_(env), options_(options) {
+  SHOAL_CHECK(options.worker_count >= 1, "a rank needs at least one worker, not {}",
+              options.worker_count);
+  for (int i = 0; i < options.worker_count; ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this, WorkerId(i)));
+  }
+}
+
+Scheduler::~Scheduler() = default;
+
+std::vector<env::Steppable*> Scheduler::steppables() {
+  std::vector<env::Steppable*> all;
+  for (const auto& worker : workers_) all.push_back(worker.get());
+  return all;
+}
+
+void Scheduler::submit(std::unique_ptr<Task> owned) {
+  Task* const task = owned.release();
+  Worker* me = current_worker();
+  if (me != nullptr && &me->scheduler() != this) me = nullptr;
+  if (task->scope != nullptr) {
+    task->scope->count_created(me != nullptr ? me->id().value() : task->scope->foreign_slot());
+  }
+  int home = task->worker;
+  SHOAL_DCHECK(home < worker_count(), "worker {} of {}", home, worker_count());
+  if (task->bound) {
+    workers_[static_cast<std::size_t>(home)]->bound_own.push(task);
+    wake(WorkerId(home));
+    return;
+  }
+  if (home == Task::kAnyWorker) {
+    // relaxed: any spread will do
+    home = me != nullptr ? me->id().value()
+                         : static_cast<int>(next_worker_.fetch_add(1, std::memory_order_relaxed) %
+                                            static_cast<unsigned>(worker_count()));
+  }
+  Worker& target = *workers_[static_cast<std::size_t>(home)];
+  if (task->kind == TaskKind::delivered) {
+    target.delivered_shared.push(task);
+  } else if (&target == me && task->priority == 0) {
+    target.deque.push(task);
+  } else {
+    target.ready_shared.push(task);
+  }
+  wake_one(home);
+}
+
+int Scheduler::count_slot() const {
+  const Worker* me = current_worker();
+  return me != nullptr && &me->scheduler() == this ? me->id().value() : worker_count();
+}
+
+bool Scheduler::wake_if_asleep(Worker& worker) {
+  Worker::State expected = Worker::State::asleep;
+  if (worker.state_.load(std::memory_order_seq_cst) != expected ||
+      !worker.state_.compare_exchange_strong(expected, Worker::State::awake,
+                                             std::memory_order_seq_cst)) {
+    return false;
+  }
+  sleeper_count_.fetch_sub(1, std::memory_order_seq_cst);
+  worker.parker_->unpark();
+  return true;
+}
+
+void Scheduler::wake_one(int preferred) {
+  if (sleeper_count_.load(std::memory_order_seq_cst) == 0) return;
+  if (preferred != Task::kAnyWorker &&
+      wake_if_asleep(*workers_[static_cast<std::size_t>(preferred)])) {
+    return;
+  }
+  for (const auto& worker : workers_) {
+    if (wake_if_asleep(*worker)) return;
+  }
+}
+
+void Scheduler::wake(WorkerId worker) {
+  wake_if_asleep(*workers_[static_cast<std::size_t>(worker.value())]);
+}
+
+void Scheduler::request_stop() {
+  stopping_.store(true, std::memory_order_seq_cst);
+  for (const auto& worker : workers_) wake_if_asleep(*worker);
+}
+
+Task* Scheduler::steal_for(Worker& thief, bool delivered_only) {
+  const auto count = static_cast<unsigned>(workers_.size());
+  if (count == 1) return nullptr;
+  const unsigned start = static_cast<unsigned>(thief.random_() % count);
+  for (unsigned i = 0; i < count; ++i) {
+    Worker& victim = *workers_[(start + i) % count];
+    if (&victim == &thief) continue;
+    if (Task* task = victim.delivered_shared.try_pop(); task != nullptr) return task;
+    if (delivered_only) continue;
+    if (Task* task = victim.ready_shared.try_pop(); task != nullptr) return task;
+    if (Task* task = victim.deque.try_steal(); task != nullptr) return task;
+  }
+  return nullptr;
+}
+
+bool Scheduler::has_stealable(const Worker& thief) const {
+  for (const auto& victim : workers_) {
+    if (victim.get() == &thief) continue;
+    if (!victim->delivered_shared.looks_empty()) return true;
+    if (thief.throttled()) continue;
+    if (!victim->ready_shared.looks_empty() || victim->deque.size_hint() > 0) return true;
+  }
+  return false;
+}
+
+std::uint64_t Scheduler::tasks_run() const {
+  std::uint64_t total = 0;
+  for (const auto& worker : workers_) {
+    total += worker->tasks_run.load(std::memory_order_relaxed);  // a report
+  }
+  return total;
+}
+
+bool in_handler() {
+  const Worker* worker = current_worker();
+  return worker != nullptr && worker->handler_depth > 0;
+}
+
+bool in_suspendable_task() {
+  const Worker* worker = current_worker();
+  if (worker == nullptr || worker->handler_depth > 0) return false;
+  const Task* task = worker->current_->task;
+  return task != nullptr && task->kind == TaskKind::local;
+}
+
+bool in_main_function() {
+  if (!in_suspendable_task()) return false;
+  return current_worker()->current_->task->scope == nullptr;
+}
+
+std::string current_activity() {
+  const Worker* worker = current_worker();
+  if (worker == nullptr || worker->current_ == nullptr) return "";
+  const Task* task = worker->current_->task;
+  return task != nullptr ? task->name() : "";
+}
+
+HandlerMark::HandlerMark() : worker_(current_worker()) {
+  if (worker_ != nullptr) ++worker_->handler_depth;
+}
+
+HandlerMark::~HandlerMark() {
+  if (worker_ != nullptr) --worker_->handler_depth;
+}
+
+ParkedSenderMark::ParkedSenderMark() : worker_(current_worker()) {
+  if (worker_ != nullptr) ++worker_->parked_senders_;
+}
+
+ParkedSenderMark::~ParkedSenderMark() {
+  if (worker_ != nullptr) --worker_->parked_senders_;
+}
+
+namespace {
+
+class ThreadWaiter final : public sync::Waiter {
+ public:
+  explicit ThreadWaiter(env::Env& env) : parker_(env.make_parker()) {}
+  void wake() override { parker_->unpark(); }
+  void wait() { parker_->park(0); }
+
+ private:
+  std::unique_ptr<env::Parker> parker_;
+};
+
+}  // namespace
+
+void block(env::Env& env, const char* what, const Publish& publish) {
+  SHOAL_CHECK(!in_handler(),
+              "{} would block, and a handler must not: deliver the message as a task instead", what);
+  if (Worker* worker = current_worker(); worker != nullptr) {
+    worker->suspend(publish);
+    return;
+  }
+  ThreadWaiter waiter(env);
+  if (publish(waiter)) waiter.wait();
+}
+
+}  // namespace shoal::sched

@@ -1,0 +1,106 @@
+#pragma once
+// Executes the tasks of a rank, one at a time, on fibers of its own.
+
+#include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/work_deque.hpp>
+
+#include "sched/fiber.hpp"
+#include "sched/ready_queue.hpp"
+
+#include <random>
+
+namespace shoal::sched {
+
+/// The loop runs on a scheduling fiber. A task runs right there; when it blocks, its fiber is left
+/// parked with the task's frames on it, and the loop goes on on another fiber.
+///
+/// Invariant: each fiber of the worker is either current_, or in idle_ (standing in the loop, no
+/// task on it), or parked under exactly one task.
+class Worker final : public env::Steppable {
+ public:
+  Worker(Scheduler& scheduler, WorkerId id);
+  ~Worker() override;
+
+  env::StepResult step() override;
+  void run() override;
+  [[nodiscard]] std::string name() const override;
+
+  [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
+  [[nodiscard]] WorkerId id() const { return id_; }
+
+  /// Parks the running task until the waiter that `publish` gets is woken.
+  void suspend(const Publish& publish);
+
+  // Queues; who may take from them stands in their names.
+  ReadyQueue resumed_own;       // parked fibers that may go on
+  ReadyQueue bound_own;         // tasks bound to this worker
+  ReadyQueue delivered_shared;  // tasks made from messages
+  ReadyQueue ready_shared;      // with a priority, or pushed by others
+  sync::WorkDeque<Task> deque;  // pushed by this worker without priority
+
+  /// Something that this worker may run, wherever it is queued.
+  [[nodiscard]] bool sees_work() const;
+  [[nodiscard]] bool throttled() const { return parked_senders_ >= kParkedSendersMax; }
+
+  int handler_depth = 0;  // this worker's thread only
+  // Owner writes; read by reports: staleness is harmless.
+  std::atomic<std::uint64_t> tasks_run{0};
+
+ private:
+  friend class Scheduler;
+  friend class ParkedSenderMark;
+  friend std::string current_activity();
+  friend bool in_suspendable_task();
+  friend bool in_main_function();
+
+  static constexpr int kParkedSendersMax = 64;
+  enum class State : int { awake, asleep };
+
+  struct SchedulingFiber {
+    SchedulingFiber(std::size_t stack_bytes, Fiber::Entry entry, void* argument)
+        : fiber(stack_bytes, entry, argument) {}
+    Fiber fiber;
+    Task* task = nullptr;  // running or parked on it
+  };
+  class ResumeTask;
+
+  static void enter_loop(void* worker);
+  void loop();
+  env::StepResult step_once();
+  void after_step(env::StepResult result);
+  void idle();
+  void sleep(bool may_poll);
+  Task* next_task();
+  Task* take_ready();
+  void execute(Task* task);
+  void run_counted(std::unique_ptr<Task> task);
+  void resume(SchedulingFiber& fiber);
+  void switch_fiber(SchedulingFiber& from, SchedulingFiber& to);
+  void after_switch();
+  SchedulingFiber& idle_fiber();
+  void end_fibers();
+
+  Scheduler& scheduler_;
+  const WorkerId id_;
+  std::unique_ptr<env::Parker> parker_;
+  std::atomic<State> state_{State::awake};  // owner raises, owner or a waker lowers
+  std::minstd_rand random_;
+  unsigned ticks_ = 0;
+  unsigned idle_rounds_ = 0;
+  int parked_senders_ = 0;
+  bool was_poller_ = false;  // the last sleep was a short one, to poll
+
+  std::unique_ptr<Fiber> thread_fiber_;
+  std::vector<std::unique_ptr<SchedulingFiber>> fibers_;
+  std::vector<SchedulingFiber*> idle_;
+  SchedulingFiber* current_ = nullptr;
+  std::function<void()> after_switch_;  // run by the fiber that is switched to
+  bool stepping_ = false;               // driven by step(), not by run()
+  env::StepResult step_result_ = env::StepResult::idle;
+};
+
+/// The calling thread's worker, or nullptr. Not inlined: a task may be on another thread after it
+/// was suspended.
+[[gnu::noinline]] Worker* current_worker();
+
+}  // namespace shoal::sched
