@@ -1,0 +1,126 @@
+#pragma once
+// Packets: the unit that travels between two ranks. A packet holds whole messages.
+
+#include <shoal/base/ids.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace shoal::net {
+
+/// Messages of one lane between two ranks are delivered in the order sent; lanes do not wait for
+/// each other. `control` carries the runtime's own messages: uncounted and never held back.
+enum class Lane : std::uint8_t { normal = 0, control = 1 };
+inline constexpr int kLaneCount = 2;
+
+/// Every message starts at a multiple of this, so that its arguments can be viewed in place.
+inline constexpr std::size_t kMessageAlign = 16;
+
+constexpr std::size_t align_up(std::size_t n) {
+  return (n + kMessageAlign - 1) / kMessageAlign * kMessageAlign;
+}
+
+/// Stands before each message in a packet.
+struct MessageHeader {
+  std::uint32_t handler;     // index in the table of static or instance handlers, with flag bits
+  std::uint32_t signature;   // hash of the handler's argument types
+  std::uint64_t size_bytes;  // of the arguments, without padding
+};
+static_assert(sizeof(MessageHeader) == kMessageAlign);
+
+/// What stands before the messages on the wire.
+struct PacketHeader {
+  std::uint32_t magic;
+  std::uint32_t lane;
+  std::int32_t source;
+  std::int32_t target;
+  std::uint64_t sequence;    // counts the packets of one lane from source to target, from 0
+  std::uint64_t size_bytes;  // of the messages behind the header
+  std::uint64_t message_count;
+  std::uint64_t checksum;  // XXH3 over the header (this field as 0) and the messages
+};
+inline constexpr std::uint32_t kPacketMagic = 0x5B0A1001;
+static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
+
+/// Told when the receiver is done with bytes, so that the sender may send more.
+class PacketOwner {
+ public:
+  virtual void consumed(std::size_t accounted_bytes) = 0;
+
+ protected:
+  ~PacketOwner() = default;
+};
+
+/// Reference-counted buffer: a PacketHeader and messages in one allocation.
+class Packet {
+ public:
+  /// Reference count 1; room for `capacity_bytes` of messages.
+  static Packet* create(std::size_t capacity_bytes);
+
+  /// Drops one reference; the last one reports to the owner and frees.
+  void release();
+  // relaxed: whoever adds a reference holds one.
+  void add_reference() { references_.fetch_add(1, std::memory_order_relaxed); }
+
+  [[nodiscard]] PacketHeader& header() { return header_; }
+  [[nodiscard]] const PacketHeader& header() const { return header_; }
+  [[nodiscard]] std::size_t room_bytes() const { return capacity_bytes_ - header_.size_bytes; }
+  [[nodiscard]] std::byte* body() { return reinterpret_cast<std::byte*>(this + 1); }
+  [[nodiscard]] std::span<std::byte> messages() { return {body(), header_.size_bytes}; }
+  /// Header and messages, contiguous, as they go over a wire.
+  [[nodiscard]] std::span<std::byte> wire() {
+    return {reinterpret_cast<std::byte*>(&header_), sizeof(PacketHeader) + header_.size_bytes};
+  }
+  [[nodiscard]] std::size_t capacity_bytes() const { return capacity_bytes_; }
+
+  /// Makes room for one message at the end; the caller has checked room_bytes().
+  std::span<std::byte> add_message(const MessageHeader& message);
+
+  /// Fills in sequence and checksum, before the packet leaves the process.
+  void seal(std::uint64_t sequence);
+  /// Checks a packet of `received_bytes` that came over a wire; throws TransportError that names
+  /// source, target and what is wrong.
+  void verify(std::size_t received_bytes, std::uint64_t expected_sequence) const;
+
+  Packet* next = nullptr;             // list link; belongs to whoever holds the packet
+  PacketOwner* owner = nullptr;       // told on the last release(); may be null
+  std::size_t accounted_bytes = 0;    // what `owner` counts for this packet
+
+  Packet(const Packet&) = delete;
+  Packet& operator=(const Packet&) = delete;
+
+ private:
+  explicit Packet(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+  ~Packet() = default;
+
+  std::atomic<int> references_{1};
+  std::size_t capacity_bytes_;
+  alignas(kMessageAlign) PacketHeader header_{};
+};
+
+/// A FIFO of packets, linked through Packet::next. Owns them.
+class PacketList {
+ public:
+  PacketList() = default;
+  PacketList(PacketList&& other) noexcept : first_(other.first_), last_(other.last_) {
+    other.first_ = other.last_ = nullptr;
+  }
+  PacketList& operator=(PacketList&& other) noexcept;
+  ~PacketList() { clear(); }
+
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] Packet* front() const { return first_; }
+  void push_back(Packet* packet);
+  void append(PacketList&& other);
+  /// nullptr when empty.
+  Packet* pop_front();
+  void clear();
+
+ private:
+  Packet* first_ = nullptr;
+  Packet* last_ = nullptr;
+};
+
+}  // namespace shoal::net

@@ -1,0 +1,74 @@
+#include <shoal/net/link.hpp>
+
+#include <algorithm>
+
+namespace shoal::net {
+
+std::span<std::byte> Link::reserve(const MessageHeader& message, std::size_t extra_bytes) {
+  const std::size_t needed = sizeof(MessageHeader) + align_up(message.size_bytes);
+  if (open_ != nullptr && open_->room_bytes() < needed) {
+    closed_.push_back(open_);
+    open_ = nullptr;
+  }
+  if (open_ == nullptr) {
+    open_ = Packet::create(std::max(options_.packet_bytes, needed));
+    open_->owner = this;
+    PacketHeader& header = open_->header();
+    header.lane = static_cast<std::uint32_t>(lane_);
+    header.source = source_.value();
+    header.target = target_.value();
+  }
+  open_->accounted_bytes += needed + extra_bytes;
+  // relaxed: the counter only steers senders; the messages are published by the lock.
+  in_flight_bytes_.fetch_add(needed + extra_bytes, std::memory_order_relaxed);
+  return open_->add_message(message);
+}
+
+PacketList Link::take() {
+  const sync::Lock lock(mutex_);
+  PacketList taken = std::move(closed_);
+  if (open_ != nullptr) taken.push_back(std::exchange(open_, nullptr));
+  announced_ = false;
+  return taken;
+}
+
+// No wake-up is lost: enlist() raises has_waiters_ and then reads in_flight_bytes_; consumed()
+// lowers in_flight_bytes_ and then reads has_waiters_; all four seq_cst, so at least one of the
+// two sees the other. If bytes are above low water here, they are still to be consumed, and the
+// call that brings them to low water finds the flag.
+bool Link::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(mutex_);
+  has_waiters_.store(true, std::memory_order_seq_cst);
+  if (below_low_water(in_flight_bytes_.load(std::memory_order_seq_cst))) {
+    if (waiters_ == nullptr) has_waiters_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  waiter.next = waiters_;
+  waiters_ = &waiter;
+  return true;
+}
+
+void Link::consumed(std::size_t accounted_bytes) {
+  const std::size_t before =
+      in_flight_bytes_.fetch_sub(accounted_bytes, std::memory_order_seq_cst);
+  if (below_low_water(before - accounted_bytes) &&
+      has_waiters_.load(std::memory_order_seq_cst)) {
+    wake_all();
+  }
+}
+
+void Link::wake_all() {
+  sync::Waiter* list = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    list = std::exchange(waiters_, nullptr);
+    has_waiters_.store(false, std::memory_order_relaxed);  // written under the lock only
+  }
+  while (list != nullptr) {
+    sync::Waiter* const next = list->next;  // read first: the waiter may be gone once woken
+    list->wake();
+    list = next;
+  }
+}
+
+}  // namespace shoal::net

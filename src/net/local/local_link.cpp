@@ -1,0 +1,12 @@
+#include "net/local/local_link.hpp"
+
+namespace shoal::net {
+
+LocalLink::~LocalLink() { take().clear(); }
+
+void LocalLink::deliver(Receiver& receiver) {
+  PacketList packets = take();
+  while (Packet* packet = packets.pop_front()) receiver.on_packet(packet);
+}
+
+}  // namespace shoal::net

@@ -1,0 +1,23 @@
+#pragma once
+// A link between two ranks of one process: the target rank's own progress takes the packets.
+
+#include <shoal/net/link.hpp>
+
+namespace shoal::net {
+
+class LocalLink final : public Link {
+ public:
+  LocalLink(Rank source, Rank target, Lane lane, const LinkOptions& options, Port& port)
+      : Link(source, target, lane, options), port_(port) {}
+  ~LocalLink() override;
+
+  void deliver(Receiver& receiver) override;
+
+ protected:
+  void announce() override { port_.post(this); }
+
+ private:
+  Port& port_;
+};
+
+}  // namespace shoal::net

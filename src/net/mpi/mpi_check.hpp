@@ -1,0 +1,21 @@
+#pragma once
+// Every call of MPI goes through mpi_check().
+
+#include <mpi.h>
+
+namespace shoal::net {
+
+/// What the error message of a failed call says about it.
+struct MpiCall {
+  static constexpr int kNone = -1000;  // neither a rank nor a tag of MPI
+
+  const char* name;
+  int process = kNone;  // the caller's rank in the communicator
+  int peer = kNone;
+  int tag = kNone;
+};
+
+/// Throws TransportError naming the call, both processes and the tag unless `result` is MPI_SUCCESS.
+void mpi_check(int result, const MpiCall& call);
+
+}  // namespace shoal::net

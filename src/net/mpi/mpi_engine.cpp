@@ -1,0 +1,239 @@
+#include "net/mpi/mpi_engine.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "net/mpi/mpi_check.hpp"
+
+namespace shoal::net {
+
+namespace {
+
+/// Takes over a mutex that is already locked.
+class SHOAL_SCOPED_CAPABILITY AdoptedLock {
+ public:
+  explicit AdoptedLock(sync::Mutex& mutex) SHOAL_REQUIRES(mutex) : mutex_(mutex) {}
+  ~AdoptedLock() SHOAL_RELEASE() { mutex_.unlock(); }
+  AdoptedLock(const AdoptedLock&) = delete;
+  AdoptedLock& operator=(const AdoptedLock&) = delete;
+
+ private:
+  sync::Mutex& mutex_;
+};
+
+}  // namespace
+
+MpiEngine::MpiEngine(MpiSession& session, const MpiOptions& options)
+    : session_(session),
+      options_(options),
+      transfers_(session.communicator(), session.process(), options.chunk_bytes),
+      outbox_(session.layout(), transfers_, options.link.packet_bytes),
+      inbox_(session, options.link, transfers_, outbox_, *this),
+      payloads_{transfers_} {}
+
+// Without finish(): what MPI still reads or writes stays allocated; nothing waits for other processes.
+MpiEngine::~MpiEngine() {
+  while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
+  const sync::Lock lock(mutex_);
+  if (!closed_ && MpiSession::is_up()) inbox_.close();
+}
+
+void MpiEngine::attach(Fabric& fabric) {
+  SHOAL_CHECK(fabric_ == nullptr, "a transport serves one fabric");
+  fabric_ = &fabric;
+  const sync::Lock lock(mutex_);
+  inbox_.open(fabric);
+}
+
+std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) {
+  const sync::Lock lock(mutex_);
+  auto link = std::make_unique<MpiLink>(source, target, lane, options_.link,
+                                        outbox_.index_of(source, target, lane),
+                                        session_.layout().process_of(target), outbox_, *this);
+  outbox_.enroll(*link);
+  return link;
+}
+
+std::uint32_t MpiEngine::payload_tag_count() const {
+  return static_cast<std::uint32_t>(session_.tag_max() - kPayloadTagFirst) + 1;
+}
+
+MpiPayload::Route MpiEngine::route(Rank peer, std::uint32_t tag, Event* event, Rank local) const {
+  return {session_.layout().process_of(peer),
+          kPayloadTagFirst + static_cast<int>(tag % payload_tag_count()), event,
+          fabric_->port(local)};
+}
+
+void MpiEngine::send_payload(Rank source, Rank target, std::uint32_t tag,
+                             std::span<const std::byte> bytes, Event* done) {
+  const MpiPayload::Route way = route(target, tag, done, source);
+  if (bytes.empty()) {
+    way.port.post(done);
+  } else {
+    submit(*new MpiPayloadSend(bytes, way, payloads_));
+  }
+}
+
+void MpiEngine::receive_payload(Rank source, Rank target, std::uint32_t tag,
+                                std::span<std::byte> bytes, Event* done) {
+  const MpiPayload::Route way = route(source, tag, done, target);
+  if (bytes.empty()) {
+    way.port.post(done);
+  } else {
+    submit(*new MpiPayloadReceive(bytes, way, payloads_));
+  }
+}
+
+void MpiEngine::submit_quietly(MpiSubmission& submission) { submissions_.push(&submission); }
+
+void MpiEngine::submit(MpiSubmission& submission) {
+  submissions_.push(&submission);
+  nudge();
+}
+
+// An engine that nobody has polled for a while may not be polled for long: a task runs. So the thread
+// that has something to send does it. While polls are frequent, they find fuller packets.
+void MpiEngine::nudge() {
+  if (polling_.load(std::memory_order_seq_cst)) return;
+  const std::uint64_t quiet_since = last_round_ns_.load(std::memory_order_relaxed);
+  if (options_.env->now_ns() - quiet_since >= options_.flush_ns && may_call_mpi_here()) {
+    advance();
+    if (!failed_.load(std::memory_order_acquire)) return;  // else: the next poll throws
+  }
+  if (waker_) waker_();
+}
+
+bool MpiEngine::may_call_mpi_here() const {
+  switch (session_.policy()) {
+    case ProgressPolicy::worker: return true;
+    case ProgressPolicy::thread: return false;
+    case ProgressPolicy::main: break;
+  }
+  int is_main = 0;
+  return MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main != 0;
+}
+
+bool MpiEngine::advance() {
+  constexpr int kRoundsMax = 8;  // a submitter may be interrupted half way: do not wait for it
+  bool worked = false;
+  for (int i = 0; i < kRoundsMax; ++i) {
+    if (!try_round(worked) || !has_submissions()) return worked;
+  }
+  if (waker_) waker_();
+  return worked;
+}
+
+// Returns false when another thread is at it, or when the engine works no more.
+bool MpiEngine::try_round(bool& worked) {
+  std::vector<MpiCredit> credits;
+  {
+    if (failed_.load(std::memory_order_acquire) || !mutex_.try_lock()) return false;
+    const AdoptedLock lock(mutex_);
+    if (closed_) return false;
+    polling_.store(true, std::memory_order_relaxed);  // seen too late: a call of advance() too many
+    try {
+      if (round()) worked = true;
+    } catch (...) {
+      failure_ = std::current_exception();
+      failed_.store(true, std::memory_order_release);
+      worked = true;
+    }
+    credits = outbox_.take_credits();
+    polling_.store(false, std::memory_order_seq_cst);
+  }
+  // Without the lock: those that this wakes may send, and come back here.
+  for (const MpiCredit& credit : credits) credit.link->consumed(credit.bytes);
+  return true;
+}
+
+bool MpiEngine::round() {
+  const std::uint64_t now_ns = options_.env->now_ns();
+  last_round_ns_.store(now_ns, std::memory_order_relaxed);
+  bool worked = start_submissions();
+  if (transfers_.advance()) worked = true;
+  if (inbox_.receive()) worked = true;
+  if (outbox_.send_ready()) worked = true;
+  if (worked) last_work_ns_ = now_ns;
+  if (!closing_ && inbox_.report(!worked && now_ns - last_work_ns_ >= options_.flush_ns)) worked = true;
+  return worked;
+}
+
+bool MpiEngine::start_submissions() {
+  bool any = false;
+  while (auto* node = submissions_.try_pop()) {
+    static_cast<MpiSubmission*>(node)->start();
+    any = true;
+  }
+  return any;
+}
+
+void MpiEngine::rethrow_failure() {
+  if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
+}
+
+void MpiEngine::withdraw(MpiLink& link) {
+  const sync::Lock lock(mutex_);
+  // Its announcement may stand anywhere in the queue. After a failure starting only makes lists longer.
+  if (closed_) {
+    while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
+  } else {
+    try {
+      start_submissions();
+    } catch (...) {
+      if (!failed_.load(std::memory_order_acquire)) {
+        failure_ = std::current_exception();
+        failed_.store(true, std::memory_order_release);
+      }
+    }
+  }
+  outbox_.forget(link);
+}
+
+// All that was sent is counted and received before anyone frees the communicator. What a window still
+// holds back is not sent: after an orderly end there is no such thing.
+void MpiEngine::finish() {
+  rethrow_failure();
+  const sync::Lock lock(mutex_);
+  if (closed_) return;
+  waker_ = nullptr;
+  start_submissions();
+  inbox_.report(true);  // for processes that are not here yet
+  closing_ = true;
+  drain();
+  inbox_.close();
+  closed_ = true;
+  if (const std::size_t left = payloads_.under_way.load(std::memory_order_relaxed); left > 0) {
+    throw TransportError(fmt::format(
+        "process {} ends with {} payloads under way: their other sides were never started",
+        session_.process(), left));
+  }
+  session_.close();
+}
+
+void MpiEngine::drain() {
+  const auto round_or_yield = [this]() SHOAL_REQUIRES(mutex_) {
+    if (!round()) options_.env->yield();
+    static_cast<void>(outbox_.take_credits());  // nobody waits for room any more
+  };
+  do {
+    round_or_yield();
+  } while (has_submissions() || !outbox_.is_quiet());
+  const std::vector<std::uint64_t> sent = outbox_.sent_counts();
+  std::vector<std::uint64_t> due(sent.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi_check(MPI_Ialltoall(sent.data(), 1, MPI_UINT64_T, due.data(), 1, MPI_UINT64_T,
+                          session_.communicator(), &request),
+            {"MPI_Ialltoall", session_.process()});
+  for (int all_here = 0; all_here == 0;) {
+    round_or_yield();
+    mpi_check(MPI_Test(&request, &all_here, MPI_STATUS_IGNORE),
+              {"MPI_Ialltoall", session_.process()});
+  }
+  while (!inbox_.has_received(due)) round_or_yield();
+}
+
+}  // namespace shoal::net

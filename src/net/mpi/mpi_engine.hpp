@@ -1,0 +1,91 @@
+#pragma once
+// The one place that calls MPI while a world runs.
+
+#include <shoal/net/mpi_transport.hpp>
+
+#include <atomic>
+#include <exception>
+#include <functional>
+
+#include "net/mpi/mpi_inbox.hpp"
+#include "net/mpi/mpi_outbox.hpp"
+#include "net/mpi/mpi_payload.hpp"
+#include "net/mpi/mpi_session.hpp"
+#include "net/mpi/mpi_submission.hpp"
+#include "net/mpi/mpi_transfers.hpp"
+
+namespace shoal::net {
+
+/// Any thread hands work in through a queue; one thread at a time, whoever gets the lock, starts that
+/// work, sends, receives and posts to ports. It runs no code of the program.
+///
+/// No submission is forgotten: a submitter pushes and then looks whether somebody polls; a poller lowers
+/// polling_, unlocks, and then looks into the queue again; all seq_cst, so at least one of the two sees
+/// the other. The submitter that sees nobody has the poll made, by itself or by whom waker_ wakes.
+class MpiEngine final : public MpiSubmissions {
+ public:
+  MpiEngine(MpiSession& session, const MpiOptions& options);
+  ~MpiEngine();
+  MpiEngine(const MpiEngine&) = delete;
+  MpiEngine& operator=(const MpiEngine&) = delete;
+
+  void attach(Fabric& fabric);
+  std::unique_ptr<Link> make_link(Rank source, Rank target, Lane lane);
+  void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
+                    Event* done);
+  void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
+                       Event* done);
+  /// How many different tags payloads have.
+  [[nodiscard]] std::uint32_t payload_tag_count() const;
+
+  /// Called when somebody should poll. Set while no other thread uses the engine.
+  void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
+
+  /// One round of everything, unless another thread is at it; true if anything happened. Never throws:
+  /// an error is kept, and ends the engine's work.
+  bool advance();
+  /// Throws the error that advance() kept.
+  void rethrow_failure();
+  [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
+  /// Something waits that advance() would start.
+  [[nodiscard]] bool has_submissions() const { return !submissions_.looks_empty(); }
+
+  /// Collective; see Transport::finish().
+  void finish();
+
+  void submit(MpiSubmission& submission) override;
+  void submit_quietly(MpiSubmission& submission) override;
+  void nudge() override;
+  void withdraw(MpiLink& link) override;
+
+ private:
+  bool try_round(bool& worked);
+  bool round() SHOAL_REQUIRES(mutex_);
+  bool start_submissions() SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] bool may_call_mpi_here() const;
+  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Event* event, Rank local) const;
+  void drain() SHOAL_REQUIRES(mutex_);
+
+  MpiSession& session_;
+  const MpiOptions options_;
+  Fabric* fabric_ = nullptr;
+  std::function<void()> waker_;
+
+  sync::MpscQueue submissions_;  // whoever holds mutex_ consumes
+  std::atomic<bool> polling_{false};  // see above
+  // relaxed: when the last round began; only decides between two ways that both work.
+  std::atomic<std::uint64_t> last_round_ns_{0};
+  std::exception_ptr failure_;       // written once, before failed_
+  std::atomic<bool> failed_{false};  // release after failure_, acquire before
+
+  sync::Mutex mutex_;
+  MpiTransfers transfers_ SHOAL_GUARDED_BY(mutex_);
+  MpiOutbox outbox_ SHOAL_GUARDED_BY(mutex_);
+  MpiInbox inbox_ SHOAL_GUARDED_BY(mutex_);
+  MpiPayloads payloads_;  // touches transfers_ under mutex_ only
+  std::uint64_t last_work_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
+  bool closing_ SHOAL_GUARDED_BY(mutex_) = false;  // nobody needs acknowledgements any more
+  bool closed_ SHOAL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace shoal::net

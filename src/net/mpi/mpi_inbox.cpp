@@ -1,0 +1,236 @@
+#include "net/mpi/mpi_inbox.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "net/mpi/mpi_check.hpp"
+
+namespace shoal::net {
+
+namespace {
+
+struct ReleasePacket {
+  void operator()(Packet* packet) const { packet->release(); }
+};
+using PacketHolder = std::unique_ptr<Packet, ReleasePacket>;
+
+std::byte* wire_begin(Packet& packet) { return reinterpret_cast<std::byte*>(&packet.header()); }
+
+}  // namespace
+
+/// A packet that was announced. It already stands in its inlet.
+class MpiInbox::LargeReceive final : public MpiTransfer {
+ public:
+  LargeReceive(MpiInbox& inbox, MpiInlet& inlet, Packet* packet, std::size_t received_bytes)
+      : inbox_(inbox),
+        inlet_(inlet),
+        packet_(packet),
+        received_bytes_(received_bytes),
+        sequence_(inlet.take_sequence()) {}
+
+  void done() override {
+    --inbox_.large_under_way_;
+    packet_->verify(received_bytes_, sequence_);
+    inlet_.complete(packet_);
+  }
+
+ private:
+  MpiInbox& inbox_;
+  MpiInlet& inlet_;
+  Packet* const packet_;
+  const std::size_t received_bytes_;
+  const std::uint64_t sequence_;
+};
+
+MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, MpiTransfers& transfers,
+                   MpiOutbox& outbox, MpiSubmissions& submissions)
+    : session_(session),
+      layout_(session.layout()),
+      options_(options),
+      receive_bytes_(receive_bytes(options.packet_bytes)),
+      transfers_(transfers),
+      outbox_(outbox),
+      submissions_(submissions),
+      inlets_(static_cast<std::size_t>(layout_.ranks_per_process) *
+              static_cast<std::size_t>(layout_.world_size) * kLaneCount),
+      next_own_sequence_(static_cast<std::size_t>(layout_.process_count())),
+      received_counts_(next_own_sequence_.size()),
+      reports_(next_own_sequence_.size()) {}
+
+MpiInbox::~MpiInbox() {
+  for (const Slot& slot : ring_) {
+    if (slot.request == MPI_REQUEST_NULL && slot.packet != nullptr) slot.packet->release();
+  }
+}
+
+void MpiInbox::open(Fabric& fabric) {
+  fabric_ = &fabric;
+  if (layout_.process_count() == 1) return;
+  ring_.resize(kSlots);
+  for (Slot& slot : ring_) post(slot);
+}
+
+void MpiInbox::post(Slot& slot) {
+  if (slot.packet == nullptr) slot.packet = Packet::create(receive_bytes_);
+  mpi_check(MPI_Irecv(wire_begin(*slot.packet), static_cast<int>(sizeof(PacketHeader) + receive_bytes_),
+                      MPI_BYTE, MPI_ANY_SOURCE, kPacketTag, session_.communicator(), &slot.request),
+            {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+}
+
+bool MpiInbox::receive() {
+  if (ring_.empty()) return false;
+  for (int handled = 0; handled < kBatch; ++handled) {
+    Slot& slot = ring_[first_];
+    int arrived = 0;
+    MPI_Status status;
+    mpi_check(MPI_Test(&slot.request, &arrived, &status),
+              {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+    if (arrived == 0) return handled > 0;
+    int bytes = 0;
+    mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes), {"MPI_Get_count", session_.process()});
+    const auto received_bytes = static_cast<std::size_t>(bytes);
+    PacketHolder packet;
+    if (received_bytes >= sizeof(PacketHeader)) packet.reset(take_packet(slot));
+    post(slot);
+    first_ = (first_ + 1) % ring_.size();
+    if (packet == nullptr) reject(status.MPI_SOURCE, "less than a packet header");
+    ++received_counts_[static_cast<std::size_t>(status.MPI_SOURCE)];
+    handle(packet.release(), status.MPI_SOURCE, received_bytes);
+  }
+  return true;
+}
+
+// A packet that is mostly empty is copied, so that one small message does not hold a full buffer for as
+// long as it waits.
+Packet* MpiInbox::take_packet(Slot& slot) {
+  const std::uint64_t size = slot.packet->header().size_bytes;
+  if (size >= receive_bytes_ / 2) return std::exchange(slot.packet, nullptr);
+  Packet* const copy = Packet::create(size);
+  std::memcpy(wire_begin(*copy), wire_begin(*slot.packet), sizeof(PacketHeader) + size);
+  return copy;
+}
+
+void MpiInbox::handle(Packet* raw, int process, std::size_t received_bytes) {
+  PacketHolder packet(raw);
+  const PacketHeader& header = packet->header();
+  if (header.lane == kEngineLane) {
+    handle_own(raw, process, received_bytes);
+    return;
+  }
+  MpiInlet* const where = inlet(process, header.source, header.target, header.lane);
+  if (where == nullptr) {
+    packet->verify(received_bytes, header.sequence);  // damaged, or else:
+    reject(process, "a packet between other ranks");
+  }
+  packet->verify(received_bytes, where->take_sequence());
+  where->add(packet.release(), true);
+}
+
+void MpiInbox::handle_own(Packet* packet, int process, std::size_t received_bytes) {
+  packet->verify(received_bytes, next_own_sequence_[static_cast<std::size_t>(process)]++);
+  MessageHeader message{};
+  if (packet->messages().size() < sizeof message) reject(process, "an empty packet of the engine");
+  std::memcpy(&message, packet->body(), sizeof message);
+  const std::span<std::byte> bytes = packet->messages().subspan(sizeof message);
+  if (message.size_bytes > bytes.size()) reject(process, "a truncated message of the engine");
+  if (message.handler == static_cast<std::uint32_t>(MpiMessage::announce) &&
+      message.size_bytes == sizeof(MpiAnnouncement)) {
+    MpiAnnouncement announcement{};
+    std::memcpy(&announcement, bytes.data(), sizeof announcement);
+    handle_announcement(announcement, process);
+  } else if (message.handler == static_cast<std::uint32_t>(MpiMessage::acknowledge)) {
+    MpiAcknowledgement entry{};
+    for (std::size_t at = 0; at + sizeof entry <= message.size_bytes; at += sizeof entry) {
+      std::memcpy(&entry, bytes.data() + at, sizeof entry);
+      outbox_.acknowledged(entry, process);
+    }
+  } else {
+    reject(process, "an unknown message of the engine");
+  }
+}
+
+void MpiInbox::handle_announcement(const MpiAnnouncement& what, int process) {
+  MpiInlet* const where = inlet(process, what.source, what.target, what.lane);
+  if (where == nullptr) reject(process, "an announcement of a packet between other ranks");
+  const std::size_t size = sizeof(PacketHeader) + what.size_bytes;
+  Packet* const packet = Packet::create(what.size_bytes);
+  where->add(packet, false);
+  ++large_under_way_;
+  transfers_.receive(std::make_unique<LargeReceive>(*this, *where, packet, size),
+                     {wire_begin(*packet), size}, process, kLargePacketTag);
+}
+
+void MpiInbox::reject(int process, const char* what) const {
+  throw TransportError(
+      fmt::format("process {} sent {} to process {}; the network or its driver damages data, or two "
+                  "different builds of the program run together",
+                  process, what, session_.process()));
+}
+
+MpiInlet* MpiInbox::inlet(int process, std::int32_t source, std::int32_t target, std::uint64_t lane) {
+  const Rank from(source);
+  const Rank to(target);
+  const bool exists = from >= 0 && from < layout_.world_size && layout_.process_of(from) == process &&
+                      to >= 0 && to < layout_.world_size && layout_.is_local(to) &&
+                      lane < static_cast<std::uint64_t>(kLaneCount);
+  if (!exists) return nullptr;
+  const auto row = static_cast<std::size_t>(to - layout_.first_local());
+  const std::size_t index =
+      (row * static_cast<std::size_t>(layout_.world_size) + static_cast<std::size_t>(from)) *
+          kLaneCount +
+      static_cast<std::size_t>(lane);
+  std::unique_ptr<MpiInlet>& made = inlets_[index];
+  if (made == nullptr) {
+    const MpiInlet::Identity identity{from, to, static_cast<Lane>(lane), process};
+    const std::size_t report_bytes = std::max<std::size_t>(1, options_.window_bytes / 4);
+    made = std::make_unique<MpiInlet>(identity, report_bytes, fabric_->port(to), *this, submissions_);
+  }
+  return made.get();
+}
+
+bool MpiInbox::report(bool all) {
+  std::size_t kept = 0;
+  for (MpiInlet* inlet : unreported_) {
+    if (!all && !inlet->wants_report()) {
+      unreported_[kept++] = inlet;
+      continue;
+    }
+    const MpiInlet::Identity& who = inlet->identity();
+    auto& entries = reports_[static_cast<std::size_t>(who.process)];
+    if (entries.empty()) reported_to_.push_back(who.process);
+    entries.push_back({who.source, who.target, inlet->take_unreported()});
+  }
+  if (kept == unreported_.size()) return false;
+  unreported_.resize(kept);
+  for (const int process : reported_to_) {
+    auto& gathered = reports_[static_cast<std::size_t>(process)];
+    std::span<const MpiAcknowledgement> entries = gathered;
+    while (!entries.empty()) {
+      const auto some = entries.first(std::min(entries.size(), kAcknowledgementsMax));
+      outbox_.send_own(process, MpiMessage::acknowledge, std::as_bytes(some));
+      entries = entries.subspan(some.size());
+    }
+    gathered.clear();
+  }
+  reported_to_.clear();
+  return true;
+}
+
+// A receive that is cancelled before anything matched it ends at once; any other one is left to MPI,
+// with its packet.
+void MpiInbox::close() {
+  for (Slot& slot : ring_) {
+    if (slot.request == MPI_REQUEST_NULL) continue;
+    int ended = 0;
+    if (MPI_Cancel(&slot.request) != MPI_SUCCESS ||
+        MPI_Test(&slot.request, &ended, MPI_STATUS_IGNORE) != MPI_SUCCESS || ended == 0) {
+      slot.packet = nullptr;
+    }
+  }
+}
+
+}  // namespace shoal::net

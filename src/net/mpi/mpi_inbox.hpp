@@ -1,0 +1,86 @@
+#pragma once
+// Receives packets, checks them, and hands them to the inlets.
+
+#include <mpi.h>
+
+#include <shoal/net/transport.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "net/mpi/mpi_inlet.hpp"
+#include "net/mpi/mpi_outbox.hpp"
+#include "net/mpi/mpi_session.hpp"
+#include "net/mpi/mpi_transfers.hpp"
+#include "net/mpi/mpi_wire.hpp"
+
+namespace shoal::net {
+
+/// Guarded by the engine's lock.
+///
+/// Order: all packets between two processes go with one tag, so MPI matches them with receives in the
+/// order sent; receives stand in a ring in the order posted, and only the first one is tested, so they
+/// are handled in that order too, whichever is complete first.
+class MpiInbox {
+ public:
+  MpiInbox(const MpiSession& session, const LinkOptions& options, MpiTransfers& transfers,
+           MpiOutbox& outbox, MpiSubmissions& submissions);
+  MpiInbox(const MpiInbox&) = delete;
+  MpiInbox& operator=(const MpiInbox&) = delete;
+  ~MpiInbox();
+
+  /// Posts the first receives; arrivals go to the ports of `fabric`.
+  void open(Fabric& fabric);
+  /// Takes what has arrived, but not for ever; true if anything. Throws TransportError.
+  bool receive();
+  /// Withdraws the receives. Never waits.
+  void close();
+
+  /// Something of `inlet` was consumed that its sender has not been told of.
+  void report_later(MpiInlet& inlet) { unreported_.push_back(&inlet); }
+  /// Tells senders: of large amounts, or of `all`. True if there was anything to tell.
+  bool report(bool all);
+
+  /// Whether all that each process has sent to this one, by its count, has been received.
+  [[nodiscard]] bool has_received(const std::vector<std::uint64_t>& counts) const {
+    return received_counts_ == counts && large_under_way_ == 0;
+  }
+
+ private:
+  class LargeReceive;
+  struct Slot {
+    Packet* packet = nullptr;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  static constexpr std::size_t kSlots = 16;
+  static constexpr int kBatch = 64;  // packets handled by one receive()
+
+  void post(Slot& slot);
+  Packet* take_packet(Slot& slot);
+  void handle(Packet* packet, int process, std::size_t received_bytes);
+  void handle_own(Packet* packet, int process, std::size_t received_bytes);
+  void handle_announcement(const MpiAnnouncement& announcement, int process);
+  [[noreturn]] void reject(int process, const char* what) const;
+  /// nullptr: no lane of that name goes from `process` to here.
+  MpiInlet* inlet(int process, std::int32_t source, std::int32_t target, std::uint64_t lane);
+
+  const MpiSession& session_;
+  const Layout layout_;
+  const LinkOptions options_;
+  const std::size_t receive_bytes_;
+  MpiTransfers& transfers_;
+  MpiOutbox& outbox_;
+  MpiSubmissions& submissions_;
+  Fabric* fabric_ = nullptr;
+  std::vector<Slot> ring_;
+  std::size_t first_ = 0;  // in ring_: the one posted longest ago
+  std::vector<std::unique_ptr<MpiInlet>> inlets_;  // by target, source and lane; made on first use
+  std::vector<std::uint64_t> next_own_sequence_;   // of the engine's packets, by process
+  std::vector<std::uint64_t> received_counts_;     // messages on kPacketTag, by process
+  std::size_t large_under_way_ = 0;
+  std::vector<MpiInlet*> unreported_;
+  std::vector<std::vector<MpiAcknowledgement>> reports_;  // being gathered, by process
+  std::vector<int> reported_to_;  // processes that something is being gathered for
+};
+
+}  // namespace shoal::net

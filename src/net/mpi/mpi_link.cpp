@@ -1,0 +1,44 @@
+#include "net/mpi/mpi_link.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include "net/mpi/mpi_outbox.hpp"
+
+namespace shoal::net {
+
+MpiLink::MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options, std::size_t index,
+                 int peer, MpiOutbox& outbox, MpiSubmissions& submissions)
+    : Link(source, target, lane, options),
+      index_(index),
+      peer_(peer),
+      submissions_(submissions),
+      announcement_(*this, outbox) {}
+
+// Unsent packets report to the base class, which is still whole here.
+MpiLink::~MpiLink() {
+  submissions_.withdraw(*this);
+  backlog_.clear();
+  take().clear();
+}
+
+void MpiLink::deliver(Receiver&) { SHOAL_CHECK(false, "a link to another process has no port"); }
+
+void MpiLink::Announcement::start() { outbox_.announced(link_); }
+
+Packet* MpiLink::next_packet() {
+  if (backlog_.empty() && std::exchange(announced_, false)) backlog_ = take();
+  Packet* const packet = backlog_.pop_front();
+  if (packet == nullptr) return nullptr;
+  packet->owner = nullptr;
+  packet->seal(next_sequence_++);
+  if (lane() == Lane::normal) unacknowledged_bytes_ += packet->header().size_bytes;
+  return packet;
+}
+
+bool MpiLink::acknowledge(std::size_t bytes) {
+  if (bytes > unacknowledged_bytes_) return false;
+  unacknowledged_bytes_ -= bytes;
+  return true;
+}
+
+}  // namespace shoal::net

@@ -1,0 +1,69 @@
+#pragma once
+// A link to a rank of another process.
+
+#include <shoal/net/link.hpp>
+
+#include "net/mpi/mpi_submission.hpp"
+
+namespace shoal::net {
+
+class MpiOutbox;
+
+/// Packets stay in the link, where messages share them, until the outbox may send one.
+class MpiLink final : public Link {
+ public:
+  MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options, std::size_t index,
+          int peer, MpiOutbox& outbox, MpiSubmissions& submissions);
+  ~MpiLink() override;
+
+  /// Never called: nothing posts this to a port.
+  void deliver(Receiver& receiver) override;
+
+  [[nodiscard]] std::size_t index() const { return index_; }  // in the outbox
+  [[nodiscard]] int peer() const { return peer_; }            // process of the target
+
+  // What follows is the outbox's, under the engine's lock.
+
+  /// Whether the receiver has taken enough of what was sent. With nothing unacknowledged a packet of
+  /// any size may go. Control packets are never held back, and never acknowledged.
+  [[nodiscard]] bool window_is_open() const {
+    return lane() == Lane::control || unacknowledged_bytes_ == 0 ||
+           unacknowledged_bytes_ < options().window_bytes;
+  }
+  [[nodiscard]] bool has_packets() const { return announced_ || !backlog_.empty(); }
+  /// The next packet to send, sealed; it reports to nobody. nullptr: none.
+  Packet* next_packet();
+  /// False: `bytes` are more than was sent.
+  [[nodiscard]] bool acknowledge(std::size_t bytes);
+  void set_announced() { announced_ = true; }
+  /// Whether it stands in the outbox's list of links to serve; returns the value before.
+  bool set_listed(bool listed) { return std::exchange(listed_, listed); }
+
+ protected:
+  void announce() override { submissions_.submit(announcement_); }
+
+ private:
+  class Announcement final : public MpiSubmission {
+   public:
+    Announcement(MpiLink& link, MpiOutbox& outbox) : link_(link), outbox_(outbox) {}
+    void start() override;
+
+   private:
+    MpiLink& link_;
+    MpiOutbox& outbox_;
+  };
+
+  const std::size_t index_;
+  const int peer_;
+  MpiSubmissions& submissions_;
+  Announcement announcement_;
+
+  // Guarded by the engine's lock.
+  PacketList backlog_;  // taken and not sent
+  bool announced_ = false;  // packets wait in the base class
+  bool listed_ = false;
+  std::uint64_t next_sequence_ = 0;
+  std::size_t unacknowledged_bytes_ = 0;  // of messages, as PacketHeader::size_bytes counts them
+};
+
+}  // namespace shoal::net

@@ -1,0 +1,166 @@
+#include "net/mpi/mpi_outbox.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace shoal::net {
+
+namespace {
+constexpr auto kNoLink = static_cast<std::size_t>(-1);
+}
+
+/// A packet that MPI reads.
+class MpiOutbox::Sending final : public MpiTransfer {
+ public:
+  Sending(MpiOutbox& outbox, Packet* packet, int process, std::size_t link_index,
+          std::size_t credit_bytes)
+      : outbox_(outbox),
+        packet_(packet),
+        process_(process),
+        link_index_(link_index),
+        credit_bytes_(credit_bytes) {}
+  ~Sending() override { packet_->release(); }
+  void done() override { outbox_.ended(process_, link_index_, credit_bytes_); }
+
+ private:
+  MpiOutbox& outbox_;
+  Packet* const packet_;
+  const int process_;
+  const std::size_t link_index_;
+  const std::size_t credit_bytes_;
+};
+
+MpiOutbox::MpiOutbox(const Layout& layout, MpiTransfers& transfers, std::size_t packet_bytes)
+    : layout_(layout),
+      transfers_(transfers),
+      receive_bytes_(receive_bytes(packet_bytes)),
+      links_(static_cast<std::size_t>(layout.ranks_per_process) *
+             static_cast<std::size_t>(layout.world_size) * kLaneCount),
+      peers_(static_cast<std::size_t>(layout.process_count())),
+      sent_counts_(peers_.size()) {}
+
+std::size_t MpiOutbox::index_of(Rank source, Rank target, Lane lane) const {
+  const auto row = static_cast<std::size_t>(source - layout_.first_local());
+  return (row * static_cast<std::size_t>(layout_.world_size) + static_cast<std::size_t>(target)) *
+             kLaneCount +
+         static_cast<std::size_t>(lane);
+}
+
+void MpiOutbox::enroll(MpiLink& link) { links_[link.index()] = &link; }
+
+void MpiOutbox::forget(MpiLink& link) {
+  links_[link.index()] = nullptr;
+  std::erase(listed_[static_cast<std::size_t>(link.lane())], &link);
+  std::erase_if(credits_, [&](const MpiCredit& credit) { return credit.link == &link; });
+}
+
+void MpiOutbox::announced(MpiLink& link) {
+  link.set_announced();
+  list(link);
+}
+
+void MpiOutbox::list(MpiLink& link) {
+  if (!link.has_packets() || !link.window_is_open() || link.set_listed(true)) return;
+  listed_[static_cast<std::size_t>(link.lane())].push_back(&link);
+}
+
+void MpiOutbox::acknowledged(const MpiAcknowledgement& what, int process) {
+  const Rank source(what.source);
+  const Rank target(what.target);
+  const bool is_ours = source >= 0 && source < layout_.world_size && layout_.is_local(source) &&
+                       target >= 0 && target < layout_.world_size &&
+                       layout_.process_of(target) == process;
+  MpiLink* const link = is_ours ? links_[index_of(source, target, Lane::normal)] : nullptr;
+  if (is_ours && link == nullptr) return;  // the link has ended: nobody waits for it
+  if (link == nullptr || !link->acknowledge(what.bytes)) {
+    throw TransportError(fmt::format(
+        "process {} acknowledges {} bytes from rank {} to rank {} that were not sent; two different "
+        "builds of the program run together",
+        process, what.bytes, what.source, what.target));
+  }
+  credits_.push_back({link, what.bytes});
+  list(*link);
+}
+
+bool MpiOutbox::send_ready() {
+  bool sent = false;
+  for (const Lane lane : {Lane::control, Lane::normal}) {
+    auto& listed = listed_[static_cast<std::size_t>(lane)];
+    for (std::size_t left = listed.size(); left > 0; --left) {
+      MpiLink& link = *listed.front();
+      listed.pop_front();
+      if (serve(link, sent)) {
+        listed.push_back(&link);
+      } else {
+        link.set_listed(false);
+      }
+    }
+  }
+  return sent;
+}
+
+// Returns whether the link is to stay listed.
+bool MpiOutbox::serve(MpiLink& link, bool& sent) {
+  for (int i = 0; i < kTurn; ++i) {
+    if (!link.window_is_open()) return false;  // acknowledged() lists it again
+    const bool may_wait = link.lane() == Lane::normal;
+    if (may_wait && peer(link.peer()).packets_under_way >= kUnderWayMax) return true;
+    Packet* const packet = link.next_packet();
+    if (packet == nullptr) return false;  // announced() lists it again
+    send(link, packet);
+    sent = true;
+  }
+  return true;
+}
+
+void MpiOutbox::send(MpiLink& link, Packet* packet) {
+  const PacketHeader& header = packet->header();
+  // What counts beside the messages is memory of this process, free once they have left. Control
+  // packets are not acknowledged: all of theirs is.
+  const std::size_t acknowledged_later =
+      link.lane() == Lane::normal ? static_cast<std::size_t>(header.size_bytes) : 0;
+  const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;
+  int tag = kPacketTag;
+  if (header.size_bytes > receive_bytes_) {
+    const MpiAnnouncement announcement{header.source, header.target, header.lane, header.size_bytes};
+    send_own(link.peer(), MpiMessage::announce, std::as_bytes(std::span(&announcement, 1)));
+    tag = kLargePacketTag;
+  }
+  start(packet, link.peer(), tag, link.index(), credit_bytes);
+}
+
+void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte> bytes) {
+  Packet* const packet = Packet::create(sizeof(MessageHeader) + align_up(bytes.size()));
+  PacketHeader& header = packet->header();
+  header.lane = kEngineLane;
+  header.source = layout_.first_local();
+  header.target = process * layout_.ranks_per_process;
+  const MessageHeader message{static_cast<std::uint32_t>(kind), 0, bytes.size()};
+  std::memcpy(packet->add_message(message).data(), bytes.data(), bytes.size());
+  packet->seal(peer(process).next_own_sequence++);
+  start(packet, process, kPacketTag, kNoLink, 0);
+}
+
+void MpiOutbox::start(Packet* packet, int process, int tag, std::size_t link_index,
+                      std::size_t credit_bytes) {
+  ++peer(process).packets_under_way;
+  ++under_way_;
+  if (tag == kPacketTag) ++sent_counts_[static_cast<std::size_t>(process)];
+  transfers_.send(std::make_unique<Sending>(*this, packet, process, link_index, credit_bytes),
+                  packet->wire(), process, tag);
+}
+
+void MpiOutbox::ended(int process, std::size_t link_index, std::size_t credit_bytes) {
+  --peer(process).packets_under_way;
+  --under_way_;
+  if (link_index == kNoLink || credit_bytes == 0) return;
+  if (MpiLink* const link = links_[link_index]; link != nullptr) {
+    credits_.push_back({link, credit_bytes});
+  }
+}
+
+}  // namespace shoal::net

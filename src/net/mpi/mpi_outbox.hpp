@@ -1,0 +1,79 @@
+#pragma once
+// Sends packets: those of the links, as their windows allow, and the engine's own.
+
+#include <shoal/net/transport.hpp>
+
+#include <deque>
+#include <vector>
+
+#include "net/mpi/mpi_link.hpp"
+#include "net/mpi/mpi_transfers.hpp"
+#include "net/mpi/mpi_wire.hpp"
+
+namespace shoal::net {
+
+/// Bytes that a link is to be told are consumed, once the engine's lock is released.
+struct MpiCredit {
+  MpiLink* link;
+  std::size_t bytes;
+};
+
+/// Guarded by the engine's lock.
+///
+/// Invariant: a link that has packets and whose window is open is listed.
+class MpiOutbox {
+ public:
+  MpiOutbox(const Layout& layout, MpiTransfers& transfers, std::size_t packet_bytes);
+
+  void enroll(MpiLink& link);
+  void forget(MpiLink& link);
+  /// Where a link stands among the links of this process.
+  [[nodiscard]] std::size_t index_of(Rank source, Rank target, Lane lane) const;
+
+  /// Packets wait in `link`.
+  void announced(MpiLink& link);
+  /// `bytes` that `source` sent to `target` were consumed there. Throws TransportError when they
+  /// never were sent from here to `process`.
+  void acknowledged(const MpiAcknowledgement& what, int process);
+  /// Sends what may go; true if anything.
+  bool send_ready();
+  /// Sends a message of the engine itself, at once.
+  void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
+
+  /// Nothing waits that may go, and no packet is still read by MPI.
+  [[nodiscard]] bool is_quiet() const { return listed_[0].empty() && listed_[1].empty() && under_way_ == 0; }
+  /// How many messages on kPacketTag went to each process.
+  [[nodiscard]] const std::vector<std::uint64_t>& sent_counts() const { return sent_counts_; }
+  /// The caller pays them after it has released the engine's lock: those that a link wakes may send.
+  std::vector<MpiCredit> take_credits() { return std::exchange(credits_, {}); }
+
+ private:
+  class Sending;
+  struct Peer {
+    int packets_under_way = 0;
+    std::uint64_t next_own_sequence = 0;
+  };
+  // More than a few packets at once towards one process do not make them faster, and those that wait in
+  // their links are filled up meanwhile.
+  static constexpr int kUnderWayMax = 16;
+  static constexpr int kTurn = 8;  // packets of one link before the next link's turn
+
+  [[nodiscard]] Peer& peer(int process) { return peers_[static_cast<std::size_t>(process)]; }
+  void list(MpiLink& link);
+  bool serve(MpiLink& link, bool& sent);
+  void send(MpiLink& link, Packet* packet);
+  void start(Packet* packet, int process, int tag, std::size_t link_index, std::size_t credit_bytes);
+  void ended(int process, std::size_t link_index, std::size_t credit_bytes);
+
+  const Layout layout_;
+  MpiTransfers& transfers_;
+  const std::size_t receive_bytes_;
+  std::vector<MpiLink*> links_;  // by index_of(); nullptr: not made, or gone
+  std::vector<Peer> peers_;
+  std::array<std::deque<MpiLink*>, kLaneCount> listed_;
+  std::vector<MpiCredit> credits_;
+  std::vector<std::uint64_t> sent_counts_;
+  std::size_t under_way_ = 0;
+};
+
+}  // namespace shoal::net

@@ -1,0 +1,70 @@
+#pragma once
+// A payload: bytes of the program that travel without a copy.
+
+#include <shoal/net/port.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+
+#include "net/mpi/mpi_submission.hpp"
+#include "net/mpi/mpi_transfers.hpp"
+
+namespace shoal::net {
+
+/// What the payloads of a process share.
+struct MpiPayloads {
+  MpiTransfers& transfers;  // guarded by the engine's lock
+  // relaxed: read after the last payload, by the thread that ends everything.
+  std::atomic<std::size_t> under_way{0};
+};
+
+/// First a submission, then a transfer.
+class MpiPayload : public MpiSubmission, public MpiTransfer {
+ public:
+  /// The other side, and what is told about the end here.
+  struct Route {
+    int peer;
+    int tag;
+    Event* event;
+    Port& port;
+  };
+
+  MpiPayload(const Route& route, MpiPayloads& all) : route_(route), all_(all) {
+    all_.under_way.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~MpiPayload() override { all_.under_way.fetch_sub(1, std::memory_order_relaxed); }
+
+  void done() override { route_.port.post(route_.event); }
+  void drop() override { delete this; }
+
+ protected:
+  const Route route_;
+  MpiPayloads& all_;
+};
+
+class MpiPayloadSend final : public MpiPayload {
+ public:
+  MpiPayloadSend(std::span<const std::byte> bytes, const Route& route, MpiPayloads& all)
+      : MpiPayload(route, all), bytes_(bytes) {}
+  void start() override {
+    all_.transfers.send(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag);
+  }
+
+ private:
+  const std::span<const std::byte> bytes_;
+};
+
+class MpiPayloadReceive final : public MpiPayload {
+ public:
+  MpiPayloadReceive(std::span<std::byte> bytes, const Route& route, MpiPayloads& all)
+      : MpiPayload(route, all), bytes_(bytes) {}
+  void start() override {
+    all_.transfers.receive(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag);
+  }
+
+ private:
+  const std::span<std::byte> bytes_;
+};
+
+}  // namespace shoal::net

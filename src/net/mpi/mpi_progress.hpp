@@ -1,0 +1,41 @@
+#pragma once
+// Drives the engine on a thread of its own.
+
+#include <shoal/env/env.hpp>
+
+#include <atomic>
+
+#include "net/mpi/mpi_engine.hpp"
+
+namespace shoal::net {
+
+class MpiProgress final : public env::Steppable {
+ public:
+  MpiProgress(MpiEngine& engine, env::Env& env)
+      : engine_(engine), env_(env), parker_(env.make_parker()) {}
+
+  env::StepResult step() override;
+  void run() override;
+  [[nodiscard]] std::string name() const override { return "mpi progress"; }
+
+  /// Any thread.
+  void request_stop();
+  /// The engine has something to do, or failed. Any thread.
+  void wake();
+  /// Called, on the thread that drives this, when the engine has failed.
+  void set_failure_waker(std::function<void()> waker) { failure_waker_ = std::move(waker); }
+
+ private:
+  void rest(int idle_steps);
+
+  MpiEngine& engine_;
+  env::Env& env_;
+  std::unique_ptr<env::Parker> parker_;
+  std::function<void()> failure_waker_;
+  // seq_cst, both: the one who parks raises parked_ and then looks for work, the others bring work and
+  // then look at parked_.
+  std::atomic<bool> parked_{false};
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace shoal::net

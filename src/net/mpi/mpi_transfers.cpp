@@ -1,0 +1,104 @@
+#include "net/mpi/mpi_transfers.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/mpi/mpi_check.hpp"
+#include "net/mpi/mpi_wire.hpp"
+
+namespace shoal::net {
+
+template <class Start>
+void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
+                         Start start_one) {
+  const bool sending = part.expected_bytes == kSending;
+  const std::size_t part_max = part.tag == kPacketTag ? size_bytes : chunk_bytes_;
+  part.transfer = transfer.release();  // from here on MPI may hold its memory
+  part.transfer->parts_left_ = std::max<std::size_t>(1, (size_bytes + part_max - 1) / part_max);
+  std::size_t offset = 0;
+  do {
+    const std::size_t size = std::min(part_max, size_bytes - offset);
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi_check(start_one(offset, static_cast<int>(size), &request),
+              {sending ? "MPI_Isend" : "MPI_Irecv", process_, part.peer, part.tag});
+    if (!sending) part.expected_bytes = static_cast<int>(size);
+    requests_.push_back(request);
+    parts_.push_back(part);
+    offset += size;
+  } while (offset < size_bytes);
+}
+
+void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes,
+                        int peer, int tag) {
+  start(std::move(transfer), bytes.size(), {nullptr, peer, tag, kSending},
+        [&](std::size_t offset, int size, MPI_Request* request) {
+          return MPI_Isend(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_, request);
+        });
+}
+
+void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
+                           int tag) {
+  start(std::move(transfer), bytes.size(), {nullptr, peer, tag, 0},
+        [&](std::size_t offset, int size, MPI_Request* request) {
+          return MPI_Irecv(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_, request);
+        });
+}
+
+void MpiTransfers::check_part(const Part& part, const MPI_Status& status, bool has_error) const {
+  const bool sending = part.expected_bytes == kSending;
+  // MPI_ERR_PENDING: another one of the same call failed, this one did not.
+  if (has_error && status.MPI_ERROR != MPI_ERR_PENDING) {
+    mpi_check(status.MPI_ERROR,
+              {sending ? "MPI_Isend" : "MPI_Irecv", process_, part.peer, part.tag});
+  }
+  if (sending) return;
+  int bytes = 0;
+  mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes), {"MPI_Get_count", process_, part.peer, part.tag});
+  if (bytes == part.expected_bytes) return;
+  throw TransportError(fmt::format(
+      "truncated: {} of {} bytes arrived in process {} from process {}, tag {}; sender and receiver "
+      "disagree about the size",
+      bytes, part.expected_bytes, process_, part.peer, part.tag));
+}
+
+bool MpiTransfers::advance() {
+  if (requests_.empty()) return false;
+  if (look_at_ >= requests_.size()) look_at_ = 0;
+  const std::size_t count = std::min(kLookAt, requests_.size() - look_at_);
+  int ended = 0;
+  const int result = MPI_Testsome(static_cast<int>(count), requests_.data() + look_at_, &ended,
+                                  indices_.data(), statuses_.data());
+  const bool has_error = result == MPI_ERR_IN_STATUS;
+  if (!has_error) mpi_check(result, {"MPI_Testsome", process_});
+  if (ended == MPI_UNDEFINED || ended == 0) {
+    look_at_ += count;
+    return false;
+  }
+  const auto ended_count = static_cast<std::size_t>(ended);
+  std::vector<std::unique_ptr<MpiTransfer>> through;
+  for (std::size_t i = 0; i < ended_count; ++i) {
+    const Part& part = parts_[look_at_ + static_cast<std::size_t>(indices_[i])];
+    check_part(part, statuses_[i], has_error);
+    if (--part.transfer->parts_left_ == 0) through.emplace_back(part.transfer);
+  }
+  // From the back, so that the positions still to be removed stay valid.
+  std::sort(indices_.begin(), indices_.begin() + ended, std::greater<>());
+  for (std::size_t i = 0; i < ended_count; ++i) {
+    remove(look_at_ + static_cast<std::size_t>(indices_[i]));
+  }
+  look_at_ += count - ended_count;
+  for (const auto& transfer : through) transfer->done();
+  return true;
+}
+
+void MpiTransfers::remove(std::size_t index) {
+  requests_[index] = requests_.back();
+  requests_.pop_back();
+  parts_[index] = parts_.back();
+  parts_.pop_back();
+}
+
+}  // namespace shoal::net

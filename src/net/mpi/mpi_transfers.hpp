@@ -1,0 +1,78 @@
+#pragma once
+// Everything that MPI has been asked to send or receive, except the preposted receives of the inbox.
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace shoal::net {
+
+/// One packet or payload on its way, in one or more parts.
+class MpiTransfer {
+ public:
+  MpiTransfer() = default;
+  MpiTransfer(const MpiTransfer&) = delete;
+  MpiTransfer& operator=(const MpiTransfer&) = delete;
+  virtual ~MpiTransfer() = default;
+  /// All bytes are through; deleted afterwards. May start further transfers.
+  virtual void done() = 0;
+
+ private:
+  friend class MpiTransfers;
+  std::size_t parts_left_ = 0;
+};
+
+/// Starts transfers and finds out which have ended. The engine's lock guards it.
+///
+/// A transfer of more than chunk_bytes goes in parts, all with the same tag and started in order; both
+/// sides cut alike, and MPI matches messages of one tag in the order sent, so the parts meet. What goes
+/// with kPacketTag is never cut: each preposted receive takes one.
+class MpiTransfers {
+ public:
+  MpiTransfers(MPI_Comm communicator, int process, std::size_t chunk_bytes)
+      : communicator_(communicator), process_(process), chunk_bytes_(chunk_bytes) {}
+  MpiTransfers(const MpiTransfers&) = delete;
+  MpiTransfers& operator=(const MpiTransfers&) = delete;
+  /// What is still under way is left to MPI, which may yet touch its memory: that is never freed.
+  ~MpiTransfers() = default;
+
+  void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
+            int tag);
+  void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer, int tag);
+
+  /// Calls done() of those that have ended; true if there were any. Throws TransportError.
+  bool advance();
+  [[nodiscard]] bool empty() const { return parts_.empty(); }
+
+ private:
+  struct Part {
+    MpiTransfer* transfer;  // owned by all its parts together
+    int peer;
+    int tag;
+    int expected_bytes;  // kSending: not a receive
+  };
+  static constexpr int kSending = -1;
+  // How many requests one advance() looks at; the next one looks further on. So the cost of a poll does
+  // not grow with what is under way.
+  static constexpr std::size_t kLookAt = 64;
+
+  template <class Start>
+  void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part, Start start_one);
+  void check_part(const Part& part, const MPI_Status& status, bool has_error) const;
+  void remove(std::size_t index);
+
+  const MPI_Comm communicator_;
+  const int process_;
+  const std::size_t chunk_bytes_;
+  std::vector<MPI_Request> requests_;
+  std::vector<Part> parts_;  // beside requests_
+  std::size_t look_at_ = 0;
+  std::array<int, kLookAt> indices_{};
+  std::array<MPI_Status, kLookAt> statuses_{};
+};
+
+}  // namespace shoal::net

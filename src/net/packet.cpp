@@ -1,0 +1,125 @@
+#include <shoal/net/packet.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace shoal::net {
+
+namespace {
+
+std::uint64_t checksum_of(const PacketHeader& header, const std::byte* body) {
+  PacketHeader blank = header;
+  blank.checksum = 0;
+  const std::uint64_t seed = XXH3_64bits(&blank, sizeof blank);
+  return XXH3_64bits_withSeed(body, header.size_bytes, seed);
+}
+
+}  // namespace
+
+Packet* Packet::create(std::size_t capacity_bytes) {
+  static_assert(sizeof(Packet) % kMessageAlign == 0, "messages start behind the object");
+  void* memory =
+      ::operator new(sizeof(Packet) + capacity_bytes, std::align_val_t{alignof(Packet)});
+  auto* packet = new (memory) Packet(capacity_bytes);
+  SHOAL_DCHECK(reinterpret_cast<std::byte*>(&packet->header_ + 1) == packet->body(),
+               "header and messages are not contiguous");
+  return packet;
+}
+
+void Packet::release() {
+  // acq_rel: the last releaser sees what the others did with the packet before it is freed.
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  PacketOwner* const told = owner;
+  const std::size_t bytes = accounted_bytes;
+  this->~Packet();
+  ::operator delete(this, std::align_val_t{alignof(Packet)});
+  if (told != nullptr) told->consumed(bytes);
+}
+
+std::span<std::byte> Packet::add_message(const MessageHeader& message) {
+  std::byte* place = body() + header_.size_bytes;
+  std::memcpy(place, &message, sizeof message);
+  header_.size_bytes += sizeof message + align_up(message.size_bytes);
+  ++header_.message_count;
+  return {place + sizeof message, message.size_bytes};
+}
+
+void Packet::seal(std::uint64_t sequence) {
+  header_.magic = kPacketMagic;
+  header_.sequence = sequence;
+  header_.checksum = checksum_of(header_, body());
+}
+
+void Packet::verify(std::size_t received_bytes, std::uint64_t expected_sequence) const {
+  const auto fail = [&](const std::string& what) {
+    throw TransportError(
+        fmt::format("corrupt packet from rank {} to rank {}: {}; the network or its driver damages "
+                    "data, or two different builds of the program run together",
+                    header_.source, header_.target, what));
+  };
+  if (received_bytes < sizeof(PacketHeader) || header_.magic != kPacketMagic) {
+    fail(fmt::format("{} bytes that do not start with a packet header", received_bytes));
+  }
+  if (header_.size_bytes != received_bytes - sizeof(PacketHeader)) {
+    fail(fmt::format("truncated: {} of {} bytes arrived", received_bytes,
+                     header_.size_bytes + sizeof(PacketHeader)));
+  }
+  if (checksum_of(header_, const_cast<Packet*>(this)->body()) != header_.checksum) {
+    fail(fmt::format("checksum of {} bytes differs", header_.size_bytes));
+  }
+  if (header_.sequence != expected_sequence) {
+    fail(fmt::format("packet {} arrived where {} was due", header_.sequence, expected_sequence));
+  }
+}
+
+PacketList& PacketList::operator=(PacketList&& other) noexcept {
+  if (this != &other) {
+    clear();
+    first_ = std::exchange(other.first_, nullptr);
+    last_ = std::exchange(other.last_, nullptr);
+  }
+  return *this;
+}
+
+void PacketList::push_back(Packet* packet) {
+  packet->next = nullptr;
+  if (last_ == nullptr) {
+    first_ = packet;
+  } else {
+    last_->next = packet;
+  }
+  last_ = packet;
+}
+
+void PacketList::append(PacketList&& other) {
+  if (other.empty()) return;
+  if (empty()) {
+    first_ = other.first_;
+  } else {
+    last_->next = other.first_;
+  }
+  last_ = other.last_;
+  other.first_ = other.last_ = nullptr;
+}
+
+Packet* PacketList::pop_front() {
+  Packet* packet = first_;
+  if (packet != nullptr) {
+    first_ = packet->next;
+    if (first_ == nullptr) last_ = nullptr;
+    packet->next = nullptr;
+  }
+  return packet;
+}
+
+void PacketList::clear() {
+  while (Packet* packet = pop_front()) packet->release();
+}
+
+}  // namespace shoal::net
