@@ -1,0 +1,183 @@
+#pragma once
+// Active messages: a handler and its arguments, run on another rank.
+
+#include <shoal/am/messenger.hpp>
+#include <shoal/base/check.hpp>
+
+#include <concepts>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+namespace messaging {
+
+/// The argument as the type that is encoded: itself, or converted.
+template <class W, class Arg>
+decltype(auto) as_wire(const Arg& arg) {
+  if constexpr (std::is_same_v<W, Arg>) {
+    return static_cast<const W&>(arg);
+  } else {
+    static_assert(std::is_convertible_v<const Arg&, W>,
+                  "shoal: an argument does not convert to the handler's parameter");
+    return static_cast<W>(arg);
+  }
+}
+
+template <class... Ws, class... Args>
+void send_as_bytes(Messenger& messenger, net::Link& link, net::MessageHeader header,
+                   TypeList<Ws...>, const Args&... args) {
+  const auto with_wires = [&](const auto&... wires) {
+    header.size_bytes = encoded_size<Ws...>(wires...);
+    if constexpr ((is_plain_v<Ws> && ...)) {
+      messenger.append(link, header, 0,
+                       [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); });
+    } else {
+      // Runs code of the program, which must not happen under the link's lock.
+      std::vector<std::byte> bytes(header.size_bytes);
+      encode<Ws...>(std::span(bytes), wires...);
+      messenger.append_bytes(link, header, bytes);
+    }
+  };
+  with_wires(as_wire<Ws>(args)...);
+}
+
+/// Within the process, what would be encoded and decoded again travels as an object: a moved
+/// argument is moved, an Immutable is shared, anything else is copied once.
+template <class... Ws, class... Args>
+void send_message(Messenger& messenger, std::uint32_t handler, std::uint32_t signature, Rank target,
+                  TypeList<Ws...> wires, Args&&... args) {
+  static_assert(sizeof...(Ws) == sizeof...(Args),
+                "shoal: the number of arguments differs from the handler's parameters");
+  net::Link& link = messenger.admit(target);
+  const net::MessageHeader header{handler, signature, 0};
+  if constexpr (!is_trivial_message_v<Ws...> &&
+                (std::is_constructible_v<Storage<Ws>, Args&&> && ...)) {
+    if (messenger.is_local(target)) {
+      const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
+      messenger.append_object(link, header, weight,
+                              std::make_unique<ArgumentsObject<Storage<Ws>...>>(
+                                  std::in_place, std::forward<Args>(args)...));
+      return;
+    }
+  }
+  send_as_bytes(messenger, link, header, wires, args...);
+}
+
+template <auto Function, Delivery How>
+struct StaticFunction {
+  using Traits = FunctionTraits<decltype(Function)>;
+  static_assert(check_parameters(typename Traits::Parameters{}));
+  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+  static void invoke(void*, const Message& message) {
+    auto function = Function;
+    decode_and_call(function, message, typename Traits::Wires{});
+  }
+  static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}), How, &invoke};
+};
+
+template <class Closure>
+struct StaticClosure {
+  using Traits = FunctionTraits<Closure>;
+  static_assert(check_parameters(typename Traits::Parameters{}));
+  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+  static void invoke(void*, const Message& message) {
+    Closure closure;
+    decode_and_call(closure, message, typename Traits::Wires{});
+  }
+  static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}),
+                                      Delivery::inlined, &invoke};
+};
+
+template <auto Function, Delivery How>
+struct StaticAm {};
+
+template <class F>
+concept CaptureLess = std::is_empty_v<F> && std::default_initializable<F> && requires {
+  &F::operator();
+};
+
+}  // namespace messaging
+
+/// Names a function as a handler: world.send(am<greet>, Rank(1), 42). It registers itself; no rank
+/// has to do anything. The function may take World& first.
+template <auto Function, Delivery How = Delivery::inlined>
+inline constexpr messaging::StaticAm<Function, How> am{};
+
+/// A handler with captures, made on a World in the same order on all ranks (World::make_am).
+///
+/// **Guarantees**: the handler runs once on the target per send(); messages from one rank to
+/// another start their handlers in the order sent (with Delivery::task: the tasks are made in that
+/// order). **Lifetime**: keep it, and all that the handler captures, until wait() has returned.
+template <class... Wires>
+class ActiveMessage {
+ public:
+  template <class F>
+  ActiveMessage(messaging::Messenger& messenger, F function, const AmOptions& options)
+      : messenger_(&messenger) {
+    using Traits = messaging::FunctionTraits<F>;
+    static_assert(messaging::check_parameters(typename Traits::Parameters{}));
+    struct Instance : messaging::Handler {
+      explicit Instance(F f) : function(std::move(f)) {}
+      F function;
+    };
+    auto instance = std::make_shared<Instance>(std::move(function));
+    instance->signature = signature();
+    instance->delivery = options.delivery;
+    instance->priority = options.priority;
+    instance->self = &instance->function;
+    instance->invoke = [](void* self, const messaging::Message& message) {
+      messaging::decode_and_call(*static_cast<F*>(self), message, messaging::TypeList<Wires...>{});
+    };
+    index_ = messenger.add_instance(std::move(instance), options.name);
+  }
+  ~ActiveMessage() {
+    if (messenger_ != nullptr) messenger_->remove_instance(index_);
+  }
+  ActiveMessage(ActiveMessage&& other) noexcept
+      : messenger_(std::exchange(other.messenger_, nullptr)), index_(other.index_) {}
+  ActiveMessage& operator=(ActiveMessage&& other) noexcept {
+    std::swap(messenger_, other.messenger_);
+    std::swap(index_, other.index_);
+    return *this;
+  }
+
+  /// Runs the handler on `target` with copies of the arguments.
+  ///
+  /// The arguments may be reused at once; a moved one is moved, not copied, when both ranks share a
+  /// process. **Caller**: any thread, task or handler. **Blocks**: a task, when the bytes in flight
+  /// to `target` exceed the window, is suspended until there is room; a foreign thread sleeps;
+  /// handlers never wait. **Errors**: CheckError when `target` is not a rank.
+  /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
+  template <class... Args>
+  void send(Rank target, Args&&... args) const {
+    messaging::send_message(*messenger_, messaging::kInstanceBit | index_, signature(), target,
+                     messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
+  }
+
+ private:
+  static constexpr std::uint32_t signature() { return type_signature<Wires...>(); }
+
+  messaging::Messenger* messenger_;
+  std::uint32_t index_ = 0;
+};
+
+namespace messaging {
+
+template <class F, class Wires>
+struct AmTypeOf;
+template <class F, class... Ws>
+struct AmTypeOf<F, TypeList<Ws...>> {
+  using type = ActiveMessage<Ws...>;
+};
+
+}  // namespace messaging
+
+/// The type that World::make_am returns for a handler of type F.
+template <class F>
+using ActiveMessageFor =
+    typename messaging::AmTypeOf<F, typename messaging::FunctionTraits<std::decay_t<F>>::Wires>::type;
+
+}  // namespace shoal

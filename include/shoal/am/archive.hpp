@@ -1,0 +1,154 @@
+#pragma once
+// Message arguments to bytes and back.
+
+#include <shoal/am/archive_std.hpp>
+
+namespace shoal {
+
+namespace wire {
+
+/// Views are arguments of their own, in the format of the container that they may have come from.
+template <class T>
+struct ViewCodec;
+
+template <class T, std::size_t Extent>
+struct ViewCodec<std::span<T, Extent>> {
+  static_assert(
+      is_raw_v<T>,
+      "shoal: the elements of a std::span in a message must be trivially copyable: send a "
+      "std::vector instead");
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, std::span<T, Extent> value) {
+    ar.count(value.size());
+    ar.block(std::span<T>(value));
+  }
+
+  static std::span<T, Extent> load(ReadArchive& ar) {
+    static_assert(std::is_const_v<T>,
+                  "shoal: a received std::span views the message, which nobody may change: take a "
+                  "std::span<const T> or a std::vector<T>");
+    const std::size_t offset = ar.position();
+    const std::size_t count = ar.count(sizeof(T));
+    if (Extent != std::dynamic_extent && count != Extent) {
+      throw_bad_value(offset, "size of a std::span of fixed extent", count);
+    }
+    const auto view = ar.view<std::remove_const_t<T>>(count);
+    return std::span<T, Extent>(view.data(), view.size());
+  }
+};
+
+template <class Char, class Traits>
+struct ViewCodec<std::basic_string_view<Char, Traits>> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, std::basic_string_view<Char, Traits> value) {
+    ar.count(value.size());
+    ar.block(std::span(value.data(), value.size()));
+  }
+
+  static std::basic_string_view<Char, Traits> load(ReadArchive& ar) {
+    const auto view = ar.view<Char>(ar.count(sizeof(Char)));
+    return {view.data(), view.size()};
+  }
+};
+
+template <class Archive, class T>
+constexpr void save_argument(Archive& ar, const T& value) {
+  if constexpr (is_view_v<T>) {
+    ViewCodec<T>::save(ar, value);
+  } else {
+    wire::save(ar, value);
+  }
+}
+
+template <class T>
+T load_argument(ReadArchive& ar) {
+  if constexpr (is_view_v<T>) {
+    return ViewCodec<T>::load(ar);
+  } else {
+    return wire::load<T>(ar);
+  }
+}
+
+constexpr std::uint32_t fnv1a(std::string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  }
+  return hash;
+}
+
+template <class... Ts>
+constexpr std::string_view names_of() {
+  return __PRETTY_FUNCTION__;
+}
+
+}  // namespace wire
+
+/// Bytes that encode() needs for these values, at a start that is a multiple of 16.
+/// With explicit types the values are converted first: encoded_size<std::span<const
+/// double>>(vector). Cost: a constant when all types are trivially copyable; else one walk over the
+/// values.
+template <class... Ts>
+constexpr std::size_t encoded_size(const Ts&... values) {
+  if constexpr ((wire::is_raw_v<Ts> && ...)) {
+    return wire::fixed_size_bytes<Ts...>();
+  } else {
+    SizeArchive ar;
+    (wire::save_argument(ar, values), ...);
+    return ar.position();
+  }
+}
+
+/// Writes the values into `bytes`, which starts at a multiple of 16 and has
+/// encoded_size(values...). Errors: CheckError when the size differs; what a serialize() of the
+/// program throws.
+template <class... Ts>
+void encode(std::span<std::byte> bytes, const Ts&... values) {
+  if constexpr ((wire::is_raw_v<Ts> && ...)) {
+    // The size is now a constant, so that the checks inside the archive fold away.
+    constexpr std::size_t size_bytes = wire::fixed_size_bytes<Ts...>();
+    if (bytes.size() != size_bytes) [[unlikely]] {
+      wire::throw_size_mismatch(size_bytes, bytes.size());
+    }
+    WriteArchive ar(bytes.template first<size_bytes>());
+    (ar.raw(values), ...);
+  } else {
+    WriteArchive ar(bytes);
+    (wire::save_argument(ar, values), ...);
+    ar.finish();
+  }
+}
+
+/// Reads back what encode() wrote, and all of it. std::span<const T> and std::string_view are views
+/// into `bytes`, which starts at a multiple of 16; every other type owns its value.
+/// Errors: DecodeError when `bytes` is too short, too long or holds an impossible value.
+/// Lifetime: views are valid as long as `bytes`.
+template <class... Ts>
+std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
+  if constexpr ((wire::is_raw_v<Ts> && ...)) {
+    constexpr std::size_t size_bytes = wire::fixed_size_bytes<Ts...>();
+    if (bytes.size() < size_bytes) [[unlikely]] {
+      wire::throw_short_message(0, size_bytes, bytes.size());
+    }
+    if (bytes.size() > size_bytes) [[unlikely]] {
+      wire::throw_trailing_bytes(size_bytes, bytes.size());
+    }
+    [[maybe_unused]] ReadArchive ar(bytes.template first<size_bytes>());
+    return std::tuple<Ts...>{ar.template raw<Ts>()...};
+  } else {
+    ReadArchive ar(bytes);
+    std::tuple<Ts...> values{wire::load_argument<Ts>(ar)...};
+    ar.finish();
+    return values;
+  }
+}
+
+/// A number that differs between different lists of types. Equal lists agree within one binary;
+/// between binaries and compilers the numbers mean nothing.
+template <class... Ts>
+constexpr std::uint32_t type_signature() {
+  return wire::fnv1a(wire::names_of<Ts...>());
+}
+
+}  // namespace shoal

@@ -1,0 +1,209 @@
+#pragma once
+// Handlers: what runs when a message arrives, and the table of those known by their type.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/base/ids.hpp>
+#include <shoal/net/packet.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace shoal {
+
+/// Where a handler runs.
+enum class Delivery : std::uint8_t {
+  inlined,  // in progress context: at once, short, must not block
+  task,     // as a task of its own, with a priority; may take long
+};
+
+/// What is chosen when an instance handler is made.
+struct AmOptions {
+  Delivery delivery = Delivery::inlined;
+  int priority = 0;  // of the tasks, with Delivery::task
+  std::string name;  // for error reports
+};
+
+namespace messaging {
+
+class Messenger;
+
+/// A message in the hands of its receiver.
+struct Message {
+  Messenger& messenger;
+  Rank source;
+  bool is_object;  // the arguments are one pointer to an ObjectMessage
+  bool dropped;    // the scope has failed: free what the message holds, run nothing
+  std::span<const std::byte> arguments;
+};
+
+/// Decodes the arguments and runs the handler behind `self`.
+using Invoke = void (*)(void* self, const Message& message);
+
+/// One entry of a handler table.
+struct Handler : std::enable_shared_from_this<Handler> {
+  std::string name;
+  std::uint32_t signature = 0;
+  Delivery delivery = Delivery::inlined;
+  int priority = 0;
+  Invoke invoke = nullptr;
+  void* self = nullptr;
+};
+
+// Flag bits of MessageHeader::handler.
+inline constexpr std::uint32_t kInstanceBit = 1U << 31;  // index of an instance handler
+inline constexpr std::uint32_t kObjectBit = 1U << 30;    // the arguments are an ObjectMessage
+inline constexpr std::uint32_t kLargeBit = 1U << 29;     // announces a payload: a LargeHeader is first
+inline constexpr std::uint32_t kIndexMask = kLargeBit - 1;
+
+/// Arguments that travel within the process as an object, not as bytes: nothing is copied twice.
+class ObjectMessage {
+ public:
+  virtual ~ObjectMessage() = default;
+};
+
+/// A handler that is known by its type alone. Registers itself before main(); its index is the same
+/// in all processes that run the same binary.
+class StaticHandler {
+ public:
+  StaticHandler(const StaticHandler&) = delete;
+  StaticHandler& operator=(const StaticHandler&) = delete;
+  StaticHandler(const char* name, std::uint32_t signature, Delivery delivery, Invoke invoke);
+  /// Valid once static_handlers() was called. Errors: CheckError for a handler from a library that
+  /// was loaded later.
+  [[nodiscard]] std::uint32_t index() const;
+  [[nodiscard]] std::uint32_t signature() const { return handler_.signature; }
+
+ private:
+  friend class StaticTable;
+  Handler handler_;
+  int index_ = -1;
+  StaticHandler* next_ = nullptr;
+};
+
+/// All static handlers in an order that depends on their names only. The first call fixes the set.
+const std::vector<Handler>& static_handlers();
+/// Equal in two processes exactly if (up to hash collisions) their tables are equal.
+std::uint64_t static_fingerprint();
+
+/// Specialized to true for the type that handlers may take by reference as their first parameter.
+template <class T>
+inline constexpr bool is_handler_context_v = false;
+
+template <class... Ts>
+struct TypeList {};
+
+/// What arrives for a parameter: the type that is encoded and decoded.
+template <class Parameter>
+using Wire = std::remove_cvref_t<Parameter>;
+
+/// What an ObjectMessage keeps for it: views own their elements there.
+template <class T>
+struct StorageOf {
+  using type = T;
+};
+template <class T, std::size_t Extent>
+struct StorageOf<std::span<const T, Extent>> {
+  using type = std::vector<T>;
+};
+template <class Char, class Traits>
+struct StorageOf<std::basic_string_view<Char, Traits>> {
+  using type = std::basic_string<Char, Traits>;
+};
+template <class T>
+using Storage = typename StorageOf<T>::type;
+
+template <class Parameter>
+consteval void check_parameter() {
+  static_assert(!std::is_lvalue_reference_v<Parameter> ||
+                    std::is_const_v<std::remove_reference_t<Parameter>>,
+                "shoal: a handler cannot take a non-const reference: the argument is its own copy; "
+                "take it by value, const& or &&");
+}
+
+template <class Signature>
+struct CallTraits;
+template <class Result, class... Ps>
+struct CallTraits<Result(Ps...)> {
+  static constexpr bool has_context = false;
+  using Wires = TypeList<Wire<Ps>...>;
+  using Parameters = TypeList<Ps...>;
+};
+template <class Result, class First, class... Ps>
+  requires is_handler_context_v<std::remove_cvref_t<First>>
+struct CallTraits<Result(First, Ps...)> {
+  static constexpr bool has_context = true;
+  using Context = std::remove_cvref_t<First>;
+  using Wires = TypeList<Wire<Ps>...>;
+  using Parameters = TypeList<Ps...>;
+};
+template <class R, class... Ps>
+struct CallTraits<R (*)(Ps...)> : CallTraits<R(Ps...)> {};
+template <class R, class... Ps>
+struct CallTraits<R (*)(Ps...) noexcept> : CallTraits<R(Ps...)> {};
+template <class R, class C, class... Ps>
+struct CallTraits<R (C::*)(Ps...)> : CallTraits<R(Ps...)> {};
+template <class R, class C, class... Ps>
+struct CallTraits<R (C::*)(Ps...) const> : CallTraits<R(Ps...)> {};
+template <class R, class C, class... Ps>
+struct CallTraits<R (C::*)(Ps...) noexcept> : CallTraits<R(Ps...)> {};
+template <class R, class C, class... Ps>
+struct CallTraits<R (C::*)(Ps...) const noexcept> : CallTraits<R(Ps...)> {};
+
+template <class F>
+struct FunctionTraits : CallTraits<decltype(&F::operator())> {};
+template <class F>
+  requires std::is_pointer_v<F>
+struct FunctionTraits<F> : CallTraits<F> {};
+
+template <class... Storages>
+struct ArgumentsObject final : ObjectMessage {
+  template <class... Args>
+  explicit ArgumentsObject(std::in_place_t, Args&&... args)
+      : values(std::forward<Args>(args)...) {}
+  std::tuple<Storages...> values;
+};
+
+void* context_of(Messenger& messenger);
+/// Reads the pointer that an object message carries.
+ObjectMessage* object_of(const Message& message);
+
+/// Decodes a message and calls `f` with its arguments, or frees them if the message is dropped.
+template <class F, class... Ws>
+void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
+  const auto call = [&](auto&... values) {
+    if constexpr (FunctionTraits<F>::has_context) {
+      using Context = typename FunctionTraits<F>::Context;
+      f(*static_cast<Context*>(context_of(message.messenger)), std::move(values)...);
+    } else {
+      f(std::move(values)...);
+    }
+  };
+  if (message.is_object) {
+    using Object = ArgumentsObject<Storage<Ws>...>;
+    const std::unique_ptr<Object> object(static_cast<Object*>(object_of(message)));
+    if (!message.dropped) std::apply(call, object->values);
+  } else if (!message.dropped) {
+    auto values = decode<Ws...>(message.arguments);
+    std::apply(call, values);
+  }
+}
+
+template <class... Ps>
+consteval bool check_parameters(TypeList<Ps...>) {
+  (check_parameter<Ps>(), ...);
+  return true;
+}
+
+template <class... Ws>
+consteval std::uint32_t signature_of(TypeList<Ws...>) {
+  return type_signature<Ws...>();
+}
+
+}  // namespace messaging
+}  // namespace shoal

@@ -1,0 +1,77 @@
+#pragma once
+// Values that no one changes any more, so that ranks of one process may share them.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/base/check.hpp>
+
+namespace shoal {
+
+/// A shared handle to a const T. Sent as an argument, it is copied between processes, and handed
+/// over without a copy within one; the receiver cannot tell the difference, since nobody may change
+/// T. Guarantees: T lives as long as any handle to it in this process; copying a handle copies no
+/// T. Caller: any thread; one handle is not to be changed by two threads at once (as
+/// std::shared_ptr). Source: stapl-rts-thesis, section 6.2.1.3, "permanently immutable objects".
+template <class T>
+class Immutable {
+  static_assert(std::is_object_v<T> && !std::is_const_v<T> && !std::is_array_v<T>,
+                "shoal: Immutable<T> adds the const itself: T is a plain object type");
+
+ public:
+  /// A handle to nothing.
+  Immutable() = default;
+
+  /// The value. Errors: CheckError when the handle is empty.
+  [[nodiscard]] const T& get() const {
+    SHOAL_CHECK(value_ != nullptr, "an empty Immutable has no value: use make_immutable()");
+    return *value_;
+  }
+  [[nodiscard]] const T& operator*() const { return get(); }
+  [[nodiscard]] const T* operator->() const { return &get(); }
+
+  /// Whether there is a value.
+  explicit operator bool() const { return value_ != nullptr; }
+
+  /// Handles to this value in this process; a hint only while other threads copy or drop handles.
+  [[nodiscard]] std::size_t use_count() const {
+    return static_cast<std::size_t>(value_.use_count());
+  }
+
+ private:
+  template <class U, class... Args>
+  friend Immutable<U> make_immutable(Args&&... args);
+  friend struct wire::Codec<Immutable<T>>;
+
+  explicit Immutable(std::shared_ptr<const T> value) : value_(std::move(value)) {}
+
+  std::shared_ptr<const T> value_;
+};
+
+/// Makes a T from `args` and a handle to it. Cost: one allocation.
+template <class T, class... Args>
+[[nodiscard]] Immutable<T> make_immutable(Args&&... args) {
+  return Immutable<T>(std::make_shared<const T>(std::forward<Args>(args)...));
+}
+
+namespace wire {
+
+template <class T>
+struct IsPlain<Immutable<T>> : IsPlain<T> {};
+
+/// Between processes the value itself travels, and the receiver has its own copy of it.
+template <class T>
+struct Codec<Immutable<T>> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, const Immutable<T>& value) {
+    ar(static_cast<std::uint8_t>(value ? 1 : 0));
+    if (value) ar(*value);
+  }
+
+  static Immutable<T> load(ReadArchive& ar) {
+    if (load_index(ar, 2, "presence behind a shoal::Immutable") == 0) return {};
+    return make_immutable<T>(wire::load<T>(ar));
+  }
+};
+
+}  // namespace wire
+
+}  // namespace shoal

@@ -1,0 +1,157 @@
+#pragma once
+// One rank's messages: sending, arrival, handler tables. Not a template; the typed calls are thin.
+
+#include <shoal/am/handler.hpp>
+#include <shoal/net/transport.hpp>
+#include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// Asked when a worker of the rank has nothing to do: completion detection.
+class IdleListener {
+ public:
+  virtual bool on_idle() = 0;
+
+ protected:
+  ~IdleListener() = default;
+};
+
+struct MessengerOptions {
+  Rank rank;
+  bool polls_transport = false;  // workers of this rank poll the transport
+  int only_poller = -1;          // if >= 0: only this worker may, being the process's main thread
+};
+
+/// Told of an error that cannot be reported in an orderly way; does not return.
+using FatalHandler = std::function<void(const std::string& text)>;
+
+class Messenger final : public sched::Progress, public net::Receiver, public net::PortWaker {
+ public:
+  Messenger(net::Fabric& fabric, sched::Scheduler& scheduler, const MessengerOptions& options,
+            FatalHandler fatal);
+  ~Messenger();
+
+  // --- set up, before the first step
+  void set_scope(sched::TaskScope& scope) { scope_ = &scope; }
+  void set_idle_listener(IdleListener& listener) { idle_listener_ = &listener; }
+  void set_context(void* context) { context_ = context; }
+
+  [[nodiscard]] Rank rank() const { return options_.rank; }
+  [[nodiscard]] int size() const { return fabric_.layout().world_size; }
+  [[nodiscard]] void* context() const { return context_; }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
+  [[nodiscard]] sched::TaskScope& scope() const { return *scope_; }
+  [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] bool is_local(Rank rank) const { return fabric_.layout().is_local(rank); }
+
+  // --- sending. Any thread.
+
+  /// The link to `target` after waiting, if the caller may be suspended, until it has room.
+  net::Link& admit(Rank target);
+  /// Appends a counted message; see Link::append for `write`.
+  template <class Write>
+  void append(net::Link& link, const net::MessageHeader& header, std::size_t extra_bytes,
+              Write&& write) {
+    scope_->count_queued(scheduler_.count_slot());
+    note_sent(sizeof header + header.size_bytes + extra_bytes);
+    link.append(header, extra_bytes, std::forward<Write>(write));
+  }
+  void append_bytes(net::Link& link, const net::MessageHeader& header,
+                    std::span<const std::byte> bytes);
+  void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
+                     std::unique_ptr<ObjectMessage> object);
+  /// An uncounted message on the control lane, to a static handler. Never blocks.
+  void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes);
+
+  // --- instance handlers
+
+  /// Index of the new handler: the number of those made before it. Main function or tasks.
+  /// Without a name it gets one from its index.
+  std::uint32_t add_instance(std::shared_ptr<Handler> handler, const std::string& name);
+  /// No handler of it runs any more when this returns; later messages for it are errors.
+  void remove_instance(std::uint32_t index);
+
+  // --- progress (sched::Progress)
+  bool poll() override;
+  [[nodiscard]] bool looks_busy() const override;
+  [[nodiscard]] bool must_poll(WorkerId worker) const override;
+  bool on_idle() override;
+  void wake_for_progress() override { scheduler_.wake_one(); }
+  void on_packet(net::Packet* packet) override;
+
+  /// Messages held back because their instance handler does not exist here yet. For detection, a
+  /// held message counts as processed and as unsatisfied.
+  [[nodiscard]] std::uint64_t held_count() const {
+    return held_count_.load(std::memory_order_acquire);
+  }
+  /// The scope has failed: lets progress drop what is held back. Any thread.
+  void drop_held();
+  /// One line per source whose messages are held back.
+  [[nodiscard]] std::vector<std::string> describe_held() const;
+
+  struct Statistics {
+    std::uint64_t messages_sent = 0;
+    std::uint64_t messages_received = 0;
+    std::uint64_t bytes_sent = 0;
+  };
+  [[nodiscard]] Statistics statistics() const;
+  /// Counts payload bytes that travel beside messages.
+  void note_payload(std::size_t bytes) {
+    // relaxed: a statistic
+    bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+ private:
+  class MessageTask;
+  struct Held;
+
+  void note_sent(std::size_t bytes) {
+    messages_sent_.fetch_add(1, std::memory_order_relaxed);  // statistics
+    bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  bool take_from_port();
+  bool poll_transport();
+  /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`.
+  bool process(net::Packet* packet, std::size_t& offset);
+  bool dispatch(net::Packet* packet, const net::MessageHeader& header,
+                std::span<const std::byte> arguments);
+  enum class Lookup { found, not_yet, gone };
+  Lookup find(std::uint32_t handler, std::shared_ptr<Handler>& instance, const Handler*& found);
+  void run_inline(const Handler& handler, const Message& message);
+  void hold(net::Packet* packet, std::size_t offset);
+  void retry_held();
+
+  net::Fabric& fabric_;
+  sched::Scheduler& scheduler_;
+  const MessengerOptions options_;
+  const FatalHandler fatal_;
+  net::Port& port_;
+  sched::TaskScope* scope_ = nullptr;
+  IdleListener* idle_listener_ = nullptr;
+  void* context_ = nullptr;
+  const std::vector<Handler>& statics_;
+
+  // Held by the one worker that runs the rank's progress. seq_cst: see poll().
+  std::atomic<bool> polling_{false};
+
+  sync::Mutex instances_mutex_;
+  std::vector<std::shared_ptr<Handler>> instances_ SHOAL_GUARDED_BY(instances_mutex_);
+  std::atomic<bool> instances_grew_{false};  // since held messages were last retried
+
+  mutable sync::Mutex held_mutex_;
+  std::map<int, Held> held_ SHOAL_GUARDED_BY(held_mutex_);  // by source
+  std::atomic<std::uint64_t> held_count_{0};
+
+  std::atomic<std::uint64_t> messages_sent_{0};
+  std::atomic<std::uint64_t> messages_received_{0};
+  std::atomic<std::uint64_t> bytes_sent_{0};
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,144 @@
+#include <shoal/am/large_message.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace shoal::messaging {
+
+namespace {
+
+// What a payload counts towards the window: enough to hold back a flood of payloads that the
+// transport would buffer, not so much that one large payload waits for the last.
+constexpr std::size_t kPayloadWeightMax = 64 * 1024;
+
+static_assert(sizeof(LargeHeader) % 8 == 0);
+constexpr std::size_t kHeaderBytes = net::align_up(sizeof(LargeHeader));
+
+class DiscardEvent final : public CountedEvent {
+ public:
+  DiscardEvent(Messenger& messenger, std::size_t size_bytes)
+      : CountedEvent(messenger, "a dropped payload"), scratch(size_bytes) {}
+  std::vector<std::byte> scratch;
+
+ private:
+  void act() override {}
+};
+
+class FunctionTask final : public sched::Task {
+ public:
+  FunctionTask(std::string name, std::function<void()> function)
+      : name_(std::move(name)), function_(std::move(function)) {}
+  void run() override { function_(); }
+  [[nodiscard]] std::string name() const override { return name_; }
+
+ private:
+  std::string name_;
+  std::function<void()> function_;
+};
+
+CountedEvent* release_of(const LargeHeader& header) {
+  return reinterpret_cast<CountedEvent*>(header.local_release);
+}
+
+}  // namespace
+
+void CountedEvent::run() {
+  const std::unique_ptr<CountedEvent> self(this);
+  Messenger& messenger = messenger_;
+  if (!messenger.scope().failed()) {
+    const sched::HandlerMark mark;
+    try {
+      act();
+    } catch (...) {
+      messenger.scope().fail(name_, std::current_exception());
+    }
+  }
+  messenger.scope().count_processed(messenger.scheduler().count_slot());
+}
+
+void send_large(Messenger& messenger, std::uint32_t index, std::uint32_t signature, Rank target,
+                std::span<const std::byte> payload, std::size_t count,
+                std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
+  net::Link& link = messenger.admit(target);
+  net::Transport* const transport = messenger.fabric().transport();
+  LargeHeader header{payload.size(), count, 0, 0, 0, 0};
+  const bool local = messenger.is_local(target);
+  CountedEvent* const done = release.release();  // deletes itself when it has run
+  if (local) {
+    header.local_payload = reinterpret_cast<std::uint64_t>(payload.data());
+    header.local_release = reinterpret_cast<std::uint64_t>(done);
+  } else {
+    header.tag = transport->new_payload_tag();
+  }
+  const net::MessageHeader message{kInstanceBit | kLargeBit | index, signature,
+                                   kHeaderBytes + arguments.size()};
+  messenger.append(link, message, std::min(payload.size(), kPayloadWeightMax),
+                   [&](std::span<std::byte> place) {
+                     std::memcpy(place.data(), &header, sizeof header);
+                     if (!arguments.empty()) {
+                       std::memcpy(place.data() + kHeaderBytes, arguments.data(),
+                                   arguments.size());
+                     }
+                   });
+  messenger.note_payload(payload.size());
+  if (!local) transport->send_payload(messenger.rank(), target, header.tag, payload, done);
+}
+
+LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {
+  if (message.arguments.size() < kHeaderBytes) {
+    throw DecodeError("a large message is shorter than its header");
+  }
+  LargeHeader header{};
+  std::memcpy(&header, message.arguments.data(), sizeof header);
+  arguments = message.arguments.subspan(kHeaderBytes);
+  return header;
+}
+
+void receive_large(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                   std::unique_ptr<CountedEvent> arrived) {
+  Messenger& messenger = message.messenger;
+  if (header.local_release != 0) {
+    if (header.size_bytes > 0) {
+      std::memcpy(place.data(), reinterpret_cast<const void*>(header.local_payload),
+                  header.size_bytes);
+    }
+    messenger.fabric().port(message.source).post(release_of(header));
+    arrived.release()->run();
+    return;
+  }
+  messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
+                                                  place, arrived.release());
+}
+
+void drop_large(const Message& message, const LargeHeader& header) {
+  Messenger& messenger = message.messenger;
+  if (header.local_release != 0) {
+    messenger.fabric().port(message.source).post(release_of(header));
+    return;
+  }
+  // The bytes are under way: they must be received, if only to end the sender's operation.
+  auto discard = std::make_unique<DiscardEvent>(messenger, header.size_bytes);
+  const std::span<std::byte> place(discard->scratch);
+  messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
+                                                  place, discard.release());
+}
+
+void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given) {
+  throw CheckError(
+      fmt::format("the buffer function of '{}' returned room for {} elements where {} arrive: it must "
+                  "return a span of exactly that size",
+                  name, given, wanted));
+}
+
+void submit_delivered(Messenger& messenger, std::string name, int priority,
+                      std::function<void()> function) {
+  auto task = std::make_unique<FunctionTask>(std::move(name), std::move(function));
+  task->scope = &messenger.scope();
+  task->priority = priority;
+  task->kind = sched::TaskKind::delivered;
+  messenger.scheduler().submit(std::move(task));
+}
+
+}  // namespace shoal::messaging

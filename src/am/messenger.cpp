@@ -1,0 +1,378 @@
+#include <shoal/am/large_message.hpp>
+#include <shoal/am/messenger.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace shoal::messaging {
+
+/// A message whose handler runs as a task. Keeps the packet, and with it the sender's window.
+class Messenger::MessageTask final : public sched::Task {
+ public:
+  MessageTask(Messenger& messenger, std::shared_ptr<Handler> instance, const Handler& handler,
+              net::Packet* packet, const Message& message)
+      : instance_(std::move(instance)), handler_(handler), packet_(packet), message_(message) {
+    scope = &messenger.scope();
+    priority = handler.priority;
+    kind = sched::TaskKind::delivered;
+    packet_->add_reference();
+  }
+  ~MessageTask() override {
+    if (!ran_) {  // the scope failed: only free what the message holds
+      message_.dropped = true;
+      handler_.invoke(handler_.self, message_);
+    }
+    packet_->release();
+  }
+
+  void run() override {
+    ran_ = true;
+    handler_.invoke(handler_.self, message_);
+  }
+  [[nodiscard]] std::string name() const override { return handler_.name; }
+
+ private:
+  std::shared_ptr<Handler> instance_;  // keeps handler_ alive, unless that is a static one
+  const Handler& handler_;
+  net::Packet* packet_;
+  Message message_;
+  bool ran_ = false;
+};
+
+/// Packets of one source, from the first message on whose handler does not exist yet.
+struct Messenger::Held {
+  net::PacketList packets;
+  std::size_t offset = 0;  // into the first packet
+};
+
+void* context_of(Messenger& messenger) { return messenger.context(); }
+
+ObjectMessage* object_of(const Message& message) {
+  ObjectMessage* object = nullptr;
+  std::memcpy(&object, message.arguments.data(), sizeof(ObjectMessage*));
+  return object;
+}
+
+Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
+                     const MessengerOptions& options, FatalHandler fatal)
+    : fabric_(fabric),
+      scheduler_(scheduler),
+      options_(options),
+      fatal_(std::move(fatal)),
+      port_(fabric.port(options.rank)),
+      statics_(static_handlers()) {
+  port_.set_waker(this);
+  scheduler_.set_progress(*this);
+}
+
+Messenger::~Messenger() { port_.set_waker(nullptr); }
+
+// --- sending
+
+net::Link& Messenger::admit(Rank target) {
+  net::Link& link = fabric_.link(options_.rank, target, net::Lane::normal);
+  if (link.has_room() || sched::in_handler()) return link;
+  // A task made from a message is not suspended either: the window it would wait for may be held
+  // by messages that wait for it. Its messages are queued, like a handler's.
+  if (scheduler_.count_slot() != scope_->foreign_slot() && !sched::in_suspendable_task()) {
+    return link;
+  }
+  const sched::ParkedSenderMark mark;
+  while (!link.has_room()) {
+    sched::block(scheduler_.env(), "send()",
+                 [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
+  }
+  return link;
+}
+
+void Messenger::append_bytes(net::Link& link, const net::MessageHeader& header,
+                             std::span<const std::byte> bytes) {
+  append(link, header, 0, [bytes](std::span<std::byte> place) {
+    if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
+  });
+}
+
+void Messenger::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
+                              std::unique_ptr<ObjectMessage> object) {
+  header.handler |= kObjectBit;
+  header.size_bytes = sizeof(ObjectMessage*);
+  append(link, header, extra_bytes, [&object](std::span<std::byte> place) {
+    ObjectMessage* const raw = object.release();
+    std::memcpy(place.data(), &raw, sizeof raw);
+  });
+}
+
+void Messenger::send_control(const StaticHandler& handler, Rank target,
+                             std::span<const std::byte> bytes) {
+  net::Link& link = fabric_.link(options_.rank, target, net::Lane::control);
+  link.append({handler.index(), handler.signature(), bytes.size()}, 0,
+              [bytes](std::span<std::byte> place) {
+                if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
+              });
+}
+
+// --- instance handlers
+
+std::uint32_t Messenger::add_instance(std::shared_ptr<Handler> handler, const std::string& name) {
+  std::uint32_t index = 0;
+  {
+    const sync::Lock lock(instances_mutex_);
+    index = static_cast<std::uint32_t>(instances_.size());
+    SHOAL_CHECK(index < kIndexMask, "more than {} instance handlers were made", kIndexMask);
+    handler->name = name.empty() ? fmt::format("active message {}", index) : name;
+    instances_.push_back(std::move(handler));
+  }
+  if (held_count() > 0) {
+    instances_grew_.store(true, std::memory_order_seq_cst);
+    scheduler_.wake_one();
+  }
+  return index;
+}
+
+void Messenger::remove_instance(std::uint32_t index) {
+  const sync::Lock lock(instances_mutex_);
+  instances_[index] = nullptr;  // a handler that runs right now holds a reference of its own
+}
+
+// --- progress
+
+// No arrival is missed: a poster changes the port's head and then looks for sleepers; the holder of
+// polling_ gives it back and then looks at the head once more. All seq_cst. A worker that sleeps
+// while the flag is up relies on that second look.
+bool Messenger::poll() {
+  bool did = poll_transport();
+  do {
+    if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
+    const bool took = take_from_port();
+    polling_.store(false, std::memory_order_seq_cst);
+    did = did || took;
+    if (!took) return did;  // empty, or a push is half done and its thread will wake somebody
+  } while (!port_.looks_empty());
+  return did;
+}
+
+bool Messenger::take_from_port() {
+  constexpr int kItemsMax = 64;  // then tasks have their turn
+  bool did = false;
+  for (int i = 0; i < kItemsMax; ++i) {
+    net::PortItem* item = port_.try_take();
+    if (item == nullptr) break;
+    item->deliver(*this);
+    did = true;
+  }
+  if (instances_grew_.exchange(false, std::memory_order_seq_cst)) {
+    retry_held();
+    did = true;
+  }
+  return did;
+}
+
+bool Messenger::poll_transport() {
+  if (!options_.polls_transport) return false;
+  const bool main_thread = options_.only_poller >= 0;
+  if (main_thread && scheduler_.count_slot() != options_.only_poller) return false;
+  try {
+    return fabric_.transport()->poll(main_thread);
+  } catch (const std::exception& error) {
+    fatal_(error.what());
+    throw;
+  }
+}
+
+bool Messenger::looks_busy() const {
+  if (polling_.load(std::memory_order_seq_cst)) return false;
+  return !port_.looks_empty() || instances_grew_.load(std::memory_order_seq_cst);
+}
+
+bool Messenger::must_poll(WorkerId worker) const {
+  if (!options_.polls_transport) return false;
+  return options_.only_poller < 0 || options_.only_poller == worker;
+}
+
+bool Messenger::on_idle() { return idle_listener_ != nullptr && idle_listener_->on_idle(); }
+
+void Messenger::on_packet(net::Packet* packet) {
+  const net::PacketHeader& header = packet->header();
+  const bool control = header.lane == static_cast<std::uint32_t>(net::Lane::control);
+  if (!control && held_count() > 0) {
+    const sync::Lock lock(held_mutex_);
+    const auto it = held_.find(header.source);
+    if (it != held_.end()) {  // keep the order: wait behind what is held already
+      held_count_.fetch_add(header.message_count, std::memory_order_release);
+      it->second.packets.push_back(packet);
+      return;
+    }
+  }
+  std::size_t offset = 0;
+  if (process(packet, offset)) {
+    packet->release();
+  } else {
+    hold(packet, offset);
+  }
+}
+
+bool Messenger::process(net::Packet* packet, std::size_t& offset) {
+  const std::span<const std::byte> bytes = packet->messages();
+  while (offset < bytes.size()) {
+    net::MessageHeader header;
+    std::memcpy(&header, bytes.data() + offset, sizeof header);
+    const std::size_t start = offset + sizeof header;
+    if (start > bytes.size() || header.size_bytes > bytes.size() - start) {
+      fatal_(fmt::format("corrupt packet from rank {}: a message of {} bytes ends behind it",
+                         packet->header().source, header.size_bytes));
+    }
+    if (!dispatch(packet, header, bytes.subspan(start, header.size_bytes))) return false;
+    offset = start + net::align_up(header.size_bytes);
+  }
+  return true;
+}
+
+Messenger::Lookup Messenger::find(std::uint32_t handler, std::shared_ptr<Handler>& instance,
+                                  const Handler*& found) {
+  const std::uint32_t index = handler & kIndexMask;
+  if ((handler & kInstanceBit) == 0) {
+    if (index >= statics_.size()) return Lookup::gone;
+    found = &statics_[index];
+    return Lookup::found;
+  }
+  const sync::Lock lock(instances_mutex_);
+  if (index >= instances_.size()) return Lookup::not_yet;
+  instance = instances_[index];
+  found = instance.get();
+  return found != nullptr ? Lookup::found : Lookup::gone;
+}
+
+bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
+                         std::span<const std::byte> arguments) {
+  const bool control =
+      packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
+  const Rank source(packet->header().source);
+  std::shared_ptr<Handler> instance;
+  const Handler* handler = nullptr;
+  const Lookup lookup = find(header.handler, instance, handler);
+  if (lookup == Lookup::not_yet && !scope_->failed()) return false;
+  Message message{*this, source, (header.handler & kObjectBit) != 0, scope_->failed(), arguments};
+  const int slot = scheduler_.count_slot();
+  const auto discard = [&] {
+    if (message.is_object) delete object_of(message);
+    if ((header.handler & kLargeBit) != 0) {
+      std::span<const std::byte> rest;
+      drop_large(message, split_large(message, rest));
+    }
+  };
+  const auto refuse = [&](const std::string& text) {
+    discard();
+    scope_->fail("a message", std::make_exception_ptr(CheckError(text)));
+  };
+  if (lookup != Lookup::found) {
+    if (!message.dropped) {
+      refuse(fmt::format("a message from rank {} is for active message {}, which was destroyed here: "
+                         "keep it until wait() has returned",
+                         source.value(), header.handler & kIndexMask));
+    } else {
+      discard();
+    }
+  } else if (handler->signature != header.signature) {
+    refuse(fmt::format("a message from rank {} does not fit the parameters of '{}': make all active "
+                       "messages in the same order on all ranks",
+                       source.value(), handler->name));
+  } else if (control) {
+    run_inline(*handler, {*this, source, message.is_object, false, arguments});
+  } else if (handler->delivery == Delivery::task && !message.dropped) {
+    scheduler_.submit(
+        std::make_unique<MessageTask>(*this, std::move(instance), *handler, packet, message));
+  } else {
+    run_inline(*handler, message);
+  }
+  if (!control) {
+    messages_received_.fetch_add(1, std::memory_order_relaxed);  // a statistic
+    scope_->count_processed(slot);
+  }
+  return true;
+}
+
+void Messenger::run_inline(const Handler& handler, const Message& message) {
+  const sched::HandlerMark mark;
+  try {
+    handler.invoke(handler.self, message);
+  } catch (...) {
+    scope_->fail(handler.name, std::current_exception());
+  }
+}
+
+// --- messages for handlers that do not exist yet
+
+void Messenger::hold(net::Packet* packet, std::size_t offset) {
+  // The messages from `offset` on; those before it have run.
+  std::uint64_t count = 0;
+  const std::span<const std::byte> bytes = packet->messages();
+  for (std::size_t at = offset; at < bytes.size(); ++count) {
+    net::MessageHeader header;
+    std::memcpy(&header, bytes.data() + at, sizeof header);
+    at += sizeof header + net::align_up(header.size_bytes);
+  }
+  {
+    const sync::Lock lock(held_mutex_);
+    Held& held = held_[packet->header().source];
+    held.offset = offset;
+    held.packets.push_back(packet);
+    held_count_.fetch_add(count, std::memory_order_release);
+  }
+  // add_instance() looks at held_count_ after it has added the handler under the lock taken here:
+  // either it sees this count and retries, or the handler is seen here.
+  net::MessageHeader first;
+  std::memcpy(&first, bytes.data() + offset, sizeof first);
+  const sync::Lock lock(instances_mutex_);
+  if ((first.handler & kIndexMask) < instances_.size()) {
+    instances_grew_.store(true, std::memory_order_seq_cst);
+  }
+}
+
+void Messenger::drop_held() {
+  if (held_count() == 0) return;
+  instances_grew_.store(true, std::memory_order_seq_cst);
+  scheduler_.wake_one();
+}
+
+void Messenger::retry_held() {
+  std::map<int, Held> all;
+  {
+    const sync::Lock lock(held_mutex_);
+    all.swap(held_);
+    held_count_.store(0, std::memory_order_release);
+  }
+  for (auto& [source, held] : all) {
+    std::size_t offset = held.offset;
+    while (net::Packet* packet = held.packets.pop_front()) {
+      if (process(packet, offset)) {
+        packet->release();
+        offset = 0;
+        continue;
+      }
+      hold(packet, offset);
+      while (net::Packet* rest = held.packets.pop_front()) on_packet(rest);
+    }
+  }
+}
+
+std::vector<std::string> Messenger::describe_held() const {
+  std::vector<std::string> lines;
+  const sync::Lock lock(held_mutex_);
+  for (const auto& [source, held] : held_) {
+    lines.push_back(fmt::format(
+        "rank {}: messages from rank {} are for an active message that was never made here",
+        options_.rank.value(), source));
+  }
+  return lines;
+}
+
+Messenger::Statistics Messenger::statistics() const {
+  return {messages_sent_.load(std::memory_order_relaxed),
+          messages_received_.load(std::memory_order_relaxed),
+          bytes_sent_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace shoal::messaging
