@@ -1,0 +1,74 @@
+#pragma once
+// Collective operations of the main functions of all ranks, on active messages along a tree.
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::coll {
+
+using Bytes = std::vector<std::byte>;
+
+/// One per rank; made on all ranks before any other instance handler. All ranks call the same
+/// operations in the same order, from their main functions. Each takes O(log P) messages in depth
+/// and suspends the main function only.
+class Collectives {
+ public:
+  Collectives(term::Scope& scope, Rank rank, int size);
+
+  /// Combines the values of all ranks; every rank gets the result. combine(a, b) is called in the
+  /// same order in every run with as many ranks: own value first, then subtrees by rank.
+  Bytes all_reduce(const std::string& what, Bytes mine,
+                   const std::function<Bytes(Bytes, Bytes)>& combine);
+  /// Every rank gets the value of `root`.
+  Bytes broadcast(const std::string& what, Bytes mine, Rank root);
+  /// `root` gets the values of all ranks in rank order; the others get nothing.
+  std::vector<Bytes> gather(const std::string& what, Bytes mine, Rank root);
+  std::vector<Bytes> all_gather(const std::string& what, Bytes mine);
+
+ private:
+  enum class Direction : int { up, down };
+  using Key = std::pair<int, int>;  // direction, source
+
+  // The tree for a given root: ranks renumbered so that the root is 0.
+  [[nodiscard]] std::vector<Rank> children(Rank root) const;
+  [[nodiscard]] Rank parent(Rank root) const;
+
+  /// Ends one operation at this rank: takes the next number in the sequence.
+  void begin(const std::string& what);
+  std::vector<Bytes> receive(Direction direction, const std::vector<Rank>& sources);
+  void send(Direction direction, Rank target, const Bytes& bytes);
+  void on_message(std::uint64_t sequence, const std::string& what, int direction, int source,
+                  std::vector<std::byte> bytes);
+  [[nodiscard]] bool all_here() const SHOAL_REQUIRES(mutex_);
+  /// Values of a subtree, with their ranks, in one buffer; and back.
+  static Bytes pack(Rank rank, const Bytes& bytes);
+  static std::vector<Bytes> unpack(const Bytes& packed, int size);
+  Bytes reduce_to(Rank root, Bytes mine, const std::function<Bytes(Bytes, Bytes)>& combine);
+  Bytes send_down(Rank root, Bytes value);
+
+  struct Arrival {
+    std::string what;
+    Bytes bytes;
+  };
+
+  term::Scope& scope_;
+  const Rank rank_;
+  const int size_;
+  std::uint64_t sequence_ = 0;  // main function only
+  std::string what_;            // main function only
+
+  sync::Mutex mutex_;
+  std::map<std::pair<std::uint64_t, Key>, Arrival> arrivals_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::uint64_t, Key>> awaited_ SHOAL_GUARDED_BY(mutex_);
+
+  ActiveMessage<std::uint64_t, std::string, int, int, Bytes> message_;
+};
+
+}  // namespace shoal::coll

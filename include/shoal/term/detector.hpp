@@ -1,0 +1,123 @@
+#pragma once
+// Completion detection: the protocol alone, without threads or messages. docs/design/completion.md
+// has the invariant and the proof.
+
+#include <shoal/base/ids.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace shoal::term {
+
+/// The counts of one rank at a moment at which it was idle, or sums of such counts.
+struct Counts {
+  std::uint64_t queued = 0;       // messages
+  std::uint64_t processed = 0;
+  std::uint64_t unsatisfied = 0;  // things that wait for something: keys, held messages, mains
+  bool all_final = true;          // every main function has ended
+  bool operator==(const Counts&) const = default;
+  Counts& operator+=(const Counts& other);
+};
+
+/// One rank's snapshot: its counts, and what else must not change while the others are asked.
+struct Snapshot {
+  Counts counts;
+  std::uint64_t tasks = 0;  // created and finished
+  std::uint64_t parks = 0;  // how often the main function was parked
+  bool operator==(const Snapshot&) const = default;
+};
+
+/// What a rank tells its parent: sums over its subtree.
+struct Report {
+  std::uint64_t epoch = 0;
+  std::uint64_t version = 0;  // counts the reports of this rank
+  Counts counts;
+};
+
+/// Asks a child whether what it reported last, as `version`, still holds.
+struct Request {
+  std::uint64_t epoch = 0;
+  std::uint64_t wave = 0;
+  std::uint64_t version = 0;
+};
+
+struct Confirmation {
+  std::uint64_t epoch = 0;
+  std::uint64_t wave = 0;
+};
+
+/// Where each rank stands in the tree: rank 0 is the root.
+struct Tree {
+  static constexpr int kArity = 4;
+  Rank rank;
+  int size = 1;
+
+  [[nodiscard]] bool is_root() const { return rank == 0; }
+  [[nodiscard]] Rank parent() const { return Rank((rank - 1) / kArity); }
+  [[nodiscard]] std::vector<Rank> children() const;
+  /// Index of `child` in children().
+  [[nodiscard]] std::size_t child_index(Rank child) const {
+    return static_cast<std::size_t>(child - (rank * kArity + 1));
+  }
+};
+
+/// What the protocol needs from its surroundings.
+class DetectorHost {
+ public:
+  /// The rank's counts if it is idle now: its main function parked and every task finished.
+  virtual std::optional<Snapshot> snapshot() = 0;
+  virtual void send_report(Rank parent, const Report& report) = 0;
+  virtual void send_request(Rank child, const Request& request) = 0;
+  virtual void send_confirmation(Rank parent, const Confirmation& confirmation) = 0;
+  /// Root only: nothing runs and nothing travels, anywhere.
+  virtual void completed(const Counts& total) = 0;
+
+ protected:
+  ~DetectorHost() = default;
+};
+
+/// One rank's part of the protocol. Not thread-safe: the owner calls under one lock.
+///
+/// A rank that is idle reports the sums of its subtree to its parent when they have changed. When
+/// the sums at the root are equal (queued == processed), the root sends a confirming wave down; a
+/// rank confirms if nothing of what it reported has changed. Nothing is sent while nothing changes.
+class Detector {
+ public:
+  Detector(Tree tree, DetectorHost& host);
+
+  /// The rank may have become idle, or its counts may have changed. True if something was sent.
+  bool on_idle();
+  void on_report(Rank child, const Report& report);
+  void on_request(const Request& request);
+  void on_confirmation(const Confirmation& confirmation);
+  /// The scope was found complete: what follows is counted for the next time.
+  void begin_epoch();
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  struct Child {
+    Rank rank;
+    std::uint64_t epoch = 0;  // of the last report
+    std::uint64_t version = 0;
+    Counts counts;
+  };
+
+  [[nodiscard]] bool all_children_reported() const;
+  [[nodiscard]] Counts subtree() const;
+  bool report();
+  void start_wave(std::uint64_t wave);
+  void wave_confirmed();
+
+  const Tree tree_;
+  DetectorHost& host_;
+  std::vector<Child> children_;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t version_ = 0;       // of the last report
+  Snapshot reported_;               // this rank's own part of it
+  bool must_report_ = true;         // something changed since, or a request was not confirmed
+  std::uint64_t wave_ = 0;          // the one last taken part in (root: last started)
+  std::size_t confirmations_missing_ = 0;
+};
+
+}  // namespace shoal::term

@@ -1,0 +1,128 @@
+#pragma once
+// The scope of a world on one rank: completion, failure, and who is stuck.
+
+#include <shoal/am/messenger.hpp>
+#include <shoal/base/error.hpp>
+#include <shoal/sync/mutex.hpp>
+#include <shoal/term/detector.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shoal::term {
+
+/// Something that may be left waiting when nothing runs any more: a task graph.
+class Unsatisfied {
+ public:
+  /// How many wait now. Any thread.
+  [[nodiscard]] virtual std::uint64_t unsatisfied_count() const = 0;
+  /// A few lines that name them.
+  [[nodiscard]] virtual std::vector<std::string> describe_unsatisfied() const = 0;
+
+ protected:
+  ~Unsatisfied() = default;
+};
+
+class Scope;
+
+/// Keeps wait() from completing: for threads that are not workers and will still submit or send.
+class Hold {
+ public:
+  explicit Hold(Scope& scope);
+  ~Hold();
+  Hold(Hold&& other) noexcept : scope_(std::exchange(other.scope_, nullptr)) {}
+  Hold& operator=(Hold&&) = delete;
+
+ private:
+  Scope* scope_;
+};
+
+/// Created and used by one rank; ranks talk by control messages along a tree.
+class Scope final : public sched::TaskScope,
+                    public messaging::IdleListener,
+                    private DetectorHost {
+ public:
+  Scope(messaging::Messenger& messenger, int size);
+  ~Scope() override;
+
+  [[nodiscard]] messaging::Messenger& messenger() const { return messenger_; }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return messenger_.scheduler(); }
+
+  /// Collective over the main functions of all ranks: returns when no task and no message exists
+  /// or can exist. **Caller**: main function. **Blocks**: suspends it. **Errors**: TaskError, the
+  /// same on every rank, when a task or handler threw; StuckError when nothing runs any more and
+  /// something still waits; CheckError outside the main function.
+  void wait();
+  /// The main function has ended: takes part in waits until those of all ranks have. Errors as
+  /// wait(), for what was still going on.
+  void wait_for_end();
+
+  /// Parks the main function in a collective operation that is called `what`; `start` runs once it
+  /// is parked and may unpark it. Errors as wait().
+  void park_main(const std::string& what, const std::function<void()>& start);
+  /// Ends park_main(). Called by the handler of the message that completes the operation.
+  void unpark_main();
+
+  void add(Unsatisfied& source);
+  void remove(Unsatisfied& source);
+
+  void fail(const std::string& task_name, const std::exception_ptr& error) override;
+  bool on_idle() override;
+
+  /// Throws CheckError unless the main function is calling.
+  static void check_main(const char* what);
+
+ private:
+  friend struct ScopeMessages;  // the control messages' handlers
+  enum class Outcome { running, done, failed, stuck };
+
+  // DetectorHost; called with mutex_ held.
+  std::optional<Snapshot> snapshot() override SHOAL_REQUIRES(mutex_);
+  void send_report(Rank parent, const Report& report) override SHOAL_REQUIRES(mutex_);
+  void send_request(Rank child, const Request& request) override SHOAL_REQUIRES(mutex_);
+  void send_confirmation(Rank parent, const Confirmation& confirmation) override SHOAL_REQUIRES(mutex_);
+  void completed(const Counts& total) override SHOAL_REQUIRES(mutex_);
+
+  void park(const std::string& what, bool final, const std::function<void()>& start);
+  void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
+  [[noreturn]] void throw_failure();
+  void on_done(std::uint64_t unsatisfied, bool all_final) SHOAL_REQUIRES(mutex_);
+  void on_failure_up(Rank origin, const std::string& task_name, const std::string& text);
+  void on_failure_down(Rank origin, const std::string& task_name, const std::string& text);
+  void add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out)
+      SHOAL_REQUIRES(mutex_);
+  void on_verdict(const std::string& text) SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::vector<std::string> describe_stuck() const SHOAL_REQUIRES(mutex_);
+
+  messaging::Messenger& messenger_;
+  const Tree tree_;
+  const std::vector<Rank> children_;
+
+  mutable sync::Mutex mutex_;
+  Detector detector_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<Unsatisfied*> sources_ SHOAL_GUARDED_BY(mutex_);
+
+  // The main function's state.
+  std::atomic<bool> parked_{false};  // written under mutex_; a hint outside
+  sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  std::string parked_in_ SHOAL_GUARDED_BY(mutex_);  // a collective's name, or "" in wait()
+  bool final_ SHOAL_GUARDED_BY(mutex_) = false;
+  bool all_final_ SHOAL_GUARDED_BY(mutex_) = false;
+  std::uint64_t park_count_ SHOAL_GUARDED_BY(mutex_) = 0;
+  Outcome outcome_ SHOAL_GUARDED_BY(mutex_) = Outcome::running;
+
+  // Failure: the first one known here, replaced by the one that the root chose.
+  std::optional<TaskError> error_ SHOAL_GUARDED_BY(mutex_);
+  bool failure_from_root_ SHOAL_GUARDED_BY(mutex_) = false;
+
+  // The report of a scope that is stuck, while it is gathered.
+  std::size_t stuck_parts_missing_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> stuck_lines_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t stuck_left_out_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::string stuck_text_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::term

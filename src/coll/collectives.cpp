@@ -1,0 +1,171 @@
+#include <shoal/coll/collectives.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace shoal::coll {
+
+namespace {
+
+constexpr int kArity = term::Tree::kArity;
+
+using Packed = std::vector<std::pair<int, Bytes>>;
+
+Bytes to_bytes(const Packed& packed) {
+  Bytes bytes(encoded_size<Packed>(packed));
+  encode<Packed>(std::span(bytes), packed);
+  return bytes;
+}
+
+Packed from_bytes(const Bytes& bytes) {
+  auto [packed] = decode<Packed>(bytes);
+  return std::move(packed);
+}
+
+}  // namespace
+
+Collectives::Collectives(term::Scope& scope, Rank rank, int size)
+    : scope_(scope),
+      rank_(rank),
+      size_(size),
+      message_(
+          scope.messenger(),
+          [this](std::uint64_t sequence, const std::string& what, int direction, int source,
+                 Bytes bytes) { on_message(sequence, what, direction, source, std::move(bytes)); },
+          AmOptions{Delivery::inlined, 0, "collective operation"}) {}
+
+std::vector<Rank> Collectives::children(Rank root) const {
+  const int virtual_rank = (rank_ - root + size_) % size_;
+  std::vector<Rank> result;
+  for (const Rank child : term::Tree{Rank(virtual_rank), size_}.children()) {
+    result.emplace_back((child + root) % size_);
+  }
+  return result;
+}
+
+Rank Collectives::parent(Rank root) const {
+  const int virtual_rank = (rank_ - root + size_) % size_;
+  return Rank(((virtual_rank - 1) / kArity + root) % size_);
+}
+
+void Collectives::begin(const std::string& what) {
+  term::Scope::check_main(what.c_str());
+  ++sequence_;
+  what_ = what;
+}
+
+void Collectives::send(Direction direction, Rank target, const Bytes& bytes) {
+  message_.send(target, sequence_, what_, static_cast<int>(direction), rank_.value(), bytes);
+}
+
+void Collectives::on_message(std::uint64_t sequence, const std::string& what, int direction,
+                             int source, Bytes bytes) {
+  bool complete = false;
+  {
+    const sync::Lock lock(mutex_);
+    arrivals_[{sequence, {direction, source}}] = {what, std::move(bytes)};
+    complete = !awaited_.empty() && all_here();
+    if (complete) awaited_.clear();
+  }
+  if (complete) scope_.unpark_main();
+}
+
+bool Collectives::all_here() const {
+  const auto& arrivals = arrivals_;
+  return std::all_of(awaited_.begin(), awaited_.end(),
+                     [&arrivals](const auto& key) { return arrivals.contains(key); });
+}
+
+std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<Rank>& sources) {
+  std::vector<std::pair<std::uint64_t, Key>> keys;
+  for (const Rank source : sources) {
+    keys.push_back({sequence_, {static_cast<int>(direction), source.value()}});
+  }
+  if (keys.empty()) return {};
+  // Looked at only when parked: else the message that completes could come in between.
+  scope_.park_main(fmt::format("{} (collective number {})", what_, sequence_), [&] {
+    bool complete = false;
+    {
+      const sync::Lock lock(mutex_);
+      awaited_ = keys;
+      complete = all_here();
+      if (complete) awaited_.clear();
+    }
+    if (complete) scope_.unpark_main();
+  });
+  std::vector<Bytes> result;
+  const sync::Lock lock(mutex_);
+  for (const auto& key : keys) {
+    auto node = arrivals_.extract(key);
+    SHOAL_CHECK(node.mapped().what == what_,
+                "collective number {} is {} on rank {} and {} on rank {}: all ranks must call the "
+                "same operations in the same order",
+                sequence_, what_, rank_.value(), node.mapped().what, key.second.second);
+    result.push_back(std::move(node.mapped().bytes));
+  }
+  return result;
+}
+
+Bytes Collectives::reduce_to(Rank root, Bytes mine,
+                             const std::function<Bytes(Bytes, Bytes)>& combine) {
+  for (Bytes& part : receive(Direction::up, children(root))) {
+    mine = combine(std::move(mine), std::move(part));
+  }
+  if (rank_ != root) send(Direction::up, parent(root), mine);
+  return mine;
+}
+
+Bytes Collectives::send_down(Rank root, Bytes value) {
+  if (rank_ != root) value = std::move(receive(Direction::down, {parent(root)}).front());
+  for (const Rank child : children(root)) send(Direction::down, child, value);
+  return value;
+}
+
+Bytes Collectives::all_reduce(const std::string& what, Bytes mine,
+                              const std::function<Bytes(Bytes, Bytes)>& combine) {
+  begin(what);
+  return send_down(Rank(0), reduce_to(Rank(0), std::move(mine), combine));
+}
+
+Bytes Collectives::broadcast(const std::string& what, Bytes mine, Rank root) {
+  begin(what);
+  return send_down(root, std::move(mine));
+}
+
+Bytes Collectives::pack(Rank rank, const Bytes& bytes) {
+  return to_bytes({{rank.value(), bytes}});
+}
+
+std::vector<Bytes> Collectives::unpack(const Bytes& packed, int size) {
+  std::vector<Bytes> result(static_cast<std::size_t>(size));
+  for (auto& [rank, bytes] : from_bytes(packed)) {
+    result[static_cast<std::size_t>(rank)] = std::move(bytes);
+  }
+  return result;
+}
+
+namespace {
+
+Bytes concatenate(const Bytes& a, const Bytes& b) {
+  Packed all = from_bytes(a);
+  for (auto& part : from_bytes(b)) all.push_back(std::move(part));
+  return to_bytes(all);
+}
+
+}  // namespace
+
+std::vector<Bytes> Collectives::gather(const std::string& what, Bytes mine, Rank root) {
+  begin(what);
+  const Bytes all = reduce_to(root, pack(rank_, mine), concatenate);
+  return rank_ == root ? unpack(all, size_) : std::vector<Bytes>();
+}
+
+std::vector<Bytes> Collectives::all_gather(const std::string& what, Bytes mine) {
+  begin(what);
+  return unpack(send_down(Rank(0), reduce_to(Rank(0), pack(rank_, mine), concatenate)), size_);
+}
+
+}  // namespace shoal::coll

@@ -1,0 +1,337 @@
+#include <shoal/term/scope.hpp>
+
+#include <shoal/am/archive.hpp>
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace shoal::term {
+
+namespace {
+
+constexpr std::size_t kStuckLinesMax = 256;  // of all ranks together
+
+template <class... Ts>
+void send(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank target,
+          const Ts&... values) {
+  std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
+  encode<Ts...>(std::span(bytes), values...);
+  messenger.send_control(handler, target, bytes);
+}
+
+}  // namespace
+
+/// The control messages: each decodes and calls the scope of the rank it arrived on.
+struct ScopeMessages {
+  using Message = messaging::Message;
+  using Handler = messaging::StaticHandler;
+
+  static Scope& scope_of(const Message& message) {
+    return static_cast<Scope&>(message.messenger.scope());
+  }
+  static void on_report(void*, const Message& message) {
+    Scope& scope = scope_of(message);
+    const auto [report] = decode<Report>(message.arguments);
+    const sync::Lock lock(scope.mutex_);
+    scope.detector_.on_report(message.source, report);
+  }
+  static void on_request(void*, const Message& message) {
+    Scope& scope = scope_of(message);
+    const auto [request] = decode<Request>(message.arguments);
+    const sync::Lock lock(scope.mutex_);
+    scope.detector_.on_request(request);
+  }
+  static void on_confirmation(void*, const Message& message) {
+    Scope& scope = scope_of(message);
+    const auto [confirmation] = decode<Confirmation>(message.arguments);
+    const sync::Lock lock(scope.mutex_);
+    scope.detector_.on_confirmation(confirmation);
+  }
+  static void on_done(void*, const Message& message) {
+    Scope& scope = scope_of(message);
+    const auto [unsatisfied, all_final] = decode<std::uint64_t, bool>(message.arguments);
+    const sync::Lock lock(scope.mutex_);
+    scope.on_done(unsatisfied, all_final);
+  }
+  static void on_failure_up(void*, const Message& message) {
+    const auto [rank, name, text] = decode<int, std::string, std::string>(message.arguments);
+    scope_of(message).on_failure_up(Rank(rank), name, text);
+  }
+  static void on_failure_down(void*, const Message& message) {
+    const auto [rank, name, text] = decode<int, std::string, std::string>(message.arguments);
+    scope_of(message).on_failure_down(Rank(rank), name, text);
+  }
+  static void on_stuck_part(void*, const Message& message) {
+    Scope& scope = scope_of(message);
+    const auto [lines, left_out] =
+        decode<std::vector<std::string>, std::uint64_t>(message.arguments);
+    const sync::Lock lock(scope.mutex_);
+    scope.add_stuck_lines(lines, left_out);
+  }
+  static void on_verdict(void*, const Message& message) {
+    Scope& scope = scope_of(message);
+    const auto [text] = decode<std::string>(message.arguments);
+    const sync::Lock lock(scope.mutex_);
+    scope.on_verdict(text);
+  }
+
+  static constexpr auto kInlined = Delivery::inlined;
+  static inline Handler report{"shoal::report", 1, kInlined, &on_report};
+  static inline Handler request{"shoal::request", 2, kInlined, &on_request};
+  static inline Handler confirmation{"shoal::confirmation", 3, kInlined, &on_confirmation};
+  static inline Handler done{"shoal::done", 4, kInlined, &on_done};
+  static inline Handler failure_up{"shoal::failure_up", 5, kInlined, &on_failure_up};
+  static inline Handler failure_down{"shoal::failure_down", 6, kInlined, &on_failure_down};
+  static inline Handler stuck_part{"shoal::stuck_part", 7, kInlined, &on_stuck_part};
+  static inline Handler verdict{"shoal::verdict", 8, kInlined, &on_verdict};
+};
+
+Hold::Hold(Scope& scope) : scope_(&scope) {
+  scope.count_created(scope.scheduler().count_slot());
+}
+
+Hold::~Hold() {
+  if (scope_ == nullptr) return;
+  scope_->count_finished(scope_->scheduler().count_slot());
+  scope_->scheduler().wake_one();  // an idle worker looks whether all is complete
+}
+
+Scope::Scope(messaging::Messenger& messenger, int size)
+    : TaskScope(messenger.scheduler().worker_count()),
+      messenger_(messenger),
+      tree_{messenger.rank(), size},
+      children_(tree_.children()),
+      detector_(tree_, *this) {
+  messenger.set_scope(*this);
+  messenger.set_idle_listener(*this);
+}
+
+Scope::~Scope() = default;
+
+// --- the main function's side
+
+void Scope::check_main(const char* what) {
+  SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function", what);
+  SHOAL_CHECK(sched::in_main_function(),
+              "{} was called in a task or a thread of its own; call it in the main function", what);
+}
+
+void Scope::wait() {
+  check_main("wait()");
+  park("", false, nullptr);
+}
+
+void Scope::wait_for_end() {
+  std::exception_ptr first;
+  bool all_ended = false;
+  while (!all_ended) {
+    try {
+      park("", true, nullptr);
+    } catch (const Error&) {
+      if (first == nullptr) first = std::current_exception();
+    }
+    const sync::Lock lock(mutex_);
+    all_ended = all_final_;
+  }
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+void Scope::park_main(const std::string& what, const std::function<void()>& start) {
+  check_main(what.c_str());
+  park(what, false, start);
+}
+
+void Scope::park(const std::string& what, bool final, const std::function<void()>& start) {
+  sched::block(scheduler().env(), what.c_str(), [&](sync::Waiter& waiter) {
+    {
+      const sync::Lock lock(mutex_);
+      waiter_ = &waiter;
+      parked_in_ = what;
+      final_ = final;
+      outcome_ = Outcome::running;
+      ++park_count_;
+      parked_.store(true, std::memory_order_release);
+    }
+    if (start) start();
+    return true;
+  });
+  Outcome outcome = Outcome::done;
+  std::string stuck;
+  {
+    const sync::Lock lock(mutex_);
+    outcome = outcome_;
+    stuck = stuck_text_;
+  }
+  if (outcome == Outcome::failed) throw_failure();
+  if (outcome == Outcome::stuck) throw StuckError(stuck);
+}
+
+void Scope::unpark_main() {
+  const sync::Lock lock(mutex_);
+  finish_park(Outcome::done);
+}
+
+// The main function counts as running from here on, before it runs again: a handler that unparks it
+// has not been counted as processed yet, so no snapshot can miss it.
+void Scope::finish_park(Outcome outcome) {
+  if (waiter_ == nullptr) return;
+  parked_.store(false, std::memory_order_release);
+  outcome_ = outcome;
+  std::exchange(waiter_, nullptr)->wake();
+}
+
+void Scope::throw_failure() {
+  const sync::Lock lock(mutex_);
+  throw TaskError(*error_);
+}
+
+// --- detection
+
+void Scope::add(Unsatisfied& source) {
+  const sync::Lock lock(mutex_);
+  sources_.push_back(&source);
+}
+
+void Scope::remove(Unsatisfied& source) {
+  const sync::Lock lock(mutex_);
+  std::erase(sources_, &source);
+}
+
+bool Scope::on_idle() {
+  // A hint is enough: whoever parks the main function goes idle after it.
+  if (!parked_.load(std::memory_order_acquire)) return false;
+  const sync::Lock lock(mutex_);
+  return detector_.on_idle();
+}
+
+std::optional<Snapshot> Scope::snapshot() {
+  if (waiter_ == nullptr) return std::nullopt;
+  const Totals now = totals();
+  if (now.created != now.finished) return std::nullopt;
+  Snapshot result;
+  const std::uint64_t held = messenger_.held_count();
+  result.counts.queued = now.queued;
+  result.counts.processed = now.processed + held;
+  result.counts.unsatisfied = held + (parked_in_.empty() ? 0 : 1);
+  for (const Unsatisfied* source : sources_) {
+    result.counts.unsatisfied += source->unsatisfied_count();
+  }
+  result.counts.all_final = final_;
+  result.tasks = now.created;
+  result.parks = park_count_;
+  return result;
+}
+
+void Scope::send_report(Rank parent, const Report& report) {
+  send(messenger_, ScopeMessages::report, parent, report);
+}
+
+void Scope::send_request(Rank child, const Request& request) {
+  send(messenger_, ScopeMessages::request, child, request);
+}
+
+void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
+  send(messenger_, ScopeMessages::confirmation, parent, confirmation);
+}
+
+void Scope::completed(const Counts& total) { on_done(total.unsatisfied, total.all_final); }
+
+void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
+  for (const Rank child : children_) {
+    send(messenger_, ScopeMessages::done, child, unsatisfied, all_final);
+  }
+  all_final_ = all_final;
+  detector_.begin_epoch();
+  if (error_.has_value()) {
+    finish_park(Outcome::failed);
+  } else if (unsatisfied == 0) {
+    finish_park(Outcome::done);
+  } else {
+    stuck_lines_.clear();
+    stuck_left_out_ = 0;
+    stuck_parts_missing_ = children_.size() + 1;
+    add_stuck_lines(describe_stuck(), 0);
+  }
+}
+
+// --- who is stuck: gathered up the tree, told down the tree
+
+std::vector<std::string> Scope::describe_stuck() const {
+  std::vector<std::string> lines;
+  if (!parked_in_.empty()) {
+    lines.push_back(fmt::format("rank {}: the main function waits in {}, which not every rank called",
+                                tree_.rank.value(), parked_in_));
+  }
+  for (std::string& line : messenger_.describe_held()) lines.push_back(std::move(line));
+  for (const Unsatisfied* source : sources_) {
+    for (const std::string& line : source->describe_unsatisfied()) {
+      lines.push_back(fmt::format("rank {}: {}", tree_.rank.value(), line));
+    }
+  }
+  return lines;
+}
+
+void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out) {
+  stuck_left_out_ += left_out;
+  for (const std::string& line : lines) {
+    if (stuck_lines_.size() < kStuckLinesMax) {
+      stuck_lines_.push_back(line);
+    } else {
+      ++stuck_left_out_;
+    }
+  }
+  if (--stuck_parts_missing_ > 0) return;
+  if (!tree_.is_root()) {
+    send(messenger_, ScopeMessages::stuck_part, tree_.parent(), stuck_lines_, stuck_left_out_);
+    return;
+  }
+  std::string text = fmt::format("nothing runs any more, but tasks still wait:\n  {}",
+                                 fmt::join(stuck_lines_, "\n  "));
+  if (stuck_left_out_ > 0) text += fmt::format("\n  and {} more lines", stuck_left_out_);
+  on_verdict(text);
+}
+
+void Scope::on_verdict(const std::string& text) {
+  for (const Rank child : children_) send(messenger_, ScopeMessages::verdict, child, text);
+  stuck_text_ = text;
+  finish_park(Outcome::stuck);
+}
+
+// --- failure: told up the tree to the root, which tells everybody. Both travel on the paths of
+// reports and of `done`, ahead of them: when the root finds the scope complete it knows the failure,
+// and when a rank hears `done` it knows it too.
+
+void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
+  on_failure_up(tree_.rank, task_name, describe(error));
+}
+
+void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {
+  {
+    const sync::Lock lock(mutex_);
+    if (error_.has_value()) return;  // an earlier one was passed on already
+    error_.emplace(origin, task_name, text);
+    mark_failed();
+  }
+  messenger_.drop_held();
+  if (tree_.is_root()) {
+    on_failure_down(origin, task_name, text);
+  } else {
+    send(messenger_, ScopeMessages::failure_up, tree_.parent(), origin.value(), task_name, text);
+  }
+}
+
+void Scope::on_failure_down(Rank origin, const std::string& task_name, const std::string& text) {
+  {
+    const sync::Lock lock(mutex_);
+    if (std::exchange(failure_from_root_, true)) return;
+    error_.emplace(origin, task_name, text);
+    mark_failed();
+  }
+  messenger_.drop_held();
+  for (const Rank child : children_) {
+    send(messenger_, ScopeMessages::failure_down, child, origin.value(), task_name, text);
+  }
+}
+
+}  // namespace shoal::term
