@@ -1,0 +1,354 @@
+#pragma once
+// Who waits for how many dependencies: a hash table for keys of any kind, flat counters for dense
+// ones.
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/key.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace shoal::graph {
+
+/// What fulfilling a dependency led to.
+enum class [[nodiscard]] Fulfil {
+  waiting,  ///< more dependencies are missing
+  ready,    ///< the last one: the caller, and nobody else, now runs the task
+  over,     ///< refused, nothing changed: more than the indegree
+  ran,      ///< refused, nothing changed: the task became ready before (DenseTable only)
+};
+
+/// How far a key has come: 0 <= fulfilled <= indegree, 1 <= indegree.
+struct Entry {
+  int fulfilled = 0;
+  int indegree = 0;
+};
+
+/// The keys that have been fulfilled in part. A key is stored from its first dependency to its
+/// last; then nothing of it is kept, and the next fulfilment counts from zero again.
+///
+/// Open addressing with linear probing; erasing shifts the cluster back, so there are no tombstones
+/// and probes stay short however many keys pass through. Capacity grows by half at 3/4 full and
+/// shrinks when less than 1/8 full: 40 bytes per key of 12 bytes at worst while growing.
+///
+/// Caller: one thread at a time. Blocks: never.
+/// Errors: exceptions of the indegree function, of K's copy and of memory leave the table
+/// unchanged; hash and equality of K must not throw.
+template <class K>
+class DependencyTable {
+ public:
+  using Entry = graph::Entry;
+
+  DependencyTable() = default;
+  DependencyTable(DependencyTable&& other) noexcept
+      : slots_(std::move(other.slots_)),
+        capacity_(std::exchange(other.capacity_, 0)),
+        size_(std::exchange(other.size_, 0)) {}
+  DependencyTable& operator=(DependencyTable&& other) noexcept {
+    std::swap(slots_, other.slots_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~DependencyTable() { destroy_keys(); }
+
+  /// Counts `count` >= 1 dependencies of `key` as fulfilled. `indegree_of(key)` says how many there
+  /// are; it is called when the key is not in the table, must be at least 1, and must not use this
+  /// table. `out`, if given, receives the counters after the call.
+  /// Errors: CheckError for a count or an indegree below 1.
+  /// Cost: amortized constant; a key whose first fulfilment is its last is never stored.
+  template <std::invocable<const K&> IndegreeFn>
+  Fulfil fulfil(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
+    SHOAL_CHECK(count >= 1, "key {} fulfilled {} times: the count must be at least 1",
+                format_key(key), count);
+    const std::size_t found = find(key);
+    if (found != none) return add(found, count, out);
+
+    const int indegree = indegree_of(key);
+    SHOAL_CHECK(indegree >= 1, "the indegree of key {} is {}: it must be at least 1",
+                format_key(key), indegree);
+    const bool over = count > indegree;
+    if (out != nullptr) *out = {over ? 0 : count, indegree};
+    if (over) return Fulfil::over;
+    if (count == indegree) return Fulfil::ready;
+    insert(key, count, indegree);
+    return Fulfil::waiting;
+  }
+
+  /// Keys that wait.
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// Calls visitor(const K& key, int fulfilled, int indegree) for every waiting key, in no order.
+  template <class Visitor>
+  void for_each(Visitor&& visitor) const {
+    for (std::size_t i = 0; i < capacity_; ++i) {
+      const Slot& slot = slots_[i];
+      if (slot.used()) visitor(slot.key(), int{slot.fulfilled}, int{slot.indegree});
+    }
+  }
+
+  /// Bytes held for slots, used or not; without what the keys themselves own.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return capacity_ * sizeof(Slot) + (boxed ? size_ * sizeof(K) : 0);
+  }
+
+  /// The longest way from the home of a key to its slot. For tests and diagnosis. Cost: linear.
+  [[nodiscard]] std::size_t longest_probe() const {
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < capacity_; ++i) {
+      if (slots_[i].used()) longest = std::max(longest, distance(home(slots_[i].key()), i));
+    }
+    return longest;
+  }
+
+ private:
+  // Erasing and rehashing move keys and cannot be undone halfway; so keys whose move may throw are
+  // kept on the heap, and what moves is their pointer. No operation but insertion can then fail.
+  static constexpr bool boxed = !std::is_nothrow_move_constructible_v<K>;
+  using Stored = std::conditional_t<boxed, std::unique_ptr<K>, K>;
+
+  struct Slot {
+    Slot() {}   // NOLINT(modernize-use-equals-default): the union's members have constructors
+    ~Slot() {}  // NOLINT(modernize-use-equals-default): the table ends the keys' lives
+
+    [[nodiscard]] bool used() const { return indegree != 0; }
+    [[nodiscard]] const K& key() const {
+      if constexpr (boxed) {
+        return *stored;
+      } else {
+        return stored;
+      }
+    }
+
+    union {
+      Stored stored;  // alive if and only if used()
+    };
+    std::int32_t fulfilled = 0;
+    std::int32_t indegree = 0;  // 0: this slot is free
+  };
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  static constexpr std::size_t capacity_min = 16;
+
+  // Spreads hashes over [0, capacity) by their upper half, in order, so that a rehash writes the
+  // new table from front to back. The multiplication carries every bit of the hash up there:
+  // callers may have used some bits to choose this table among many.
+  [[nodiscard]] std::size_t home(const K& key) const {
+    const std::uint64_t hash = KeyHash<K>{}(key)*0x9e3779b97f4a7c15U;
+    return static_cast<std::size_t>(((hash >> 32) * capacity_) >> 32);
+  }
+  [[nodiscard]] std::size_t next(std::size_t i) const { return i + 1 == capacity_ ? 0 : i + 1; }
+  [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const {
+    return to >= from ? to - from : to + capacity_ - from;
+  }
+
+  [[nodiscard]] std::size_t find(const K& key) const {
+    if (size_ == 0) return none;
+    for (std::size_t i = home(key); slots_[i].used(); i = next(i)) {
+      if (slots_[i].key() == key) return i;
+    }
+    return none;  // a free slot exists: the table is at most 3/4 full
+  }
+
+  Fulfil add(std::size_t i, int count, Entry* out) {
+    Slot& slot = slots_[i];
+    const bool over = count > slot.indegree - slot.fulfilled;
+    if (!over) slot.fulfilled += count;
+    if (out != nullptr) *out = {slot.fulfilled, slot.indegree};
+    if (over) return Fulfil::over;
+    if (slot.fulfilled < slot.indegree) return Fulfil::waiting;
+    erase(i);
+    return Fulfil::ready;
+  }
+
+  void insert(const K& key, int fulfilled, int indegree) {
+    Stored stored = make_stored(key);
+    if (size_ + 1 > capacity_ / 4 * 3) {
+      rehash(std::max(capacity_min, capacity_ + capacity_ / 2));
+    }
+    place(std::move(stored), fulfilled, indegree);
+    ++size_;
+  }
+
+  static Stored make_stored(const K& key) {
+    if constexpr (boxed) {
+      return std::make_unique<K>(key);
+    } else {
+      return key;
+    }
+  }
+
+  void place(Stored&& stored, std::int32_t fulfilled, std::int32_t indegree) {
+    std::size_t i = 0;
+    if constexpr (boxed) {
+      i = home(*stored);
+    } else {
+      i = home(stored);
+    }
+    while (slots_[i].used()) i = next(i);
+    std::construct_at(&slots_[i].stored, std::move(stored));
+    slots_[i].fulfilled = fulfilled;
+    slots_[i].indegree = indegree;
+  }
+
+  // Invariant: no free slot lies between the home of a key and its slot. The hole moves forward
+  // until it can be freed: a key fills it unless the hole lies before the key's home.
+  void erase(std::size_t hole) {
+    std::destroy_at(&slots_[hole].stored);
+    for (std::size_t i = next(hole); slots_[i].used(); i = next(i)) {
+      if (distance(home(slots_[i].key()), i) < distance(hole, i)) continue;
+      move_slot(slots_[i], slots_[hole]);
+      hole = i;
+    }
+    slots_[hole].indegree = 0;
+    --size_;
+    if (size_ < capacity_ / 8 && capacity_ > capacity_min) try_shrink();
+  }
+
+  // Ends the life of from.stored; `from` still counts as used.
+  static void move_slot(Slot& from, Slot& to) {
+    std::construct_at(&to.stored, std::move(from.stored));
+    std::destroy_at(&from.stored);
+    to.fulfilled = from.fulfilled;
+    to.indegree = from.indegree;
+  }
+
+  void try_shrink() {
+    try {
+      rehash(std::max(capacity_min, size_ * 2));
+    } catch (const std::bad_alloc&) {
+      // The larger table does as well; the next erasure tries again.
+    }
+  }
+
+  void rehash(std::size_t capacity) {
+    SHOAL_CHECK(capacity >> 32 == 0, "a dependency table of {} slots: at most 2^32", capacity);
+    DependencyTable old;
+    old.slots_ = std::make_unique<Slot[]>(capacity);  // nothing below throws
+    std::swap(slots_, old.slots_);
+    old.capacity_ = std::exchange(capacity_, capacity);
+    for (std::size_t i = 0; i < old.capacity_; ++i) {
+      Slot& slot = old.slots_[i];
+      if (slot.used()) place(std::move(slot.stored), slot.fulfilled, slot.indegree);
+    }
+  }
+
+  void destroy_keys() {
+    if constexpr (!std::is_trivially_destructible_v<Stored>) {
+      for (std::size_t i = 0; i < capacity_; ++i) {
+        if (slots_[i].used()) std::destroy_at(&slots_[i].stored);
+      }
+    }
+  }
+
+  // Invariants: capacity_ slots, size_ of them used, size_ <= 3/4 capacity_; capacity_ is 0 or at
+  // least capacity_min.
+  std::unique_ptr<Slot[]> slots_;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+};
+
+/// The same for indices 0 <= index < n, in 4 bytes each, with no lock. Unlike DependencyTable, it
+/// remembers which tasks ran.
+/// Caller: any thread. Blocks: never (lock-free).
+/// Ordering: all that happened before any fulfilment of an index happens before the return of the
+/// one that gets Fulfil::ready.
+class DenseTable {
+ public:
+  explicit DenseTable(std::size_t n)
+      : remaining_(std::make_unique<std::atomic<std::int32_t>[]>(n)), n_(n) {}
+
+  /// Counts `count` >= 1 dependencies of `index` as fulfilled. `indegree_of(index)` may be called
+  /// by several threads and several times for one index, and must answer the same each time.
+  /// Errors: CheckError for an index that is out of range, or a count or an indegree below 1.
+  template <std::invocable<std::size_t> IndegreeFn>
+  Fulfil fulfil(std::size_t index, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
+    SHOAL_CHECK(index < n_, "index {} of a dense index space of {}", index, n_);
+    SHOAL_CHECK(count >= 1, "index {} fulfilled {} times: the count must be at least 1", index,
+                count);
+    std::atomic<std::int32_t>& cell = remaining_[index];
+    // relaxed: only a guess, the exchange below checks it
+    std::int32_t seen = cell.load(std::memory_order_relaxed);
+    int indegree = 0;
+    const auto know_indegree = [&] {
+      if (indegree == 0) indegree = checked_indegree(index, indegree_of);
+      return indegree;
+    };
+    while (true) {
+      if (seen == has_run) {
+        if (out != nullptr) *out = {know_indegree(), know_indegree()};
+        return Fulfil::ran;
+      }
+      const std::int32_t remaining = seen == never_seen ? know_indegree() : seen;
+      if (count > remaining) {
+        if (out != nullptr) *out = {know_indegree() - remaining, know_indegree()};
+        return Fulfil::over;
+      }
+      const std::int32_t left = remaining - count;
+      // release: what this caller did before; acquire, for the last: what all before it did. The
+      // exchanges of one cell form a release sequence.
+      if (cell.compare_exchange_weak(seen, left == 0 ? has_run : left, std::memory_order_acq_rel,
+                                     std::memory_order_relaxed)) {
+        if (out != nullptr) *out = {know_indegree() - left, know_indegree()};
+        return left == 0 ? Fulfil::ready : Fulfil::waiting;
+      }
+    }
+  }
+
+  /// Calls visitor(std::size_t index, int remaining) for every waiting index, in order. While other
+  /// threads fulfil, each index is seen as it was at some moment of the call. Cost: linear in n.
+  template <std::invocable<std::size_t, int> Visitor>
+  void for_each(Visitor&& visitor) const {
+    for (std::size_t index = 0; index < n_; ++index) {
+      // relaxed: a snapshot of one counter; nothing else is read on its account
+      const std::int32_t remaining = remaining_[index].load(std::memory_order_relaxed);
+      if (remaining > 0) visitor(index, int{remaining});
+    }
+  }
+
+  /// The same with visitor(std::size_t index, int fulfilled, int indegree).
+  template <std::invocable<std::size_t, int, int> Visitor, std::invocable<std::size_t> IndegreeFn>
+  void for_each(Visitor&& visitor, IndegreeFn&& indegree_of) const {
+    for_each([&](std::size_t index, int remaining) {
+      const int indegree = indegree_of(index);
+      visitor(index, indegree - remaining, indegree);
+    });
+  }
+
+  /// Indices 0 <= index < capacity().
+  [[nodiscard]] std::size_t capacity() const { return n_; }
+
+  /// Indices that wait. Cost: linear in n.
+  [[nodiscard]] std::size_t size() const {
+    std::size_t count = 0;
+    for_each([&count](std::size_t /*index*/, int /*remaining*/) { ++count; });
+    return count;
+  }
+
+  [[nodiscard]] std::size_t memory_bytes() const { return n_ * sizeof(remaining_[0]); }
+
+ private:
+  static constexpr std::int32_t never_seen = 0;
+  static constexpr std::int32_t has_run = -1;
+
+  template <class IndegreeFn>
+  static int checked_indegree(std::size_t index, IndegreeFn& indegree_of) {
+    const int indegree = indegree_of(index);
+    SHOAL_CHECK(indegree >= 1, "the indegree of index {} is {}: it must be at least 1", index,
+                indegree);
+    return indegree;
+  }
+
+  // Any thread reads and writes, by compare-exchange only. 0 -> remaining -> ... -> -1, never back.
+  std::unique_ptr<std::atomic<std::int32_t>[]> remaining_;
+  std::size_t n_;
+};
+
+}  // namespace shoal::graph

@@ -1,0 +1,287 @@
+#pragma once
+// Parametrized task graphs: tasks named by keys, run when all their dependencies are fulfilled.
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/key.hpp>
+#include <shoal/graph/dependency_table.hpp>
+#include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/mutex.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+namespace graph {
+
+/// The lines that name what a graph waits for: at most kKeysMax keys, and how many more.
+class WaitingList {
+ public:
+  static constexpr std::uint64_t kKeysMax = 16;
+  explicit WaitingList(std::string graph) : graph_(std::move(graph)) {}
+  void add(const std::string& progress);
+  [[nodiscard]] bool full() const { return count_ >= kKeysMax; }
+  [[nodiscard]] std::vector<std::string> lines(std::uint64_t total) &&;
+
+ private:
+  std::string graph_;
+  std::uint64_t count_ = 0;
+  std::vector<std::string> lines_;
+};
+
+/// "gemm[(1, 2)] has fulfilled 1 of 3 dependencies".
+std::string progress_of(const std::string& task, const Entry& entry);
+/// The same for a dense index whose key is not known.
+std::string progress_of(std::size_t index, int remaining);
+
+[[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
+                                 const char* function);
+[[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
+[[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
+[[noreturn]] void refuse_worker(const std::string& task, std::int64_t worker, int worker_count);
+[[noreturn]] void refuse_over(const std::string& task, const Entry& entry, std::int64_t count);
+[[noreturn]] void refuse_repeat(const std::string& task);
+[[noreturn]] void refuse_index(const std::string& task, std::size_t index, std::size_t size);
+[[noreturn]] void refuse_change(const std::string& graph);
+
+}  // namespace graph
+
+/// A graph of tasks with keys of type K on one rank (tasktorrent paper, section II-A1).
+///
+/// Functions of the key say how many dependencies a task has, what it does and where it starts; a
+/// task does not exist until its first dependency is fulfilled, and nothing of it is kept after it
+/// ran. Tasks of other ranks are triggered by active messages whose handlers call fulfill().
+///
+/// K: copyable, equality-comparable, hashable (integers, enums, strings, pairs, tuples and arrays
+/// of those, std::hash<K>, or a function shoal_hash(k)).
+/// **Caller**: the set_ functions by the main function before the first fulfill(); fulfill() by
+/// any task, handler, main function or thread. **Lifetime**: until wait() has returned.
+template <class K>
+class TaskGraph final : private term::Unsatisfied {
+ public:
+  /// `name` stands for the graph in reports.
+  explicit TaskGraph(term::Scope& scope, std::string name = "graph")
+      : scope_(scope), name_(std::move(name)) {
+    const auto workers = static_cast<unsigned>(scope.scheduler().worker_count());
+    shards_ = std::vector<Shard>(std::bit_ceil(4 * workers));
+    scope_.add(*this);
+  }
+  ~TaskGraph() { scope_.remove(*this); }
+  TaskGraph(const TaskGraph&) = delete;
+  TaskGraph& operator=(const TaskGraph&) = delete;
+
+  /// Required: how many times task k is fulfilled before it runs; at least 1. Called once per
+  /// fulfill(), by its caller.
+  template <class F>
+  TaskGraph& set_indegree(F function) {
+    return set(indegree_, std::move(function));
+  }
+  /// Required: what task k does.
+  template <class F>
+  TaskGraph& set_task(F function) {
+    return set(task_, std::move(function));
+  }
+  /// Required: the worker on which task k is queued at first, 0 <= worker < worker_count().
+  template <class F>
+  TaskGraph& set_mapping(F function) {
+    return set(mapping_, std::move(function));
+  }
+  /// Optional: larger runs first. Default 0.
+  template <class F>
+  TaskGraph& set_priority(F function) {
+    return set(priority_, std::move(function));
+  }
+  /// Optional: true binds task k to its worker; false (the default) lets others steal it.
+  template <class F>
+  TaskGraph& set_binding(F function) {
+    return set(binding_, std::move(function));
+  }
+  /// Optional: what reports call task k. Default: graph name and key.
+  template <class F>
+  TaskGraph& set_name(F function) {
+    return set(task_name_, std::move(function));
+  }
+  /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
+  /// then counted in an array of 4 bytes per key, without hashing or locks, and fulfilling a task
+  /// that has run already is noticed. Each key runs once in the life of the graph. `key(i)`, if
+  /// given, is the key of number i: reports then name tasks by key instead of number.
+  template <class Index>
+  TaskGraph& set_dense(std::size_t size, Index index, std::function<K(std::size_t)> key = {}) {
+    check_unused();
+    dense_ = std::make_unique<graph::DenseTable>(size);
+    dense_index_ = std::move(index);
+    dense_key_ = std::move(key);
+    return *this;
+  }
+
+  /// Fulfills `count` of the dependencies of task k; the last one makes it ready.
+  ///
+  /// **Blocks**: never. **Errors**: CheckError that names k when a required function is missing, the
+  /// indegree is below 1, the worker is out of range, `count` is below 1, or more is fulfilled than
+  /// the indegree says. (Without set_dense(), a key that is fulfilled after it ran is a new task.)
+  /// **Ordering**: what the caller did before is visible to the task.
+  void fulfill(const K& k, int count = 1) {
+    if (!complete_) [[unlikely]] become_complete(k);
+    const int indegree = indegree_(k);
+    if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
+    if (count < 1) graph::refuse_count(task_name(k), count);
+    if (dense_ != nullptr) {
+      fulfill_dense(k, count, indegree);
+    } else if (indegree == 1 && count == 1) {
+      spawn(k);  // never waits: needs no entry
+    } else {
+      fulfill_hashed(k, count, indegree);
+    }
+  }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  struct alignas(64) Shard {
+    mutable sync::Mutex mutex;
+    graph::DependencyTable<K> table SHOAL_GUARDED_BY(mutex);
+  };
+
+  class KeyTask final : public sched::Task {
+   public:
+    KeyTask(TaskGraph& graph, const K& key) : graph_(graph), key_(key) {}
+    void run() override { graph_.task_(key_); }
+    [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
+
+   private:
+    TaskGraph& graph_;
+    const K key_;
+  };
+
+  template <class Slot, class F>
+  TaskGraph& set(Slot& slot, F function) {
+    check_unused();
+    slot = std::move(function);
+    return *this;
+  }
+
+  void check_unused() const {
+    if (complete_) graph::refuse_change(name_);
+  }
+
+  void become_complete(const K& k) {
+    if (!indegree_) graph::refuse_missing(name_, format_key(k), "set_indegree");
+    if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
+    if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
+    complete_ = true;
+  }
+
+  [[nodiscard]] std::string task_name(const K& k) const {
+    return task_name_ ? task_name_(k) : fmt::format("{}[{}]", name_, format_key(k));
+  }
+
+  void fulfill_hashed(const K& k, int count, int indegree) {
+    const std::size_t hash = KeyHash<K>{}(k);
+    Shard& shard = shards_[(hash >> 48) & (shards_.size() - 1)];
+    graph::Entry entry;
+    graph::Fulfil result{};
+    {
+      const sync::Lock lock(shard.mutex);
+      result = shard.table.fulfil(k, count, [indegree](const K&) { return indegree; }, &entry);
+    }
+    finish(k, result, entry, count);
+  }
+
+  void fulfill_dense(const K& k, int count, int indegree) {
+    const std::size_t index = dense_index_(k);
+    if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
+    graph::Entry entry;
+    const graph::Fulfil result =
+        dense_->fulfil(index, count, [indegree](std::size_t) { return indegree; }, &entry);
+    finish(k, result, entry, count);
+  }
+
+  void finish(const K& k, graph::Fulfil result, const graph::Entry& entry, int count) {
+    switch (result) {
+      case graph::Fulfil::waiting:
+        return;
+      case graph::Fulfil::ready:
+        spawn(k);
+        return;
+      case graph::Fulfil::over:
+        graph::refuse_over(task_name(k), entry, count);
+      case graph::Fulfil::ran:
+        graph::refuse_repeat(task_name(k));
+    }
+  }
+
+  void spawn(const K& k) {
+    const int workers = scope_.scheduler().worker_count();
+    const int worker = mapping_(k);
+    if (worker < 0 || worker >= workers) graph::refuse_worker(task_name(k), worker, workers);
+    auto task = std::make_unique<KeyTask>(*this, k);
+    task->scope = &scope_;
+    task->worker = static_cast<std::int16_t>(worker);
+    if (priority_) task->priority = priority_(k);
+    if (binding_) task->bound = binding_(k);
+    scope_.scheduler().submit(std::move(task));
+  }
+
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override {
+    std::uint64_t count = dense_ != nullptr ? dense_->size() : 0;
+    for (const Shard& shard : shards_) {
+      const sync::Lock lock(shard.mutex);
+      count += shard.table.size();
+    }
+    return count;
+  }
+
+  // Copies keys under the lock and names them outside: naming is the program's code.
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override {
+    std::vector<std::pair<K, graph::Entry>> some;
+    for (const Shard& shard : shards_) {
+      const sync::Lock lock(shard.mutex);
+      shard.table.for_each([&](const K& key, int fulfilled, int indegree) {
+        if (some.size() < graph::WaitingList::kKeysMax) {
+          some.emplace_back(key, graph::Entry{fulfilled, indegree});
+        }
+      });
+    }
+    graph::WaitingList list(name_);
+    for (const auto& [key, entry] : some) list.add(graph::progress_of(task_name(key), entry));
+    if (dense_ != nullptr) {
+      dense_->for_each([&](std::size_t index, int remaining) {
+        if (!list.full()) list.add(describe_dense(index, remaining));
+      });
+    }
+    return std::move(list).lines(unsatisfied_count());
+  }
+
+  [[nodiscard]] std::string describe_dense(std::size_t index, int remaining) const {
+    if (!dense_key_) return graph::progress_of(index, remaining);
+    const K key = dense_key_(index);
+    const int indegree = indegree_(key);
+    return graph::progress_of(task_name(key), {indegree - remaining, indegree});
+  }
+
+  term::Scope& scope_;
+  const std::string name_;
+  std::function<int(const K&)> indegree_;
+  std::function<void(const K&)> task_;
+  std::function<int(const K&)> mapping_;
+  std::function<int(const K&)> priority_;
+  std::function<bool(const K&)> binding_;
+  std::function<std::string(const K&)> task_name_;
+  bool complete_ = false;  // has been used: the functions are there and stay
+
+  std::vector<Shard> shards_;
+  std::unique_ptr<graph::DenseTable> dense_;
+  std::function<std::size_t(const K&)> dense_index_;
+  std::function<K(std::size_t)> dense_key_;
+};
+
+}  // namespace shoal
