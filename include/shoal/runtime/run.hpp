@@ -1,0 +1,49 @@
+#pragma once
+// The start of a shoal program.
+
+#include <shoal/runtime/world.hpp>
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+namespace runtime {
+
+using MainFunction = std::function<int(World&)>;
+
+/// `communicator` points to an MPI_Comm of the program, or is nullptr.
+int run_world(int argc, const char* const* argv, const MainFunction& main_function,
+              const void* communicator);
+
+template <class F>
+MainFunction as_main(F function) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F&, World&>>) {
+    return [f = std::move(function)](World& world) mutable {
+      f(world);
+      return 0;
+    };
+  } else {
+    return function;
+  }
+}
+
+}  // namespace runtime
+
+/// Runs `function(world)` as the main function of every rank and returns when all have ended.
+///
+/// The ranks are those of the MPI launch, if the process was started by mpirun or srun, else
+/// `--ranks N` of this process. Options: command line (--help lists them), SHOAL_* environment
+/// variables, --config file, in that order; the program's own arguments are in world.args().
+///
+/// Each main function is a task on worker 0 of its rank. When it returns, an implicit wait() lets
+/// everything finish. **Returns**: the largest value that the main functions of this process
+/// returned; 1 after an error, which was written to standard error. **Caller**: the process's main
+/// thread, once at a time. **Errors**: none are thrown.
+template <class F>
+int run(int argc, const char* const* argv, F function) {
+  return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), nullptr);
+}
+
+}  // namespace shoal

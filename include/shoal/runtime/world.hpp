@@ -1,0 +1,213 @@
+#pragma once
+// The world as one rank sees it: what the main function is given.
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/am/immutable.hpp>
+#include <shoal/am/large_message.hpp>
+#include <shoal/coll/collectives.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// How the ranks of a world were started.
+enum class Launch {
+  embedded,  // all in this process
+  mpi,       // in the processes of an MPI launch
+};
+
+/// What is chosen when a task is submitted.
+struct TaskOptions {
+  int priority = 0;                   // larger first
+  std::optional<WorkerId> worker{};   // where it is queued at first; default: the caller's worker
+  bool bound = false;                 // only `worker` runs it
+  std::string name = "task";          // for error reports
+};
+
+/// Counters of one rank since it started.
+struct Stats {
+  std::uint64_t tasks_run = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t bytes_sent = 0;  // arguments with their headers, and payloads
+};
+
+using Hold = term::Hold;
+
+/// One per rank; lives as long as the main functions run. Where nothing else is said, any thread
+/// may call, and calls do not block.
+class World {
+ public:
+  struct Parts {
+    term::Scope* scope = nullptr;
+    coll::Collectives* collectives = nullptr;
+    std::span<const std::string> args;
+    Launch launch = Launch::embedded;
+  };
+
+  explicit World(const Parts& parts) : parts_(parts) {}
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  [[nodiscard]] Rank rank() const { return messenger().rank(); }
+  [[nodiscard]] int size() const { return messenger().size(); }
+  /// Of this rank; the same on all ranks unless they were started differently.
+  [[nodiscard]] int worker_count() const { return scheduler().worker_count(); }
+  /// The program's own arguments, without shoal's; [0] is the program's name.
+  [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }
+  [[nodiscard]] Launch launch() const { return parts_.launch; }
+  /// Monotonic time in nanoseconds; virtual in the simulator.
+  [[nodiscard]] std::uint64_t now_ns() const { return scheduler().env().now_ns(); }
+  [[nodiscard]] Stats stats() const;
+
+  /// Returns on all ranks when no task and no message exists or can exist, anywhere.
+  ///
+  /// **Caller**: the main functions of all ranks, as often as they like. **Blocks**: suspends the
+  /// main function; its worker goes on. **Errors**: the same on all ranks: TaskError when a task, a
+  /// handler or a main function threw (the world then drops tasks and messages; what is left is to
+  /// end); StuckError when nothing runs any more and something still waits, with the list; it may be
+  /// caught and repaired. **Ordering**: everything before it on any rank happens before its return.
+  /// **Cost**: O(log size) messages in depth after the last rank became idle; none while nothing
+  /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
+  void wait() { scope().wait(); }
+
+  /// Runs `function` as a task of this rank.
+  template <class F>
+  void spawn(F function, const TaskOptions& options = {}) {
+    submit(std::make_unique<FunctionTask<F>>(std::move(function), options.name), options);
+  }
+
+  /// Keeps wait() from completing until the returned object is destroyed. For threads of the
+  /// program that will still submit tasks or send messages.
+  [[nodiscard]] Hold hold() { return Hold(scope()); }
+
+  // --- active messages
+
+  /// Runs the function named by `am<function>` on `target`; see ActiveMessage::send.
+  template <auto Function, Delivery How, class... Args>
+  void send(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+    using Static = messaging::StaticFunction<Function, How>;
+    send_static(Static::handler, typename Static::Traits::Wires{}, target,
+                std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  void send(Closure, Rank target, Args&&... args) {
+    using Static = messaging::StaticClosure<Closure>;
+    send_static(Static::handler, typename Static::Traits::Wires{}, target,
+                std::forward<Args>(args)...);
+  }
+
+  /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
+  /// A message for one that this rank has not made yet waits until it has. **Errors**: a message
+  /// that does not fit the handler's parameters ends the world with an error that names it.
+  template <class F>
+  [[nodiscard]] ActiveMessageFor<F> make_am(F function, const AmOptions& options = {}) {
+    return ActiveMessageFor<F>(messenger(), std::move(function), options);
+  }
+
+  /// Makes a large active message with payload elements of type T; see LargeMessage for the three
+  /// functions. The arguments are those of `buffer` behind its count.
+  template <class T, class Buffer, class Arrival, class Release>
+  [[nodiscard]] LargeMessageFor<T, Buffer> make_large_am(Buffer buffer, Arrival arrival,
+                                                         Release release,
+                                                         const AmOptions& options = {}) {
+    return LargeMessageFor<T, Buffer>(messenger(), std::move(buffer), std::move(arrival),
+                                      std::move(release), options);
+  }
+
+  // --- collective operations: main functions of all ranks, in the same order. They suspend the
+  // main function. Errors: as wait(); CheckError when ranks called different operations.
+
+  /// Returns when all ranks have called it. Not a wait(): tasks and messages may still be under way.
+  void barrier();
+  /// The value of `root`, on every rank.
+  template <class T>
+  [[nodiscard]] T broadcast(const T& value, Rank root) {
+    return value_of<T>(parts_.collectives->broadcast("broadcast()", bytes_of(value), root));
+  }
+  /// operation(a, b) over the values of all ranks, on every rank, evaluated in the same order in
+  /// every run with as many ranks.
+  template <class T, class Operation>
+  [[nodiscard]] T allreduce(const T& value, Operation operation) {
+    const auto combine = [&](const coll::Bytes& a, const coll::Bytes& b) {
+      return bytes_of<T>(operation(value_of<T>(a), value_of<T>(b)));
+    };
+    return value_of<T>(parts_.collectives->all_reduce("allreduce()", bytes_of(value), combine));
+  }
+  /// The values of all ranks in rank order, on `root`; empty elsewhere.
+  template <class T>
+  [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
+    return values_of<T>(parts_.collectives->gather("gather()", bytes_of(value), root));
+  }
+  /// The values of all ranks in rank order, on every rank.
+  template <class T>
+  [[nodiscard]] std::vector<T> allgather(const T& value) {
+    return values_of<T>(parts_.collectives->all_gather("allgather()", bytes_of(value)));
+  }
+
+  /// What task graphs are made on: TaskGraph<int> graph(world).
+  [[nodiscard]] term::Scope& scope() const { return *parts_.scope; }
+  operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
+
+ private:
+  template <class F>
+  class FunctionTask final : public sched::Task {
+   public:
+    FunctionTask(F function, std::string name)
+        : function_(std::move(function)), name_(std::move(name)) {}
+    void run() override { function_(); }
+    [[nodiscard]] std::string name() const override { return name_; }
+
+   private:
+    F function_;
+    std::string name_;
+  };
+
+  [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
+  void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
+
+  template <class Wires, class... Args>
+  void send_static(const messaging::StaticHandler& handler, Wires wires, Rank target,
+                   Args&&... args) {
+    messaging::send_message(messenger(), handler.index(), handler.signature(), target, wires,
+                            std::forward<Args>(args)...);
+  }
+
+  template <class T>
+  static coll::Bytes bytes_of(const T& value) {
+    coll::Bytes bytes(encoded_size<T>(value));
+    encode<T>(std::span(bytes), value);
+    return bytes;
+  }
+  template <class T>
+  static T value_of(const coll::Bytes& bytes) {
+    return std::get<0>(decode<T>(bytes));
+  }
+  template <class T>
+  static std::vector<T> values_of(const std::vector<coll::Bytes>& all) {
+    std::vector<T> values;
+    values.reserve(all.size());
+    for (const coll::Bytes& bytes : all) values.push_back(value_of<T>(bytes));
+    return values;
+  }
+
+  const Parts parts_;
+};
+
+namespace messaging {
+template <>
+inline constexpr bool is_handler_context_v<World> = true;
+}  // namespace messaging
+
+}  // namespace shoal

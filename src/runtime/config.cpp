@@ -1,0 +1,330 @@
+#include "runtime/config.hpp"
+
+#include "runtime/config_options.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace shoal::runtime {
+
+namespace {
+
+/// Keys of a file: the names of all options.
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const Option& option : options()) {
+    names.emplace_back(option.name);
+  }
+  return names;
+}
+
+/// What takes a value on the command line and in the environment.
+std::vector<std::string> option_names() {
+  auto names = key_names();
+  names.emplace_back("config");
+  return names;
+}
+
+std::string variable_name(std::string_view option) {
+  std::string name = "SHOAL_";
+  for (const char c : option) {
+    name += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
+// ---- likely mistakes ----------------------------------------------------------------------------
+
+/// Letters to insert, drop, change, or swap with a neighbour to get from `a` to `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+[[noreturn]] void refuse_unknown(std::string_view where, std::string_view name,
+                                 const std::vector<std::string>& known) {
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+        return edit_distance(name, a) < edit_distance(name, b);
+      });
+  throw ConfigError(fmt::format("{} {} is unknown: did you mean {}? (known: {})", where, name,
+                                *nearest, fmt::join(known, ", ")));
+}
+
+/// `argument` is none of ours and will go to the program: refuses what was meant for us.
+void check_foreign(const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  if (name.rfind("--shoal-", 0) == 0) {
+    std::vector<std::string> known{"--shoal-help"};
+    for (const std::string& option : option_names()) {
+      known.push_back("--shoal-" + option);
+    }
+    refuse_unknown("command line: option", name, known);
+  }
+  if (name.rfind("--", 0) != 0) {
+    return;
+  }
+  // Shorter names (--pin, --help) are too near to sensible options of programs, such as --min.
+  constexpr std::size_t length_min = 5;
+  for (const std::string& known : option_names()) {
+    if (known.size() >= length_min && edit_distance(std::string_view(name).substr(2), known) == 1) {
+      throw ConfigError(
+          fmt::format("command line: unknown option {}: did you mean --{}? (put it behind -- if it "
+                      "belongs to the program)",
+                      name, known));
+    }
+  }
+}
+
+// ---- sources ------------------------------------------------------------------------------------
+
+/// What one source says: option name -> setting.
+using Layer = std::map<std::string, Setting, std::less<>>;
+
+struct CommandLine {
+  Layer layer;
+  std::vector<std::string> foreign;  // the program's
+};
+
+[[noreturn]] void refuse_missing(std::string_view option) {
+  throw ConfigError(
+      fmt::format("command line: {0}: its value is missing; write {0} VALUE or {0}=VALUE", option));
+}
+
+// Where CLI11 is too lenient: it reads `--x= y` as `--x y`, and anything behind --x as its value.
+void check_values_given(const std::vector<std::string>& arguments) {
+  for (const std::string& option : option_names()) {
+    for (const std::string& name : {"--" + option, "--shoal-" + option}) {
+      for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+        const auto next = std::next(argument);
+        if (*argument == name + "=" ||
+            (*argument == name && (next == arguments.end() || next->rfind("--", 0) == 0))) {
+          refuse_missing(name);
+        }
+      }
+    }
+  }
+}
+
+/// Splits the arguments before `--` with CLI11 into ours and the program's; checks no value.
+CommandLine parse_command_line(std::vector<std::string> arguments) {
+  check_values_given(arguments);
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  std::vector<std::string>
+      ignored;  // CLI11 wants a place for the values; it alters some on the way
+  std::vector<std::pair<std::string, const CLI::Option*>> ours;
+  for (const std::string& name : option_names()) {
+    ours.emplace_back(name, app.add_option(fmt::format("--{},--shoal-{}", name, name), ignored)
+                                ->allow_extra_args(false));
+  }
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    throw ConfigError(fmt::format("command line: {}", error.what()));
+  }
+  CommandLine result;
+  result.foreign = app.remaining();
+  for (const auto& [name, option] : ours) {
+    const std::vector<std::string>& given = option->results();
+    const std::string where = fmt::format("command line: --{}", name);
+    if (given.size() > 1) {
+      throw ConfigError(fmt::format("{}: given {} times ('{}'); give it once", where, given.size(),
+                                    fmt::join(given, "', '")));
+    }
+    if (!given.empty()) {
+      result.layer.emplace(name, Setting{where, given.front()});
+    }
+  }
+  std::for_each(result.foreign.begin(), result.foreign.end(), check_foreign);
+  return result;
+}
+
+Layer parse_environment(const Environment& env) {
+  std::map<std::string, std::string> option_of;
+  std::vector<std::string> known_variables;
+  for (const std::string& option : option_names()) {
+    known_variables.push_back(variable_name(option));
+    option_of.emplace(known_variables.back(), option);
+  }
+  std::vector<std::string> variables = env.names();
+  std::sort(variables.begin(), variables.end());  // the same error every time
+  Layer layer;
+  for (const std::string& variable : variables) {
+    if (variable.rfind("SHOAL_", 0) != 0) {
+      continue;
+    }
+    const auto known = option_of.find(variable);
+    if (known == option_of.end()) {
+      refuse_unknown("environment variable", variable, known_variables);
+    }
+    Setting setting{fmt::format("environment variable {}", variable),
+                    env.lookup(variable).value_or("")};
+    if (setting.value.empty()) {
+      throw ConfigError(fmt::format("{}: is empty; unset it, or give it a value", setting.where));
+    }
+    layer.emplace(known->second, std::move(setting));
+  }
+  return layer;
+}
+
+/// The key and value of one line of a file; nothing for a comment or an empty line.
+std::optional<std::pair<std::string, std::string>> parse_line(const std::string& line,
+                                                              const std::string& where) {
+  std::string text = CLI::detail::trim_copy(line);
+  if (text.empty() || text.front() == '#') {
+    return std::nullopt;
+  }
+  const auto equals = text.find('=');
+  // Line by line, because CLI11 does not tell the line numbers of a whole file.
+  std::istringstream stream(text);
+  const std::vector<CLI::ConfigItem> items = CLI::ConfigTOML().from_config(stream);
+  if (equals == std::string::npos || equals > text.find('#') || items.size() != 1) {
+    throw ConfigError(fmt::format("{}: '{}' is not of the form `key = value`", where, text));
+  }
+  const std::vector<std::string>& values = items.front().inputs;
+  if (values.size() != 1 || values.front().empty()) {
+    throw ConfigError(fmt::format("{}: '{}' has {}; give one", where, text,
+                                  values.size() > 1 ? "several values" : "no value"));
+  }
+  return std::pair(CLI::detail::trim_copy(text.substr(0, equals)), values.front());
+}
+
+std::ifstream open_file(const Setting& path) {
+  errno = 0;
+  std::ifstream file(path.value);
+  if (!file || std::filesystem::is_directory(path.value)) {
+    const std::string reason = file ? "it is a directory" : std::generic_category().message(errno);
+    throw ConfigError(
+        fmt::format("{}: cannot read the file '{}': {}; name a file with lines "
+                    "`key = value`, such as `ranks = 4`",
+                    path.where, path.value, reason));
+  }
+  return file;
+}
+
+Layer parse_file(const Setting& path) {
+  std::ifstream file = open_file(path);
+  const auto known = key_names();
+  Layer layer;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const std::string where = fmt::format("file {} line {}", path.value, number);
+    const auto entry = parse_line(line, where);
+    if (!entry) {
+      continue;
+    }
+    const auto& [key, value] = *entry;
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      refuse_unknown(fmt::format("{}: key", where), key, known);
+    }
+    const auto [before, is_new] =
+        layer.emplace(key, Setting{fmt::format("{}: {}", where, key), value});
+    if (!is_new) {
+      throw ConfigError(fmt::format("{}: {} is already set ({}); keep one of the two", where, key,
+                                    before->second.where));
+    }
+  }
+  if (file.bad()) {
+    throw ConfigError(fmt::format("file {}: reading it failed", path.value));
+  }
+  return layer;
+}
+
+/// Applies the layers, lowest first, and checks what only shows in combination.
+void apply_layers(Config& config, std::span<const Layer> layers) {
+  std::string packet_where = "default";
+  std::string window_where = "default";
+  for (const Layer& layer : layers) {
+    for (const Option& option : options()) {
+      const auto given = layer.find(option.name);
+      if (given == layer.end()) {
+        continue;
+      }
+      option.apply(config, given->second);
+      if (option.name == "packet-bytes") {
+        packet_where = given->second.where;
+      } else if (option.name == "window-bytes") {
+        window_where = given->second.where;
+      }
+    }
+  }
+  if (config.window_bytes < config.packet_bytes) {
+    throw ConfigError(fmt::format(
+        "window-bytes is {} ({}) but packet-bytes is {} ({}); a window holds at least one packet",
+        show_size(config.window_bytes), window_where, show_size(config.packet_bytes),
+        packet_where));
+  }
+}
+
+}  // namespace
+
+Config parse_config(int argc, const char* const* argv, const Environment& env) {
+  const std::vector<std::string> all(argv, argv + argc);
+  Config config;
+  config.args.push_back(all.empty() ? "" : all.front());
+  config.help_text = make_help_text(config.args.front());
+  const auto first = all.empty() ? all.end() : all.begin() + 1;
+  const auto divider = std::find(first, all.end(), "--");
+  config.help = std::any_of(first, divider, [](const std::string& argument) {
+    return argument == "--help" || argument == "--shoal-help";
+  });
+  if (config.help) {
+    return config;
+  }
+
+  const CommandLine command_line = parse_command_line({first, divider});
+  config.args.insert(config.args.end(), command_line.foreign.begin(), command_line.foreign.end());
+  if (divider != all.end()) {
+    config.args.insert(config.args.end(), divider + 1, all.end());
+  }
+  const Layer variables = parse_environment(env);
+  Layer file;
+  if (const auto path = command_line.layer.find("config"); path != command_line.layer.end()) {
+    file = parse_file(path->second);
+  } else if (const auto named = variables.find("config"); named != variables.end()) {
+    file = parse_file(named->second);
+  }
+  apply_layers(config, std::array{file, variables, command_line.layer});
+  return config;
+}
+
+int worker_count(const Config& config, int allowed_pus, int ranks_sharing) {
+  return config.workers > 0 ? config.workers
+                            : std::max(1, allowed_pus / std::max(1, ranks_sharing));
+}
+
+}  // namespace shoal::runtime

@@ -1,0 +1,56 @@
+#pragma once
+// What a run is made of, as the command line, SHOAL_* environment variables and a file say.
+
+#include "env/topology.hpp"
+#include "runtime/environment.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shoal::runtime {
+
+using env::Pin;
+
+/// Who takes messages out of the transport.
+enum class Progress {
+  worker,  // every worker, between tasks
+  main,    // only the thread that called run()
+  thread,  // a thread that does nothing else
+};
+
+/// The settings of a run. Every field has its default until parse_config() fills it.
+struct Config {
+  int ranks = 0;    // in all of an embedded run; 0: not given (1)
+  int workers = 0;  // per rank; 0: not given, see worker_count()
+  int ranks_per_process = 1;
+  Pin pin = Pin::none;
+  Progress progress = Progress::worker;
+  std::size_t packet_bytes = std::size_t{8} << 10;
+  std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
+  std::uint64_t flush_ns = 20'000;                  // a lone message waits this long for company
+  std::size_t stack_bytes = std::size_t{8} << 20;   // of a fiber
+  bool help = false;              // was asked for: print help_text and end with exit code 0
+  std::string help_text;          // always filled
+  std::vector<std::string> args;  // the program's own arguments; [0] = program name
+};
+
+/// Reads the settings: command line before environment before file before default.
+///
+/// On the command line `--x value`, `--x=value` and the same with --shoal-x are ours. Everything
+/// else goes to Config::args in order and untouched, and so does everything behind the first `--`,
+/// which itself is dropped. An option that is one letter away from one of ours is refused as a
+/// likely typing mistake, unless it stands behind `--`. A value is checked even if one
+/// of higher precedence hides it. With --help, nothing else is read.
+///
+/// Errors: ConfigError with the source (command line, variable, file and line), what is wrong and
+/// what is allowed: bad number, out of range, unknown word, missing or repeated value, unknown
+/// option, SHOAL_* variable or key, unreadable file. Blocks: to read the file.
+Config parse_config(int argc, const char* const* argv, const Environment& env);
+
+/// Workers of each rank: what was asked for, else the PUs shared by `ranks_sharing` ranks; at
+/// least 1.
+int worker_count(const Config& config, int allowed_pus, int ranks_sharing);
+
+}  // namespace shoal::runtime

@@ -1,0 +1,179 @@
+#include "runtime/config_options.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace shoal::runtime {
+
+namespace {
+
+[[noreturn]] void refuse(const Setting& setting, std::string_view problem,
+                         std::string_view allowed) {
+  throw ConfigError(fmt::format("{}: {}; allowed: {}", setting.where, problem, allowed));
+}
+
+struct Unit {
+  std::string_view suffix;
+  std::uint64_t factor;
+};
+constexpr std::array<Unit, 1> count_units{{{"", 1}}};
+constexpr std::array<Unit, 8> size_units{{{"G", 1U << 30},
+                                          {"M", 1U << 20},
+                                          {"K", 1U << 10},
+                                          {"GiB", 1U << 30},
+                                          {"MiB", 1U << 20},
+                                          {"KiB", 1U << 10},
+                                          {"B", 1},
+                                          {"", 1}}};
+constexpr std::array<Unit, 4> time_units{
+    {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}}};
+
+/// The kind of number that an option takes.
+struct NumberKind {
+  std::string_view what;
+  std::span<const Unit> units;  // largest first, as far as show() is to use them
+  std::uint64_t min;
+  std::uint64_t max;
+  std::string_view example;  // appended to the allowed range
+};
+
+std::string show(std::uint64_t value, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (value >= unit.factor && value % unit.factor == 0) {
+      return fmt::format("{}{}", value / unit.factor, unit.suffix);
+    }
+  }
+  return fmt::format("{}{}", value, units.back().suffix);
+}
+
+std::string allowed_text(const NumberKind& kind) {
+  return fmt::format("{} to {}{}", show(kind.min, kind.units), show(kind.max, kind.units),
+                     kind.example);
+}
+
+std::uint64_t parse_number(const Setting& setting, const NumberKind& kind) {
+  const std::string& text = setting.value;
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  const auto unit = std::find_if(kind.units.begin(), kind.units.end(),
+                                 [&](const Unit& u) { return u.suffix == suffix; });
+  if (rest == text.data() || unit == kind.units.end()) {
+    refuse(setting, fmt::format("'{}' is not {}", text, kind.what), allowed_text(kind));
+  }
+  if (error == std::errc::result_out_of_range || number > kind.max / unit->factor ||
+      number * unit->factor < kind.min) {
+    refuse(setting, fmt::format("{} is out of range", text), allowed_text(kind));
+  }
+  return number * unit->factor;
+}
+
+constexpr NumberKind ranks_kind{"a whole number", count_units, 1, 1 << 20, ""};
+constexpr NumberKind workers_kind{"a whole number", count_units, 1, 1 << 12, ""};
+constexpr std::string_view size_example = ", for example 16384, 16K or 1MiB";
+constexpr std::string_view size_what = "a size in bytes";
+constexpr NumberKind packet_kind{size_what, size_units, 1U << 9, 1U << 20, size_example};
+constexpr NumberKind window_kind{size_what, size_units, 1U << 9, std::uint64_t{1} << 36,
+                                 size_example};
+constexpr NumberKind stack_kind{size_what, size_units, 1U << 16, 1U << 30, size_example};
+constexpr NumberKind flush_kind{"a time with its unit", time_units, 0, 10'000'000'000,
+                                ", for example 500ns, 20us, 1ms or 2s"};
+
+template <class E, std::size_t N>
+using Words = std::array<std::pair<std::string_view, E>, N>;
+constexpr Words<Pin, 3> pin_words{{{"none", Pin::none}, {"core", Pin::core}, {"pu", Pin::pu}}};
+constexpr Words<Progress, 3> progress_words{
+    {{"worker", Progress::worker}, {"main", Progress::main}, {"thread", Progress::thread}}};
+
+template <class E, std::size_t N>
+E parse_word(const Setting& setting, const Words<E, N>& words) {
+  std::vector<std::string_view> known;
+  for (const auto& [word, value] : words) {
+    if (word == setting.value) {
+      return value;
+    }
+    known.push_back(word);
+  }
+  refuse(setting, fmt::format("'{}' is unknown", setting.value),
+         fmt::format("{}", fmt::join(known, ", ")));
+}
+
+template <class E, std::size_t N>
+std::string show_word(E value, const Words<E, N>& words) {
+  const auto found =
+      std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.second == value; });
+  return std::string(found->first);
+}
+
+using C = Config;
+using S = Setting;
+constexpr std::array<Option, 9> all_options{{
+    {"ranks", "N", "ranks of an embedded run",
+     [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
+     [](const C&) { return std::string("1"); }},
+    {"workers", "N", "workers of each rank",
+     [](C& c, const S& s) { c.workers = static_cast<int>(parse_number(s, workers_kind)); },
+     [](const C&) { return std::string("the CPUs shared by the ranks"); }},
+    {"ranks-per-process", "N", "ranks in each process under MPI",
+     [](C& c, const S& s) { c.ranks_per_process = static_cast<int>(parse_number(s, ranks_kind)); },
+     [](const C& c) { return std::to_string(c.ranks_per_process); }},
+    {"pin", "none|core|pu", "bind each worker to a core or to a hardware thread",
+     [](C& c, const S& s) { c.pin = parse_word(s, pin_words); },
+     [](const C& c) { return show_word(c.pin, pin_words); }},
+    {"progress", "worker|main|thread", "who receives messages",
+     [](C& c, const S& s) { c.progress = parse_word(s, progress_words); },
+     [](const C& c) { return show_word(c.progress, progress_words); }},
+    {"packet-bytes", "SIZE", "size of the packets that small messages share",
+     [](C& c, const S& s) { c.packet_bytes = parse_number(s, packet_kind); },
+     [](const C& c) { return show(c.packet_bytes, size_units); }},
+    {"window-bytes", "SIZE", "in flight to one destination, at most",
+     [](C& c, const S& s) { c.window_bytes = parse_number(s, window_kind); },
+     [](const C& c) { return show(c.window_bytes, size_units); }},
+    {"flush", "TIME", "a small message waits for company, at most",
+     [](C& c, const S& s) { c.flush_ns = parse_number(s, flush_kind); },
+     [](const C& c) { return show(c.flush_ns, time_units); }},
+    {"stack-bytes", "SIZE", "stack of a task that may wait",
+     [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
+     [](const C& c) { return show(c.stack_bytes, size_units); }},
+}};
+
+std::string help_line(std::string_view name, std::string_view value_name, std::string_view help) {
+  return fmt::format("  {:<32}{}\n", fmt::format("--{} {}", name, value_name), help);
+}
+
+}  // namespace
+
+std::span<const Option> options() { return all_options; }
+
+std::string show_size(std::uint64_t size_bytes) { return show(size_bytes, size_units); }
+
+std::string make_help_text(const std::string& program) {
+  std::string text = fmt::format(
+      "Usage: {} [options of shoal] [arguments of the program] [-- ...]\n"
+      "\nOptions of shoal:\n",
+      program);
+  for (const Option& option : options()) {
+    text += help_line(option.name, option.value_name,
+                      fmt::format("{} (default: {})", option.help, option.show_default(Config{})));
+  }
+  text += help_line("config", "FILE", "read options from lines `key = value`");
+  text += help_line("help", "", "print this and stop");
+  text +=
+      "\n--shoal-X is the same as --X. An option also comes from the variable SHOAL_X "
+      "(SHOAL_RANKS,\n"
+      "SHOAL_STACK_BYTES, SHOAL_CONFIG) or from the file; the command line goes before the\n"
+      "environment, that before the file. All behind -- goes to the program untouched.\n";
+  return text;
+}
+
+}  // namespace shoal::runtime

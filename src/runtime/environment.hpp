@@ -1,0 +1,23 @@
+#pragma once
+// The variables that the process was started with, behind a seam.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// Where environment variables come from, so that tests need none of the process's own.
+struct Environment {
+  std::function<std::optional<std::string>(const std::string& name)> lookup;
+  std::function<std::vector<std::string>()> names;  // of all variables, in any order
+};
+
+/// An environment of exactly these variables.
+Environment environment_of(std::map<std::string, std::string> variables);
+/// A copy of the process's environment as it is now.
+Environment process_environment();
+
+}  // namespace shoal::runtime

@@ -1,0 +1,36 @@
+#pragma once
+// Which launcher started this process, if any, and whether the world it promised is there.
+
+#include "runtime/environment.hpp"
+
+#include <string>
+
+namespace shoal::runtime {
+
+/// What the environment says about the launch of this process.
+struct LaunchInfo {
+  bool launched = false;
+  int size = 1;  // processes of the launch; where only a rank is known, the least it implies
+  std::string launcher;  // for people: "Open MPI (mpirun)"; empty when not launched
+  std::string variable;  // the environment variable that said so; empty when not launched
+};
+
+/// Recognizes Open MPI, MVAPICH, PMI (MPICH, Intel MPI, srun --mpi=pmi2), PMIx and Slurm's srun, in
+/// that order: mpirun inside a Slurm job starts its own daemons by srun, and its number is the one
+/// that counts.
+///
+/// A size without the rank beside it, or one that is no number, is no launch. Within a Slurm
+/// allocation but outside a step, that is in a shell of salloc or a script of sbatch, nothing was
+/// launched, although SLURM_NTASKS (both) and SLURM_PROCID (sbatch) are set: only srun sets
+/// SLURM_STEP_NUM_TASKS.
+/// **Source**: srun(1), sbatch(1), salloc(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05;
+/// open-mpi/ompi pull request 10289 for what goes wrong without.
+LaunchInfo detect_launcher(const Environment& env);
+
+/// Refuses to run as one of N processes that do not see each other. `seen_size` is the number of
+/// processes in the world that was found (1 without MPI); not for a communicator given by the
+/// program, which may be smaller than the launch on purpose.
+/// Errors: ConfigError when the launcher started several processes and the world has one.
+void check_world_size(const LaunchInfo& info, int seen_size, bool built_with_mpi);
+
+}  // namespace shoal::runtime

@@ -1,0 +1,59 @@
+#include "runtime/rank_runtime.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace shoal::runtime {
+
+/// The SPMD main function of a rank: a task like any other, but uncounted, and bound to worker 0.
+class RankRuntime::MainTask final : public sched::Task {
+ public:
+  MainTask(RankRuntime& rank, MainFunction main_function, std::function<void()> ended)
+      : rank_(rank), main_function_(std::move(main_function)), ended_(std::move(ended)) {
+    worker = 0;
+    bound = true;
+  }
+  void run() override {
+    rank_.run_main(main_function_);
+    rank_.scheduler_.request_stop();
+    ended_();
+  }
+  [[nodiscard]] std::string name() const override { return "the main function"; }
+
+ private:
+  RankRuntime& rank_;
+  MainFunction main_function_;
+  std::function<void()> ended_;
+};
+
+RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
+                         messaging::FatalHandler fatal)
+    : scheduler_(env, options.scheduler),
+      messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
+      scope_(messenger_, fabric.layout().world_size),
+      collectives_(scope_, scheduler_.rank(), fabric.layout().world_size),
+      world_({&scope_, &collectives_, options.args, options.launch}) {
+  messenger_.set_context(&world_);
+}
+
+void RankRuntime::start(const MainFunction& main_function, std::function<void()> ended) {
+  scheduler_.submit(std::make_unique<MainTask>(*this, main_function, std::move(ended)));
+}
+
+// Whatever happens to the main function, the rank takes part in the others' waits until all main
+// functions have ended: nobody hangs because one of them failed.
+void RankRuntime::run_main(const MainFunction& main_function) {
+  try {
+    exit_code_ = main_function(world_);
+  } catch (...) {
+    error_ = std::current_exception();
+    scope_.fail("the main function", error_);
+  }
+  try {
+    scope_.wait_for_end();
+  } catch (...) {
+    if (error_ == nullptr) error_ = std::current_exception();
+  }
+}
+
+}  // namespace shoal::runtime

@@ -1,0 +1,51 @@
+#pragma once
+// Everything that one rank of this process is made of.
+
+#include <shoal/coll/collectives.hpp>
+#include <shoal/net/transport.hpp>
+#include <shoal/runtime/run.hpp>
+#include <shoal/sched/scheduler.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <exception>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace shoal::runtime {
+
+struct RankOptions {
+  sched::SchedulerOptions scheduler;
+  messaging::MessengerOptions messenger;
+  std::span<const std::string> args;
+  Launch launch = Launch::embedded;
+};
+
+class RankRuntime {
+ public:
+  RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
+              messaging::FatalHandler fatal);
+
+  /// Submits the main function; `ended` is called when it and all that it started have ended.
+  void start(const MainFunction& main_function, std::function<void()> ended);
+
+  [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
+  /// After the end: what the main function returned, or how it failed.
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+  [[nodiscard]] std::exception_ptr error() const { return error_; }
+
+ private:
+  class MainTask;
+  void run_main(const MainFunction& main_function);
+
+  sched::Scheduler scheduler_;
+  messaging::Messenger messenger_;
+  term::Scope scope_;
+  coll::Collectives collectives_;
+  World world_;
+  int exit_code_ = 0;          // written by the main task, read after the workers stopped
+  std::exception_ptr error_;   // likewise
+};
+
+}  // namespace shoal::runtime
