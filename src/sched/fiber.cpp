@@ -79,7 +79,9 @@ Fiber::Fiber(std::size_t stack_bytes, Entry entry, void* argument) : is_thread_(
 }
 
 Fiber::~Fiber() {
-  context_ = context::fiber();  // unwinds, if there is something to unwind
+  // Frames are left only when the world was given up after an error. To unwind them would run code
+  // of the program whose surroundings are gone: the stack is abandoned instead.
+  if (context_) static_cast<void>(new context::fiber(std::move(context_)));
 #ifdef SHOAL_TSAN
   if (!is_thread_) __tsan_destroy_fiber(tsan_fiber_);
 #endif

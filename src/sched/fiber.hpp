@@ -17,7 +17,7 @@ class Fiber {
   /// A new stack that runs entry(argument) when first entered; when it returns, the context given
   /// to leave_to() is entered and this one has ended.
   Fiber(std::size_t stack_bytes, Entry entry, void* argument);
-  /// Ended, or the thread's own; a fiber that still has frames is unwound.
+  /// Ended, or the thread's own. A fiber that still has frames is abandoned with them.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;

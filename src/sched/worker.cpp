@@ -101,8 +101,8 @@ env::StepResult Worker::step() {
   return step_result_;
 }
 
-// The loop's fibers return from the loop, one by one. Parked ones (only after an error) are unwound
-// by their destructors.
+// The loop's fibers return from the loop, one by one. Parked ones (only after an error) are
+// abandoned.
 void Worker::end_fibers() {
   for (SchedulingFiber* fiber : std::exchange(idle_, {})) {
     current_ = fiber;
@@ -192,8 +192,6 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
     current_->task = task.get();
     try {
       task->run();
-    } catch (const boost::context::detail::forced_unwind&) {
-      throw;
     } catch (...) {
       if (scope == nullptr) throw;  // the main function's wrapper lets nothing through
       scope->fail(task->name(), std::current_exception());

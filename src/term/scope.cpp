@@ -209,17 +209,23 @@ std::optional<Snapshot> Scope::snapshot() {
   if (waiter_ == nullptr) return std::nullopt;
   const Totals now = totals();
   if (now.created != now.finished) return std::nullopt;
-  Snapshot result;
   const std::uint64_t held = messenger_.held_count();
+  Snapshot result;
   result.counts.queued = now.queued;
   result.counts.processed = now.processed + held;
-  result.counts.unsatisfied = held + (parked_in_.empty() ? 0 : 1);
-  for (const Unsatisfied* source : sources_) {
-    result.counts.unsatisfied += source->unsatisfied_count();
-  }
   result.counts.all_final = final_;
   result.tasks = now.created;
   result.parks = park_count_;
+  // What waits changes by tasks, messages and the main function only, so a look at each source is
+  // due only after those.
+  result.counts.unsatisfied = last_snapshot_.counts.unsatisfied;
+  if (result != last_snapshot_) {
+    result.counts.unsatisfied = held + (parked_in_.empty() ? 0 : 1);
+    for (const Unsatisfied* source : sources_) {
+      result.counts.unsatisfied += source->unsatisfied_count();
+    }
+    last_snapshot_ = result;
+  }
   return result;
 }
 

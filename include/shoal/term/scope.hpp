@@ -104,6 +104,7 @@ class Scope final : public sched::TaskScope,
   mutable sync::Mutex mutex_;
   Detector detector_ SHOAL_GUARDED_BY(mutex_);
   std::vector<Unsatisfied*> sources_ SHOAL_GUARDED_BY(mutex_);
+  Snapshot last_snapshot_ SHOAL_GUARDED_BY(mutex_);
 
   // The main function's state.
   std::atomic<bool> parked_{false};  // written under mutex_; a hint outside

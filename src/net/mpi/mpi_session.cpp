@@ -84,6 +84,11 @@ void MpiSession::initialize(const MpiOptions& options) {
     const int wanted = wanted_thread_level(options.progress);
     mpi_check(MPI_Init_thread(nullptr, nullptr, wanted, &granted), {"MPI_Init_thread"});
     finalize_ = true;
+    // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these. Where the
+    // program has initialized MPI, they are the program's to set.
+    for (const MPI_Comm fallback : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+      mpi_check(MPI_Comm_set_errhandler(fallback, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
+    }
   }
   const ThreadDecision decision = decide_threads(options.progress, granted, options.single_threaded);
   policy_ = decision.policy;
