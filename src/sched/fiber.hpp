@@ -45,9 +45,9 @@ class Fiber {
   ExceptionState exceptions_;
   const void* stack_bottom_ = nullptr;
   std::size_t stack_bytes_ = 0;
-  void* fake_stack_ = nullptr;  // AddressSanitizer's
-  void* tsan_fiber_ = nullptr;  // ThreadSanitizer's
-  bool is_thread_;
+  [[maybe_unused]] void* fake_stack_ = nullptr;  // AddressSanitizer's
+  [[maybe_unused]] void* tsan_fiber_ = nullptr;  // ThreadSanitizer's
+  [[maybe_unused]] bool is_thread_;
 };
 
 }  // namespace shoal::sched
