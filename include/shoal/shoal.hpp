@@ -1,11 +1,11 @@
 #pragma once
 // All of shoal, for programs. (Programs that call MPI themselves include <shoal/mpi.hpp> as well.)
 
-#include <shoal/am/active_message.hpp>   // IWYU pragma: export
-#include <shoal/am/immutable.hpp>        // IWYU pragma: export
-#include <shoal/am/large_message.hpp>    // IWYU pragma: export
-#include <shoal/base/error.hpp>          // IWYU pragma: export
-#include <shoal/base/ids.hpp>            // IWYU pragma: export
-#include <shoal/graph/task_graph.hpp>    // IWYU pragma: export
-#include <shoal/runtime/run.hpp>         // IWYU pragma: export
-#include <shoal/runtime/world.hpp>       // IWYU pragma: export
+#include <shoal/am/active_message.hpp>  // IWYU pragma: export
+#include <shoal/am/immutable.hpp>       // IWYU pragma: export
+#include <shoal/am/large_message.hpp>   // IWYU pragma: export
+#include <shoal/base/error.hpp>         // IWYU pragma: export
+#include <shoal/base/ids.hpp>           // IWYU pragma: export
+#include <shoal/graph/task_graph.hpp>   // IWYU pragma: export
+#include <shoal/runtime/run.hpp>        // IWYU pragma: export
+#include <shoal/runtime/world.hpp>      // IWYU pragma: export

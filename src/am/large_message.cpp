@@ -78,8 +78,7 @@ void send_large(Messenger& messenger, std::uint32_t index, std::uint32_t signatu
                    [&](std::span<std::byte> place) {
                      std::memcpy(place.data(), &header, sizeof header);
                      if (!arguments.empty()) {
-                       std::memcpy(place.data() + kHeaderBytes, arguments.data(),
-                                   arguments.size());
+                       std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
                      }
                    });
   messenger.note_payload(payload.size());
@@ -126,10 +125,10 @@ void drop_large(const Message& message, const LargeHeader& header) {
 }
 
 void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given) {
-  throw CheckError(
-      fmt::format("the buffer function of '{}' returned room for {} elements where {} arrive: it must "
-                  "return a span of exactly that size",
-                  name, given, wanted));
+  throw CheckError(fmt::format(
+      "the buffer function of '{}' returned room for {} elements where {} arrive: it must "
+      "return a span of exactly that size",
+      name, given, wanted));
 }
 
 void submit_delivered(Messenger& messenger, std::string name, int priority,

@@ -247,8 +247,7 @@ Messenger::Lookup Messenger::find(std::uint32_t handler, std::shared_ptr<Handler
 
 bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
                          std::span<const std::byte> arguments) {
-  const bool control =
-      packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
+  const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
   const Rank source(packet->header().source);
   std::shared_ptr<Handler> instance;
   const Handler* handler = nullptr;
@@ -269,16 +268,18 @@ bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
   };
   if (lookup != Lookup::found) {
     if (!message.dropped) {
-      refuse(fmt::format("a message from rank {} is for active message {}, which was destroyed here: "
-                         "keep it until wait() has returned",
-                         source.value(), header.handler & kIndexMask));
+      refuse(
+          fmt::format("a message from rank {} is for active message {}, which was destroyed here: "
+                      "keep it until wait() has returned",
+                      source.value(), header.handler & kIndexMask));
     } else {
       discard();
     }
   } else if (handler->signature != header.signature) {
-    refuse(fmt::format("a message from rank {} does not fit the parameters of '{}': make all active "
-                       "messages in the same order on all ranks",
-                       source.value(), handler->name));
+    refuse(
+        fmt::format("a message from rank {} does not fit the parameters of '{}': make all active "
+                    "messages in the same order on all ranks",
+                    source.value(), handler->name));
   } else if (control) {
     run_inline(*handler, {*this, source, message.is_object, false, arguments});
   } else if (handler->delivery == Delivery::task && !message.dropped) {

@@ -135,9 +135,7 @@ Bytes Collectives::broadcast(const std::string& what, Bytes mine, Rank root) {
   return send_down(root, std::move(mine));
 }
 
-Bytes Collectives::pack(Rank rank, const Bytes& bytes) {
-  return to_bytes({{rank.value(), bytes}});
-}
+Bytes Collectives::pack(Rank rank, const Bytes& bytes) { return to_bytes({{rank.value(), bytes}}); }
 
 std::vector<Bytes> Collectives::unpack(const Bytes& packed, int size) {
   std::vector<Bytes> result(static_cast<std::size_t>(size));

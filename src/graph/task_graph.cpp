@@ -24,20 +24,21 @@ std::vector<std::string> WaitingList::lines(std::uint64_t total) && {
 }
 
 void refuse_missing(const std::string& graph, const std::string& key, const char* function) {
-  throw CheckError(fmt::format(
-      "task graph '{}' cannot fulfill {}: call {}() before the first fulfill()", graph, key,
-      function));
+  throw CheckError(
+      fmt::format("task graph '{}' cannot fulfill {}: call {}() before the first fulfill()", graph,
+                  key, function));
 }
 
 void refuse_indegree(const std::string& task, std::int64_t indegree) {
-  throw CheckError(fmt::format("{} has indegree {}: it must be at least 1 (a task that depends on "
-                               "nothing has indegree 1 and is fulfilled once to start it)",
-                               task, indegree));
+  throw CheckError(
+      fmt::format("{} has indegree {}: it must be at least 1 (a task that depends on "
+                  "nothing has indegree 1 and is fulfilled once to start it)",
+                  task, indegree));
 }
 
 void refuse_count(const std::string& task, std::int64_t count) {
-  throw CheckError(fmt::format("{} cannot be fulfilled {} times: the count must be at least 1", task,
-                               count));
+  throw CheckError(
+      fmt::format("{} cannot be fulfilled {} times: the count must be at least 1", task, count));
 }
 
 void refuse_worker(const std::string& task, std::int64_t worker, int worker_count) {
@@ -46,10 +47,10 @@ void refuse_worker(const std::string& task, std::int64_t worker, int worker_coun
 }
 
 void refuse_over(const std::string& task, const Entry& entry, std::int64_t count) {
-  throw CheckError(
-      fmt::format("{} has fulfilled {} of {} dependencies and cannot take {} more: one is fulfilled "
-                  "twice, or the indegree is too small",
-                  task, entry.fulfilled, entry.indegree, count));
+  throw CheckError(fmt::format(
+      "{} has fulfilled {} of {} dependencies and cannot take {} more: one is fulfilled "
+      "twice, or the indegree is too small",
+      task, entry.fulfilled, entry.indegree, count));
 }
 
 void refuse_repeat(const std::string& task) {

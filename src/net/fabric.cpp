@@ -7,8 +7,7 @@
 namespace shoal::net {
 
 struct Fabric::LocalRank {
-  explicit LocalRank(int world_size)
-      : links(static_cast<std::size_t>(world_size) * kLaneCount) {}
+  explicit LocalRank(int world_size) : links(static_cast<std::size_t>(world_size) * kLaneCount) {}
   Port port;
   std::vector<std::atomic<Link*>> links;  // by target and lane; written once, under mutex_
 };
@@ -44,8 +43,7 @@ Link& Fabric::make_link(Rank source, Rank target, Lane lane, std::atomic<Link*>&
   const sync::Lock lock(mutex_);
   if (Link* link = slot.load(std::memory_order_acquire); link != nullptr) return *link;
   if (layout_.is_local(target)) {
-    links_.push_back(
-        std::make_unique<LocalLink>(source, target, lane, options_, port(target)));
+    links_.push_back(std::make_unique<LocalLink>(source, target, lane, options_, port(target)));
   } else {
     links_.push_back(transport_->make_link(source, target, lane));
   }

@@ -49,10 +49,8 @@ bool Link::enlist(sync::Waiter& waiter) {
 }
 
 void Link::consumed(std::size_t accounted_bytes) {
-  const std::size_t before =
-      in_flight_bytes_.fetch_sub(accounted_bytes, std::memory_order_seq_cst);
-  if (below_low_water(before - accounted_bytes) &&
-      has_waiters_.load(std::memory_order_seq_cst)) {
+  const std::size_t before = in_flight_bytes_.fetch_sub(accounted_bytes, std::memory_order_seq_cst);
+  if (below_low_water(before - accounted_bytes) && has_waiters_.load(std::memory_order_seq_cst)) {
     wake_all();
   }
 }

@@ -24,8 +24,7 @@ std::uint64_t checksum_of(const PacketHeader& header, const std::byte* body) {
 
 Packet* Packet::create(std::size_t capacity_bytes) {
   static_assert(sizeof(Packet) % kMessageAlign == 0, "messages start behind the object");
-  void* memory =
-      ::operator new(sizeof(Packet) + capacity_bytes, std::align_val_t{alignof(Packet)});
+  void* memory = ::operator new(sizeof(Packet) + capacity_bytes, std::align_val_t{alignof(Packet)});
   auto* packet = new (memory) Packet(capacity_bytes);
   SHOAL_DCHECK(reinterpret_cast<std::byte*>(&packet->header_ + 1) == packet->body(),
                "header and messages are not contiguous");

@@ -45,10 +45,11 @@ void check_fingerprints(const std::vector<ProcessInfo>& all, int process) {
   const auto mine = static_cast<std::size_t>(process);
   for (std::size_t other = 0; other < all.size(); ++other) {
     if (all[other].fingerprint == all[mine].fingerprint) continue;
-    throw ConfigError(fmt::format(
-        "processes {} (on {}) and {} (on {}) run different programs: their tables of active messages "
-        "differ; start the same binary everywhere",
-        mine, all[mine].host, other, all[other].host));
+    throw ConfigError(
+        fmt::format("processes {} (on {}) and {} (on {}) run different programs: their tables of "
+                    "active messages "
+                    "differ; start the same binary everywhere",
+                    mine, all[mine].host, other, all[other].host));
   }
 }
 

@@ -15,9 +15,9 @@ namespace shoal::runtime {
 struct ProcessInfo {
   std::uint64_t fingerprint = 0;  // of the table of static handlers
   std::string host;
-  std::vector<int> allowed_pus;   // sorted indices of the operating system
+  std::vector<int> allowed_pus;  // sorted indices of the operating system
   int ranks = 1;
-  int workers = 1;                // of all its ranks together
+  int workers = 1;  // of all its ranks together
 
   template <class Archive>
   void serialize(Archive& ar) {

@@ -44,8 +44,8 @@ class RankRuntime {
   term::Scope scope_;
   coll::Collectives collectives_;
   World world_;
-  int exit_code_ = 0;          // written by the main task, read after the workers stopped
-  std::exception_ptr error_;   // likewise
+  int exit_code_ = 0;         // written by the main task, read after the workers stopped
+  std::exception_ptr error_;  // likewise
 };
 
 }  // namespace shoal::runtime

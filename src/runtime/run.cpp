@@ -67,10 +67,11 @@ Process::Process(const Config& config, const void* communicator)
   if (transport_ != nullptr) {
     layout_ = transport_->layout();
     if (config.ranks > 0 && config.ranks != layout_.world_size) {
-      throw ConfigError(fmt::format(
-          "--ranks {} was asked for, but the launcher started {} processes with {} ranks each: leave "
-          "--ranks out, or start as many processes as it takes",
-          config.ranks, layout_.process_count(), layout_.ranks_per_process));
+      throw ConfigError(
+          fmt::format("--ranks {} was asked for, but the launcher started {} processes with {} "
+                      "ranks each: leave "
+                      "--ranks out, or start as many processes as it takes",
+                      config.ranks, layout_.process_count(), layout_.ranks_per_process));
     }
   } else {
     layout_.world_size = std::max(config.ranks, 1);

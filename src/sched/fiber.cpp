@@ -64,8 +64,7 @@ Fiber::Fiber(std::size_t stack_bytes, Entry entry, void* argument) : is_thread_(
 #ifdef SHOAL_TSAN
   tsan_fiber_ = __tsan_create_fiber(0);
 #endif
-  const context::stack_context stack =
-      context::protected_fixedsize_stack(stack_bytes).allocate();
+  const context::stack_context stack = context::protected_fixedsize_stack(stack_bytes).allocate();
   stack_bytes_ = stack.size;
   stack_bottom_ = static_cast<const std::byte*>(stack.sp) - stack.size;
   context_ = context::fiber(std::allocator_arg, NotedStack(stack),

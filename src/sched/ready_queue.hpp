@@ -54,8 +54,7 @@ class ReadyQueue {
   }
   void publish_top() SHOAL_REQUIRES(mutex_) {
     // seq_cst: a push is ordered before the pusher's look at sleeping workers.
-    top_priority_.store(heap_.empty() ? kEmpty : heap_.front().priority,
-                        std::memory_order_seq_cst);
+    top_priority_.store(heap_.empty() ? kEmpty : heap_.front().priority, std::memory_order_seq_cst);
   }
 
   sync::Mutex mutex_;

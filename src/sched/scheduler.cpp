@@ -180,7 +180,8 @@ class ThreadWaiter final : public sync::Waiter {
 
 void block(env::Env& env, const char* what, const Publish& publish) {
   SHOAL_CHECK(!in_handler(),
-              "{} would block, and a handler must not: deliver the message as a task instead", what);
+              "{} would block, and a handler must not: deliver the message as a task instead",
+              what);
   if (Worker* worker = current_worker(); worker != nullptr) {
     worker->suspend(publish);
     return;

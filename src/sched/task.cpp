@@ -8,7 +8,7 @@ TaskScope::TaskScope(int worker_count)
 TaskScope::~TaskScope() = default;
 
 TaskScope::Totals TaskScope::totals() const {
-  const auto sum = [this](std::atomic<std::uint64_t> Slot::* counter) {
+  const auto sum = [this](std::atomic<std::uint64_t> Slot::*counter) {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i <= index(foreign_slot_); ++i) {
       total += (slots_[i].*counter).load(std::memory_order_acquire);

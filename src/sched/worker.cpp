@@ -17,11 +17,11 @@ namespace {
 // The one thread-local of the library.
 thread_local Worker* t_worker = nullptr;
 
-constexpr unsigned kSpinRounds = 64;          // steps with a pause between, a few microseconds
-constexpr unsigned kYieldRounds = 64;         // then steps with a yield between
-constexpr unsigned kPollRounds = 512;         // longer when arrivals come without a wake-up
-constexpr unsigned kPollEvery = 16;           // tasks between two looks at the transport
-constexpr unsigned kFairEvery = 32;           // picks between two that prefer what others pushed
+constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds
+constexpr unsigned kYieldRounds = 64;  // then steps with a yield between
+constexpr unsigned kPollRounds = 512;  // longer when arrivals come without a wake-up
+constexpr unsigned kPollEvery = 16;    // tasks between two looks at the transport
+constexpr unsigned kFairEvery = 32;    // picks between two that prefer what others pushed
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
@@ -244,8 +244,8 @@ Worker::SchedulingFiber& Worker::idle_fiber() {
 
 bool Worker::sees_work() const {
   if (!resumed_own.looks_empty() || !delivered_shared.looks_empty()) return true;
-  if (!throttled() && (!bound_own.looks_empty() || !ready_shared.looks_empty() ||
-                       deque.size_hint() > 0)) {
+  if (!throttled() &&
+      (!bound_own.looks_empty() || !ready_shared.looks_empty() || deque.size_hint() > 0)) {
     return true;
   }
   return scheduler_.has_stealable(*this);

@@ -87,9 +87,7 @@ struct ScopeMessages {
   static inline Handler verdict{"shoal::verdict", 8, kInlined, &on_verdict};
 };
 
-Hold::Hold(Scope& scope) : scope_(&scope) {
-  scope.count_created(scope.scheduler().count_slot());
-}
+Hold::Hold(Scope& scope) : scope_(&scope) { scope.count_created(scope.scheduler().count_slot()); }
 
 Hold::~Hold() {
   if (scope_ == nullptr) return;
@@ -112,7 +110,8 @@ Scope::~Scope() = default;
 // --- the main function's side
 
 void Scope::check_main(const char* what) {
-  SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function", what);
+  SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function",
+              what);
   SHOAL_CHECK(sched::in_main_function(),
               "{} was called in a task or a thread of its own; call it in the main function", what);
 }
@@ -266,8 +265,9 @@ void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
 std::vector<std::string> Scope::describe_stuck() const {
   std::vector<std::string> lines;
   if (!parked_in_.empty()) {
-    lines.push_back(fmt::format("rank {}: the main function waits in {}, which not every rank called",
-                                tree_.rank.value(), parked_in_));
+    lines.push_back(
+        fmt::format("rank {}: the main function waits in {}, which not every rank called",
+                    tree_.rank.value(), parked_in_));
   }
   for (std::string& line : messenger_.describe_held()) lines.push_back(std::move(line));
   for (const Unsatisfied* source : sources_) {
@@ -305,8 +305,8 @@ void Scope::on_verdict(const std::string& text) {
 }
 
 // --- failure: told up the tree to the root, which tells everybody. Both travel on the paths of
-// reports and of `done`, ahead of them: when the root finds the scope complete it knows the failure,
-// and when a rank hears `done` it knows it too.
+// reports and of `done`, ahead of them: when the root finds the scope complete it knows the
+// failure, and when a rank hears `done` it knows it too.
 
 void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
   on_failure_up(tree_.rank, task_name, describe(error));

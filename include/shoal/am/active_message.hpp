@@ -95,9 +95,8 @@ template <auto Function, Delivery How>
 struct StaticAm {};
 
 template <class F>
-concept CaptureLess = std::is_empty_v<F> && std::default_initializable<F> && requires {
-  &F::operator();
-};
+concept CaptureLess =
+    std::is_empty_v<F> && std::default_initializable<F> && requires { &F::operator(); };
 
 }  // namespace messaging
 
@@ -154,7 +153,7 @@ class ActiveMessage {
   template <class... Args>
   void send(Rank target, Args&&... args) const {
     messaging::send_message(*messenger_, messaging::kInstanceBit | index_, signature(), target,
-                     messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
+                            messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
 
  private:
@@ -178,6 +177,7 @@ struct AmTypeOf<F, TypeList<Ws...>> {
 /// The type that World::make_am returns for a handler of type F.
 template <class F>
 using ActiveMessageFor =
-    typename messaging::AmTypeOf<F, typename messaging::FunctionTraits<std::decay_t<F>>::Wires>::type;
+    typename messaging::AmTypeOf<F,
+                                 typename messaging::FunctionTraits<std::decay_t<F>>::Wires>::type;
 
 }  // namespace shoal

@@ -58,7 +58,7 @@ struct Handler : std::enable_shared_from_this<Handler> {
 // Flag bits of MessageHeader::handler.
 inline constexpr std::uint32_t kInstanceBit = 1U << 31;  // index of an instance handler
 inline constexpr std::uint32_t kObjectBit = 1U << 30;    // the arguments are an ObjectMessage
-inline constexpr std::uint32_t kLargeBit = 1U << 29;     // announces a payload: a LargeHeader is first
+inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a LargeHeader is first
 inline constexpr std::uint32_t kIndexMask = kLargeBit - 1;
 
 /// Arguments that travel within the process as an object, not as bytes: nothing is copied twice.
@@ -120,10 +120,10 @@ using Storage = typename StorageOf<T>::type;
 
 template <class Parameter>
 consteval void check_parameter() {
-  static_assert(!std::is_lvalue_reference_v<Parameter> ||
-                    std::is_const_v<std::remove_reference_t<Parameter>>,
-                "shoal: a handler cannot take a non-const reference: the argument is its own copy; "
-                "take it by value, const& or &&");
+  static_assert(
+      !std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>,
+      "shoal: a handler cannot take a non-const reference: the argument is its own copy; "
+      "take it by value, const& or &&");
 }
 
 template <class Signature>
@@ -164,8 +164,7 @@ struct FunctionTraits<F> : CallTraits<F> {};
 template <class... Storages>
 struct ArgumentsObject final : ObjectMessage {
   template <class... Args>
-  explicit ArgumentsObject(std::in_place_t, Args&&... args)
-      : values(std::forward<Args>(args)...) {}
+  explicit ArgumentsObject(std::in_place_t, Args&&... args) : values(std::forward<Args>(args)...) {}
   std::tuple<Storages...> values;
 };
 

@@ -14,10 +14,10 @@ namespace messaging {
 /// What announces a payload; stands before the encoded arguments.
 struct LargeHeader {
   std::uint64_t size_bytes;
-  std::uint64_t count;             // elements
-  std::uint64_t local_payload;     // address in this process, or 0: it comes by the transport
-  std::uint64_t local_release;     // address of the sender's ReleaseEvent, with local_payload
-  std::uint32_t tag;               // of the transport, without local_payload
+  std::uint64_t count;          // elements
+  std::uint64_t local_payload;  // address in this process, or 0: it comes by the transport
+  std::uint64_t local_release;  // address of the sender's ReleaseEvent, with local_payload
+  std::uint32_t tag;            // of the transport, without local_payload
   std::uint32_t reserved;
 };
 
@@ -80,8 +80,8 @@ void submit_delivered(Messenger& messenger, std::string name, int priority,
 /// returns a span of exactly `count` elements; `arrival(data, args...)` on the receiver processes
 /// them; `release(args...)` on the sender says that the payload may be reused.
 ///
-/// **Ordering**: `buffer` runs in the order of the messages between the two ranks; `arrival` may run
-/// after handlers of later messages. **Lifetime**: the payload stays valid and unchanged until
+/// **Ordering**: `buffer` runs in the order of the messages between the two ranks; `arrival` may
+/// run after handlers of later messages. **Lifetime**: the payload stays valid and unchanged until
 /// `release` ran; the buffer stays valid until `arrival` ran.
 template <class T, class... Wires>
 class LargeMessage {
@@ -144,8 +144,7 @@ class LargeMessage {
 
   void send_wires(Rank target, std::span<const T> payload, const Wires&... wires) const {
     auto release = std::make_unique<messaging::FunctionEvent>(
-        *messenger_, instance_->name,
-        [instance = instance_, values = std::make_tuple(wires...)] {
+        *messenger_, instance_->name, [instance = instance_, values = std::make_tuple(wires...)] {
           std::apply(instance->release, values);
         });
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
@@ -162,8 +161,8 @@ class LargeMessage {
       return;
     }
     // The handler's own reference: the event may outlive the LargeMessage.
-    auto instance = std::static_pointer_cast<Instance>(
-        static_cast<Instance*>(self)->shared_from_this());
+    auto instance =
+        std::static_pointer_cast<Instance>(static_cast<Instance*>(self)->shared_from_this());
     std::span<T> place;
     std::unique_ptr<messaging::CountedEvent> arrived;
     try {

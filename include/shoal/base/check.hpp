@@ -1,5 +1,6 @@
 #pragma once
-// Checks for programmer errors. SHOAL_CHECK is on in every build; SHOAL_DCHECK only in debug builds.
+// Checks for programmer errors. SHOAL_CHECK is on in every build; SHOAL_DCHECK only in debug
+// builds.
 
 #include <shoal/base/error.hpp>
 
@@ -15,11 +16,11 @@ namespace shoal::detail {
 }  // namespace shoal::detail
 
 /// Throws CheckError with the formatted text when `condition` is false.
-#define SHOAL_CHECK(condition, ...)                                                             \
-  do {                                                                                          \
-    if (!(condition)) [[unlikely]] {                                                            \
+#define SHOAL_CHECK(condition, ...)                                                              \
+  do {                                                                                           \
+    if (!(condition)) [[unlikely]] {                                                             \
       ::shoal::detail::check_failed(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
-    }                                                                                           \
+    }                                                                                            \
   } while (false)
 
 #ifdef NDEBUG

@@ -15,7 +15,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A call that the program must not make (unset function, rank out of range, blocking in a handler).
+/// A call that the program must not make (unset function, rank out of range, blocking in a
+/// handler).
 class CheckError : public Error {
  public:
   using Error::Error;

@@ -1,5 +1,6 @@
 #pragma once
-// Strong integer types: made explicitly from an int, read implicitly as one, never mixed with each other.
+// Strong integer types: made explicitly from an int, read implicitly as one, never mixed with each
+// other.
 
 #include <compare>
 #include <cstdint>

@@ -125,12 +125,14 @@ class TaskGraph final : private term::Unsatisfied {
 
   /// Fulfills `count` of the dependencies of task k; the last one makes it ready.
   ///
-  /// **Blocks**: never. **Errors**: CheckError that names k when a required function is missing, the
-  /// indegree is below 1, the worker is out of range, `count` is below 1, or more is fulfilled than
-  /// the indegree says. (Without set_dense(), a key that is fulfilled after it ran is a new task.)
+  /// **Blocks**: never. **Errors**: CheckError that names k when a required function is missing,
+  /// the indegree is below 1, the worker is out of range, `count` is below 1, or more is fulfilled
+  /// than the indegree says. (Without set_dense(), a key that is fulfilled after it ran is a new
+  /// task.)
   /// **Ordering**: what the caller did before is visible to the task.
   void fulfill(const K& k, int count = 1) {
-    if (!complete_) [[unlikely]] become_complete(k);
+    if (!complete_) [[unlikely]]
+      become_complete(k);
     const int indegree = indegree_(k);
     if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
     if (count < 1) graph::refuse_count(task_name(k), count);
@@ -191,7 +193,8 @@ class TaskGraph final : private term::Unsatisfied {
     graph::Fulfil result{};
     {
       const sync::Lock lock(shard.mutex);
-      result = shard.table.fulfil(k, count, [indegree](const K&) { return indegree; }, &entry);
+      result = shard.table.fulfil(
+          k, count, [indegree](const K&) { return indegree; }, &entry);
     }
     finish(k, result, entry, count);
   }
@@ -200,8 +203,8 @@ class TaskGraph final : private term::Unsatisfied {
     const std::size_t index = dense_index_(k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
     graph::Entry entry;
-    const graph::Fulfil result =
-        dense_->fulfil(index, count, [indegree](std::size_t) { return indegree; }, &entry);
+    const graph::Fulfil result = dense_->fulfil(
+        index, count, [indegree](std::size_t) { return indegree; }, &entry);
     finish(k, result, entry, count);
   }
 

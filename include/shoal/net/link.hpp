@@ -11,7 +11,7 @@
 namespace shoal::net {
 
 struct LinkOptions {
-  std::size_t packet_bytes = 8 * 1024;    // a packet that is as full as this is closed
+  std::size_t packet_bytes = 8 * 1024;     // a packet that is as full as this is closed
   std::size_t window_bytes = 1024 * 1024;  // bytes appended and not consumed before senders wait
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The transport over MPI, without MPI's own header. A build has one of two definitions: src/net/mpi, or
-// src/net/mpi_none, which says that there is no MPI.
+// The transport over MPI, without MPI's own header. A build has one of two definitions:
+// src/net/mpi, or src/net/mpi_none, which says that there is no MPI.
 
 #include <shoal/net/transport.hpp>
 
@@ -27,8 +27,8 @@ struct MpiOptions {
   /// MPI is initialized here if it is not yet.
   const void* communicator = nullptr;
   env::Env* env = nullptr;  // required; outlives the transport
-  /// A message that finds the engine unpolled for this long is sent by its own thread. Also how long
-  /// the engine must have had nothing to do before it acknowledges small amounts.
+  /// A message that finds the engine unpolled for this long is sent by its own thread. Also how
+  /// long the engine must have had nothing to do before it acknowledges small amounts.
   std::uint64_t flush_ns = 20'000;
   /// The process has no thread but the main one: even MPI_THREAD_SINGLE will do.
   bool single_threaded = false;
@@ -44,9 +44,9 @@ class MpiTransport : public Transport {
   /// What differs from the request and what that means for the program; also written once, by
   /// process 0, to standard error.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
-  /// `wake` is called when something was queued that only a poll() sends, while nobody polls, and when
-  /// the engine failed and the next poll() would throw. Called by any thread, not under a lock of the
-  /// engine; must not block. Caller: while no other thread uses the transport.
+  /// `wake` is called when something was queued that only a poll() sends, while nobody polls, and
+  /// when the engine failed and the next poll() would throw. Called by any thread, not under a lock
+  /// of the engine; must not block. Caller: while no other thread uses the transport.
   virtual void set_poll_waker(std::function<void()> wake) = 0;
   /// Makes engine() stop soon. Any thread; without effect when there is no engine.
   virtual void request_stop() = 0;
@@ -57,11 +57,11 @@ bool mpi_available();
 /// Name and version of the MPI library, or "none".
 std::string mpi_library();
 
-/// Joins the processes of the communicator, which it duplicates. It finalizes MPI, in finish(), only if
-/// it has initialized it.
-/// Caller: the main thread, in all processes of the communicator. Blocks: collective.
-/// Errors: ConfigError, in all processes, when they disagree about an option or when MPI's thread level
-/// does not suffice; ConfigError when this build has no MPI; TransportError.
+/// Joins the processes of the communicator, which it duplicates. It finalizes MPI, in finish(),
+/// only if it has initialized it. Caller: the main thread, in all processes of the communicator.
+/// Blocks: collective. Errors: ConfigError, in all processes, when they disagree about an option or
+/// when MPI's thread level does not suffice; ConfigError when this build has no MPI;
+/// TransportError.
 std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options);
 
 }  // namespace shoal::net

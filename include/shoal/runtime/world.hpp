@@ -27,10 +27,10 @@ enum class Launch {
 
 /// What is chosen when a task is submitted.
 struct TaskOptions {
-  int priority = 0;                   // larger first
-  std::optional<WorkerId> worker{};   // where it is queued at first; default: the caller's worker
-  bool bound = false;                 // only `worker` runs it
-  std::string name = "task";          // for error reports
+  int priority = 0;                  // larger first
+  std::optional<WorkerId> worker{};  // where it is queued at first; default: the caller's worker
+  bool bound = false;                // only `worker` runs it
+  std::string name = "task";         // for error reports
 };
 
 /// Counters of one rank since it started.
@@ -74,8 +74,9 @@ class World {
   /// **Caller**: the main functions of all ranks, as often as they like. **Blocks**: suspends the
   /// main function; its worker goes on. **Errors**: the same on all ranks: TaskError when a task, a
   /// handler or a main function threw (the world then drops tasks and messages; what is left is to
-  /// end); StuckError when nothing runs any more and something still waits, with the list; it may be
-  /// caught and repaired. **Ordering**: everything before it on any rank happens before its return.
+  /// end); StuckError when nothing runs any more and something still waits, with the list; it may
+  /// be caught and repaired. **Ordering**: everything before it on any rank happens before its
+  /// return.
   /// **Cost**: O(log size) messages in depth after the last rank became idle; none while nothing
   /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
   void wait() { scope().wait(); }
@@ -128,7 +129,8 @@ class World {
   // --- collective operations: main functions of all ranks, in the same order. They suspend the
   // main function. Errors: as wait(); CheckError when ranks called different operations.
 
-  /// Returns when all ranks have called it. Not a wait(): tasks and messages may still be under way.
+  /// Returns when all ranks have called it. Not a wait(): tasks and messages may still be under
+  /// way.
   void barrier();
   /// The value of `root`, on every rank.
   template <class T>

@@ -37,8 +37,8 @@ class Progress {
 struct SchedulerOptions {
   Rank rank;
   int worker_count = 1;
-  std::size_t stack_bytes = 8 * 1024 * 1024;  // of each fiber; only touched pages cost memory
-  bool oversubscribed = false;                // more workers than CPUs: do not spin
+  std::size_t stack_bytes = 8 * 1024 * 1024;      // of each fiber; only touched pages cost memory
+  bool oversubscribed = false;                    // more workers than CPUs: do not spin
   std::function<void(WorkerId)> on_worker_start;  // on the worker's own thread
 };
 
@@ -83,7 +83,7 @@ class Scheduler {
   const SchedulerOptions options_;
   Progress* progress_ = nullptr;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::atomic<int> sleeper_count_{0};   // workers whose state is asleep
+  std::atomic<int> sleeper_count_{0};      // workers whose state is asleep
   std::atomic<bool> poller_taken_{false};  // one sleeper at a time wakes up to poll
   std::atomic<unsigned> next_worker_{0};   // round robin for tasks of foreign threads
   std::atomic<bool> stopping_{false};

@@ -32,10 +32,10 @@ class Task {
   /// What error reports call it.
   [[nodiscard]] virtual std::string name() const = 0;
 
-  TaskScope* scope = nullptr;    // counts it; null: uncounted (the main function)
-  int priority = 0;              // larger first, among the ready tasks of one worker
+  TaskScope* scope = nullptr;        // counts it; null: uncounted (the main function)
+  int priority = 0;                  // larger first, among the ready tasks of one worker
   std::int16_t worker = kAnyWorker;  // where it is queued at first
-  bool bound = false;            // true: only `worker` may run it
+  bool bound = false;                // true: only `worker` may run it
   TaskKind kind = TaskKind::local;
 
  protected:
@@ -48,9 +48,9 @@ class Task {
 class TaskScope {
  public:
   struct Totals {
-    std::uint64_t created = 0;    // tasks
+    std::uint64_t created = 0;  // tasks
     std::uint64_t finished = 0;
-    std::uint64_t queued = 0;     // messages
+    std::uint64_t queued = 0;  // messages
     std::uint64_t processed = 0;
     bool operator==(const Totals&) const = default;
   };
@@ -64,7 +64,9 @@ class TaskScope {
   void count_created(int slot) { add(slots_[index(slot)].created, slot); }
   void count_finished(int slot) { add(slots_[index(slot)].finished, slot); }
   void count_queued(int slot) { add(slots_[index(slot)].queued, slot); }
-  void count_processed(int slot, std::uint64_t n = 1) { add(slots_[index(slot)].processed, slot, n); }
+  void count_processed(int slot, std::uint64_t n = 1) {
+    add(slots_[index(slot)].processed, slot, n);
+  }
 
   /// Sums all slots. Reads finished and processed before queued and created: whoever finished had
   /// been created before, so finished == created proves a moment, between the reads, at which

@@ -12,7 +12,7 @@ namespace shoal::term {
 
 /// The counts of one rank at a moment at which it was idle, or sums of such counts.
 struct Counts {
-  std::uint64_t queued = 0;       // messages
+  std::uint64_t queued = 0;  // messages
   std::uint64_t processed = 0;
   std::uint64_t unsatisfied = 0;  // things that wait for something: keys, held messages, mains
   bool all_final = true;          // every main function has ended
@@ -113,10 +113,10 @@ class Detector {
   DetectorHost& host_;
   std::vector<Child> children_;
   std::uint64_t epoch_ = 1;
-  std::uint64_t version_ = 0;       // of the last report
-  Snapshot reported_;               // this rank's own part of it
-  bool must_report_ = true;         // something changed since, or a request was not confirmed
-  std::uint64_t wave_ = 0;          // the one last taken part in (root: last started)
+  std::uint64_t version_ = 0;  // of the last report
+  Snapshot reported_;          // this rank's own part of it
+  bool must_report_ = true;    // something changed since, or a request was not confirmed
+  std::uint64_t wave_ = 0;     // the one last taken part in (root: last started)
   std::size_t confirmations_missing_ = 0;
 };
 

@@ -41,9 +41,7 @@ class Hold {
 };
 
 /// Created and used by one rank; ranks talk by control messages along a tree.
-class Scope final : public sched::TaskScope,
-                    public messaging::IdleListener,
-                    private DetectorHost {
+class Scope final : public sched::TaskScope, public messaging::IdleListener, private DetectorHost {
  public:
   Scope(messaging::Messenger& messenger, int size);
   ~Scope() override;
@@ -83,7 +81,8 @@ class Scope final : public sched::TaskScope,
   std::optional<Snapshot> snapshot() override SHOAL_REQUIRES(mutex_);
   void send_report(Rank parent, const Report& report) override SHOAL_REQUIRES(mutex_);
   void send_request(Rank child, const Request& request) override SHOAL_REQUIRES(mutex_);
-  void send_confirmation(Rank parent, const Confirmation& confirmation) override SHOAL_REQUIRES(mutex_);
+  void send_confirmation(Rank parent, const Confirmation& confirmation) override
+      SHOAL_REQUIRES(mutex_);
   void completed(const Counts& total) override SHOAL_REQUIRES(mutex_);
 
   void park(const std::string& what, bool final, const std::function<void()>& start);

@@ -34,7 +34,8 @@ std::string describe(const MpiCall& call) {
 }  // namespace
 
 void mpi_check(int result, const MpiCall& call) {
-  if (result == MPI_SUCCESS) [[likely]] return;
+  if (result == MPI_SUCCESS) [[likely]]
+    return;
   int kind = MPI_ERR_OTHER;
   if (MPI_Error_class(result, &kind) != MPI_SUCCESS) kind = MPI_ERR_OTHER;
   const char* const hint =

@@ -15,7 +15,8 @@ struct MpiCall {
   int tag = kNone;
 };
 
-/// Throws TransportError naming the call, both processes and the tag unless `result` is MPI_SUCCESS.
+/// Throws TransportError naming the call, both processes and the tag unless `result` is
+/// MPI_SUCCESS.
 void mpi_check(int result, const MpiCall& call);
 
 }  // namespace shoal::net

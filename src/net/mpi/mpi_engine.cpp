@@ -35,7 +35,8 @@ MpiEngine::MpiEngine(MpiSession& session, const MpiOptions& options)
       inbox_(session, options.link, transfers_, outbox_, *this),
       payloads_{transfers_} {}
 
-// Without finish(): what MPI still reads or writes stays allocated; nothing waits for other processes.
+// Without finish(): what MPI still reads or writes stays allocated; nothing waits for other
+// processes.
 MpiEngine::~MpiEngine() {
   while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
   const sync::Lock lock(mutex_);
@@ -95,8 +96,8 @@ void MpiEngine::submit(MpiSubmission& submission) {
   nudge();
 }
 
-// An engine that nobody has polled for a while may not be polled for long: a task runs. So the thread
-// that has something to send does it. While polls are frequent, they find fuller packets.
+// An engine that nobody has polled for a while may not be polled for long: a task runs. So the
+// thread that has something to send does it. While polls are frequent, they find fuller packets.
 void MpiEngine::nudge() {
   if (polling_.load(std::memory_order_seq_cst)) return;
   const std::uint64_t quiet_since = last_round_ns_.load(std::memory_order_relaxed);
@@ -109,9 +110,12 @@ void MpiEngine::nudge() {
 
 bool MpiEngine::may_call_mpi_here() const {
   switch (session_.policy()) {
-    case ProgressPolicy::worker: return true;
-    case ProgressPolicy::thread: return false;
-    case ProgressPolicy::main: break;
+    case ProgressPolicy::worker:
+      return true;
+    case ProgressPolicy::thread:
+      return false;
+    case ProgressPolicy::main:
+      break;
   }
   int is_main = 0;
   return MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main != 0;
@@ -158,7 +162,8 @@ bool MpiEngine::round() {
   if (inbox_.receive()) worked = true;
   if (outbox_.send_ready()) worked = true;
   if (worked) last_work_ns_ = now_ns;
-  if (!closing_ && inbox_.report(!worked && now_ns - last_work_ns_ >= options_.flush_ns)) worked = true;
+  if (!closing_ && inbox_.report(!worked && now_ns - last_work_ns_ >= options_.flush_ns))
+    worked = true;
   return worked;
 }
 
@@ -177,7 +182,8 @@ void MpiEngine::rethrow_failure() {
 
 void MpiEngine::withdraw(MpiLink& link) {
   const sync::Lock lock(mutex_);
-  // Its announcement may stand anywhere in the queue. After a failure starting only makes lists longer.
+  // Its announcement may stand anywhere in the queue. After a failure starting only makes lists
+  // longer.
   if (closed_) {
     while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
   } else {
@@ -193,8 +199,8 @@ void MpiEngine::withdraw(MpiLink& link) {
   outbox_.forget(link);
 }
 
-// All that was sent is counted and received before anyone frees the communicator. What a window still
-// holds back is not sent: after an orderly end there is no such thing.
+// All that was sent is counted and received before anyone frees the communicator. What a window
+// still holds back is not sent: after an orderly end there is no such thing.
 void MpiEngine::finish() {
   rethrow_failure();
   const sync::Lock lock(mutex_);

@@ -16,12 +16,13 @@
 
 namespace shoal::net {
 
-/// Any thread hands work in through a queue; one thread at a time, whoever gets the lock, starts that
-/// work, sends, receives and posts to ports. It runs no code of the program.
+/// Any thread hands work in through a queue; one thread at a time, whoever gets the lock, starts
+/// that work, sends, receives and posts to ports. It runs no code of the program.
 ///
-/// No submission is forgotten: a submitter pushes and then looks whether somebody polls; a poller lowers
-/// polling_, unlocks, and then looks into the queue again; all seq_cst, so at least one of the two sees
-/// the other. The submitter that sees nobody has the poll made, by itself or by whom waker_ wakes.
+/// No submission is forgotten: a submitter pushes and then looks whether somebody polls; a poller
+/// lowers polling_, unlocks, and then looks into the queue again; all seq_cst, so at least one of
+/// the two sees the other. The submitter that sees nobody has the poll made, by itself or by whom
+/// waker_ wakes.
 class MpiEngine final : public MpiSubmissions {
  public:
   MpiEngine(MpiSession& session, const MpiOptions& options);
@@ -41,8 +42,8 @@ class MpiEngine final : public MpiSubmissions {
   /// Called when somebody should poll. Set while no other thread uses the engine.
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
 
-  /// One round of everything, unless another thread is at it; true if anything happened. Never throws:
-  /// an error is kept, and ends the engine's work.
+  /// One round of everything, unless another thread is at it; true if anything happened. Never
+  /// throws: an error is kept, and ends the engine's work.
   bool advance();
   /// Throws the error that advance() kept.
   void rethrow_failure();
@@ -63,7 +64,8 @@ class MpiEngine final : public MpiSubmissions {
   bool round() SHOAL_REQUIRES(mutex_);
   bool start_submissions() SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
-  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Event* event, Rank local) const;
+  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Event* event,
+                                        Rank local) const;
   void drain() SHOAL_REQUIRES(mutex_);
 
   MpiSession& session_;
@@ -71,7 +73,7 @@ class MpiEngine final : public MpiSubmissions {
   Fabric* fabric_ = nullptr;
   std::function<void()> waker_;
 
-  sync::MpscQueue submissions_;  // whoever holds mutex_ consumes
+  sync::MpscQueue submissions_;       // whoever holds mutex_ consumes
   std::atomic<bool> polling_{false};  // see above
   // relaxed: when the last round began; only decides between two ways that both work.
   std::atomic<std::uint64_t> last_round_ns_{0};

@@ -76,9 +76,10 @@ void MpiInbox::open(Fabric& fabric) {
 
 void MpiInbox::post(Slot& slot) {
   if (slot.packet == nullptr) slot.packet = Packet::create(receive_bytes_);
-  mpi_check(MPI_Irecv(wire_begin(*slot.packet), static_cast<int>(sizeof(PacketHeader) + receive_bytes_),
-                      MPI_BYTE, MPI_ANY_SOURCE, kPacketTag, session_.communicator(), &slot.request),
-            {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+  mpi_check(
+      MPI_Irecv(wire_begin(*slot.packet), static_cast<int>(sizeof(PacketHeader) + receive_bytes_),
+                MPI_BYTE, MPI_ANY_SOURCE, kPacketTag, session_.communicator(), &slot.request),
+      {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
 }
 
 bool MpiInbox::receive() {
@@ -104,8 +105,8 @@ bool MpiInbox::receive() {
   return true;
 }
 
-// A packet that is mostly empty is copied, so that one small message does not hold a full buffer for as
-// long as it waits.
+// A packet that is mostly empty is copied, so that one small message does not hold a full buffer
+// for as long as it waits.
 Packet* MpiInbox::take_packet(Slot& slot) {
   const std::uint64_t size = slot.packet->header().size_bytes;
   if (size >= receive_bytes_ / 2) return std::exchange(slot.packet, nullptr);
@@ -165,18 +166,19 @@ void MpiInbox::handle_announcement(const MpiAnnouncement& what, int process) {
 }
 
 void MpiInbox::reject(int process, const char* what) const {
-  throw TransportError(
-      fmt::format("process {} sent {} to process {}; the network or its driver damages data, or two "
-                  "different builds of the program run together",
-                  process, what, session_.process()));
+  throw TransportError(fmt::format(
+      "process {} sent {} to process {}; the network or its driver damages data, or two "
+      "different builds of the program run together",
+      process, what, session_.process()));
 }
 
-MpiInlet* MpiInbox::inlet(int process, std::int32_t source, std::int32_t target, std::uint64_t lane) {
+MpiInlet* MpiInbox::inlet(int process, std::int32_t source, std::int32_t target,
+                          std::uint64_t lane) {
   const Rank from(source);
   const Rank to(target);
-  const bool exists = from >= 0 && from < layout_.world_size && layout_.process_of(from) == process &&
-                      to >= 0 && to < layout_.world_size && layout_.is_local(to) &&
-                      lane < static_cast<std::uint64_t>(kLaneCount);
+  const bool exists = from >= 0 && from < layout_.world_size &&
+                      layout_.process_of(from) == process && to >= 0 && to < layout_.world_size &&
+                      layout_.is_local(to) && lane < static_cast<std::uint64_t>(kLaneCount);
   if (!exists) return nullptr;
   const auto row = static_cast<std::size_t>(to - layout_.first_local());
   const std::size_t index =
@@ -187,7 +189,8 @@ MpiInlet* MpiInbox::inlet(int process, std::int32_t source, std::int32_t target,
   if (made == nullptr) {
     const MpiInlet::Identity identity{from, to, static_cast<Lane>(lane), process};
     const std::size_t report_bytes = std::max<std::size_t>(1, options_.window_bytes / 4);
-    made = std::make_unique<MpiInlet>(identity, report_bytes, fabric_->port(to), *this, submissions_);
+    made =
+        std::make_unique<MpiInlet>(identity, report_bytes, fabric_->port(to), *this, submissions_);
   }
   return made.get();
 }
@@ -220,8 +223,8 @@ bool MpiInbox::report(bool all) {
   return true;
 }
 
-// A receive that is cancelled before anything matched it ends at once; any other one is left to MPI,
-// with its packet.
+// A receive that is cancelled before anything matched it ends at once; any other one is left to
+// MPI, with its packet.
 void MpiInbox::close() {
   for (Slot& slot : ring_) {
     if (slot.request == MPI_REQUEST_NULL) continue;

@@ -18,9 +18,9 @@ namespace shoal::net {
 
 /// Guarded by the engine's lock.
 ///
-/// Order: all packets between two processes go with one tag, so MPI matches them with receives in the
-/// order sent; receives stand in a ring in the order posted, and only the first one is tested, so they
-/// are handled in that order too, whichever is complete first.
+/// Order: all packets between two processes go with one tag, so MPI matches them with receives in
+/// the order sent; receives stand in a ring in the order posted, and only the first one is tested,
+/// so they are handled in that order too, whichever is complete first.
 class MpiInbox {
  public:
   MpiInbox(const MpiSession& session, const LinkOptions& options, MpiTransfers& transfers,
@@ -73,7 +73,7 @@ class MpiInbox {
   MpiSubmissions& submissions_;
   Fabric* fabric_ = nullptr;
   std::vector<Slot> ring_;
-  std::size_t first_ = 0;  // in ring_: the one posted longest ago
+  std::size_t first_ = 0;                          // in ring_: the one posted longest ago
   std::vector<std::unique_ptr<MpiInlet>> inlets_;  // by target, source and lane; made on first use
   std::vector<std::uint64_t> next_own_sequence_;   // of the engine's packets, by process
   std::vector<std::uint64_t> received_counts_;     // messages on kPacketTag, by process

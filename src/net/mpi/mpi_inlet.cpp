@@ -12,8 +12,8 @@ MpiInlet::MpiInlet(const Identity& identity, std::size_t report_bytes, Port& por
       submissions_(submissions),
       report_(*this, inbox) {}
 
-// Packets that nobody took: there is nobody to tell any more. Into incomplete ones MPI may still write:
-// they are left to it.
+// Packets that nobody took: there is nobody to tell any more. Into incomplete ones MPI may still
+// write: they are left to it.
 MpiInlet::~MpiInlet() {
   const sync::Lock lock(mutex_);
   for (const Held& held : held_) {

@@ -13,8 +13,8 @@ namespace shoal::net {
 
 class MpiInbox;
 
-/// Holds packets that have arrived until the target's progress takes them, and counts what the target
-/// is done with until the sender is told.
+/// Holds packets that have arrived until the target's progress takes them, and counts what the
+/// target is done with until the sender is told.
 class MpiInlet final : public PortItem, public PacketOwner {
  public:
   struct Identity {
@@ -80,8 +80,8 @@ class MpiInlet final : public PortItem, public PacketOwner {
   std::uint64_t next_sequence_ = 0;
   std::deque<Held> held_;  // begins with an incomplete packet, or is empty
 
-  // Written by consumers and by the engine. Invariant: not 0 == report_ is submitted or in the inbox's
-  // list, but for the moment between the two steps of consumed() and of the engine.
+  // Written by consumers and by the engine. Invariant: not 0 == report_ is submitted or in the
+  // inbox's list, but for the moment between the two steps of consumed() and of the engine.
   std::atomic<std::size_t> unreported_bytes_{0};
 
   sync::Mutex mutex_;

@@ -24,8 +24,8 @@ class MpiLink final : public Link {
 
   // What follows is the outbox's, under the engine's lock.
 
-  /// Whether the receiver has taken enough of what was sent. With nothing unacknowledged a packet of
-  /// any size may go. Control packets are never held back, and never acknowledged.
+  /// Whether the receiver has taken enough of what was sent. With nothing unacknowledged a packet
+  /// of any size may go. Control packets are never held back, and never acknowledged.
   [[nodiscard]] bool window_is_open() const {
     return lane() == Lane::control || unacknowledged_bytes_ == 0 ||
            unacknowledged_bytes_ < options().window_bytes;
@@ -59,7 +59,7 @@ class MpiLink final : public Link {
   Announcement announcement_;
 
   // Guarded by the engine's lock.
-  PacketList backlog_;  // taken and not sent
+  PacketList backlog_;      // taken and not sent
   bool announced_ = false;  // packets wait in the base class
   bool listed_ = false;
   std::uint64_t next_sequence_ = 0;

@@ -77,10 +77,11 @@ void MpiOutbox::acknowledged(const MpiAcknowledgement& what, int process) {
   MpiLink* const link = is_ours ? links_[index_of(source, target, Lane::normal)] : nullptr;
   if (is_ours && link == nullptr) return;  // the link has ended: nobody waits for it
   if (link == nullptr || !link->acknowledge(what.bytes)) {
-    throw TransportError(fmt::format(
-        "process {} acknowledges {} bytes from rank {} to rank {} that were not sent; two different "
-        "builds of the program run together",
-        process, what.bytes, what.source, what.target));
+    throw TransportError(
+        fmt::format("process {} acknowledges {} bytes from rank {} to rank {} that were not sent; "
+                    "two different "
+                    "builds of the program run together",
+                    process, what.bytes, what.source, what.target));
   }
   credits_.push_back({link, what.bytes});
   list(*link);
@@ -126,7 +127,8 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
   const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;
   int tag = kPacketTag;
   if (header.size_bytes > receive_bytes_) {
-    const MpiAnnouncement announcement{header.source, header.target, header.lane, header.size_bytes};
+    const MpiAnnouncement announcement{header.source, header.target, header.lane,
+                                       header.size_bytes};
     send_own(link.peer(), MpiMessage::announce, std::as_bytes(std::span(&announcement, 1)));
     tag = kLargePacketTag;
   }

@@ -41,10 +41,13 @@ class MpiOutbox {
   void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
 
   /// Nothing waits that may go, and no packet is still read by MPI.
-  [[nodiscard]] bool is_quiet() const { return listed_[0].empty() && listed_[1].empty() && under_way_ == 0; }
+  [[nodiscard]] bool is_quiet() const {
+    return listed_[0].empty() && listed_[1].empty() && under_way_ == 0;
+  }
   /// How many messages on kPacketTag went to each process.
   [[nodiscard]] const std::vector<std::uint64_t>& sent_counts() const { return sent_counts_; }
-  /// The caller pays them after it has released the engine's lock: those that a link wakes may send.
+  /// The caller pays them after it has released the engine's lock: those that a link wakes may
+  /// send.
   std::vector<MpiCredit> take_credits() { return std::exchange(credits_, {}); }
 
  private:
@@ -53,8 +56,8 @@ class MpiOutbox {
     int packets_under_way = 0;
     std::uint64_t next_own_sequence = 0;
   };
-  // More than a few packets at once towards one process do not make them faster, and those that wait in
-  // their links are filled up meanwhile.
+  // More than a few packets at once towards one process do not make them faster, and those that
+  // wait in their links are filled up meanwhile.
   static constexpr int kUnderWayMax = 16;
   static constexpr int kTurn = 8;  // packets of one link before the next link's turn
 
@@ -62,7 +65,8 @@ class MpiOutbox {
   void list(MpiLink& link);
   bool serve(MpiLink& link, bool& sent);
   void send(MpiLink& link, Packet* packet);
-  void start(Packet* packet, int process, int tag, std::size_t link_index, std::size_t credit_bytes);
+  void start(Packet* packet, int process, int tag, std::size_t link_index,
+             std::size_t credit_bytes);
   void ended(int process, std::size_t link_index, std::size_t credit_bytes);
 
   const Layout layout_;

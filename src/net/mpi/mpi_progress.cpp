@@ -24,9 +24,14 @@ void MpiProgress::run() {
   int idle_steps = 0;
   while (true) {
     switch (step()) {
-      case env::StepResult::stopped: return;
-      case env::StepResult::worked: idle_steps = 0; break;
-      case env::StepResult::idle: rest(++idle_steps); break;
+      case env::StepResult::stopped:
+        return;
+      case env::StepResult::worked:
+        idle_steps = 0;
+        break;
+      case env::StepResult::idle:
+        rest(++idle_steps);
+        break;
     }
   }
 }
@@ -40,7 +45,8 @@ void MpiProgress::rest(int idle_steps) {
   const int doublings = std::min(idle_steps - kSpins - kYields - 1, 10);
   const std::uint64_t timeout_ns = std::min(kFirstParkNs << doublings, kLongestParkNs);
   parked_.store(true, std::memory_order_seq_cst);
-  if (!engine_.has_submissions() && !stop_.load(std::memory_order_seq_cst)) parker_->park(timeout_ns);
+  if (!engine_.has_submissions() && !stop_.load(std::memory_order_seq_cst))
+    parker_->park(timeout_ns);
   parked_.store(false, std::memory_order_seq_cst);
 }
 

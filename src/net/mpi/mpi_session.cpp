@@ -23,10 +23,11 @@ ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool single_th
   // The standard orders the levels: SINGLE < FUNNELED < SERIALIZED < MULTIPLE.
   if (granted >= wanted_thread_level(wanted)) return {wanted, "", ""};
   if (granted >= MPI_THREAD_SERIALIZED) {
-    return {wanted,
-            "MPI grants MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE: the program itself must not "
-            "call MPI while shoal runs",
-            ""};
+    return {
+        wanted,
+        "MPI grants MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE: the program itself must not "
+        "call MPI while shoal runs",
+        ""};
   }
   if (granted >= MPI_THREAD_FUNNELED) {
     return {ProgressPolicy::main,
@@ -79,18 +80,20 @@ void MpiSession::initialize(const MpiOptions& options) {
   if (is_up()) {
     mpi_check(MPI_Query_thread(&granted), {"MPI_Query_thread"});
   } else if (options.communicator != nullptr) {
-    throw ConfigError("a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
+    throw ConfigError(
+        "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
   } else {
     const int wanted = wanted_thread_level(options.progress);
     mpi_check(MPI_Init_thread(nullptr, nullptr, wanted, &granted), {"MPI_Init_thread"});
     finalize_ = true;
-    // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these. Where the
-    // program has initialized MPI, they are the program's to set.
+    // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
+    // Where the program has initialized MPI, they are the program's to set.
     for (const MPI_Comm fallback : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
       mpi_check(MPI_Comm_set_errhandler(fallback, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
     }
   }
-  const ThreadDecision decision = decide_threads(options.progress, granted, options.single_threaded);
+  const ThreadDecision decision =
+      decide_threads(options.progress, granted, options.single_threaded);
   policy_ = decision.policy;
   thread_error_ = decision.error;
   if (!decision.note.empty()) notes_.push_back(decision.note);
@@ -122,7 +125,8 @@ std::string MpiSession::find_disagreement(const MpiOptions& options) const {
       Item{"ranks per process (--ranks-per-process)", options.ranks_per_process},
       Item{"the packet size in bytes", static_cast<std::int64_t>(options.link.packet_bytes)},
       Item{"the part size in bytes", static_cast<std::int64_t>(options.chunk_bytes)}};
-  // The minimum of v and of -v in one reduction; the last entry says whether somebody's level is too low.
+  // The minimum of v and of -v in one reduction; the last entry says whether somebody's level is
+  // too low.
   std::array<std::int64_t, 2 * items.size() + 1> mine{};
   for (std::size_t i = 0; i < items.size(); ++i) {
     mine[2 * i] = items[i].value;
@@ -134,11 +138,13 @@ std::string MpiSession::find_disagreement(const MpiOptions& options) const {
                           MPI_MIN, communicator_),
             {"MPI_Allreduce", process()});
   if (!thread_error_.empty()) return thread_error_;
-  if (least.back() == 0) return "another process cannot run at the thread level that MPI granted it";
+  if (least.back() == 0)
+    return "another process cannot run at the thread level that MPI granted it";
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (least[2 * i] == -least[2 * i + 1]) continue;
     return fmt::format(
-        "the processes disagree on {}: {} in process {}, from {} to {} over all. Start all processes "
+        "the processes disagree on {}: {} in process {}, from {} to {} over all. Start all "
+        "processes "
         "with the same options",
         items[i].name, items[i].value, process(), least[2 * i], -least[2 * i + 1]);
   }
@@ -155,7 +161,8 @@ std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
   std::vector<int> offsets(count);
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    counts[i] = static_cast<int>(std::min<std::uint64_t>(sizes[i], std::numeric_limits<int>::max()));
+    counts[i] =
+        static_cast<int>(std::min<std::uint64_t>(sizes[i], std::numeric_limits<int>::max()));
     offsets[i] = static_cast<int>(std::min<std::uint64_t>(total, std::numeric_limits<int>::max()));
     total += sizes[i];
   }
@@ -181,7 +188,8 @@ void MpiSession::close() {
 
 void MpiSession::abort(int exit_code) const {
   if (is_up()) {
-    // The program's communicator may be smaller than the job, and this one may be freed: end the job.
+    // The program's communicator may be smaller than the job, and this one may be freed: end the
+    // job.
     static_cast<void>(MPI_Abort(MPI_COMM_WORLD, exit_code));
   }
   std::_Exit(exit_code);

@@ -25,7 +25,8 @@ class MpiSession {
   explicit MpiSession(const MpiOptions& options);
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  /// Without close(): leaves the communicator and MPI as they are, since freeing might wait for others.
+  /// Without close(): leaves the communicator and MPI as they are, since freeing might wait for
+  /// others.
   ~MpiSession() = default;
 
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }

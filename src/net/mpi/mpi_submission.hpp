@@ -28,7 +28,8 @@ class MpiSubmissions {
   virtual void submit_quietly(MpiSubmission& submission) = 0;
   /// Makes sure that somebody polls soon. Any thread.
   virtual void nudge() = 0;
-  /// The link ends: afterwards the engine does not know it any more. Nobody appends to it meanwhile.
+  /// The link ends: afterwards the engine does not know it any more. Nobody appends to it
+  /// meanwhile.
   virtual void withdraw(MpiLink& link) = 0;
 
  protected:

@@ -35,15 +35,17 @@ void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const s
                         int peer, int tag) {
   start(std::move(transfer), bytes.size(), {nullptr, peer, tag, kSending},
         [&](std::size_t offset, int size, MPI_Request* request) {
-          return MPI_Isend(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_, request);
+          return MPI_Isend(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
+                           request);
         });
 }
 
-void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
-                           int tag) {
+void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes,
+                           int peer, int tag) {
   start(std::move(transfer), bytes.size(), {nullptr, peer, tag, 0},
         [&](std::size_t offset, int size, MPI_Request* request) {
-          return MPI_Irecv(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_, request);
+          return MPI_Irecv(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
+                           request);
         });
 }
 
@@ -56,12 +58,14 @@ void MpiTransfers::check_part(const Part& part, const MPI_Status& status, bool h
   }
   if (sending) return;
   int bytes = 0;
-  mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes), {"MPI_Get_count", process_, part.peer, part.tag});
+  mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes),
+            {"MPI_Get_count", process_, part.peer, part.tag});
   if (bytes == part.expected_bytes) return;
-  throw TransportError(fmt::format(
-      "truncated: {} of {} bytes arrived in process {} from process {}, tag {}; sender and receiver "
-      "disagree about the size",
-      bytes, part.expected_bytes, process_, part.peer, part.tag));
+  throw TransportError(
+      fmt::format("truncated: {} of {} bytes arrived in process {} from process {}, tag {}; sender "
+                  "and receiver "
+                  "disagree about the size",
+                  bytes, part.expected_bytes, process_, part.peer, part.tag));
 }
 
 bool MpiTransfers::advance() {

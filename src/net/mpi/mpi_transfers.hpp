@@ -1,5 +1,6 @@
 #pragma once
-// Everything that MPI has been asked to send or receive, except the preposted receives of the inbox.
+// Everything that MPI has been asked to send or receive, except the preposted receives of the
+// inbox.
 
 #include <mpi.h>
 
@@ -28,9 +29,9 @@ class MpiTransfer {
 
 /// Starts transfers and finds out which have ended. The engine's lock guards it.
 ///
-/// A transfer of more than chunk_bytes goes in parts, all with the same tag and started in order; both
-/// sides cut alike, and MPI matches messages of one tag in the order sent, so the parts meet. What goes
-/// with kPacketTag is never cut: each preposted receive takes one.
+/// A transfer of more than chunk_bytes goes in parts, all with the same tag and started in order;
+/// both sides cut alike, and MPI matches messages of one tag in the order sent, so the parts meet.
+/// What goes with kPacketTag is never cut: each preposted receive takes one.
 class MpiTransfers {
  public:
   MpiTransfers(MPI_Comm communicator, int process, std::size_t chunk_bytes)
@@ -42,7 +43,8 @@ class MpiTransfers {
 
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag);
-  void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer, int tag);
+  void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
+               int tag);
 
   /// Calls done() of those that have ended; true if there were any. Throws TransportError.
   bool advance();
@@ -56,12 +58,13 @@ class MpiTransfers {
     int expected_bytes;  // kSending: not a receive
   };
   static constexpr int kSending = -1;
-  // How many requests one advance() looks at; the next one looks further on. So the cost of a poll does
-  // not grow with what is under way.
+  // How many requests one advance() looks at; the next one looks further on. So the cost of a poll
+  // does not grow with what is under way.
   static constexpr std::size_t kLookAt = 64;
 
   template <class Start>
-  void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part, Start start_one);
+  void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
+             Start start_one);
   void check_part(const Part& part, const MPI_Status& status, bool has_error) const;
   void remove(std::size_t index);
 

@@ -16,7 +16,8 @@ namespace {
 
 class EngineTransport final : public MpiTransport {
  public:
-  explicit EngineTransport(const MpiOptions& options) : session_(options), engine_(session_, options) {
+  explicit EngineTransport(const MpiOptions& options)
+      : session_(options), engine_(session_, options) {
     if (session_.policy() != ProgressPolicy::thread) return;
     progress_ = std::make_unique<MpiProgress>(engine_, *options.env);
     engine_.set_waker([this] { progress_->wake(); });

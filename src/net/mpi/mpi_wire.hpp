@@ -1,5 +1,6 @@
 #pragma once
-// What goes over MPI. Each message on kPacketTag is one sealed packet: of a link, or of the engine itself.
+// What goes over MPI. Each message on kPacketTag is one sealed packet: of a link, or of the engine
+// itself.
 
 #include <shoal/net/packet.hpp>
 
@@ -7,12 +8,13 @@
 
 namespace shoal::net {
 
-inline constexpr int kPacketTag = 1;       // packets, in order
-inline constexpr int kLargePacketTag = 2;  // packets too large for a preposted receive, as announced
+inline constexpr int kPacketTag = 1;  // packets, in order
+inline constexpr int kLargePacketTag =
+    2;  // packets too large for a preposted receive, as announced
 inline constexpr int kPayloadTagFirst = 16;  // payloads: this and all tags above
 
-/// In PacketHeader::lane: a packet of the engine itself. Its source and target are the first ranks of
-/// the two processes; its messages have an MpiMessage as handler.
+/// In PacketHeader::lane: a packet of the engine itself. Its source and target are the first ranks
+/// of the two processes; its messages have an MpiMessage as handler.
 inline constexpr std::uint32_t kEngineLane = kLaneCount;
 
 enum class MpiMessage : std::uint32_t {
@@ -27,8 +29,8 @@ struct MpiAcknowledgement {
   std::uint64_t bytes;
 };
 
-/// The next packet of this lane comes on kLargePacketTag (the one-way handshake: Papadopoulos, "STAPL
-/// Runtime System", appendix B.2). It holds its place in the order of the lane.
+/// The next packet of this lane comes on kLargePacketTag (the one-way handshake: Papadopoulos,
+/// "STAPL Runtime System", appendix B.2). It holds its place in the order of the lane.
 struct MpiAnnouncement {
   std::int32_t source;
   std::int32_t target;
