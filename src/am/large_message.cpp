@@ -46,16 +46,13 @@ CountedEvent* release_of(const LargeHeader& header) {
 
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
-  Messenger& messenger = messenger_;
-  if (!messenger.scope().failed()) {
-    const sched::HandlerMark mark;
-    try {
-      act();
-    } catch (...) {
-      messenger.scope().fail(name_, std::current_exception());
-    }
+  if (messenger_.scope().failed()) return;
+  const sched::HandlerMark mark;
+  try {
+    act();
+  } catch (...) {
+    messenger_.scope().fail(name_, std::current_exception());
   }
-  messenger.scope().count_processed(messenger.scheduler().count_slot());
 }
 
 void send_large(Messenger& messenger, std::uint32_t index, std::uint32_t signature, Rank target,

@@ -74,7 +74,11 @@ Messenger::~Messenger() { port_.set_waker(nullptr); }
 
 net::Link& Messenger::admit(Rank target) {
   net::Link& link = fabric_.link(options_.rank, target, net::Lane::normal);
-  if (link.has_room() || sched::in_handler()) return link;
+  if (link.has_room()) {
+    give_way();
+    return link;
+  }
+  if (sched::in_handler()) return link;
   // A task made from a message is not suspended either: the window it would wait for may be held
   // by messages that wait for it. Its messages are queued, like a handler's.
   if (scheduler_.count_slot() != scope_->foreign_slot() && !sched::in_suspendable_task()) {
@@ -86,6 +90,19 @@ net::Link& Messenger::admit(Rank target) {
                  [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
   }
   return link;
+}
+
+// The window bounds what this rank sends, not what the others' handlers send back. Those are
+// bounded because a task that sends lets its worker handle arrivals at least this often.
+void Messenger::give_way() {
+  constexpr std::uint64_t kSendsPerLook = 64;
+  // relaxed: any sparse choice will do
+  if (messages_sent_.load(std::memory_order_relaxed) % kSendsPerLook != 0) return;
+  if (!looks_busy() || !sched::in_suspendable_task()) return;
+  sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
+    waiter.wake();  // the worker looks at its arrivals, then goes on here
+    return true;
+  });
 }
 
 void Messenger::append_bytes(net::Link& link, const net::MessageHeader& header,
@@ -288,6 +305,7 @@ bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
   } else {
     run_inline(*handler, message);
   }
+  instance.reset();  // if it was removed meanwhile, its captures are gone before wait() can return
   if (!control) {
     messages_received_.fetch_add(1, std::memory_order_relaxed);  // a statistic
     scope_->count_processed(slot);

@@ -86,6 +86,12 @@ void Scheduler::wake(WorkerId worker) {
   wake_if_asleep(*workers_[static_cast<std::size_t>(worker.value())]);
 }
 
+// The flag is among what a worker that is about to sleep looks at: see Worker::sleep().
+void Scheduler::look_again() {
+  look_again_.store(true, std::memory_order_seq_cst);
+  wake_one();
+}
+
 void Scheduler::request_stop() {
   stopping_.store(true, std::memory_order_seq_cst);
   for (const auto& worker : workers_) wake_if_asleep(*worker);

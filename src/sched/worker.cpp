@@ -148,7 +148,14 @@ env::StepResult Worker::step_once() {
     return env::StepResult::worked;
   }
   if (!progressed) progressed = progress.poll();
-  if (!progressed) progressed = progress.on_idle();
+  if (!progressed) {
+    // relaxed: a hint, sleep() looks again; what came before the call of look_again() whose flag is
+    // lowered here is seen by on_idle().
+    if (scheduler_.look_again_.load(std::memory_order_relaxed)) {
+      scheduler_.look_again_.exchange(false, std::memory_order_seq_cst);
+    }
+    progressed = progress.on_idle();
+  }
   return progressed ? env::StepResult::worked : env::StepResult::idle;
 }
 
@@ -243,6 +250,7 @@ Worker::SchedulingFiber& Worker::idle_fiber() {
 }
 
 bool Worker::sees_work() const {
+  if (scheduler_.look_again_.load(std::memory_order_seq_cst)) return true;
   if (!resumed_own.looks_empty() || !delivered_shared.looks_empty()) return true;
   if (!throttled() &&
       (!bound_own.looks_empty() || !ready_shared.looks_empty() || deque.size_hint() > 0)) {
@@ -269,9 +277,10 @@ void Worker::idle() {
   }
 }
 
-// No wake-up is lost. The sleeper: state_ = asleep (A), then looks at the queues (B). The pusher:
-// changes a queue (C), then looks for sleepers (D). All are seq_cst, so either B sees C, or D sees
-// A and unparks; and a Parker remembers an unpark() that comes before park().
+// No wake-up is lost. The sleeper: state_ = asleep (A), then looks at the queues and flags (B). The
+// pusher: changes one of them (C), then looks for sleepers (D). All are seq_cst, so either B sees C,
+// or D sees A and unparks; and a Parker remembers an unpark() that comes before park().
+// tests/model/sync_sleep_wake_test.cpp explores it.
 void Worker::sleep(bool may_poll) {
   state_.store(State::asleep, std::memory_order_seq_cst);
   scheduler_.sleeper_count_.fetch_add(1, std::memory_order_seq_cst);

@@ -90,9 +90,7 @@ struct ScopeMessages {
 Hold::Hold(Scope& scope) : scope_(&scope) { scope.count_created(scope.scheduler().count_slot()); }
 
 Hold::~Hold() {
-  if (scope_ == nullptr) return;
-  scope_->count_finished(scope_->scheduler().count_slot());
-  scope_->scheduler().wake_one();  // an idle worker looks whether all is complete
+  if (scope_ != nullptr) scope_->end_hold();
 }
 
 Scope::Scope(messaging::Messenger& messenger, int size)
@@ -186,6 +184,14 @@ void Scope::throw_failure() {
 }
 
 // --- detection
+
+// Under the lock: no snapshot finds the hold gone, and so the world does not end, before this has
+// done with the scheduler.
+void Scope::end_hold() {
+  const sync::Lock lock(mutex_);
+  count_finished(scheduler().count_slot());
+  scheduler().look_again();
+}
 
 void Scope::add(Unsatisfied& source) {
   const sync::Lock lock(mutex_);

@@ -26,6 +26,23 @@ decltype(auto) as_wire(const Arg& arg) {
   }
 }
 
+/// Whether the argument can be kept in an ObjectMessage.
+template <class W, class Arg>
+inline constexpr bool can_store_v =
+    std::is_constructible_v<Storage<W>, Arg> ||
+    (wire::is_view_v<W> && std::is_convertible_v<const std::remove_cvref_t<Arg>&, W>);
+
+/// The argument as an ObjectMessage keeps it: moved if it may be; a view's elements are copied.
+template <class W, class Arg>
+decltype(auto) as_storage(Arg&& arg) {
+  if constexpr (std::is_constructible_v<Storage<W>, Arg>) {
+    return std::forward<Arg>(arg);
+  } else {
+    const W view = as_wire<W>(arg);
+    return Storage<W>(view.begin(), view.end());
+  }
+}
+
 template <class... Ws, class... Args>
 void send_as_bytes(Messenger& messenger, net::Link& link, net::MessageHeader header,
                    TypeList<Ws...>, const Args&... args) {
@@ -53,13 +70,12 @@ void send_message(Messenger& messenger, std::uint32_t handler, std::uint32_t sig
                 "shoal: the number of arguments differs from the handler's parameters");
   net::Link& link = messenger.admit(target);
   const net::MessageHeader header{handler, signature, 0};
-  if constexpr (!is_trivial_message_v<Ws...> &&
-                (std::is_constructible_v<Storage<Ws>, Args&&> && ...)) {
+  if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
     if (messenger.is_local(target)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
       messenger.append_object(link, header, weight,
                               std::make_unique<ArgumentsObject<Storage<Ws>...>>(
-                                  std::in_place, std::forward<Args>(args)...));
+                                  std::in_place, as_storage<Ws>(std::forward<Args>(args))...));
       return;
     }
   }

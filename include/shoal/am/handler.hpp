@@ -26,7 +26,7 @@ enum class Delivery : std::uint8_t {
 struct AmOptions {
   Delivery delivery = Delivery::inlined;
   int priority = 0;  // of the tasks, with Delivery::task
-  std::string name;  // for error reports
+  std::string name{};  // for error reports
 };
 
 namespace messaging {
@@ -168,6 +168,17 @@ struct ArgumentsObject final : ObjectMessage {
   std::tuple<Storages...> values;
 };
 
+/// What the handler is given for a parameter: a view of what the message keeps, or the value
+/// itself.
+template <class W, class Value>
+decltype(auto) as_argument(Value& value) {
+  if constexpr (wire::is_view_v<W>) {
+    return W(value);
+  } else {
+    return std::move(value);
+  }
+}
+
 void* context_of(Messenger& messenger);
 /// Reads the pointer that an object message carries.
 ObjectMessage* object_of(const Message& message);
@@ -178,9 +189,9 @@ void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
   const auto call = [&](auto&... values) {
     if constexpr (FunctionTraits<F>::has_context) {
       using Context = typename FunctionTraits<F>::Context;
-      f(*static_cast<Context*>(context_of(message.messenger)), std::move(values)...);
+      f(*static_cast<Context*>(context_of(message.messenger)), as_argument<Ws>(values)...);
     } else {
-      f(std::move(values)...);
+      f(as_argument<Ws>(values)...);
     }
   };
   if (message.is_object) {

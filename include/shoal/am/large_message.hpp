@@ -21,14 +21,18 @@ struct LargeHeader {
   std::uint32_t reserved;
 };
 
-/// Runs on a rank's progress, as the end of a counted happening.
+/// Runs on a rank's progress, as the end of a counted happening: from the constructor to the
+/// destructor, be it that it ran or that sending failed before.
 class CountedEvent : public net::Event {
  public:
   CountedEvent(Messenger& messenger, std::string name)
       : messenger_(messenger), name_(std::move(name)) {
     messenger_.scope().count_queued(messenger_.scheduler().count_slot());
   }
-  /// Runs act() unless the scope has failed, counts, and deletes this.
+  ~CountedEvent() override {
+    messenger_.scope().count_processed(messenger_.scheduler().count_slot());
+  }
+  /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
 
  protected:
@@ -139,7 +143,8 @@ class LargeMessage {
   };
 
   static constexpr std::uint32_t signature() {
-    return type_signature<std::span<const T>, Wires...>();
+    // Differs from that of an ActiveMessage with the same parameters.
+    return type_signature<messaging::LargeHeader, std::span<const T>, Wires...>();
   }
 
   void send_wires(Rank target, std::span<const T> payload, const Wires&... wires) const {

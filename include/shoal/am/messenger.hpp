@@ -116,6 +116,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
     messages_sent_.fetch_add(1, std::memory_order_relaxed);  // statistics
     bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  void give_way();
   bool take_from_port();
   bool poll_transport();
   /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`.

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -131,7 +132,8 @@ class TaskGraph final : private term::Unsatisfied {
   /// task.)
   /// **Ordering**: what the caller did before is visible to the task.
   void fulfill(const K& k, int count = 1) {
-    if (!complete_) [[unlikely]]
+    // acquire pairs with the release in become_complete(): the functions are seen.
+    if (!complete_.load(std::memory_order_acquire)) [[unlikely]]
       become_complete(k);
     const int indegree = indegree_(k);
     if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
@@ -172,14 +174,15 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   void check_unused() const {
-    if (complete_) graph::refuse_change(name_);
+    // relaxed: a change that races with a fulfill() is refused where it can be noticed
+    if (complete_.load(std::memory_order_relaxed)) graph::refuse_change(name_);
   }
 
   void become_complete(const K& k) {
     if (!indegree_) graph::refuse_missing(name_, format_key(k), "set_indegree");
     if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
     if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
-    complete_ = true;
+    complete_.store(true, std::memory_order_release);
   }
 
   [[nodiscard]] std::string task_name(const K& k) const {
@@ -279,7 +282,7 @@ class TaskGraph final : private term::Unsatisfied {
   std::function<int(const K&)> priority_;
   std::function<bool(const K&)> binding_;
   std::function<std::string(const K&)> task_name_;
-  bool complete_ = false;  // has been used: the functions are there and stay
+  std::atomic<bool> complete_{false};  // has been used: the functions are there and stay
 
   std::vector<Shard> shards_;
   std::unique_ptr<graph::DenseTable> dense_;

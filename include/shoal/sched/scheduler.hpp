@@ -67,6 +67,9 @@ class Scheduler {
   void wake_one(int preferred = Task::kAnyWorker);
   /// Wakes exactly this worker.
   void wake(WorkerId worker);
+  /// Makes a worker that finds no work ask Progress::on_idle() (again): something that is no task
+  /// and no message has ended. Any thread.
+  void look_again();
   void request_stop();
   [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_seq_cst); }
 
@@ -86,6 +89,7 @@ class Scheduler {
   std::atomic<int> sleeper_count_{0};      // workers whose state is asleep
   std::atomic<bool> poller_taken_{false};  // one sleeper at a time wakes up to poll
   std::atomic<unsigned> next_worker_{0};   // round robin for tasks of foreign threads
+  std::atomic<bool> look_again_{false};    // set by look_again(), lowered before on_idle()
   std::atomic<bool> stopping_{false};
 };
 

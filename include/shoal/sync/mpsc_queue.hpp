@@ -42,35 +42,42 @@ class MpscQueue {
 
   /// The one consumer. nullptr: empty, or a push is half done.
   [[nodiscard]] MpscNode* try_pop() {
-    MpscNode* tail = tail_;
+    MpscNode* tail = tail_.load(std::memory_order_relaxed);  // the consumer's own value
     MpscNode* next = tail->next_.load(std::memory_order_acquire);
     if (tail == &stub_) {
       if (next == nullptr) return nullptr;
-      tail_ = next;
+      set_tail(next);
       tail = next;
       next = next->next_.load(std::memory_order_acquire);
     }
     if (next != nullptr) {
-      tail_ = next;
+      set_tail(next);
       return tail;
     }
     if (tail != head_.load(std::memory_order_acquire)) return nullptr;
     push(&stub_);
     next = tail->next_.load(std::memory_order_acquire);
     if (next == nullptr) return nullptr;
-    tail_ = next;
+    set_tail(next);
     return tail;
   }
 
   /// Any thread. False means: something was pushed and not popped yet, or just now popped.
   [[nodiscard]] bool looks_empty() const {
-    // seq_cst: a worker that is about to sleep looks here after raising its flag.
-    return head_.load(std::memory_order_seq_cst) == &stub_;
+    // A push that races with the last pop may put its node between that one and the stub: the stub
+    // is the head, and yet not alone. So the tail counts as well.
+    // seq_cst: a worker that is about to sleep looks here after raising its flag. relaxed: whoever
+    // sees the stub as head, pushed by the consumer, sees the tail as it was then, or later.
+    return head_.load(std::memory_order_seq_cst) == &stub_ &&
+           tail_.load(std::memory_order_relaxed) == &stub_;
   }
 
  private:
+  // relaxed: read back by the consumer, and by looks_empty(), which says why that is enough
+  void set_tail(MpscNode* node) { tail_.store(node, std::memory_order_relaxed); }
+
   alignas(64) std::atomic<MpscNode*> head_;  // producers write
-  alignas(64) MpscNode* tail_;               // the consumer's alone
+  alignas(64) std::atomic<MpscNode*> tail_;  // the consumer writes
   MpscNode stub_;
 };
 

@@ -64,6 +64,9 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   /// Ends park_main(). Called by the handler of the message that completes the operation.
   void unpark_main();
 
+  /// Ends what a Hold counted. Any thread.
+  void end_hold();
+
   void add(Unsatisfied& source);
   void remove(Unsatisfied& source);
 
