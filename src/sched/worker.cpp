@@ -119,7 +119,10 @@ void Worker::enter_loop(void* worker) {
 }
 
 void Worker::loop() {
-  after_switch();
+  if (after_switch_) {  // entered because a task was suspended: that was a step
+    after_switch();
+    after_step(env::StepResult::worked);
+  }
   while (!scheduler_.stopping()) after_step(step_once());
 }
 
@@ -168,18 +171,20 @@ Task* Worker::next_task() {
   return scheduler_.steal_for(*this, throttled());
 }
 
-// The first of three queues by priority. The deque's tasks have priority 0 and win ties, for the
-// sake of the cache; now and then the others win them, for the sake of fairness.
+// The first of three queues by priority. Ties go to the deque, whose tasks have priority 0, for the
+// sake of the cache, then to bound tasks, which nobody else can run. Now and then they go to bound
+// tasks, or to shared ones, first: tasks that submit tasks for ever must not keep out the others.
 Task* Worker::take_ready() {
   const std::int64_t bound = bound_own.top_priority();
   const std::int64_t shared = ready_shared.top_priority();
   const std::int64_t best = std::max(bound, shared);
-  const bool fair_turn = ticks_ % kFairEvery == 0;
+  const bool fair_turn = ++picks_ % kFairEvery == 0;
+  const bool bound_first = bound != shared ? bound > shared : picks_ % (2 * kFairEvery) != 0;
   if (best < 0 || (best == 0 && !fair_turn)) {
     if (Task* task = deque.try_pop(); task != nullptr) return task;
   }
-  ReadyQueue& first = bound >= shared ? bound_own : ready_shared;
-  ReadyQueue& second = bound >= shared ? ready_shared : bound_own;
+  ReadyQueue& first = bound_first ? bound_own : ready_shared;
+  ReadyQueue& second = bound_first ? ready_shared : bound_own;
   if (Task* task = first.try_pop(); task != nullptr) return task;
   if (Task* task = second.try_pop(); task != nullptr) return task;
   return deque.try_pop();

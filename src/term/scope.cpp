@@ -123,8 +123,11 @@ void Scope::wait_for_end() {
   std::exception_ptr first;
   bool all_ended = false;
   while (!all_ended) {
+    const bool told = failure_told_;
     try {
       park("", true, nullptr);
+    } catch (const TaskError&) {
+      if (first == nullptr && !told) first = std::current_exception();
     } catch (const Error&) {
       if (first == nullptr) first = std::current_exception();
     }
@@ -153,6 +156,9 @@ void Scope::park(const std::string& what, bool final, const std::function<void()
     if (start) start();
     return true;
   });
+  // What this rank has just told others (that all is done, say) leaves now, even if the main function
+  // goes on to block this thread outside shoal.
+  messenger_.flush();
   Outcome outcome = Outcome::done;
   std::string stuck;
   {
@@ -179,6 +185,7 @@ void Scope::finish_park(Outcome outcome) {
 }
 
 void Scope::throw_failure() {
+  failure_told_ = true;
   const sync::Lock lock(mutex_);
   throw TaskError(*error_);
 }

@@ -67,6 +67,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
                     std::span<const std::byte> bytes);
   void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
                      std::unique_ptr<ObjectMessage> object);
+  /// Hands what was sent so far to the transport, unless another worker is just doing that.
+  void flush() { static_cast<void>(poll_transport()); }
   /// An uncounted message on the control lane, to a static handler. Never blocks.
   void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes);
 

@@ -35,8 +35,8 @@ struct Entry {
 /// last; then nothing of it is kept, and the next fulfilment counts from zero again.
 ///
 /// Open addressing with linear probing; erasing shifts the cluster back, so there are no tombstones
-/// and probes stay short however many keys pass through. Capacity grows by half at 3/4 full and
-/// shrinks when less than 1/8 full: 40 bytes per key of 12 bytes at worst while growing.
+/// and probes stay short however many keys pass through. Capacity grows by 2/5 at 3/4 full and
+/// shrinks when less than 1/8 full: 45 bytes per key of 12 bytes at worst while growing.
 ///
 /// Caller: one thread at a time. Blocks: never.
 /// Errors: exceptions of the indegree function, of K's copy and of memory leave the table
@@ -68,8 +68,9 @@ class DependencyTable {
   Fulfil fulfil(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
     SHOAL_CHECK(count >= 1, "key {} fulfilled {} times: the count must be at least 1",
                 format_key(key), count);
-    const std::size_t found = find(key);
-    if (found != none) return add(found, count, out);
+    const std::uint32_t hash = hash_of(key);
+    const std::size_t i = find(key, hash);
+    if (i != none && slots_[i].used()) return add(i, count, out);
 
     const int indegree = indegree_of(key);
     SHOAL_CHECK(indegree >= 1, "the indegree of key {} is {}: it must be at least 1",
@@ -78,7 +79,7 @@ class DependencyTable {
     if (out != nullptr) *out = {over ? 0 : count, indegree};
     if (over) return Fulfil::over;
     if (count == indegree) return Fulfil::ready;
-    insert(key, count, indegree);
+    insert(i, key, hash, {count, indegree});
     return Fulfil::waiting;
   }
 
@@ -103,7 +104,7 @@ class DependencyTable {
   [[nodiscard]] std::size_t longest_probe() const {
     std::size_t longest = 0;
     for (std::size_t i = 0; i < capacity_; ++i) {
-      if (slots_[i].used()) longest = std::max(longest, distance(home(slots_[i].key()), i));
+      if (slots_[i].used()) longest = std::max(longest, distance(home(slots_[i].hash), i));
     }
     return longest;
   }
@@ -130,6 +131,7 @@ class DependencyTable {
     union {
       Stored stored;  // alive if and only if used()
     };
+    std::uint32_t hash = 0;  // of the key: erasing and rehashing ask for it more often than finding
     std::int32_t fulfilled = 0;
     std::int32_t indegree = 0;  // 0: this slot is free
   };
@@ -137,24 +139,28 @@ class DependencyTable {
   static constexpr std::size_t none = ~std::size_t{0};
   static constexpr std::size_t capacity_min = 16;
 
-  // Spreads hashes over [0, capacity) by their upper half, in order, so that a rehash writes the
-  // new table from front to back. The multiplication carries every bit of the hash up there:
-  // callers may have used some bits to choose this table among many.
-  [[nodiscard]] std::size_t home(const K& key) const {
-    const std::uint64_t hash = KeyHash<K>{}(key)*0x9e3779b97f4a7c15U;
-    return static_cast<std::size_t>(((hash >> 32) * capacity_) >> 32);
+  // The multiplication carries every bit of the hash into the upper half: callers may have used
+  // some bits to choose this table among many.
+  static std::uint32_t hash_of(const K& key) {
+    return static_cast<std::uint32_t>((KeyHash<K>{}(key)*0x9e3779b97f4a7c15U) >> 32);
+  }
+  // Spreads hashes over [0, capacity) in their order, so that a rehash writes the new table from
+  // front to back, and any capacity will do.
+  [[nodiscard]] std::size_t home(std::uint32_t hash) const {
+    return static_cast<std::size_t>((std::uint64_t{hash} * capacity_) >> 32);
   }
   [[nodiscard]] std::size_t next(std::size_t i) const { return i + 1 == capacity_ ? 0 : i + 1; }
   [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const {
     return to >= from ? to - from : to + capacity_ - from;
   }
 
-  [[nodiscard]] std::size_t find(const K& key) const {
-    if (size_ == 0) return none;
-    for (std::size_t i = home(key); slots_[i].used(); i = next(i)) {
-      if (slots_[i].key() == key) return i;
-    }
-    return none;  // a free slot exists: the table is at most 3/4 full
+  // The slot of `key`, or else the free one where it belongs; none in a table without slots. Ends,
+  // because the table is at most 3/4 full.
+  [[nodiscard]] std::size_t find(const K& key, std::uint32_t hash) const {
+    if (capacity_ == 0) return none;
+    std::size_t i = home(hash);
+    while (slots_[i].used() && !(slots_[i].hash == hash && slots_[i].key() == key)) i = next(i);
+    return i;
   }
 
   Fulfil add(std::size_t i, int count, Entry* out) {
@@ -168,12 +174,14 @@ class DependencyTable {
     return Fulfil::ready;
   }
 
-  void insert(const K& key, int fulfilled, int indegree) {
+  // `i`: what find() said.
+  void insert(std::size_t i, const K& key, std::uint32_t hash, Entry entry) {
     Stored stored = make_stored(key);
-    if (size_ + 1 > capacity_ / 4 * 3) {
-      rehash(std::max(capacity_min, capacity_ + capacity_ / 2));
+    if (size_ + 1 > capacity_ * 3 / 4) {
+      rehash(std::max(capacity_min, capacity_ + capacity_ * 2 / 5));
+      i = free_slot(hash);
     }
-    place(std::move(stored), fulfilled, indegree);
+    place(slots_[i], std::move(stored), hash, entry);
     ++size_;
   }
 
@@ -185,17 +193,18 @@ class DependencyTable {
     }
   }
 
-  void place(Stored&& stored, std::int32_t fulfilled, std::int32_t indegree) {
-    std::size_t i = 0;
-    if constexpr (boxed) {
-      i = home(*stored);
-    } else {
-      i = home(stored);
-    }
+  [[nodiscard]] std::size_t free_slot(std::uint32_t hash) const {
+    std::size_t i = home(hash);
     while (slots_[i].used()) i = next(i);
-    std::construct_at(&slots_[i].stored, std::move(stored));
-    slots_[i].fulfilled = fulfilled;
-    slots_[i].indegree = indegree;
+    return i;
+  }
+
+  // `slot.stored` is not alive.
+  static void place(Slot& slot, Stored&& stored, std::uint32_t hash, Entry entry) {
+    std::construct_at(&slot.stored, std::move(stored));
+    slot.hash = hash;
+    slot.fulfilled = entry.fulfilled;
+    slot.indegree = entry.indegree;
   }
 
   // Invariant: no free slot lies between the home of a key and its slot. The hole moves forward
@@ -203,21 +212,15 @@ class DependencyTable {
   void erase(std::size_t hole) {
     std::destroy_at(&slots_[hole].stored);
     for (std::size_t i = next(hole); slots_[i].used(); i = next(i)) {
-      if (distance(home(slots_[i].key()), i) < distance(hole, i)) continue;
-      move_slot(slots_[i], slots_[hole]);
+      if (distance(home(slots_[i].hash), i) < distance(hole, i)) continue;
+      Slot& slot = slots_[i];
+      place(slots_[hole], std::move(slot.stored), slot.hash, {slot.fulfilled, slot.indegree});
+      std::destroy_at(&slot.stored);
       hole = i;
     }
     slots_[hole].indegree = 0;
     --size_;
     if (size_ < capacity_ / 8 && capacity_ > capacity_min) try_shrink();
-  }
-
-  // Ends the life of from.stored; `from` still counts as used.
-  static void move_slot(Slot& from, Slot& to) {
-    std::construct_at(&to.stored, std::move(from.stored));
-    std::destroy_at(&from.stored);
-    to.fulfilled = from.fulfilled;
-    to.indegree = from.indegree;
   }
 
   void try_shrink() {
@@ -236,7 +239,9 @@ class DependencyTable {
     old.capacity_ = std::exchange(capacity_, capacity);
     for (std::size_t i = 0; i < old.capacity_; ++i) {
       Slot& slot = old.slots_[i];
-      if (slot.used()) place(std::move(slot.stored), slot.fulfilled, slot.indegree);
+      if (!slot.used()) continue;
+      place(slots_[free_slot(slot.hash)], std::move(slot.stored), slot.hash,
+            {slot.fulfilled, slot.indegree});
     }
   }
 

@@ -108,6 +108,11 @@ class World {
                 std::forward<Args>(args)...);
   }
 
+  /// Hands what this rank has sent so far to the transport. Not needed for progress, except before
+  /// the main function blocks outside shoal (in a call of MPI, say) while other ranks wait for what
+  /// it has sent.
+  void flush() { messenger().flush(); }
+
   /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
   /// A message for one that this rank has not made yet waits until it has. **Errors**: a message
   /// that does not fit the handler's parameters ends the world with an error that names it.

@@ -55,7 +55,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   /// something still waits; CheckError outside the main function.
   void wait();
   /// The main function has ended: takes part in waits until those of all ranks have. Errors as
-  /// wait(), for what was still going on.
+  /// wait(), for what was still going on; but no TaskError that this rank's main function was told.
   void wait_for_end();
 
   /// Parks the main function in a collective operation that is called `what`; `start` runs once it
@@ -116,6 +116,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   bool all_final_ SHOAL_GUARDED_BY(mutex_) = false;
   std::uint64_t park_count_ SHOAL_GUARDED_BY(mutex_) = 0;
   Outcome outcome_ SHOAL_GUARDED_BY(mutex_) = Outcome::running;
+
+  bool failure_told_ = false;  // to the main function, which alone uses this
 
   // Failure: the first one known here, replaced by the one that the root chose.
   std::optional<TaskError> error_ SHOAL_GUARDED_BY(mutex_);
