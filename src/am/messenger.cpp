@@ -218,7 +218,7 @@ void Messenger::on_packet(net::Packet* packet) {
     const sync::Lock lock(held_mutex_);
     const auto it = held_.find(header.source);
     if (it != held_.end()) {  // keep the order: wait behind what is held already
-      held_count_.fetch_add(header.message_count, std::memory_order_release);
+      held_count_.fetch_add(unprocessed_from(packet, 0), std::memory_order_release);
       it->second.packets.push_back(packet);
       return;
     }
@@ -324,21 +324,30 @@ void Messenger::run_inline(const Handler& handler, const Message& message) {
 
 // --- messages for handlers that do not exist yet
 
-void Messenger::hold(net::Packet* packet, std::size_t offset) {
-  // The messages from `offset` on; those before it have run.
+// What the messages of a packet from `offset` on leave queued and not processed: each itself, and a
+// large one also its release at the sender, which is not due before its header is handled here.
+std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offset) {
   std::uint64_t count = 0;
   const std::span<const std::byte> bytes = packet->messages();
-  for (std::size_t at = offset; at < bytes.size(); ++count) {
+  while (offset < bytes.size()) {
     net::MessageHeader header;
-    std::memcpy(&header, bytes.data() + at, sizeof header);
-    at += sizeof header + net::align_up(header.size_bytes);
+    std::memcpy(&header, bytes.data() + offset, sizeof header);
+    count += (header.handler & kLargeBit) != 0 ? 2 : 1;
+    offset += sizeof header + net::align_up(header.size_bytes);
   }
+  return count;
+}
+
+void Messenger::hold(net::Packet* packet, std::size_t offset) {
+  const std::span<const std::byte> bytes = packet->messages();
   {
     const sync::Lock lock(held_mutex_);
     Held& held = held_[packet->header().source];
     held.offset = offset;
     held.packets.push_back(packet);
-    held_count_.fetch_add(count, std::memory_order_release);
+    held_count_.fetch_add(unprocessed_from(packet, offset), std::memory_order_release);
+    // drop_held() looks here after the scope was marked as failed: one of the two sees the other.
+    if (scope_->failed()) instances_grew_.store(true, std::memory_order_seq_cst);
   }
   // add_instance() looks at held_count_ after it has added the handler under the lock taken here:
   // either it sees this count and retries, or the handler is seen here.
@@ -351,7 +360,10 @@ void Messenger::hold(net::Packet* packet, std::size_t offset) {
 }
 
 void Messenger::drop_held() {
-  if (held_count() == 0) return;
+  {
+    const sync::Lock lock(held_mutex_);
+    if (held_.empty()) return;
+  }
   instances_grew_.store(true, std::memory_order_seq_cst);
   scheduler_.wake_one();
 }

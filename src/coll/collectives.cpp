@@ -35,7 +35,11 @@ Collectives::Collectives(term::Scope& scope, Rank rank, int size)
           scope.messenger(),
           [this](std::uint64_t sequence, const std::string& what, int direction, int source,
                  Bytes bytes) { on_message(sequence, what, direction, source, std::move(bytes)); },
-          AmOptions{Delivery::inlined, 0, "collective operation"}) {}
+          AmOptions{Delivery::inlined, 0, "collective operation"}) {
+  scope_.add(*this);
+}
+
+Collectives::~Collectives() { scope_.remove(*this); }
 
 std::vector<Rank> Collectives::children(Rank root) const {
   const int virtual_rank = (rank_ - root + size_) % size_;
@@ -51,14 +55,27 @@ Rank Collectives::parent(Rank root) const {
   return Rank(((virtual_rank - 1) / kArity + root) % size_);
 }
 
-void Collectives::begin(const std::string& what) {
+void Collectives::begin(const std::string& what, Rank root) {
   term::Scope::check_main(what.c_str());
+  SHOAL_CHECK(root >= 0 && root < size_, "{}: rank {} is out of range: the world has ranks 0 to {}",
+              what, root.value(), size_ - 1);
   ++sequence_;
   what_ = what;
+  const sync::Lock lock(mutex_);
+  begun_ = sequence_;
+}
+
+void Collectives::give_up() {
+  const sync::Lock lock(mutex_);
+  awaited_.clear();
+  given_up_.insert(sequence_);
+  std::erase_if(arrivals_, [this](const auto& entry) { return entry.first.first == sequence_; });
 }
 
 void Collectives::send(Direction direction, Rank target, const Bytes& bytes) {
   message_.send(target, sequence_, what_, static_cast<int>(direction), rank_.value(), bytes);
+  // The main function may leave the operation now, and block its thread outside shoal.
+  scope_.messenger().flush();
 }
 
 void Collectives::on_message(std::uint64_t sequence, const std::string& what, int direction,
@@ -66,6 +83,7 @@ void Collectives::on_message(std::uint64_t sequence, const std::string& what, in
   bool complete = false;
   {
     const sync::Lock lock(mutex_);
+    if (given_up_.contains(sequence)) return;
     arrivals_[{sequence, {direction, source}}] = {what, std::move(bytes)};
     complete = !awaited_.empty() && all_here();
     if (complete) awaited_.clear();
@@ -79,14 +97,43 @@ bool Collectives::all_here() const {
                      [&arrivals](const auto& key) { return arrivals.contains(key); });
 }
 
+// --- what did not fit
+
+bool Collectives::is_mismatch(const Slot& slot) const {
+  return slot.first <= begun_ &&
+         std::find(awaited_.begin(), awaited_.end(), slot) == awaited_.end();
+}
+
+std::uint64_t Collectives::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  std::uint64_t count = 0;
+  for (const auto& [slot, arrival] : arrivals_) count += is_mismatch(slot) ? 1 : 0;
+  return count;
+}
+
+std::vector<std::string> Collectives::describe_unsatisfied() const {
+  const sync::Lock lock(mutex_);
+  std::vector<std::string> lines;
+  for (const auto& [slot, arrival] : arrivals_) {
+    if (!is_mismatch(slot)) continue;
+    lines.push_back(fmt::format(
+        "collective number {} is {} on rank {} and does not fit what was called here: all ranks "
+        "must call the same operations with the same root, in the same order",
+        slot.first, arrival.what, slot.second.second));
+  }
+  return lines;
+}
+
+// --- the operations
+
 std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<Rank>& sources) {
-  std::vector<std::pair<std::uint64_t, Key>> keys;
+  std::vector<Slot> keys;
   for (const Rank source : sources) {
     keys.push_back({sequence_, {static_cast<int>(direction), source.value()}});
   }
   if (keys.empty()) return {};
   // Looked at only when parked: else the message that completes could come in between.
-  scope_.park_main(fmt::format("{} (collective number {})", what_, sequence_), [&] {
+  const auto look = [&] {
     bool complete = false;
     {
       const sync::Lock lock(mutex_);
@@ -95,7 +142,13 @@ std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<R
       if (complete) awaited_.clear();
     }
     if (complete) scope_.unpark_main();
-  });
+  };
+  try {
+    scope_.park_main(fmt::format("{} (collective number {})", what_, sequence_), look);
+  } catch (...) {
+    give_up();
+    throw;
+  }
   std::vector<Bytes> result;
   const sync::Lock lock(mutex_);
   for (const auto& key : keys) {
@@ -126,12 +179,12 @@ Bytes Collectives::send_down(Rank root, Bytes value) {
 
 Bytes Collectives::all_reduce(const std::string& what, Bytes mine,
                               const std::function<Bytes(Bytes, Bytes)>& combine) {
-  begin(what);
+  begin(what, Rank(0));
   return send_down(Rank(0), reduce_to(Rank(0), std::move(mine), combine));
 }
 
 Bytes Collectives::broadcast(const std::string& what, Bytes mine, Rank root) {
-  begin(what);
+  begin(what, root);
   return send_down(root, std::move(mine));
 }
 
@@ -156,13 +209,13 @@ Bytes concatenate(const Bytes& a, const Bytes& b) {
 }  // namespace
 
 std::vector<Bytes> Collectives::gather(const std::string& what, Bytes mine, Rank root) {
-  begin(what);
+  begin(what, root);
   const Bytes all = reduce_to(root, pack(rank_, mine), concatenate);
   return rank_ == root ? unpack(all, size_) : std::vector<Bytes>();
 }
 
 std::vector<Bytes> Collectives::all_gather(const std::string& what, Bytes mine) {
-  begin(what);
+  begin(what, Rank(0));
   return unpack(send_down(Rank(0), reduce_to(Rank(0), pack(rank_, mine), concatenate)), size_);
 }
 

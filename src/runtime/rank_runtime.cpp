@@ -26,6 +26,23 @@ class RankRuntime::MainTask final : public sched::Task {
   std::function<void()> ended_;
 };
 
+namespace {
+
+/// What wait() throws, on all ranks alike.
+bool is_outcome(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const TaskError&) {
+    return true;
+  } catch (const StuckError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
                          messaging::FatalHandler fatal)
     : scheduler_(env, options.scheduler),
@@ -51,6 +68,11 @@ void RankRuntime::run_main(const MainFunction& main_function) {
   }
   try {
     scope_.wait_for_end();
+  } catch (const TaskError& error) {
+    // This main function's own error as the other ranks hear it: all say the same.
+    const bool own = error_ != nullptr && error.rank() == rank() && !is_outcome(error_) &&
+                     error.text() == describe(error_);
+    if (error_ == nullptr || own) error_ = std::current_exception();
   } catch (...) {
     if (error_ == nullptr) error_ = std::current_exception();
   }

@@ -124,15 +124,22 @@ void Scope::wait_for_end() {
   bool all_ended = false;
   while (!all_ended) {
     const bool told = failure_told_;
+    bool stuck = false;
     try {
       park("", true, nullptr);
     } catch (const TaskError&) {
       if (first == nullptr && !told) first = std::current_exception();
     } catch (const Error&) {
       if (first == nullptr) first = std::current_exception();
+      stuck = true;
     }
-    const sync::Lock lock(mutex_);
-    all_ended = all_final_;
+    {
+      const sync::Lock lock(mutex_);
+      all_ended = all_final_ && !stuck;
+      stuck = stuck && all_final_;
+    }
+    // Nobody is left to repair it: one more round, in which what is held back is dropped.
+    if (stuck) fail("the end of the main functions", first);
   }
   if (first != nullptr) std::rethrow_exception(first);
 }
@@ -156,8 +163,8 @@ void Scope::park(const std::string& what, bool final, const std::function<void()
     if (start) start();
     return true;
   });
-  // What this rank has just told others (that all is done, say) leaves now, even if the main function
-  // goes on to block this thread outside shoal.
+  // What this rank has just told others (that all is done, say) leaves now, even if the main
+  // function goes on to block this thread outside shoal.
   messenger_.flush();
   Outcome outcome = Outcome::done;
   std::string stuck;
@@ -284,8 +291,13 @@ std::vector<std::string> Scope::describe_stuck() const {
   }
   for (std::string& line : messenger_.describe_held()) lines.push_back(std::move(line));
   for (const Unsatisfied* source : sources_) {
-    for (const std::string& line : source->describe_unsatisfied()) {
-      lines.push_back(fmt::format("rank {}: {}", tree_.rank.value(), line));
+    try {  // names are made by code of the program
+      for (const std::string& line : source->describe_unsatisfied()) {
+        lines.push_back(fmt::format("rank {}: {}", tree_.rank.value(), line));
+      }
+    } catch (...) {
+      lines.push_back(fmt::format("rank {}: something waits, but to name it failed: {}",
+                                  tree_.rank.value(), describe(std::current_exception())));
     }
   }
   return lines;

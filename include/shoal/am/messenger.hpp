@@ -88,8 +88,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void wake_for_progress() override { scheduler_.wake_one(); }
   void on_packet(net::Packet* packet) override;
 
-  /// Messages held back because their instance handler does not exist here yet. For detection, a
-  /// held message counts as processed and as unsatisfied.
+  /// Messages held back because their instance handler does not exist here yet, large ones twice.
+  /// For detection, a held message counts as processed and as unsatisfied.
   [[nodiscard]] std::uint64_t held_count() const {
     return held_count_.load(std::memory_order_acquire);
   }
@@ -128,6 +128,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   enum class Lookup { found, not_yet, gone };
   Lookup find(std::uint32_t handler, std::shared_ptr<Handler>& instance, const Handler*& found);
   void run_inline(const Handler& handler, const Message& message);
+  static std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset);
   void hold(net::Packet* packet, std::size_t offset);
   void retry_held();
 

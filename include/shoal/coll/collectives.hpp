@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,9 +19,12 @@ using Bytes = std::vector<std::byte>;
 /// One per rank; made on all ranks before any other instance handler. All ranks call the same
 /// operations in the same order, from their main functions. Each takes O(log P) messages in depth
 /// and suspends the main function only.
-class Collectives {
+class Collectives final : private term::Unsatisfied {
  public:
   Collectives(term::Scope& scope, Rank rank, int size);
+  ~Collectives();
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
 
   /// Combines the values of all ranks; every rank gets the result. combine(a, b) is called in the
   /// same order in every run with as many ranks: own value first, then subtrees by rank.
@@ -34,19 +38,26 @@ class Collectives {
 
  private:
   enum class Direction : int { up, down };
-  using Key = std::pair<int, int>;  // direction, source
+  using Key = std::pair<int, int>;             // direction, source
+  using Slot = std::pair<std::uint64_t, Key>;  // sequence number first
 
   // The tree for a given root: ranks renumbered so that the root is 0.
   [[nodiscard]] std::vector<Rank> children(Rank root) const;
   [[nodiscard]] Rank parent(Rank root) const;
 
-  /// Ends one operation at this rank: takes the next number in the sequence.
-  void begin(const std::string& what);
+  /// Begins one operation at this rank: takes the next number in the sequence.
+  void begin(const std::string& what, Rank root);
+  /// The operation that has begun ended in an error: what comes for it later is dropped.
+  void give_up();
   std::vector<Bytes> receive(Direction direction, const std::vector<Rank>& sources);
   void send(Direction direction, Rank target, const Bytes& bytes);
   void on_message(std::uint64_t sequence, const std::string& what, int direction, int source,
                   std::vector<std::byte> bytes);
   [[nodiscard]] bool all_here() const SHOAL_REQUIRES(mutex_);
+  /// Came for an operation that has begun here and does not wait for it.
+  [[nodiscard]] bool is_mismatch(const Slot& slot) const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   /// Values of a subtree, with their ranks, in one buffer; and back.
   static Bytes pack(Rank rank, const Bytes& bytes);
   static std::vector<Bytes> unpack(const Bytes& packed, int size);
@@ -64,9 +75,11 @@ class Collectives {
   std::uint64_t sequence_ = 0;  // main function only
   std::string what_;            // main function only
 
-  sync::Mutex mutex_;
-  std::map<std::pair<std::uint64_t, Key>, Arrival> arrivals_ SHOAL_GUARDED_BY(mutex_);
-  std::vector<std::pair<std::uint64_t, Key>> awaited_ SHOAL_GUARDED_BY(mutex_);
+  mutable sync::Mutex mutex_;
+  std::map<Slot, Arrival> arrivals_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<Slot> awaited_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t begun_ SHOAL_GUARDED_BY(mutex_) = 0;  // sequence_, for others to read
+  std::set<std::uint64_t> given_up_ SHOAL_GUARDED_BY(mutex_);
 
   ActiveMessage<std::uint64_t, std::string, int, int, Bytes> message_;
 };

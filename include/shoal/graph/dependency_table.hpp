@@ -281,28 +281,23 @@ class DenseTable {
     std::atomic<std::int32_t>& cell = remaining_[index];
     // relaxed: only a guess, the exchange below checks it
     std::int32_t seen = cell.load(std::memory_order_relaxed);
+    // Known before anything changes, since the program's function may throw; not needed for an
+    // index seen before, unless the caller wants to hear it.
     int indegree = 0;
-    const auto know_indegree = [&] {
-      if (indegree == 0) indegree = checked_indegree(index, indegree_of);
-      return indegree;
-    };
     while (true) {
-      if (seen == has_run) {
-        if (out != nullptr) *out = {know_indegree(), know_indegree()};
-        return Fulfil::ran;
+      if (indegree == 0 && (seen == never_seen || out != nullptr)) {
+        indegree = checked_indegree(index, indegree_of);
       }
-      const std::int32_t remaining = seen == never_seen ? know_indegree() : seen;
-      if (count > remaining) {
-        if (out != nullptr) *out = {know_indegree() - remaining, know_indegree()};
-        return Fulfil::over;
-      }
+      if (seen == has_run) return report(Fulfil::ran, {indegree, indegree}, out);
+      const std::int32_t remaining = seen == never_seen ? indegree : seen;
+      if (count > remaining) return report(Fulfil::over, {indegree - remaining, indegree}, out);
       const std::int32_t left = remaining - count;
       // release: what this caller did before; acquire, for the last: what all before it did. The
       // exchanges of one cell form a release sequence.
       if (cell.compare_exchange_weak(seen, left == 0 ? has_run : left, std::memory_order_acq_rel,
                                      std::memory_order_relaxed)) {
-        if (out != nullptr) *out = {know_indegree() - left, know_indegree()};
-        return left == 0 ? Fulfil::ready : Fulfil::waiting;
+        return report(left == 0 ? Fulfil::ready : Fulfil::waiting, {indegree - left, indegree},
+                      out);
       }
     }
   }
@@ -349,6 +344,11 @@ class DenseTable {
     SHOAL_CHECK(indegree >= 1, "the indegree of index {} is {}: it must be at least 1", index,
                 indegree);
     return indegree;
+  }
+
+  static Fulfil report(Fulfil result, Entry entry, Entry* out) {
+    if (out != nullptr) *out = entry;
+    return result;
   }
 
   // Any thread reads and writes, by compare-exchange only. 0 -> remaining -> ... -> -1, never back.

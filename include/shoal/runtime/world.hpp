@@ -8,6 +8,7 @@
 #include <shoal/term/scope.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -140,26 +141,30 @@ class World {
   /// The value of `root`, on every rank.
   template <class T>
   [[nodiscard]] T broadcast(const T& value, Rank root) {
-    return value_of<T>(parts_.collectives->broadcast("broadcast()", bytes_of(value), root));
+    constexpr const char* kWhat = "broadcast()";
+    return value_of<T>(kWhat, parts_.collectives->broadcast(kWhat, bytes_of(value), root));
   }
   /// operation(a, b) over the values of all ranks, on every rank, evaluated in the same order in
   /// every run with as many ranks.
   template <class T, class Operation>
   [[nodiscard]] T allreduce(const T& value, Operation operation) {
+    constexpr const char* kWhat = "allreduce()";
     const auto combine = [&](const coll::Bytes& a, const coll::Bytes& b) {
-      return bytes_of<T>(operation(value_of<T>(a), value_of<T>(b)));
+      return bytes_of<T>(operation(value_of<T>(kWhat, a), value_of<T>(kWhat, b)));
     };
-    return value_of<T>(parts_.collectives->all_reduce("allreduce()", bytes_of(value), combine));
+    return value_of<T>(kWhat, parts_.collectives->all_reduce(kWhat, bytes_of(value), combine));
   }
   /// The values of all ranks in rank order, on `root`; empty elsewhere.
   template <class T>
   [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
-    return values_of<T>(parts_.collectives->gather("gather()", bytes_of(value), root));
+    constexpr const char* kWhat = "gather()";
+    return values_of<T>(kWhat, parts_.collectives->gather(kWhat, bytes_of(value), root));
   }
   /// The values of all ranks in rank order, on every rank.
   template <class T>
   [[nodiscard]] std::vector<T> allgather(const T& value) {
-    return values_of<T>(parts_.collectives->all_gather("allgather()", bytes_of(value)));
+    constexpr const char* kWhat = "allgather()";
+    return values_of<T>(kWhat, parts_.collectives->all_gather(kWhat, bytes_of(value)));
   }
 
   /// What task graphs are made on: TaskGraph<int> graph(world).
@@ -191,21 +196,32 @@ class World {
                             std::forward<Args>(args)...);
   }
 
+  // A value travels with a hash of its type, behind it.
   template <class T>
   static coll::Bytes bytes_of(const T& value) {
-    coll::Bytes bytes(encoded_size<T>(value));
-    encode<T>(std::span(bytes), value);
+    constexpr std::uint32_t signature = type_signature<T>();
+    const std::size_t size = encoded_size<T>(value);
+    coll::Bytes bytes(size + sizeof signature);
+    encode<T>(std::span(bytes).first(size), value);
+    std::memcpy(bytes.data() + size, &signature, sizeof signature);
     return bytes;
   }
   template <class T>
-  static T value_of(const coll::Bytes& bytes) {
-    return std::get<0>(decode<T>(bytes));
+  static T value_of(const char* what, const coll::Bytes& bytes) {
+    std::uint32_t signature = 0;
+    SHOAL_CHECK(bytes.size() >= sizeof signature, "{}: a value is missing", what);
+    const std::size_t size = bytes.size() - sizeof signature;
+    std::memcpy(&signature, bytes.data() + size, sizeof signature);
+    SHOAL_CHECK(signature == type_signature<T>(),
+                "{}: the ranks gave values of different types: all must call it with the same",
+                what);
+    return std::get<0>(decode<T>(std::span(bytes).first(size)));
   }
   template <class T>
-  static std::vector<T> values_of(const std::vector<coll::Bytes>& all) {
+  static std::vector<T> values_of(const char* what, const std::vector<coll::Bytes>& all) {
     std::vector<T> values;
     values.reserve(all.size());
-    for (const coll::Bytes& bytes : all) values.push_back(value_of<T>(bytes));
+    for (const coll::Bytes& bytes : all) values.push_back(value_of<T>(what, bytes));
     return values;
   }
 

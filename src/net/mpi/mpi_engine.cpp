@@ -53,8 +53,7 @@ void MpiEngine::attach(Fabric& fabric) {
 std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) {
   const sync::Lock lock(mutex_);
   auto link = std::make_unique<MpiLink>(source, target, lane, options_.link,
-                                        outbox_.index_of(source, target, lane),
-                                        session_.layout().process_of(target), outbox_, *this);
+                                        MpiLink::Context{outbox_, *this});
   outbox_.enroll(*link);
   return link;
 }

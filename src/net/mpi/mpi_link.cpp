@@ -6,13 +6,13 @@
 
 namespace shoal::net {
 
-MpiLink::MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options, std::size_t index,
-                 int peer, MpiOutbox& outbox, MpiSubmissions& submissions)
+MpiLink::MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options,
+                 const Context& context)
     : Link(source, target, lane, options),
-      index_(index),
-      peer_(peer),
-      submissions_(submissions),
-      announcement_(*this, outbox) {}
+      index_(context.outbox.index_of(source, target, lane)),
+      peer_(context.outbox.process_of(target)),
+      submissions_(context.submissions),
+      announcement_(*this, context.outbox) {}
 
 // Unsent packets report to the base class, which is still whole here.
 MpiLink::~MpiLink() {

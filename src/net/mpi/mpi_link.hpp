@@ -12,8 +12,13 @@ class MpiOutbox;
 /// Packets stay in the link, where messages share them, until the outbox may send one.
 class MpiLink final : public Link {
  public:
-  MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options, std::size_t index,
-          int peer, MpiOutbox& outbox, MpiSubmissions& submissions);
+  /// Where it belongs; both outlive it.
+  struct Context {
+    MpiOutbox& outbox;
+    MpiSubmissions& submissions;
+  };
+
+  MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options, const Context& context);
   ~MpiLink() override;
 
   /// Never called: nothing posts this to a port.

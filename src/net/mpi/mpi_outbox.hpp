@@ -29,6 +29,7 @@ class MpiOutbox {
   void forget(MpiLink& link);
   /// Where a link stands among the links of this process.
   [[nodiscard]] std::size_t index_of(Rank source, Rank target, Lane lane) const;
+  [[nodiscard]] int process_of(Rank rank) const { return layout_.process_of(rank); }
 
   /// Packets wait in `link`.
   void announced(MpiLink& link);
