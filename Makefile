@@ -1,0 +1,52 @@
+# make demo    set up, build, and factor a matrix on 4 ranks, in one process and over MPI
+# make check   set up, build and test everything: gcc, clang, sanitizers, style
+# make build   build with the dev preset        make lint    clang-tidy over everything
+# make format  apply clang-format               make clean   remove build/
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+export JOBS
+
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+.PHONY: demo build check check-dev check-clang check-asan check-tsan lint format clean setup-demo setup-check
+
+setup-demo:
+	@tools/setup demo
+
+setup-check:
+	@tools/setup check
+
+demo: setup-demo
+	cmake --preset release --log-level=NOTICE
+	cmake --build --preset release --parallel $(JOBS) --target cholesky
+	@tools/demo
+
+build: setup-check
+	cmake --preset dev
+	cmake --build --preset dev --parallel $(JOBS)
+
+# Each phase ends with a run of ctest; the first one that fails ends the check.
+check: setup-check check-dev check-clang check-asan check-tsan
+
+check-dev: PRESET = dev
+check-clang: PRESET = dev-clang
+check-asan: PRESET = asan-ubsan
+check-tsan: PRESET = tsan
+check-dev check-clang check-asan check-tsan: setup-check
+	cmake --preset $(PRESET) --log-level=NOTICE
+	cmake --build --preset $(PRESET) --parallel $(JOBS)
+	ctest --preset $(PRESET) --parallel $(JOBS)
+
+lint: setup-check
+	cmake --preset dev-clang --log-level=NOTICE
+	tools/check_layers
+	tools/check_docs
+	tools/lint format
+	tools/lint bad
+	tools/lint tidy-all build/dev-clang
+
+format:
+	tools/lint format-fix
+
+clean:
+	rm -rf build

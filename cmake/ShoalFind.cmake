@@ -1,0 +1,30 @@
+# The libraries that shoal is built on. Read by shoal's own build and, installed, by
+# shoalConfig.cmake, so that both find the same packages under the same target names.
+
+find_package(fmt CONFIG REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Boost REQUIRED COMPONENTS context)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(SHOAL_HWLOC REQUIRED IMPORTED_TARGET GLOBAL hwloc)
+pkg_check_modules(SHOAL_XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
+
+# shoal_find_mpi(<openmpi|mpich|system>) sets SHOAL_MPI_<name>_TARGET when that MPI is there.
+macro(shoal_find_mpi name)
+  unset(SHOAL_MPI_${name}_TARGET)
+  if("${name}" STREQUAL "openmpi")
+    pkg_check_modules(SHOAL_OPENMPI QUIET IMPORTED_TARGET GLOBAL ompi-c)
+    if(SHOAL_OPENMPI_FOUND)
+      set(SHOAL_MPI_openmpi_TARGET PkgConfig::SHOAL_OPENMPI)
+    endif()
+  elseif("${name}" STREQUAL "mpich")
+    pkg_check_modules(SHOAL_MPICH QUIET IMPORTED_TARGET GLOBAL mpich)
+    if(SHOAL_MPICH_FOUND)
+      set(SHOAL_MPI_mpich_TARGET PkgConfig::SHOAL_MPICH)
+    endif()
+  else()
+    find_package(MPI QUIET COMPONENTS CXX)
+    if(MPI_CXX_FOUND)
+      set(SHOAL_MPI_system_TARGET MPI::MPI_CXX)
+    endif()
+  endif()
+endmacro()

@@ -1,0 +1,26 @@
+# install() and export: find_package(shoal CONFIG) gives the same shoal:: targets as
+# add_subdirectory does.
+
+include(CMakePackageConfigHelpers)
+
+get_property(shoal_install_targets GLOBAL PROPERTY SHOAL_INSTALL_TARGETS)
+set(shoal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/shoal")
+
+install(
+  TARGETS ${shoal_install_targets}
+  EXPORT shoalTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(
+  EXPORT shoalTargets
+  NAMESPACE shoal::
+  DESTINATION "${shoal_cmake_dir}")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/shoalConfig.cmake.in" shoalConfig.cmake
+                              INSTALL_DESTINATION "${shoal_cmake_dir}")
+write_basic_package_version_file(shoalConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${CMAKE_CURRENT_BINARY_DIR}/shoalConfig.cmake"
+        "${CMAKE_CURRENT_BINARY_DIR}/shoalConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/ShoalFind.cmake"
+  DESTINATION "${shoal_cmake_dir}")

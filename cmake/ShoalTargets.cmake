@@ -1,0 +1,86 @@
+# Functions that define shoal's targets. The table of the layers itself is in src/CMakeLists.txt.
+
+# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer.
+function(shoal_target_defaults target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(
+    ${target}
+    PRIVATE -Wall
+            -Wextra
+            -Wpedantic
+            -Wconversion
+            $<$<BOOL:${SHOAL_WERROR}>:-Werror>
+            $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+            $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
+endfunction()
+
+# The parts that every library of ours has: folders, C++ level, alias shoal::<name>, export.
+function(shoal_library target export_name)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  else()
+    set(scope PUBLIC)
+    shoal_target_defaults(${target})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  endif()
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(
+    ${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${export_name})
+  add_library(shoal::${export_name} ALIAS ${target})
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${target})
+endfunction()
+
+# shoal_layer(<name> [FOLDERS <subfolder>...] [DEPENDS <layer>...])
+# Library shoal_<name> of src/<name>/*.cpp and of the subfolders; INTERFACE while it has no source.
+function(shoal_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;DEPENDS")
+  set(patterns "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  foreach(folder IN LISTS arg_FOLDERS)
+    list(APPEND patterns "${PROJECT_SOURCE_DIR}/src/${name}/${folder}/*.cpp")
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  if(sources)
+    add_library(shoal_${name} STATIC ${sources})
+  else()
+    add_library(shoal_${name} INTERFACE)
+  endif()
+  shoal_library(shoal_${name} ${name})
+  list(TRANSFORM arg_DEPENDS PREPEND shoal_)
+  shoal_link(shoal_${name} PUBLIC ${arg_DEPENDS})
+endfunction()
+
+# target_link_libraries that also takes a target that has no source yet.
+function(shoal_link target scope)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  endif()
+  target_link_libraries(${target} ${scope} ${ARGN})
+endfunction()
+
+# shoal_variant(<name> FOLDER <folder under src/net> [LINK <target>...])
+# Library shoal_net_mpi_<name> and shoal::shoal_<name>, the whole of shoal on that MPI.
+function(shoal_variant name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK")
+  set(library shoal_net_mpi_${name})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/${arg_FOLDER}/*.cpp")
+  if(sources)
+    add_library(${library} STATIC ${sources})
+  else()
+    add_library(${library} INTERFACE)
+  endif()
+  shoal_library(${library} net_mpi_${name})
+  shoal_link(${library} PUBLIC shoal_net ${arg_LINK})
+  if(sources AND arg_LINK) # the C++ bindings of old MPIs need a library that we do not link
+    target_compile_definitions(${library} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  endif()
+  # runtime calls functions that a variant defines: the variant follows it on the link line.
+  add_library(shoal_shoal_${name} INTERFACE)
+  shoal_library(shoal_shoal_${name} shoal_${name})
+  target_link_libraries(shoal_shoal_${name} INTERFACE shoal_runtime ${library})
+endfunction()

@@ -1,0 +1,266 @@
+# Functions that turn the files of tests/ into ctest tests.
+
+set(SHOAL_TEST_TIMEOUT_SCALE 1)
+if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
+  set(SHOAL_TEST_TIMEOUT_SCALE 4)
+endif()
+
+# ThreadSanitizer of gcc 12 cannot start under the address randomization of some kernels.
+set(SHOAL_TEST_LAUNCHER "")
+find_program(SHOAL_SETARCH setarch)
+if(SHOAL_SANITIZE MATCHES "thread" AND SHOAL_SETARCH)
+  execute_process(COMMAND "${SHOAL_SETARCH}" -R true RESULT_VARIABLE result ERROR_QUIET)
+  if(result EQUAL 0)
+    set(SHOAL_TEST_LAUNCHER "${SHOAL_SETARCH}" -R)
+  endif()
+endif()
+
+# What the launchers need to start more processes than processors, as root too. Containers often
+# forbid the system call behind vader's single copy.
+set(SHOAL_MPI_ENVIRONMENT
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_btl_vader_single_copy_mechanism=none)
+
+# A program of the tests; it may also use the private headers of src/ and of apps/.
+function(shoal_test_program target source)
+  add_executable(${target} "${source}")
+  shoal_target_defaults(${target})
+  target_compile_options(${target} PRIVATE ${SHOAL_TEST_OPTIONS})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
+                                               "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${target} PRIVATE ${ARGN})
+endfunction()
+
+# Label and time limit (stretched by sanitizers) of a test; then further properties with values.
+function(shoal_test_properties test label timeout)
+  math(EXPR timeout "${timeout} * ${SHOAL_TEST_TIMEOUT_SCALE}")
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${timeout} ${ARGN})
+endfunction()
+
+# Every tests/<kind>/*_test.cpp is one GoogleTest program and one ctest test <kind>.<file>. Files
+# named apps_* also link what the applications share.
+function(shoal_add_gtests kind)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(libraries shoal::shoal GTest::gmock GTest::gtest_main)
+    if(name MATCHES "^apps_")
+      if(NOT TARGET shoal_apps_common)
+        continue()
+      endif()
+      list(PREPEND libraries shoal_apps_common)
+    endif()
+    shoal_test_program(${kind}_${name} "${source}" ${libraries})
+    add_test(NAME ${kind}.${name} COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${kind}_${name}>
+                                          --gtest_brief=1)
+    shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT})
+  endforeach()
+endfunction()
+
+# Sets `out` to the launcher of an MPI variant with its options, ready for the program.
+function(shoal_mpi_launcher variant processes out)
+  if(variant STREQUAL "openmpi")
+    find_program(SHOAL_MPIRUN_OPENMPI NAMES mpirun.openmpi orterun)
+    set(command "${SHOAL_MPIRUN_OPENMPI}" --oversubscribe --allow-run-as-root --bind-to none -n)
+  elseif(variant STREQUAL "mpich")
+    find_program(SHOAL_MPIRUN_MPICH NAMES mpirun.mpich mpiexec.hydra)
+    set(command "${SHOAL_MPIRUN_MPICH}" -n)
+  else()
+    set(command "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG})
+  endif()
+  list(GET command 0 program)
+  if(NOT program)
+    message(FATAL_ERROR "No mpirun for ${variant}: its tests cannot run. Install it (tools/setup "
+                        "does), or leave ${variant} out of SHOAL_MPI.")
+  endif()
+  set(${out} ${command} ${processes} PARENT_SCOPE)
+endfunction()
+
+# shoal_add_mpi_test(<test> VARIANT <v> PROCESSES <n> TIMEOUT <s> COMMAND <program> [<argument>...])
+# One launch of a program under the launcher of its MPI.
+function(shoal_add_mpi_test test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT;PROCESSES;TIMEOUT" "COMMAND")
+  shoal_mpi_launcher(${arg_VARIANT} ${arg_PROCESSES} launcher)
+  add_test(NAME ${test} COMMAND ${launcher} ${arg_COMMAND})
+  shoal_test_properties(${test} mpi ${arg_TIMEOUT} PROCESSORS 2)
+  set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
+endfunction()
+
+# Every tests/mpi/*_test.cpp is a program with its own main (0 = passed), built for each MPI and run
+# on each number of processes as mpi.<variant>.<name>.np<processes>.
+function(shoal_add_mpi_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "PROCESSES")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cpp")
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    foreach(source IN LISTS sources)
+      cmake_path(GET source STEM name)
+      set(program mpi_${variant}_${name})
+      shoal_test_program(${program} "${source}" shoal::shoal_${variant})
+      foreach(processes IN LISTS arg_PROCESSES)
+        shoal_add_mpi_test(
+          mpi.${variant}.${name}.np${processes}
+          VARIANT ${variant}
+          PROCESSES ${processes}
+          TIMEOUT ${arg_TIMEOUT}
+          COMMAND $<TARGET_FILE:${program}>)
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()
+
+# shoal_add_app_test(<name> APP <app> TIMEOUT <s> [RANKS <n>...] [PROCESSES <n>...]
+#                    ARGS <argument>...)
+# Runs an application, which verifies its result: embedded, by default on 1 and 4 ranks, and on the
+# processes of each MPI, by default 2 and 4.
+function(shoal_add_app_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT" "RANKS;PROCESSES;ARGS")
+  if(NOT TARGET ${arg_APP})
+    return()
+  endif()
+  if(NOT arg_RANKS)
+    set(arg_RANKS 1 4)
+  endif()
+  if(NOT arg_PROCESSES)
+    set(arg_PROCESSES 2 4)
+  endif()
+  foreach(ranks IN LISTS arg_RANKS)
+    set(test apps.${name}.ranks${ranks})
+    add_test(NAME ${test} COMMAND ${arg_APP} ${arg_ARGS} --ranks ${ranks})
+    shoal_test_properties(${test} apps ${arg_TIMEOUT} PROCESSORS 2)
+  endforeach()
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_app_of_variant(${arg_APP} ${variant} program)
+    if(program)
+      foreach(processes IN LISTS arg_PROCESSES)
+        shoal_add_mpi_test(
+          apps.${name}.${variant}.np${processes}
+          VARIANT ${variant}
+          PROCESSES ${processes}
+          TIMEOUT ${arg_TIMEOUT}
+          COMMAND $<TARGET_FILE:${program}> ${arg_ARGS})
+      endforeach()
+    endif()
+  endforeach()
+endfunction()
+
+# Sets `out` to the target of an application on an MPI variant; empty when it is not built.
+function(shoal_app_of_variant app variant out)
+  list(FIND SHOAL_MPI_VARIANTS ${variant} index)
+  if(index EQUAL 0)
+    set(${out} ${app} PARENT_SCOPE)
+  elseif(TARGET ${app}_${variant})
+    set(${out} ${app}_${variant} PARENT_SCOPE)
+  else()
+    set(${out} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# shoal_add_same_line_test(<name> APP <app> PATTERN <regex> TIMEOUT <s> ARGS <argument>...)
+# The application prints the same line on 1, 2 and 4 ranks, embedded and over each MPI.
+function(shoal_add_same_line_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;PATTERN;TIMEOUT" "ARGS")
+  if(NOT TARGET ${arg_APP})
+    return()
+  endif()
+  list(JOIN arg_ARGS " " arguments)
+  foreach(ranks IN ITEMS 1 2 4)
+    list(APPEND commands "$<TARGET_FILE:${arg_APP}> ${arguments} --ranks ${ranks}")
+    foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+      shoal_app_of_variant(${arg_APP} ${variant} program)
+      if(program)
+        shoal_mpi_launcher(${variant} ${ranks} launcher)
+        list(JOIN launcher " " launcher)
+        list(APPEND commands "${launcher} $<TARGET_FILE:${program}> ${arguments}")
+      endif()
+    endforeach()
+  endforeach()
+  list(JOIN commands "|" commands)
+  add_test(NAME apps.${name}
+           COMMAND "${CMAKE_COMMAND}" "-DPATTERN=${arg_PATTERN}" "-DCOMMANDS=${commands}" -P
+                   "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
+  shoal_test_properties(apps.${name} apps ${arg_TIMEOUT} PROCESSORS 2)
+  set_tests_properties(apps.${name} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
+endfunction()
+
+# Every program of the tutorial runs on 1 and on 3 ranks.
+function(shoal_add_tutorial_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
+  foreach(program IN LISTS programs)
+    foreach(ranks IN ITEMS 1 3)
+      add_test(NAME apps.${program}.ranks${ranks} COMMAND ${program} --ranks ${ranks} --workers 2)
+      shoal_test_properties(apps.${program}.ranks${ranks} apps ${arg_TIMEOUT})
+    endforeach()
+  endforeach()
+endfunction()
+
+# Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the
+# compiler's output must match the regex. A last test shows that the harness refuses a file that
+# does compile.
+function(shoal_add_compile_fail_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  set(includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
+  set(folder "${PROJECT_SOURCE_DIR}/tests/compile_fail")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  foreach(source IN LISTS sources ITEMS "${folder}/harness/compiles.cpp")
+    cmake_path(GET source STEM name)
+    add_test(
+      NAME compile_fail.${name}
+      COMMAND
+        "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DSOURCE=${source}"
+        "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>" -P
+        "${folder}/harness/expect_failure.cmake")
+    shoal_test_properties(compile_fail.${name} compile_fail ${arg_TIMEOUT})
+  endforeach()
+  set_tests_properties(compile_fail.compiles PROPERTIES PASS_REGULAR_EXPRESSION
+                                                        "compiles, but must not")
+endfunction()
+
+# Installs shoal below a scratch prefix and builds the project in tests/install on it; builds it
+# again with add_subdirectory; and does what the README says of a first program.
+function(shoal_add_install_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/include/shoal/shoal.hpp")
+    return()
+  endif()
+  foreach(way IN ITEMS find_package add_subdirectory)
+    add_test(
+      NAME install.${way}
+      COMMAND
+        "${CMAKE_COMMAND}" -DWAY=${way} "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+        "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}" "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}"
+        "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
+        "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_${way}" -P
+        "${PROJECT_SOURCE_DIR}/tests/install/build_consumer.cmake")
+    shoal_test_properties(install.${way} install ${arg_TIMEOUT} PROCESSORS 2)
+  endforeach()
+  add_test(
+    NAME install.first_program
+    COMMAND
+      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+      "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_first_program" -P
+      "${PROJECT_SOURCE_DIR}/tests/install/first_program.cmake")
+  shoal_test_properties(install.first_program install ${arg_TIMEOUT} PROCESSORS 2)
+endfunction()
+
+# The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.
+function(shoal_add_lint_tests)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(lint "${PROJECT_SOURCE_DIR}/tests/lint")
+  add_test(NAME lint.layers COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_layers")
+  add_test(NAME lint.docs COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs")
+  add_test(NAME lint.layers_refuse_bad_trees COMMAND Python3::Interpreter
+                                                     "${lint}/check_layers_test.py")
+  add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" format)
+  add_test(NAME lint.tidy_refuses_bad_code COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" bad)
+  foreach(test IN ITEMS layers docs layers_refuse_bad_trees format tidy_refuses_bad_code)
+    shoal_test_properties(lint.${test} lint 120)
+  endforeach()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # clang-tidy reads the flags of this build
+    add_test(NAME lint.tidy COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy
+                                    "${PROJECT_BINARY_DIR}")
+    shoal_test_properties(lint.tidy lint 900 PROCESSORS 2)
+  endif()
+endfunction()

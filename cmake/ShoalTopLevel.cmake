@@ -1,0 +1,31 @@
+# Settings of a build of shoal itself. A project that adds shoal as a subfolder keeps its own.
+
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE
+      RelWithDebInfo
+      CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(SHOAL_CCACHE ccache)
+if(SHOAL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${SHOAL_CCACHE}")
+endif()
+
+# shoal itself announces its fibers to the sanitizers (src/sched): these flags are all it takes.
+if(SHOAL_SANITIZE)
+  list(JOIN SHOAL_SANITIZE "," shoal_sanitizers)
+  add_compile_options(-fsanitize=${shoal_sanitizers} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${shoal_sanitizers})
+endif()
+
+if(SHOAL_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()

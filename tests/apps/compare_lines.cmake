@@ -1,0 +1,25 @@
+# cmake -DPATTERN=<regex> -DCOMMANDS=<command>|<command>|... -P compare_lines.cmake
+# Runs the commands one after the other. Each must succeed and print a line that matches PATTERN,
+# and these lines must all be equal.
+
+string(REPLACE "|" ";" commands "${COMMANDS}")
+unset(expected)
+foreach(text IN LISTS commands)
+  separate_arguments(command UNIX_COMMAND "${text}")
+  execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message("${text}\n${output}")
+    message(FATAL_ERROR "failed: ${result}")
+  endif()
+  if(NOT output MATCHES "[^\n]*${PATTERN}[^\n]*")
+    message("${text}\n${output}")
+    message(FATAL_ERROR "no line matches ${PATTERN}")
+  endif()
+  set(line "${CMAKE_MATCH_0}")
+  message("${text}\n  ${line}")
+  if(NOT DEFINED expected)
+    set(expected "${line}")
+  elseif(NOT line STREQUAL expected)
+    message(FATAL_ERROR "differs from the first command's:\n  ${expected}")
+  endif()
+endforeach()

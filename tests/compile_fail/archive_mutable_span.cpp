@@ -1,0 +1,4 @@
+// expect: shoal: a received std::span views the message
+#include <shoal/am/archive.hpp>
+
+auto receive(std::span<const std::byte> bytes) { return shoal::decode<std::span<int>>(bytes); }

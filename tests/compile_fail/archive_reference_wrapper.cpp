@@ -1,0 +1,4 @@
+// expect: shoal: a std::reference_wrapper cannot travel in a message
+#include <shoal/am/archive.hpp>
+
+std::size_t size(std::reference_wrapper<int> value) { return shoal::encoded_size(value); }

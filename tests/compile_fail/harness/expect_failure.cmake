@@ -1,0 +1,26 @@
+# cmake -DCOMPILER=... -DSOURCE=... -DINCLUDES=... -P expect_failure.cmake
+# Succeeds when SOURCE does not compile and the output matches the regex of its first line, which is
+# `// expect: <regex>`.
+
+file(STRINGS "${SOURCE}" lines LIMIT_COUNT 1)
+if(NOT lines MATCHES "^// expect: (.+)$")
+  message(FATAL_ERROR "${SOURCE}: the first line must be `// expect: <regex of the message>`.")
+endif()
+string(STRIP "${CMAKE_MATCH_1}" expected)
+
+set(ENV{LC_ALL} C) # plain quotes in the messages
+list(TRANSFORM INCLUDES PREPEND -I)
+execute_process(
+  COMMAND "${COMPILER}" -std=c++20 -fsyntax-only ${INCLUDES} "${SOURCE}"
+  RESULT_VARIABLE result
+  OUTPUT_VARIABLE output
+  ERROR_VARIABLE output)
+cmake_path(GET SOURCE FILENAME name)
+if(result EQUAL 0)
+  message("${name} compiles, but must not.")
+  message(FATAL_ERROR "failed")
+endif()
+if(NOT output MATCHES "${expected}")
+  message("${name} does not compile, but '${expected}' does not match the output:\n${output}")
+  message(FATAL_ERROR "failed")
+endif()

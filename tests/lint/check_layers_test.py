@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""tools/check_layers accepts a good tree and refuses each kind of bad one, by name and line."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers"
+
+TABLE = "shoal_layer(base)\nshoal_layer(env DEPENDS base)\nshoal_layer(net DEPENDS base)\n"
+
+
+def check(files):
+    """Runs the tool over a tree of {path: text}; returns (exit code, output)."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in {"src/CMakeLists.txt": TABLE, **files}.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        command = [sys.executable, str(TOOL), "--root", folder]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout + result.stderr
+
+
+class CheckLayers(unittest.TestCase):
+    def refuses(self, files, *expected):
+        code, output = check(files)
+        self.assertEqual(code, 1, output)
+        for text in expected:
+            self.assertIn(text, output)
+
+    def accepts(self, files):
+        code, output = check(files)
+        self.assertEqual(code, 0, output)
+
+    def test_good_tree(self):
+        self.accepts({
+            "include/shoal/base/a.hpp": "#pragma once\n",
+            "include/shoal/shoal.hpp": "#pragma once\n#include <shoal/net/n.hpp>\n",
+            "include/shoal/mpi.hpp": "#pragma once\n#include <mpi.h>\n",
+            "src/net/n.cpp": '#include <shoal/base/a.hpp>\n#include "net/n.hpp"\n',
+            "src/net/mpi/m.cpp": "#include <mpi.h>\n",
+            "src/env/e.cpp": "#include <shoal/base/a.hpp>\nstd::thread worker;\n",
+            "src/base/b.cpp": "std::thread::id owner;  // not a std::thread\n",
+        })
+
+    def test_include_of_a_sibling(self):
+        self.refuses({"src/net/n.cpp": "\n#include <shoal/env/e.hpp>\n"},
+                     "src/net/n.cpp:2: net must not include shoal/env/e.hpp")
+
+    def test_include_of_a_higher_layer_by_a_public_header(self):
+        self.refuses({"include/shoal/base/a.hpp": "#pragma once\n#include <shoal/net/n.hpp>\n"},
+                     "include/shoal/base/a.hpp:2: base must not include")
+
+    def test_include_of_a_private_header_of_another_layer(self):
+        self.refuses({"src/net/n.cpp": '#include "env/e.hpp"\n'}, "net must not include env/e.hpp")
+
+    def test_layer_that_includes_the_umbrella_header(self):
+        self.refuses({"src/net/n.cpp": "#include <shoal/shoal.hpp>\n"},
+                     "a layer must not include <shoal/shoal.hpp>")
+
+    def test_layer_that_is_not_in_the_table(self):
+        self.refuses({"src/extra/x.cpp": "\n"}, "'extra' is not in the table")
+
+    def test_table_that_is_not_in_order(self):
+        self.refuses({"src/CMakeLists.txt": "shoal_layer(a DEPENDS b)\nshoal_layer(b)\n"},
+                     "src/CMakeLists.txt:1: a depends on b, not a lower layer")
+
+    def test_mpi_outside_of_its_place(self):
+        self.refuses({"src/net/n.cpp": "#include <mpi.h>\n"}, "src/net/n.cpp:1: <mpi.h> belongs")
+
+    def test_thread_outside_of_env(self):
+        self.refuses({"src/net/n.cpp": "std::this_thread::sleep_for(x);\n"},
+                     "src/net/n.cpp:1: threads, clocks and sleeps belong to src/env")
+
+    def test_header_without_guard(self):
+        self.refuses({"include/shoal/base/a.hpp": "int x;\n"}, "begins with #pragma once")
+
+    def test_long_lines_and_files(self):
+        self.refuses({"src/net/n.cpp": "\n" * 801, "tests/unit/t.cpp": "x" * 101},
+                     "801 lines, at most 800", "tests/unit/t.cpp:1: 101 columns")
+
+    def test_exception_with_a_reason(self):
+        self.accepts({"src/net/n.cpp": "x" * 101,
+                      "tools/tidy_exceptions": "src/net/n.cpp | columns | a long table\n"})
+
+    def test_exception_that_is_not_needed_or_has_no_reason(self):
+        self.refuses({"src/net/n.cpp": "", "tools/tidy_exceptions": "src/net/n.cpp | mpi | old\n"},
+                     "no longer breaks 'mpi'")
+        self.refuses({"tools/tidy_exceptions": "src/net/n.cpp | mpi\n"}, "path | rule | reason")
+
+
+if __name__ == "__main__":
+    unittest.main()
