@@ -1,0 +1,23 @@
+#pragma once
+// What the user of `cholesky` may choose.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "common/options.hpp"
+
+namespace cholesky {
+
+struct Options {
+  apps::CommonOptions common;
+  std::string grid;
+  std::string matrix;  // a Matrix Market file; empty: a random matrix
+  double rho = 1;      // largest block / average block; 1: equal blocks
+  bool compare_lapack = false;
+  bool checksum = false;
+};
+
+/// Adds all options to `app`.
+void add_options(CLI::App& app, Options& options);
+
+}  // namespace cholesky

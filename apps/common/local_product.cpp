@@ -1,0 +1,122 @@
+#include "common/local_product.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "common/blas.hpp"
+#include "common/panel.hpp"
+
+namespace apps {
+namespace {
+
+/// index[value] = position of the value in `values`, for all values.
+std::vector<int> positions(const std::vector<int>& values, int count) {
+  std::vector<int> index(static_cast<std::size_t>(count), -1);
+  int position = 0;
+  for (const int value : values) index[static_cast<std::size_t>(value)] = position++;
+  return index;
+}
+
+int size(const std::vector<int>& values) { return static_cast<int>(values.size()); }
+
+}  // namespace
+
+LocalProduct::LocalProduct(shoal::World& world, ProductMode mode, const BlockPartition& partition,
+                           Shape shape, Tables tables, RunMeter& meter,
+                           std::function<void(int i, int j)> done)
+    : world_(world),
+      mode_(mode),
+      partition_(partition),
+      shape_(std::move(shape)),
+      tables_(tables),
+      meter_(meter),
+      done_(std::move(done)),
+      index_of_row_(positions(shape_.rows, partition.count())),
+      index_of_column_(positions(shape_.columns, partition.count())),
+      gemm_(world, "gemm"),
+      whole_(world, "whole product") {
+  define_gemm();
+  define_whole();
+}
+
+void LocalProduct::start(ProgressBar& bar) {
+  bar_ = &bar;
+  const auto products = shape_.rows.size() * shape_.inner.size() * shape_.columns.size();
+  bar.start(mode_ == ProductMode::tiled ? products : 1);
+  for (const int i : shape_.rows) {
+    for (const int j : shape_.columns) {
+      tables_.c.put(i, j, Tile::zeros(partition_.extent(i), partition_.extent(j)));
+    }
+  }
+}
+
+void LocalProduct::a_arrived(int i, int k) {
+  if (mode_ == ProductMode::blas) return whole_.fulfill(0);
+  for (const int j : shape_.columns) gemm_.fulfill({i, k, j});
+}
+
+void LocalProduct::b_arrived(int k, int j) {
+  if (mode_ == ProductMode::blas) return whole_.fulfill(0);
+  for (const int i : shape_.rows) gemm_.fulfill({i, k, j});
+}
+
+int LocalProduct::a_uses() const {
+  return mode_ == ProductMode::blas ? TileTable::kKept : size(shape_.columns);
+}
+
+int LocalProduct::b_uses() const {
+  return mode_ == ProductMode::blas ? TileTable::kKept : size(shape_.rows);
+}
+
+void LocalProduct::define_gemm() {
+  using Key = std::array<int, 3>;
+  const int first = shape_.inner.empty() ? 0 : shape_.inner.front();
+  gemm_.set_indegree([first](const Key& key) { return key[1] == first ? 2 : 3; })
+      .set_task([this](const Key& key) { run_gemm(key[0], key[1], key[2]); })
+      .set_mapping([this](const Key& key) { return worker_of(key[0], key[2]); })
+      .set_priority([](const Key& key) { return -key[1]; })  // frees the tiles of a panel early
+      .set_name(
+          [](const Key& key) { return fmt::format("gemm({}, {}, {})", key[0], key[1], key[2]); });
+}
+
+void LocalProduct::define_whole() {
+  const int tiles = size(shape_.inner) * (size(shape_.rows) + size(shape_.columns));
+  whole_.set_indegree([tiles](int) { return tiles; })
+      .set_task([this](int) { run_whole(); })
+      .set_mapping([](int) { return 0; });
+}
+
+void LocalProduct::run_gemm(int i, int k, int j) {
+  meter_.timed([&] { add_product(tables_.a.at(i, k), tables_.b.at(k, j), tables_.c.at(i, j)); });
+  tables_.a.release(i, k);
+  tables_.b.release(k, j);
+  bar_->advance();
+  if (k == shape_.inner.back()) {
+    done_(i, j);
+  } else {
+    gemm_.fulfill({i, k + 1, j});
+  }
+}
+
+void LocalProduct::run_whole() {
+  const Tile a = assemble(tables_.a, partition_, {shape_.rows, shape_.inner});
+  const Tile b = assemble(tables_.b, partition_, {shape_.inner, shape_.columns});
+  Tile c = Tile::zeros(a.rows(), b.columns());
+  meter_.timed([&] { add_product(a, b, c); });
+  scatter(c, tables_.c, partition_, {shape_.rows, shape_.columns});
+  bar_->advance();
+  for (const int i : shape_.rows) {
+    for (const int j : shape_.columns) done_(i, j);
+  }
+}
+
+int LocalProduct::worker_of(int i, int j) const {
+  const int row = index_of_row_[static_cast<std::size_t>(i)];
+  const int column = index_of_column_[static_cast<std::size_t>(j)];
+  return (row + column * size(shape_.rows)) % world_.worker_count();
+}
+
+}  // namespace apps

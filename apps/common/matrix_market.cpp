@@ -1,0 +1,328 @@
+#include "common/matrix_market.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <istream>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "common/input_error.hpp"
+
+namespace apps {
+namespace {
+
+using Tokens = std::vector<std::string_view>;
+
+constexpr std::string_view kBlanks = " \t\r\v\f";
+constexpr std::size_t kQuotedChars = 40;
+
+Tokens split(std::string_view line) {
+  Tokens tokens;
+  for (auto begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;
+       begin = line.find_first_not_of(kBlanks)) {
+    line.remove_prefix(begin);
+    tokens.push_back(line.substr(0, line.find_first_of(kBlanks)));
+    line.remove_prefix(tokens.back().size());
+  }
+  return tokens;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/// `text` as it may be shown on a terminal: short, and without control characters.
+std::string quoted(std::string_view text) {
+  std::string shown(text.substr(0, kQuotedChars));
+  for (char& c : shown) {
+    if (std::isprint(static_cast<unsigned char>(c)) == 0) c = '?';
+  }
+  return "'" + shown + (text.size() > kQuotedChars ? "...'" : "'");
+}
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// The lines of a file with their numbers, and errors that name both.
+class Lines {
+ public:
+  Lines(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+
+  /// The tokens of the next line, possibly none; nothing at the end of the file. Valid until then.
+  std::optional<Tokens> next() {
+    if (!std::getline(in_, line_)) {
+      if (in_.bad()) throw InputError(fmt::format("{}: error while reading", name_));
+      return std::nullopt;
+    }
+    ++number_;
+    return split(line_);
+  }
+
+  /// The same, without the blank lines.
+  std::optional<Tokens> next_filled() {
+    auto tokens = next();
+    while (tokens && tokens->empty()) tokens = next();
+    return tokens;
+  }
+
+  [[nodiscard]] std::int64_t number() const { return number_; }
+
+  [[noreturn]] void fail(std::string_view what) const { fail_at(number_, what); }
+  [[noreturn]] void fail_at(std::int64_t line, std::string_view what) const {
+    throw InputError(fmt::format("{}:{}: {}", name_, line, what));
+  }
+
+ private:
+  std::istream& in_;
+  const std::string& name_;
+  std::string line_;
+  std::int64_t number_ = 0;
+};
+
+struct Header {
+  bool coordinate = false;
+  bool integer = false;
+  bool symmetric = false;
+};
+
+Header read_banner(Lines& lines) {
+  const auto tokens = lines.next();
+  if (!tokens) lines.fail_at(1, "the file is empty");
+  if (tokens->empty() || lower_case(tokens->front()) != "%%matrixmarket") {
+    lines.fail("the first line must begin with %%MatrixMarket");
+  }
+  if (tokens->size() != 5) {
+    lines.fail("the first line must read '%%MatrixMarket matrix <format> <field> <symmetry>'");
+  }
+  const std::string object = lower_case((*tokens)[1]);
+  const std::string format = lower_case((*tokens)[2]);
+  const std::string field = lower_case((*tokens)[3]);
+  const std::string symmetry = lower_case((*tokens)[4]);
+  if (object != "matrix") {
+    lines.fail(fmt::format("object {} is not supported, only 'matrix' is", quoted(object)));
+  }
+  if (format != "coordinate" && format != "array") {
+    lines.fail(fmt::format("format {} is not supported, only 'coordinate' and 'array' are",
+                           quoted(format)));
+  }
+  if (field != "real" && field != "integer") {
+    lines.fail(
+        fmt::format("field {} is not supported, only 'real' and 'integer' are: a "
+                    "factorization needs real values",
+                    quoted(field)));
+  }
+  if (symmetry != "symmetric" && symmetry != "general") {
+    lines.fail(fmt::format("symmetry {} is not supported, only 'symmetric' and 'general' are",
+                           quoted(symmetry)));
+  }
+  return {format == "coordinate", field == "integer", symmetry == "symmetric"};
+}
+
+/// An entry as the file gives it, with its line for later messages.
+struct FileEntry {
+  int row;
+  int column;
+  double value;
+  std::int64_t line;
+
+  /// Both entries of a symmetric pair have the same position.
+  [[nodiscard]] std::pair<int, int> position() const {
+    return std::minmax(row, column, std::greater<>());
+  }
+};
+
+struct Size {
+  int size = 0;
+  std::int64_t entry_count = 0;
+};
+
+std::int64_t positive_integer(const Lines& lines, std::string_view token, std::string_view what,
+                              std::int64_t minimum) {
+  const auto number = parse<std::int64_t>(token);
+  if (!number) lines.fail(fmt::format("{} is not an integer: {}", what, quoted(token)));
+  if (*number < minimum) {
+    lines.fail(fmt::format("{} must be at least {}, not {}", what, minimum, *number));
+  }
+  return *number;
+}
+
+Size read_size(Lines& lines, const Header& header) {
+  auto tokens = lines.next_filled();
+  while (tokens && tokens->front().front() == '%') tokens = lines.next_filled();
+  if (!tokens) lines.fail("the file ends before the line with the size of the matrix");
+  const std::size_t expected = header.coordinate ? 3 : 2;
+  if (tokens->size() != expected) {
+    lines.fail(fmt::format("expected the size of the matrix as '{}', found {} numbers",
+                           header.coordinate ? "rows columns entries" : "rows columns",
+                           tokens->size()));
+  }
+  const auto rows = positive_integer(lines, (*tokens)[0], "number of rows", 1);
+  const auto columns = positive_integer(lines, (*tokens)[1], "number of columns", 1);
+  if (rows != columns) {
+    lines.fail(fmt::format("the matrix is {} x {}: it must be square", rows, columns));
+  }
+  if (rows > std::numeric_limits<int>::max()) {
+    lines.fail(fmt::format("a matrix of {} rows is too large", rows));
+  }
+  const std::int64_t most = header.symmetric ? rows * (rows + 1) / 2 : rows * rows;
+  if (!header.coordinate) return {static_cast<int>(rows), most};
+  const auto entries = positive_integer(lines, (*tokens)[2], "number of entries", 0);
+  if (entries > most) {
+    lines.fail(
+        fmt::format("{} entries announced, but this matrix holds at most {}", entries, most));
+  }
+  return {static_cast<int>(rows), entries};
+}
+
+double read_value(const Lines& lines, const Header& header, std::string_view token) {
+  if (header.integer) {
+    const auto integer = parse<std::int64_t>(token);
+    if (!integer) lines.fail(fmt::format("value is not an integer: {}", quoted(token)));
+    return static_cast<double>(*integer);
+  }
+  const auto real = parse<double>(token);
+  if (!real) lines.fail(fmt::format("value is not a number: {}", quoted(token)));
+  if (!std::isfinite(*real)) lines.fail(fmt::format("value is not finite: {}", quoted(token)));
+  return *real;
+}
+
+int read_index(const Lines& lines, std::string_view token, std::string_view what, int size) {
+  const auto index = parse<std::int64_t>(token);
+  if (!index) lines.fail(fmt::format("{} index is not an integer: {}", what, quoted(token)));
+  if (*index < 1 || *index > size) {
+    lines.fail(fmt::format("{} index {} is out of range 1..{}", what, *index, size));
+  }
+  return static_cast<int>(*index - 1);
+}
+
+FileEntry read_coordinate(const Lines& lines, const Header& header, const Tokens& tokens,
+                          int size) {
+  if (tokens.size() != 3) {
+    lines.fail(fmt::format("expected 'row column value', found {} fields", tokens.size()));
+  }
+  const int row = read_index(lines, tokens[0], "row", size);
+  const int column = read_index(lines, tokens[1], "column", size);
+  if (header.symmetric && row < column) {
+    lines.fail(
+        fmt::format("entry ({}, {}) lies above the diagonal: a symmetric file holds the "
+                    "lower triangle only",
+                    row + 1, column + 1));
+  }
+  return {row, column, read_value(lines, header, tokens[2]), lines.number()};
+}
+
+/// Calls `take(tokens)` for each of the `count` lines of entries, and checks that no more follow.
+template <class Take>
+void for_each_entry_line(Lines& lines, std::int64_t count, Take take) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto tokens = lines.next_filled();
+    if (!tokens) {
+      lines.fail(
+          fmt::format("the file ends after {} of {} entries: it is truncated, or the "
+                      "number of entries is wrong",
+                      i, count));
+    }
+    take(*tokens);
+  }
+  if (lines.next_filled()) {
+    lines.fail(fmt::format("data after the last of the {} entries", count));
+  }
+}
+
+std::vector<FileEntry> read_coordinates(Lines& lines, const Header& header, const Size& size) {
+  std::vector<FileEntry> entries;
+  for_each_entry_line(lines, size.entry_count, [&](const Tokens& tokens) {
+    entries.push_back(read_coordinate(lines, header, tokens, size.size));
+  });
+  return entries;
+}
+
+/// Column by column; a symmetric array holds the lower triangle only. Zeros are left out.
+std::vector<FileEntry> read_array(Lines& lines, const Header& header, const Size& size) {
+  std::vector<FileEntry> entries;
+  int row = 0;
+  int column = 0;
+  for_each_entry_line(lines, size.entry_count, [&](const Tokens& tokens) {
+    if (tokens.size() != 1) {
+      lines.fail(fmt::format("expected one value, found {} fields", tokens.size()));
+    }
+    const double value = read_value(lines, header, tokens[0]);
+    if (value != 0) entries.push_back({row, column, value, lines.number()});
+    if (++row == size.size) row = header.symmetric ? ++column : (++column, 0);
+  });
+  return entries;
+}
+
+void check_no_duplicates(const Lines& lines, const std::vector<FileEntry>& sorted) {
+  const auto twin =
+      std::adjacent_find(sorted.begin(), sorted.end(), [](const FileEntry& a, const FileEntry& b) {
+        return a.row == b.row && a.column == b.column;
+      });
+  if (twin == sorted.end()) return;
+  lines.fail_at(std::next(twin)->line, fmt::format("entry ({}, {}) was given before, on line {}",
+                                                   twin->row + 1, twin->column + 1, twin->line));
+}
+
+/// Checks that a general matrix is symmetric; `sorted` has the two entries of a pair side by side.
+void check_symmetric(const Lines& lines, const std::vector<FileEntry>& sorted) {
+  for (auto entry = sorted.begin(); entry != sorted.end(); ++entry) {
+    if (entry->row == entry->column) continue;
+    const auto other = std::next(entry);
+    const bool paired = other != sorted.end() && other->position() == entry->position();
+    const double mirrored = paired ? other->value : 0;
+    if (entry->value != mirrored) {
+      lines.fail_at(entry->line,
+                    fmt::format("entry ({}, {}) is {} but ({}, {}) is {}: the matrix is not "
+                                "symmetric",
+                                entry->row + 1, entry->column + 1, entry->value, entry->column + 1,
+                                entry->row + 1, mirrored));
+    }
+    if (paired) ++entry;
+  }
+}
+
+}  // namespace
+
+SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name) {
+  Lines lines(in, name);
+  const Header header = read_banner(lines);
+  const Size size = read_size(lines, header);
+  auto entries =
+      header.coordinate ? read_coordinates(lines, header, size) : read_array(lines, header, size);
+  std::sort(entries.begin(), entries.end(), [](const FileEntry& a, const FileEntry& b) {
+    return std::tuple(a.position(), a.column, a.line) < std::tuple(b.position(), b.column, b.line);
+  });
+  check_no_duplicates(lines, entries);
+  if (!header.symmetric) check_symmetric(lines, entries);
+  SymmetricMatrix matrix{size.size, {}};
+  for (const FileEntry& entry : entries) {
+    if (entry.row >= entry.column) matrix.lower.push_back({entry.row, entry.column, entry.value});
+  }
+  return matrix;
+}
+
+SymmetricMatrix read_matrix_market_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(fmt::format("{}: cannot open this file", path));
+  return read_matrix_market(file, path);
+}
+
+}  // namespace apps

@@ -1,0 +1,45 @@
+#pragma once
+// Options that the applications share, and how they are parsed.
+
+#include <shoal/shoal.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "common/process_grid.hpp"
+#include "common/tile_channel.hpp"
+
+namespace apps {
+
+struct CommonOptions {
+  int size = 1024;
+  int tile = 128;
+  std::uint64_t seed = 1;
+  AmKind am = AmKind::large;
+  int repeat = 1;
+  bool verify = true;
+  bool bar = true;
+  std::string json;  // where results go; empty: nowhere
+};
+
+/// Adds --n, --tile, --seed, --am, --repeat, --verify/--no-verify, --no-bar, --json.
+void add_common_options(CLI::App& app, CommonOptions& options);
+
+/// Adds --grid PxQ; grid_of() reads what it stored.
+void add_grid_option(CLI::App& app, std::string& grid);
+/// The grid asked for, or a nearly square one when `text` is empty.
+ProcessGrid grid_of(const std::string& text, int rank_count);
+
+/// Parses the program's own arguments, and calls `body` if they are good; its result is the exit
+/// code. A bad option, -h and an InputError that `body` throws on all ranks are answered once, by
+/// rank 0, and end the program (exit code 2 for errors).
+int run_app(CLI::App& app, shoal::World& world, const std::function<int()>& body);
+
+/// Writes `json` to the file options.json, if one was asked for; false (and a message) if that
+/// fails. Caller: rank 0.
+[[nodiscard]] bool write_json(const CommonOptions& options, const nlohmann::json& json);
+
+}  // namespace apps

@@ -1,0 +1,57 @@
+#include "common/product_report.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/report.hpp"
+
+namespace apps {
+namespace {
+
+constexpr double kErrorMax = 1e-14;
+
+}  // namespace
+
+void add_product_options(CLI::App& app, ProductOptions& options) {
+  add_common_options(app, options.common);
+  app.add_option("--mode", options.mode,
+                 "Tasks of one thread per tile, or one call of BLAS on many threads per rank")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ProductMode>{
+          {"tiled", ProductMode::tiled}, {"blas", ProductMode::blas}}))
+      ->option_text("tiled|blas [tiled]");
+}
+
+int report_product(std::string_view program, const shoal::World& world,
+                   const ProductOptions& options, const BlockPartition& partition,
+                   std::string_view grid, const ProductResult& result) {
+  const bool correct = !result.error || *result.error <= kErrorMax;
+  if (world.rank() != 0) return correct ? 0 : 1;
+  const std::string_view mode = options.mode == ProductMode::tiled ? "tiled" : "blas";
+  const double n = partition.size();
+  const double gflop = 2 * n * n * n * 1e-9;
+  print_title(program, world,
+              fmt::format("n={}, {}x{} tiles of up to {}, grid {}, {}, {}", partition.size(),
+                          partition.count(), partition.count(), partition.largest_extent(), grid,
+                          mode, describe(options.common.am)));
+  print_rate("shoal", result.seconds, gflop);
+  if (result.error) {
+    print_line("error", fmt::format("{:.2e}  = ||C - AB||_F / (||A||_F ||B||_F), {}", *result.error,
+                                    correct ? "good" : "BAD"));
+  }
+  print_costs(result.costs, world.worker_count());
+  auto json = json_of_run(program, world, options.common.am, result.seconds, gflop, result.costs);
+  json["n"] = partition.size();
+  json["tile"] = options.common.tile;
+  json["grid"] = grid;
+  json["mode"] = mode;
+  if (result.error) json["error"] = *result.error;
+  return write_json(options.common, json) && correct ? 0 : 1;
+}
+
+int blas_threads(const shoal::World& world, ProductMode mode) {
+  return mode == ProductMode::tiled ? 1 : world.worker_count();
+}
+
+}  // namespace apps

@@ -1,0 +1,41 @@
+#pragma once
+// Options and results that the two matrix products share.
+
+#include <shoal/shoal.hpp>
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/block_partition.hpp"
+#include "common/local_product.hpp"
+#include "common/options.hpp"
+#include "common/run_meter.hpp"
+
+namespace apps {
+
+struct ProductOptions {
+  CommonOptions common;
+  ProductMode mode = ProductMode::tiled;
+};
+
+void add_product_options(CLI::App& app, ProductOptions& options);
+
+/// What rank 0 reports.
+struct ProductResult {
+  std::vector<double> seconds;  // of each run, the slowest rank's
+  std::vector<RankCost> costs;  // of the last run
+  std::optional<double> error;  // see product_error()
+};
+
+/// Prints and writes the result on rank 0. Returns the exit code: 1 if the product is wrong.
+int report_product(std::string_view program, const shoal::World& world,
+                   const ProductOptions& options, const BlockPartition& partition,
+                   std::string_view grid, const ProductResult& result);
+
+/// How many threads one call of BLAS uses in this mode.
+int blas_threads(const shoal::World& world, ProductMode mode);
+
+}  // namespace apps

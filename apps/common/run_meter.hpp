@@ -1,0 +1,52 @@
+#pragma once
+// What one timed run of an application cost, on each rank.
+
+#include <shoal/shoal.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace apps {
+
+/// The cost of a run on one rank.
+struct RankCost {
+  double seconds = 0;       // from the common start until the rank knew that all is done
+  double busy_seconds = 0;  // in kernels, over all its workers
+  std::uint64_t tasks = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Measures runs: start(), the work with kernels in timed(), stop().
+class RunMeter {
+ public:
+  explicit RunMeter(shoal::World& world) : world_(world) {}
+
+  /// Collective: all ranks start together.
+  void start();
+  /// Runs `kernel` and adds its time to the busy time. Caller: any task.
+  template <class Kernel>
+  void timed(Kernel kernel) {
+    const std::uint64_t begin_ns = world_.now_ns();
+    kernel();
+    // Relaxed: a counter, read after wait().
+    busy_ns_.fetch_add(world_.now_ns() - begin_ns, std::memory_order_relaxed);
+  }
+  /// To be called after wait(). Collective: the costs of all ranks on rank 0, nothing elsewhere.
+  std::vector<RankCost> stop();
+
+ private:
+  shoal::World& world_;
+  std::uint64_t begin_ns_ = 0;
+  shoal::Stats before_;
+  std::atomic<std::uint64_t> busy_ns_ = 0;
+};
+
+/// The sum over ranks, but the longest time of any.
+RankCost total(const std::vector<RankCost>& costs);
+
+/// Middle of the sorted values (the lower one of two); at least one value.
+double median(std::vector<double> values);
+
+}  // namespace apps

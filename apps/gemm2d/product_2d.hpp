@@ -1,0 +1,55 @@
+#pragma once
+// C = A B with all three matrices distributed block-cyclically over a grid of ranks.
+
+#include <shoal/shoal.hpp>
+
+#include <array>
+
+#include "common/block_partition.hpp"
+#include "common/local_product.hpp"
+#include "common/process_grid.hpp"
+#include "common/progress_bar.hpp"
+#include "common/random_factors.hpp"
+#include "common/run_meter.hpp"
+#include "common/tile_channel.hpp"
+#include "common/tile_table.hpp"
+
+namespace gemm2d {
+
+/// Each rank computes its own tiles of C. For that, the tile A_ik travels along the row of the grid
+/// of its owner, and B_kj along the column. Source: TaskTorrent paper, section III B.
+class Product2d {
+ public:
+  Product2d(shoal::World& world, const apps::BlockPartition& partition, apps::ProcessGrid grid,
+            apps::AmKind am, apps::ProductMode mode, apps::RunMeter& meter);
+
+  /// Makes the own tiles of A and B, and forgets what an earlier run left behind.
+  void fill(const apps::RandomFactors& factors);
+  /// Blocks: collective.
+  void run(apps::ProgressBar& bar);
+
+  [[nodiscard]] const apps::TileTable& c() const { return c_; }
+  /// The own tiles.
+  [[nodiscard]] apps::TileRange own() const {
+    return {product_.shape().rows, product_.shape().columns};
+  }
+
+ private:
+  void define_sends();
+  void send_a(int i, int k);
+  void send_b(int k, int j);
+
+  shoal::World& world_;
+  const apps::BlockPartition& partition_;
+  apps::ProcessGrid grid_;
+  apps::TileTable a_;
+  apps::TileTable b_;
+  apps::TileTable c_;
+  apps::LocalProduct product_;
+  apps::TileChannel channel_a_;
+  apps::TileChannel channel_b_;
+  shoal::TaskGraph<std::array<int, 2>> send_a_;  // {i, k}
+  shoal::TaskGraph<std::array<int, 2>> send_b_;  // {k, j}
+};
+
+}  // namespace gemm2d

@@ -1,0 +1,48 @@
+// C = A B on a cube of ranks, by the DNS algorithm.
+
+#include <fmt/format.h>
+#include <shoal/shoal.hpp>
+
+#include "common/blas.hpp"
+#include "common/product_report.hpp"
+#include "gemm3d/product_3d.hpp"
+
+namespace gemm3d {
+namespace {
+
+int run(shoal::World& world, const apps::ProductOptions& options) {
+  const auto& common = options.common;
+  apps::use_blas_threads(apps::blas_threads(world, options.mode));
+  const Cube cube(world.size());
+  const auto partition = apps::BlockPartition::uniform(common.size, common.tile);
+  const apps::RandomFactors factors(partition, common.seed);
+  apps::RunMeter meter(world);
+  apps::ProgressBar bar(world, "gemm3d", common.bar);
+  Product3d product(world, partition, cube, common.am, options.mode, meter);
+
+  apps::ProductResult result;
+  for (int run = 0; run < common.repeat; ++run) {
+    product.fill(factors);
+    meter.start();
+    product.run(bar);
+    result.costs = meter.stop();
+    result.seconds.push_back(apps::total(result.costs).seconds);
+  }
+  if (common.verify) {
+    result.error = product_error(world, factors, partition, product.own(), product.c());
+  }
+  return apps::report_product("gemm3d", world, options, partition,
+                              fmt::format("{0}x{0}x{0}", cube.edge()), result);
+}
+
+}  // namespace
+}  // namespace gemm3d
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    CLI::App app("Matrix product C = A B on a cube of ranks (DNS algorithm).", "gemm3d");
+    apps::ProductOptions options;
+    apps::add_product_options(app, options);
+    return apps::run_app(app, world, [&] { return gemm3d::run(world, options); });
+  });
+}

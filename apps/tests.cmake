@@ -1,0 +1,111 @@
+# Tests of the applications: included by tests/CMakeLists.txt, after cmake/ShoalTesting.cmake.
+
+set(SHOAL_DATA_DIR
+    "${PROJECT_SOURCE_DIR}/../shared/data"
+    CACHE PATH "Folder with the matrices bcsstk13.mtx and bcsstk16.mtx; tests skip what is not there")
+set(small_data "${PROJECT_SOURCE_DIR}/tests/unit/data")
+
+# shoal_add_error_test(<name> PATTERN <regex> [TIMES <n>] COMMAND <target> [<argument>...])
+# The program must fail in an orderly way and say so once (TIMES).
+function(shoal_add_error_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PATTERN;TIMES" "COMMAND")
+  list(POP_FRONT arg_COMMAND app)
+  if(NOT TARGET ${app})
+    return()
+  endif()
+  if(NOT arg_TIMES)
+    set(arg_TIMES 1)
+  endif()
+  add_test(NAME apps.error.${name}
+           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=$<TARGET_FILE:${app}>;${arg_COMMAND}"
+                   "-DPATTERN=${arg_PATTERN}" -DTIMES=${arg_TIMES} -P
+                   "${PROJECT_SOURCE_DIR}/apps/expect_error.cmake")
+  shoal_test_properties(apps.error.${name} apps 60)
+endfunction()
+
+# A file that is not as it should be: the message names the file and the line.
+function(shoal_add_bad_file_test file line pattern)
+  shoal_add_error_test(
+    ${file}
+    PATTERN "data/${file}.mtx:${line}: ${pattern}"
+    COMMAND cholesky --matrix "${small_data}/${file}.mtx" --ranks 3)
+endfunction()
+
+shoal_add_bad_file_test(empty 1 "the file is empty")
+shoal_add_bad_file_test(bad_banner 1 "the first line must begin with %%MatrixMarket")
+shoal_add_bad_file_test(pattern 1 "field 'pattern' is not supported")
+shoal_add_bad_file_test(not_square 4 "the matrix is 2 x 3: it must be square")
+shoal_add_bad_file_test(index_out_of_range 4 "row index 3 is out of range 1..2")
+shoal_add_bad_file_test(upper_entry 4 "entry .1, 2. lies above the diagonal")
+shoal_add_bad_file_test(not_a_number 4 "value is not a number: 'four'")
+shoal_add_bad_file_test(truncated 4 "the file ends after 2 of 4 entries")
+shoal_add_bad_file_test(trailing 6 "data after the last of the 2 entries")
+shoal_add_bad_file_test(not_symmetric 4 "entry .2, 1. is 1 but .1, 2. is 1.5")
+shoal_add_error_test(no_file PATTERN "/nonexistent.mtx: cannot open this file"
+                     COMMAND cholesky --matrix /nonexistent.mtx --ranks 2)
+
+foreach(ranks IN ITEMS 1 4)
+  shoal_add_error_test(
+    indefinite.ranks${ranks}
+    PATTERN "not positive definite: tile .1, 1., pivot 2 .row 4 of the matrix."
+    COMMAND cholesky --matrix "${small_data}/indefinite.mtx" --tile 2 --ranks ${ranks})
+endforeach()
+shoal_add_error_test(unknown_option PATTERN "cholesky: .*--foo" COMMAND cholesky --foo --ranks 2)
+shoal_add_error_test(bad_tile PATTERN "cholesky: --tile: " COMMAND cholesky --tile 0 --ranks 2)
+shoal_add_error_test(bad_grid PATTERN "--grid 2x3: that makes 6 ranks, but the world has 4"
+                     COMMAND cholesky --grid 2x3 --ranks 4)
+shoal_add_error_test(no_cube PATTERN "must be a cube .1, 8, 27, 64, ..... not 9: start 8 or 27"
+                     COMMAND gemm3d --ranks 9)
+shoal_add_error_test(too_few_tiles PATTERN "1 tiles in a row are too few for 2 ranks"
+                     COMMAND gemm3d --n 8 --tile 8 --ranks 8)
+
+# shoal_add_app_run(<name> COMMAND <target> [<argument>...]): one more run, embedded.
+function(shoal_add_app_run name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND")
+  list(GET arg_COMMAND 0 app)
+  if(TARGET ${app})
+    add_test(NAME apps.${name} COMMAND ${arg_COMMAND})
+    shoal_test_properties(apps.${name} apps 120 PROCESSORS 2)
+  endif()
+endfunction()
+
+shoal_add_app_run(cholesky_array_file COMMAND cholesky --matrix "${small_data}/good_array.mtx")
+shoal_add_app_run(cholesky_more_ranks_than_tiles COMMAND cholesky --n 10 --tile 4 --ranks 9)
+shoal_add_app_run(cholesky_repeat COMMAND cholesky --n 200 --tile 32 --ranks 3 --repeat 3
+                                          --compare-lapack --grid 3x1)
+foreach(am IN ITEMS small large)
+  foreach(mode IN ITEMS tiled blas)
+    shoal_add_app_run(gemm2d.${am}.${mode} COMMAND gemm2d --n 300 --tile 32 --repeat 2 --am ${am}
+                                                   --mode ${mode} --ranks 6)
+    shoal_add_app_run(gemm3d.${am}.${mode} COMMAND gemm3d --n 300 --tile 32 --repeat 2 --am ${am}
+                                                   --mode ${mode} --ranks 8)
+  endforeach()
+endforeach()
+shoal_add_app_run(gemm3d.ranks1 COMMAND gemm3d --n 200 --tile 64)
+shoal_add_app_run(gemm3d.ranks27 COMMAND gemm3d --n 200 --tile 30 --ranks 27 --workers 1)
+
+# The bits of the factor depend on the tiles only: not on ranks, workers, grid or kind of message.
+if(TARGET cholesky)
+  set(commands "")
+  foreach(run IN ITEMS "--am small --ranks 1 --workers 1" "--am small --ranks 4 --workers 2"
+                       "--am large --ranks 4 --workers 1" "--am large --ranks 6 --grid 6x1")
+    list(APPEND commands
+         "$<TARGET_FILE:cholesky> --n 300 --tile 32 --random-blocks 1.5 --checksum ${run}")
+  endforeach()
+  list(JOIN commands "|" commands)
+  add_test(NAME apps.cholesky_same_bits_small_and_large
+           COMMAND "${CMAKE_COMMAND}" "-DPATTERN=checksum +[0-9a-f]+" "-DCOMMANDS=${commands}" -P
+                   "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
+  shoal_test_properties(apps.cholesky_same_bits_small_and_large apps 120)
+endif()
+
+# Matrices of real structures, badly scaled.
+foreach(matrix IN ITEMS bcsstk13 bcsstk16)
+  if(EXISTS "${SHOAL_DATA_DIR}/${matrix}.mtx")
+    shoal_add_app_test(
+      ${matrix}
+      APP cholesky
+      TIMEOUT 240
+      ARGS --matrix "${SHOAL_DATA_DIR}/${matrix}.mtx" --tile 128)
+  endif()
+endforeach()

@@ -1,0 +1,37 @@
+// An active message runs a function on another rank. Nobody has to wait for it there.
+
+#include <shoal/shoal.hpp>
+
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+// Any function can be a handler. A span views the elements inside the message, without a copy.
+void greet(shoal::World& world, const std::string& name, std::span<const double> numbers) {
+  std::printf("Rank %d got %zu numbers from %s.\n", int{world.rank()}, numbers.size(),
+              name.c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    const int next = (world.rank() + 1) % world.size();
+    const std::vector<double> numbers = {1, 2, 3};
+    world.send(shoal::am<greet>, shoal::Rank(next), "rank " + std::to_string(world.rank()),
+               numbers);
+
+    // A handler with captures is made on all ranks, in the same order. The handlers of a rank run
+    // one at a time.
+    int sum = 0;
+    const auto add = world.make_am([&sum](int x) { sum += x; });
+    for (int rank = 0; rank < world.size(); ++rank) add.send(shoal::Rank(rank), 1);
+
+    // Returns when there are no tasks and no messages anywhere: now each rank has one from each.
+    world.wait();
+    return sum == world.size() ? 0 : 1;
+  });
+}

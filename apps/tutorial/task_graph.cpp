@@ -1,0 +1,45 @@
+// A task graph over all ranks: a task runs when its dependencies are satisfied, wherever they are.
+//
+// This is the example of the TaskTorrent paper, with n tasks in a tree: the tasks 2k + 1 and 2k + 2
+// depend on the task k, and need its result.
+
+#include <shoal/shoal.hpp>
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    constexpr int n = 1000;
+    const auto rank_of = [&](int k) { return shoal::Rank(k % world.size()); };
+    long level[n] = {};  // of the tasks of this rank: how far below the root they are
+
+    shoal::TaskGraph<int> tree(world, "tree");
+
+    // What a task of another rank sends: the data for the task d, and that it may run.
+    const auto am = world.make_am([&](int d, long level_of_d) {
+      level[d] = level_of_d;
+      tree.fulfill(d);
+    });
+
+    tree.set_indegree([](int /*k*/) { return 1; })
+        .set_mapping([&](int k) { return k % world.worker_count(); })
+        .set_task([&](int k) {
+          for (int d = 2 * k + 1; d <= 2 * k + 2 && d < n; ++d) {
+            if (rank_of(d) == world.rank()) {
+              level[d] = level[k] + 1;
+              tree.fulfill(d);
+            } else {
+              am.send(rank_of(d), d, level[k] + 1);
+            }
+          }
+        });
+
+    if (rank_of(0) == world.rank()) tree.fulfill(0);  // the rest of the graph unfolds from here
+    world.wait();
+
+    for (int k = world.rank(); k < n; k += world.size()) {
+      long expected = 0;
+      for (int above = k; above > 0; above = (above - 1) / 2) ++expected;
+      if (level[k] != expected) return 1;
+    }
+    return 0;
+  });
+}
