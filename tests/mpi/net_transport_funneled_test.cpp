@@ -1,0 +1,45 @@
+// The transport over MPI in a program that asked for MPI_THREAD_FUNNELED: it falls back to the
+// policy main.
+
+#include "mpi/transport_harness.hpp"
+
+namespace {
+
+using namespace shoal;
+using namespace shoal::net;
+
+void run() {
+  MpiOptions options;
+  options.progress = ProgressPolicy::thread;
+  test::Node node(options);
+  test::require(node.transport().policy() == ProgressPolicy::main, "policy is not main");
+  test::require(node.transport().engine() == nullptr, "an engine although only main may call MPI");
+  test::require(node.transport().notes().size() == 1, "{} notes", node.transport().notes().size());
+  test::require_contains(node.transport().notes().front(), "MPI_THREAD_FUNNELED");
+  const Layout layout = node.layout();
+  for (int target = 0; target < layout.world_size; ++target) {
+    for (int i = 0; i < 100; ++i) node.send(node.local(), Rank(target), Lane::normal, 100);
+  }
+  const auto due = static_cast<std::uint64_t>(100 * layout.world_size);
+  node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
+  node.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
+  if (granted == MPI_THREAD_FUNNELED) {
+    try {
+      run();
+    } catch (const std::exception& error) {
+      test::fail(fmt::format("uncaught: {}", error.what()));
+    }
+  } else if (test::world_process() == 0) {
+    fmt::print("not tested: this MPI grants level {} when asked for MPI_THREAD_FUNNELED\n",
+               granted);
+  }
+  MPI_Finalize();
+  return 0;
+}

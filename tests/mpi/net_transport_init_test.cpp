@@ -1,0 +1,46 @@
+// The transport over MPI in a program that leaves MPI to it: it initializes and finalizes.
+
+#include "mpi/transport_harness.hpp"
+
+namespace {
+
+using namespace shoal;
+using namespace shoal::net;
+
+void run() {
+  test::Node node({});
+  test::require(mpi_available() && mpi_library() != "none", "no MPI in a build with MPI");
+  test::require(node.layout().process_count() == test::world_processes(), "{} of {} processes",
+                node.layout().process_count(), test::world_processes());
+  for (int target = 0; target < node.layout().world_size; ++target) {
+    node.send(node.local(), Rank(target), Lane::normal, 100);
+  }
+  const auto due = static_cast<std::uint64_t>(node.layout().world_size);
+  node.pump_until([&] { return node.received() == due; });
+  node.finish();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) test::fail("MPI is not finalized although the transport initialized it");
+}
+
+}  // namespace
+
+int main() {
+  try {
+    run();
+    const auto env = env::make_thread_env();
+    MpiOptions options;
+    options.env = env.get();
+    try {
+      make_mpi_transport(options);
+      fmt::print(stderr, "FAILED: a second start after MPI_Finalize was not refused\n");
+      return 1;
+    } catch (const ConfigError& error) {
+      if (std::string(error.what()).find("finalized") != std::string::npos) return 0;
+      throw;
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "FAILED: {}\n", error.what());
+    return 1;
+  }
+}

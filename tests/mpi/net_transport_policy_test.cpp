@@ -1,0 +1,265 @@
+// The transport over MPI under each progress policy, from its start to its end. The program has
+// initialized MPI.
+
+#include "mpi/transport_harness.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include "net/mpi/mpi_session.hpp"
+
+namespace shoal::net::test {
+namespace {
+
+// --- Policies
+
+/// Exchanges messages with all ranks until all have come, then stops the engine.
+class Exchange final : public env::Steppable {
+ public:
+  explicit Exchange(Node& node) : node_(node) {}
+  env::StepResult step() override {
+    const Layout layout = node_.layout();
+    if (sent_ < kMessages) {
+      for (int target = 0; target < layout.world_size; ++target) {
+        node_.send(node_.local(), Rank(target), Lane::normal, 64);
+      }
+      ++sent_;
+    }
+    const bool worked = node_.pump();
+    const auto due = static_cast<std::uint64_t>(kMessages * layout.world_size);
+    if (node_.received() < due || !node_.all_acknowledged()) {
+      return worked ? env::StepResult::worked : env::StepResult::idle;
+    }
+    node_.transport().request_stop();
+    return env::StepResult::stopped;
+  }
+  void run() override {
+    while (step() != env::StepResult::stopped) node_.env().yield();
+  }
+  std::string name() const override { return "exchange"; }
+
+ private:
+  static constexpr int kMessages = 500;
+  Node& node_;
+  int sent_ = 0;
+};
+
+void each_policy_carries_messages(ProgressPolicy policy) {
+  MpiOptions options;
+  options.progress = policy;
+  Node node(options);
+  require(node.transport().policy() == policy, "policy {} became {}", static_cast<int>(policy),
+          static_cast<int>(node.transport().policy()));
+  require((node.transport().engine() != nullptr) == (policy == ProgressPolicy::thread),
+          "an engine for the wrong policy");
+  Exchange exchange(node);
+  std::vector<env::Steppable*> all = {&exchange};
+  if (node.transport().engine() != nullptr) all.push_back(node.transport().engine());
+  node.env().drive(all);
+  node.finish();
+}
+
+void the_engine_can_be_driven_by_steps() {
+  MpiOptions options;
+  options.progress = ProgressPolicy::thread;
+  Node node(options);
+  env::Steppable& engine = *node.transport().engine();
+  const Rank to = next_process(node, node.local());
+  for (int i = 0; i < 100; ++i) node.send(node.local(), to, Lane::normal, 100);
+  while (node.received() < 100 || !node.all_acknowledged()) {
+    require(engine.step() != env::StepResult::stopped, "stopped unasked");
+    node.pump();
+  }
+  node.transport().request_stop();
+  require(engine.step() == env::StepResult::stopped, "not stopped when asked");
+  node.finish();
+}
+
+void policy_main_polls_on_the_main_thread_only() {
+  MpiOptions options;
+  options.progress = ProgressPolicy::main;
+  options.flush_ns = 0;
+  Node node(options);
+  std::atomic<int> wakes = 0;
+  node.transport().set_poll_waker([&] { ++wakes; });
+  const Rank to = next_process(node, node.local());
+  std::thread other([&] {
+    node.send(node.local(), to, Lane::normal, 8);
+    require(!node.transport().poll(false), "polled on another thread");
+  });
+  other.join();
+  if (node.layout().process_count() > 1) {
+    require(wakes == 1, "a message of another thread woke {} times", wakes.load());
+  }
+  node.pump_until([&] { return node.received() == 1 && node.all_acknowledged(); });
+  node.finish();
+}
+
+void many_threads_send_and_poll_at_once() {
+  constexpr int kThreads = 4;
+  constexpr std::uint64_t kMessages = 2000;
+  MpiOptions options;
+  options.ranks_per_process = kThreads;
+  options.link.window_bytes = std::size_t{32} * 1024;
+  Node node(options);
+  const auto due = kThreads * kMessages;
+  std::atomic<int> still_sending = kThreads;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const Rank from = node.local(t);
+      for (std::uint64_t i = 0; i < kMessages; ++i) {
+        node.append(from, next_process(node, from), Lane::normal, i, i % 100);
+        if (i % 16 == 0) node.transport().poll(false);
+      }
+      --still_sending;
+    });
+  }
+  node.pump_until([&] { return still_sending == 0 && node.received() == due; });
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < kThreads; ++t) {
+    Link& link = node.fabric().link(node.local(t), next_process(node, node.local(t)), Lane::normal);
+    node.pump_until([&] { return link.in_flight_bytes() == 0; });
+  }
+  node.finish();
+}
+
+// --- Latency
+
+void a_lone_message_leaves_without_a_poll() {
+  MpiOptions options;
+  options.flush_ns = 0;  // the engine counts as quiet at once
+  Node node(options);
+  const auto count = static_cast<std::uint64_t>(node.layout().process_count());
+  for (std::uint64_t turn = 0; turn < 4 * count; ++turn) {
+    if (turn % count == static_cast<std::uint64_t>(node.process())) {
+      node.send(node.local(), next_process(node, node.local()), Lane::normal, 8);
+      MPI_Barrier(MPI_COMM_WORLD);  // of another communicator: the transport is not polled here
+    } else {
+      // Others are in the barrier only after the message has come to one of them.
+      const bool is_mine = (turn + 1) % count == static_cast<std::uint64_t>(node.process());
+      const std::uint64_t before = node.received();
+      if (is_mine) node.pump_until([&] { return node.received() > before; });
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+  node.pump_until([&] { return node.received() == 4 && node.all_acknowledged(); });
+  node.finish();
+}
+
+void a_message_that_nobody_polls_for_wakes_a_poller() {
+  MpiOptions options;
+  options.flush_ns = std::uint64_t{3'600'000'000'000};  // the engine never counts as quiet
+  Node node(options);
+  node.pump();
+  int wakes = 0;
+  node.transport().set_poll_waker([&] { ++wakes; });
+  node.send(node.local(), next_process(node, node.local()), Lane::control, 8);
+  if (node.layout().process_count() > 1) require(wakes == 1, "woken {} times", wakes);
+  node.pump_until([&] { return node.received() == 1 && node.all_acknowledged(); });
+  node.finish();
+}
+
+void thread_levels_decide_the_policy() {
+  using enum ProgressPolicy;
+  const auto check = [](ProgressPolicy wanted, int level, bool single, ProgressPolicy policy,
+                        bool note, bool error) {
+    const ThreadDecision decision = decide_threads(wanted, level, single);
+    require(decision.policy == policy && decision.note.empty() != note &&
+                decision.error.empty() != error,
+            "policy {} at level {} gives {}, note \"{}\", error \"{}\"", static_cast<int>(wanted),
+            level, static_cast<int>(decision.policy), decision.note, decision.error);
+  };
+  check(worker, MPI_THREAD_MULTIPLE, false, worker, false, false);
+  check(thread, MPI_THREAD_SERIALIZED, false, thread, true, false);
+  check(worker, MPI_THREAD_FUNNELED, false, main, true, false);
+  check(thread, MPI_THREAD_FUNNELED, false, main, true, false);
+  check(main, MPI_THREAD_FUNNELED, false, main, false, false);
+  check(main, MPI_THREAD_SINGLE, false, main, false, true);
+  check(worker, MPI_THREAD_SINGLE, true, main, false, false);
+}
+
+// --- Start and end
+
+void exchange_gives_everyones_text() {
+  Node node({});
+  const auto text = [](int process) {
+    return std::string(static_cast<std::size_t>(process) * 10, 'x') + fmt::format("{}", process);
+  };
+  const std::vector<std::string> all = node.transport().exchange(text(node.process()));
+  require(static_cast<int>(all.size()) == world_processes(), "{} texts", all.size());
+  for (int i = 0; i < world_processes(); ++i) {
+    require(all[static_cast<std::size_t>(i)] == text(i), "text of process {} is \"{}\"", i,
+            all[static_cast<std::size_t>(i)]);
+  }
+  node.finish();
+}
+
+void different_options_are_refused_everywhere() {
+  if (world_processes() == 1) return;
+  const auto env = env::make_thread_env();
+  MpiOptions options;
+  options.env = env.get();
+  options.ranks_per_process = world_process() == 0 ? 3 : 2;
+  const std::string text = text_thrown_by<ConfigError>("different --ranks-per-process",
+                                                       [&] { make_mpi_transport(options); });
+  require_contains(text, "--ranks-per-process");
+  require_contains(text, "from 2 to 3");
+}
+
+void a_part_of_the_programs_processes_can_be_used() {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world_process() % 2, 0, &half);
+  int size = 0;
+  MPI_Comm_size(half, &size);
+  MpiOptions options;
+  options.communicator = &half;
+  {
+    Node node(options);
+    require(node.layout().world_size == size, "world of {} in a communicator of {}",
+            node.layout().world_size, size);
+  }
+  all_pairs(options, 50, 3000, 2);
+  int sum = 0;
+  const int one = 1;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
+  require(sum == size, "the program's communicator is damaged");
+  MPI_Comm_free(&half);
+}
+
+void the_last_messages_before_finish_arrive() {
+  Node node({});
+  // Control messages that nobody has polled for yet, as at the end of a run.
+  for (int target = 0; target < node.layout().world_size; ++target) {
+    node.send(node.local(), Rank(target), Lane::control, 5000);
+  }
+  node.finish();
+  node.deliver();
+  require(node.received() == static_cast<std::uint64_t>(node.layout().world_size),
+          "{} of {} arrived", node.received(), node.layout().world_size);
+}
+
+// Usage: net_transport_policy_test [PART OF A CASE'S NAME]
+int run_all(int argc, char** argv) {
+  return run_cases(argc, argv,
+                   {
+                       SHOAL_CASE(each_policy_carries_messages(ProgressPolicy::worker)),
+                       SHOAL_CASE(each_policy_carries_messages(ProgressPolicy::main)),
+                       SHOAL_CASE(each_policy_carries_messages(ProgressPolicy::thread)),
+                       SHOAL_CASE(the_engine_can_be_driven_by_steps()),
+                       SHOAL_CASE(policy_main_polls_on_the_main_thread_only()),
+                       SHOAL_CASE(many_threads_send_and_poll_at_once()),
+                       SHOAL_CASE(a_lone_message_leaves_without_a_poll()),
+                       SHOAL_CASE(a_message_that_nobody_polls_for_wakes_a_poller()),
+                       SHOAL_CASE(thread_levels_decide_the_policy()),
+                       SHOAL_CASE(exchange_gives_everyones_text()),
+                       SHOAL_CASE(different_options_are_refused_everywhere()),
+                       SHOAL_CASE(a_part_of_the_programs_processes_can_be_used()),
+                       SHOAL_CASE(the_last_messages_before_finish_arrive()),
+                   });
+}
+
+}  // namespace
+}  // namespace shoal::net::test
+
+int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }

@@ -1,0 +1,48 @@
+// The transport over MPI in a program that called MPI_Init for a single thread: refused when the
+// process has more threads, else it works.
+
+#include "mpi/transport_harness.hpp"
+
+namespace {
+
+using namespace shoal;
+using namespace shoal::net;
+
+void run() {
+  const auto env = env::make_thread_env();
+  MpiOptions options;
+  options.env = env.get();
+  const std::string text =
+      test::text_thrown_by<ConfigError>("MPI_THREAD_SINGLE", [&] { make_mpi_transport(options); });
+  test::require_contains(text, "MPI_THREAD_SINGLE");
+  test::require_contains(text, "MPI_Init_thread");
+
+  options.single_threaded = true;
+  test::Node node(options);
+  test::require(node.transport().policy() == ProgressPolicy::main, "policy is not main");
+  const Layout layout = node.layout();
+  for (int target = 0; target < layout.world_size; ++target) {
+    for (int i = 0; i < 100; ++i) node.send(node.local(), Rank(target), Lane::normal, 100);
+  }
+  const auto due = static_cast<std::uint64_t>(100 * layout.world_size);
+  node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
+  node.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
+  if (granted == MPI_THREAD_SINGLE) {
+    try {
+      run();
+    } catch (const std::exception& error) {
+      test::fail(fmt::format("uncaught: {}", error.what()));
+    }
+  } else if (test::world_process() == 0) {
+    fmt::print("not tested: this MPI grants level {} when asked for MPI_THREAD_SINGLE\n", granted);
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,310 @@
+#pragma once
+// What the tests of the transport over MPI share: checks that end the whole job, and one process's
+// end of a transport with a recorder behind each of its ranks.
+
+#include <mpi.h>
+
+#include <shoal/base/error.hpp>
+#include <shoal/net/mpi_transport.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace shoal::net::test {
+
+inline int world_process() {
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  return process;
+}
+
+inline int world_processes() {
+  int count = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  return count;
+}
+
+/// Says what went wrong and ends the job with exit code 1.
+[[noreturn]] inline void fail(const std::string& text) {
+  fmt::print(stderr, "process {}: FAILED: {}\n", world_process(), text);
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::_Exit(1);
+}
+
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) fail(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Runs `call` and returns the text of the Expected that it must throw.
+template <class Expected, class Call>
+std::string text_thrown_by(const char* what, Call&& call) {
+  try {
+    call();
+  } catch (const Expected& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    fail(fmt::format("{}: threw something else: {}", what, error.what()));
+  }
+  fail(fmt::format("{}: did not throw", what));
+}
+
+inline void require_contains(const std::string& text, const std::string& part) {
+  require(text.find(part) != std::string::npos, "expected \"{}\" in \"{}\"", part, text);
+}
+
+/// Arguments of every test message; `fill_bytes` of a known pattern follow.
+struct TestMessage {
+  std::uint64_t index;  // in its lane
+  std::uint64_t fill_bytes;
+};
+
+inline std::byte pattern(std::uint64_t index, std::uint64_t at) {
+  return static_cast<std::byte>((index * 131 + at * 7 + (at >> 8)) & 0xFF);
+}
+
+/// Checks order and content of what a rank receives; can keep packets, like a receiver that is
+/// slow.
+class Recorder final : public Receiver {
+ public:
+  Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder() { release_all(); }
+
+  void on_packet(Packet* packet) override {
+    const PacketHeader& header = packet->header();
+    std::uint64_t at = 0;
+    for (std::uint64_t i = 0; i < header.message_count; ++i) at += check_message(*packet, at);
+    require(at == header.size_bytes, "packet of {} bytes ends after {}", header.size_bytes, at);
+    ++packets;
+    kept_bytes_ += header.size_bytes;
+    peak_kept_bytes = std::max(peak_kept_bytes, kept_bytes_);
+    kept_.push_back(packet);
+    if (!keep) release_all();
+  }
+
+  bool release_one() {
+    if (kept_.empty()) return false;
+    Packet* const packet = kept_.front();
+    kept_.pop_front();
+    kept_bytes_ -= packet->header().size_bytes;
+    packet->release();
+    return true;
+  }
+  void release_all() {
+    while (release_one()) {
+    }
+  }
+
+  bool keep = false;
+  std::uint64_t packets = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t control_messages = 0;
+  std::size_t peak_kept_bytes = 0;
+
+ private:
+  std::uint64_t check_message(Packet& packet, std::uint64_t at) {
+    MessageHeader message{};
+    TestMessage arguments{};
+    std::memcpy(&message, packet.body() + at, sizeof message);
+    const std::byte* bytes = packet.body() + at + sizeof message;
+    std::memcpy(&arguments, bytes, sizeof arguments);
+    const PacketHeader& header = packet.header();
+    std::uint64_t& due = next_index_[{header.source, header.lane}];
+    require(arguments.index == due, "rank {}: message {} of rank {}, lane {} came where {} was due",
+            header.target, arguments.index, header.source, header.lane, due);
+    require(message.size_bytes == sizeof arguments + arguments.fill_bytes,
+            "message of {} bytes with {} bytes of fill", message.size_bytes, arguments.fill_bytes);
+    for (std::uint64_t i = 0; i < arguments.fill_bytes; ++i) {
+      require(bytes[sizeof arguments + i] == pattern(arguments.index, i),
+              "rank {}: message {} of rank {}: byte {} is wrong", header.target, arguments.index,
+              header.source, i);
+    }
+    ++due;
+    ++messages;
+    if (header.lane == static_cast<std::uint32_t>(Lane::control)) ++control_messages;
+    return sizeof message + align_up(message.size_bytes);
+  }
+
+  std::map<std::pair<int, std::uint32_t>, std::uint64_t> next_index_;
+  std::deque<Packet*> kept_;
+  std::size_t kept_bytes_ = 0;
+};
+
+/// One process: its transport, fabric, and a recorder for each rank.
+class Node {
+ public:
+  explicit Node(MpiOptions options) : env_(env::make_thread_env()) {
+    options.env = env_.get();
+    transport_ = make_mpi_transport(options);
+    fabric_ = std::make_unique<Fabric>(transport_->layout(), options.link, transport_.get());
+    recorders_.resize(static_cast<std::size_t>(layout().ranks_per_process));
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  MpiTransport& transport() { return *transport_; }
+  Fabric& fabric() { return *fabric_; }
+  env::Env& env() { return *env_; }
+  Layout layout() const { return transport_->layout(); }
+  int process() const { return layout().process; }
+  /// The i-th rank of this process.
+  Rank local(int i = 0) const { return Rank(layout().first_local() + i); }
+  Recorder& recorder(int i = 0) { return recorders_[static_cast<std::size_t>(i)]; }
+
+  /// Sends the next message of a lane, filled with `fill_bytes` of the pattern.
+  void send(Rank source, Rank target, Lane lane, std::size_t fill_bytes) {
+    append(source, target, lane, sent_[{source, target, static_cast<int>(lane)}]++, fill_bytes);
+  }
+  /// The same for many threads, which count for themselves.
+  void append(Rank source, Rank target, Lane lane, std::uint64_t index, std::size_t fill_bytes) {
+    const TestMessage arguments{index, fill_bytes};
+    const MessageHeader header{1, 2, sizeof arguments + fill_bytes};
+    fabric_->link(source, target, lane).append(header, 0, [&](std::span<std::byte> bytes) {
+      std::memcpy(bytes.data(), &arguments, sizeof arguments);
+      for (std::size_t i = 0; i < fill_bytes; ++i) {
+        bytes[sizeof arguments + i] = pattern(arguments.index, i);
+      }
+    });
+  }
+
+  bool deliver() {
+    bool any = false;
+    for (int i = 0; i < layout().ranks_per_process; ++i) {
+      while (PortItem* item = fabric_->port(local(i)).try_take()) {
+        item->deliver(recorder(i));
+        any = true;
+      }
+    }
+    return any;
+  }
+  bool pump() {
+    const bool worked = transport_->poll(true);
+    return deliver() || worked;
+  }
+  template <class Done>
+  void pump_until(Done&& done) {
+    while (!done()) {
+      if (!pump()) env_->yield();
+    }
+  }
+  std::uint64_t received() {
+    std::uint64_t sum = 0;
+    for (const Recorder& recorder : recorders_) sum += recorder.messages;
+    return sum;
+  }
+  /// Everything this process has sent was consumed at its target, and the sender knows.
+  bool all_acknowledged() {
+    for (const auto& entry : sent_) {
+      const auto& [source, target, lane] = entry.first;
+      if (fabric_->link(source, target, static_cast<Lane>(lane)).in_flight_bytes() != 0)
+        return false;
+    }
+    return true;
+  }
+  /// Ends in an orderly way.
+  void finish() { transport_->finish(); }
+
+ private:
+  std::unique_ptr<env::Env> env_;
+  std::unique_ptr<MpiTransport> transport_;
+  std::unique_ptr<Fabric> fabric_;
+  std::map<std::tuple<Rank, Rank, int>, std::uint64_t> sent_;  // by source, target and lane
+  std::deque<Recorder> recorders_;  // goes first: kept packets report to links and transport
+};
+
+/// Sets its flag when it is delivered.
+class FlagEvent final : public Event {
+ public:
+  void run() override { ran = true; }
+  bool ran = false;
+};
+
+/// The rank with the same place in the next process.
+inline Rank next_process(const Node& node, Rank rank) {
+  return Rank((rank + node.layout().ranks_per_process) % node.layout().world_size);
+}
+
+inline constexpr std::uint64_t kSeed = 20240607;
+
+/// Every rank sends `messages` to every rank, each `every`-th with up to `fill_max` bytes, until
+/// all have come and been acknowledged.
+inline void all_pairs(MpiOptions options, int messages, std::size_t fill_max, int every) {
+  Node node(options);
+  std::mt19937_64 random(kSeed + static_cast<std::uint64_t>(node.process()));
+  const Layout layout = node.layout();
+  std::uint64_t due = 0;
+  for (int i = 0; i < messages; ++i) {
+    for (int source = 0; source < layout.ranks_per_process; ++source) {
+      for (int target = 0; target < layout.world_size; ++target) {
+        const Lane lane = random() % 4 == 0 ? Lane::control : Lane::normal;
+        const std::size_t fill = i % every == 0 ? random() % fill_max : random() % 200;
+        node.send(node.local(source), Rank(target), lane, fill);
+      }
+    }
+    if (i % 3 == 0) node.pump();
+    due += static_cast<std::uint64_t>(layout.world_size * layout.ranks_per_process);
+  }
+  node.pump_until([&] { return node.received() >= due && node.all_acknowledged(); });
+  require(node.received() == due, "{} messages arrived, {} were sent", node.received(), due);
+  node.finish();
+}
+
+/// A case named by the call that it is.
+#define SHOAL_CASE(...)               \
+  {                                   \
+    #__VA_ARGS__, [] { __VA_ARGS__; } \
+  }
+
+struct Case {
+  const char* name;
+  std::function<void()> run;
+  bool on_request = false;  // too large for every machine: runs when named
+};
+
+/// Runs the cases whose names contain the program's first argument, in a program that has
+/// initialized MPI itself, as main() would; says how long each took.
+inline int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+  require(granted == MPI_THREAD_MULTIPLE, "MPI grants thread level {} only", granted);
+  // Some MPIs raise errors of MPI_Test here; the default would end the job with MPI's own message.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  const bool speaks = world_process() == 0;
+  if (speaks) fmt::print("{}, seed {}\n", mpi_library(), kSeed);
+  const std::string filter = argc > 1 ? argv[1] : "";
+  const auto env = env::make_thread_env();
+  for (const Case& test_case : cases) {
+    if (std::string(test_case.name).find(filter) == std::string::npos) continue;
+    if (filter.empty() && test_case.on_request) continue;
+    const std::uint64_t begin_ns = env->now_ns();
+    try {
+      test_case.run();
+    } catch (const std::exception& error) {
+      fail(fmt::format("{}: uncaught: {}", test_case.name, error.what()));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto took_ms = (env->now_ns() - begin_ns) / 1'000'000;
+    if (speaks) fmt::print("{:6} ms  {}\n", took_ms, test_case.name);
+    std::fflush(stdout);
+  }
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  require(finalized == 0, "the transport finalized an MPI that it had not initialized");
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace shoal::net::test

@@ -1,0 +1,148 @@
+#pragma once
+// What a world has to do, whatever it runs on: used by the MPI tests of the runtime.
+
+#include <shoal/shoal.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace shoal::testing {
+
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> text, Args&&... args) {
+  if (!condition) throw std::runtime_error(fmt::format(text, std::forward<Args>(args)...));
+}
+
+inline std::atomic<int> g_static_calls{0};  // of all ranks of this process
+inline void count_static_call(World& world, int from, std::span<const double> values) {
+  require(from >= 0 && from < world.size(), "a message from rank {}", from);
+  require(values.size() == 3 && values[2] == 3.0, "values did not arrive");
+  ++g_static_calls;
+}
+
+/// Every rank sends to every rank, small and owning arguments; order is checked per sender.
+inline void messages(World& world) {
+  const int size = world.size();
+  std::vector<int> next(static_cast<std::size_t>(size), 0);
+  const auto am = world.make_am([&](int from, int number, const std::string& text) {
+    const auto source = static_cast<std::size_t>(from);
+    require(next[source]++ == number, "message {} of rank {} out of order", number, from);
+    require(text == std::string(static_cast<std::size_t>(number % 100), 'x'), "text differs");
+  });
+  constexpr int kCount = 500;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string text(static_cast<std::size_t>(i % 100), 'x');
+    for (int target = 0; target < size; ++target) am.send(Rank(target), world.rank(), i, text);
+  }
+  world.wait();
+  for (const int count : next) require(count == kCount, "{} of {} messages", count, kCount);
+
+  const std::array<double, 3> values{1, 2, 3};
+  world.send(shoal::am<count_static_call, Delivery::task>, Rank((world.rank() + 1) % size), world.rank(),
+             std::span<const double>(values));
+  world.wait();
+}
+
+/// A token goes round by tasks of a graph that the previous rank's message fulfills.
+inline void ring(World& world) {
+  constexpr int kHops = 1000;
+  TaskGraph<int> graph(world, "ring");
+  std::atomic<int> ran{0};
+  const auto next = world.make_am([&](int hop) { graph.fulfill(hop); });
+  graph.set_indegree([](int) { return 1; })
+      .set_mapping([&](int hop) { return hop % world.worker_count(); })
+      .set_task([&](int hop) {
+        ++ran;
+        if (hop < kHops) next.send(Rank((hop + 1) % world.size()), hop + 1);
+      });
+  if (world.rank() == 0) graph.fulfill(0);
+  world.wait();
+  const int total = world.allreduce(ran.load(), std::plus<>());
+  require(total == kHops + 1, "{} hops instead of {}", total, kHops + 1);
+}
+
+/// Payloads of several sizes to the next rank; each arrives whole and is released once.
+inline void large(World& world) {
+  const std::vector<std::size_t> sizes{0, 1, 1000, 100'000, 3'000'000};
+  std::vector<std::vector<double>> in(sizes.size());
+  std::vector<std::vector<double>> out(sizes.size());
+  int arrived = 0;
+  int released = 0;
+  const auto big = world.make_large_am<double>(
+      [&](std::size_t count, std::size_t i) -> std::span<double> {
+        in[i].resize(count);
+        return in[i];
+      },
+      [&](std::span<double>, std::size_t) { ++arrived; }, [&](std::size_t) { ++released; });
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    out[i].resize(sizes[i]);
+    for (std::size_t j = 0; j < sizes[i]; ++j) out[i][j] = static_cast<double>(i * 7 + j);
+    big.send(Rank((world.rank() + 1) % world.size()), std::span<const double>(out[i]), i);
+  }
+  world.wait();
+  require(arrived == 5 && released == 5, "{} arrived, {} released", arrived, released);
+  require(in == out, "a payload differs");
+}
+
+/// All main functions flood the next rank beyond the window.
+inline void flood(World& world) {
+  constexpr std::uint64_t kCount = 100'000;
+  std::uint64_t sum = 0;
+  const auto am = world.make_am([&](std::uint64_t x) { sum += x; });
+  for (std::uint64_t i = 0; i < kCount; ++i) am.send(Rank((world.rank() + 1) % world.size()), i);
+  world.wait();
+  require(sum == kCount * (kCount - 1) / 2, "messages of the flood were lost");
+}
+
+inline void collectives(World& world) {
+  const int size = world.size();
+  for (int root = 0; root < size; ++root) {
+    require(world.broadcast(world.rank() * 10, Rank(root)) == root * 10, "broadcast");
+    const std::vector<int> all = world.gather(int{world.rank()}, Rank(root));
+    require(static_cast<int>(all.size()) == (world.rank() == root ? size : 0), "gather");
+    world.barrier();
+  }
+  const std::vector<std::string> names = world.allgather(std::to_string(world.rank()));
+  for (int i = 0; i < size; ++i) {
+    require(names[static_cast<std::size_t>(i)] == std::to_string(i), "allgather");
+  }
+}
+
+inline void battery(World& world) {
+  for (int i = 0; i < 20; ++i) world.wait();  // nothing to wait for
+  messages(world);
+  ring(world);
+  large(world);
+  flood(world);
+  collectives(world);
+}
+
+/// For main(): 0 if all of `steps` went well, else 1 and the text of what did not.
+inline int report(const std::function<void()>& steps) {
+  try {
+    steps();
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "FAILED: {}\n", error.what());
+    return 1;
+  }
+}
+
+/// run() on a communicator or without; the arguments are those behind the program's name.
+template <class... Communicator, class F>
+int run_with(const std::vector<std::string>& arguments, F function, Communicator... communicator) {
+  std::vector<const char*> argv{"test"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return run(communicator..., static_cast<int>(argv.size()), argv.data(), std::move(function));
+}
+
+}  // namespace shoal::testing

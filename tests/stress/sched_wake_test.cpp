@@ -1,0 +1,122 @@
+// Workers that go to sleep all the time: a wake-up that is lost is a hang.
+
+#include <shoal/sched/scheduler.hpp>
+
+#include "support/scheduler_run.hpp"
+#include "support/sizes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using shoal::testing::SchedulerRun;
+using shoal::testing::sized;
+using shoal::testing::small_stacks;
+
+class Wake : public testing::TestWithParam<int> {
+ protected:
+  [[nodiscard]] static int workers() { return GetParam(); }
+  /// Workers that sleep as soon as they may.
+  [[nodiscard]] static shoal::sched::SchedulerOptions sleepy() {
+    auto options = small_stacks(workers());
+    options.oversubscribed = true;
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Workers, Wake, testing::Values(1, 2, 8, 64),
+                         testing::PrintToStringParamName());
+
+TEST_P(Wake, OneTaskAtATime_IsAlwaysNoticed) {
+  constexpr int kRounds = sized(1000, 200);
+  SchedulerRun run(sleepy());
+  std::atomic<int> ran{0};
+  for (int round = 0; round < kRounds; ++round) {
+    const auto task = [&ran] {
+      ++ran;
+      ran.notify_one();
+    };
+    if (round % 3 == 0) {
+      run.submit(task, {.worker = round % workers(), .bound = true});
+    } else {
+      run.submit(task, {.priority = round % 2});
+    }
+    ran.wait(round);
+  }
+  EXPECT_EQ(ran, kRounds);
+}
+
+TEST_P(Wake, SeveralForeignThreads_AreAllServed) {
+  constexpr int kThreads = 3;
+  constexpr int kRounds = sized(500, 100);
+  std::vector<std::atomic<int>> counts(kThreads);
+  SchedulerRun run(sleepy());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&run, &ran = counts[static_cast<std::size_t>(t)], t] {
+      for (int round = 0; round < kRounds; ++round) {
+        run.submit(
+            [&ran] {
+              ++ran;
+              ran.notify_one();
+            },
+            {.worker = (round + t) % workers(), .bound = round % 2 == 0});
+        ran.wait(round);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  run.finish();
+  for (const auto& ran : counts) EXPECT_EQ(ran, kRounds);
+}
+
+TEST_P(Wake, TasksOfTwoSchedulers_SubmitToEachOther) {
+  constexpr int kChains = 4;
+  constexpr int kHops = sized(1000, 200);
+  SchedulerRun first(sleepy());
+  SchedulerRun second(sleepy());
+  std::atomic<int> ended{0};
+  std::vector<int> hops(kChains, 0);  // plain memory: each hand-over orders it
+  std::function<void(int)> hop = [&](int chain) {
+    int& count = hops[static_cast<std::size_t>(chain)];
+    if (++count == kHops) {
+      ++ended;
+      ended.notify_one();
+      return;
+    }
+    SchedulerRun& next = count % 2 == 0 ? first : second;
+    next.submit([&hop, chain] { hop(chain); },
+                {.worker = count % workers(), .bound = count % 3 == 0});
+  };
+  for (int chain = 0; chain < kChains; ++chain) first.submit([&hop, chain] { hop(chain); });
+  for (int seen = ended; seen < kChains; seen = ended) ended.wait(seen);
+  first.finish();
+  second.finish();
+  for (const int count : hops) EXPECT_EQ(count, kHops);
+}
+
+TEST_P(Wake, LookAgain_IsAlwaysNoticed) {
+  constexpr int kRounds = sized(1000, 200);
+  SchedulerRun run(sleepy());
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t seen = run.progress().idle_count();
+    run.scheduler().look_again();
+    run.progress().await_change(seen);
+  }
+}
+
+TEST_P(Wake, Stop_AtAnyMoment_EndsAllWorkers) {
+  for (int round = 0; round < sized(50, 20); ++round) {
+    SchedulerRun run(sleepy());
+    for (int i = 0; i < round; ++i) run.submit([] {}, {.worker = i % workers()});
+    run.stop();
+  }
+}
+
+}  // namespace

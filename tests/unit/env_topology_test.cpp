@@ -1,0 +1,268 @@
+// Placement of workers on machines that do not exist, and binding on the one that does.
+
+#include "env/topology.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using shoal::CheckError;
+using shoal::Rank;
+using shoal::env::overlap_warnings;
+using shoal::env::Pin;
+using shoal::env::PuSet;
+using shoal::env::Topology;
+using shoal::env::WorkerPlacement;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// 2 packages x 4 cores x 2 PUs; core i has the PUs 2i and 2i+1.
+const std::string two_packages = "pack:2 core:4 pu:2";
+
+std::vector<std::string> text_of(const std::vector<PuSet>& sets) {
+  std::vector<std::string> texts;
+  texts.reserve(sets.size());
+  for (const PuSet& set : sets) {
+    texts.push_back(set.to_string());
+  }
+  return texts;
+}
+
+PuSet kernel_binding() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  std::vector<int> pus;
+  for (int pu = 0; pu < CPU_SETSIZE; ++pu) {
+    if (CPU_ISSET(static_cast<std::size_t>(pu), &set)) {
+      pus.push_back(pu);
+    }
+  }
+  return PuSet(pus);
+}
+
+TEST(PuSet, Indices_AreSortedAndUnique) {
+  const PuSet set({5, 1, 3, 1});
+  EXPECT_THAT(set.indices(), ElementsAre(1, 3, 5));
+  EXPECT_EQ(set.count(), 3);
+  EXPECT_TRUE(set.contains(3));
+  EXPECT_FALSE(set.contains(2));
+  EXPECT_EQ(set, PuSet({1, 3, 5}));
+  EXPECT_THROW(PuSet({1, -1}), CheckError);
+}
+
+TEST(PuSet, Text_IsWrittenAsLinuxWritesIt) {
+  EXPECT_EQ(PuSet().to_string(), "");
+  EXPECT_EQ(PuSet({7}).to_string(), "7");
+  EXPECT_EQ(PuSet({0, 1, 2, 3, 8, 10, 11}).to_string(), "0-3,8,10-11");
+}
+
+TEST(PuSet, CommonWith_IsTheIntersection) {
+  EXPECT_EQ(PuSet({1, 2, 3}).common_with(PuSet({2, 3, 4})), PuSet({2, 3}));
+  EXPECT_TRUE(PuSet({1}).common_with(PuSet({2})).empty());
+}
+
+TEST(Place, PinNone_LeavesEveryWorkerUnbound) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  EXPECT_EQ(machine.allowed_pus(), 16);
+  EXPECT_THAT(machine.place(0, 2, 2, Pin::none), ElementsAre(PuSet(), PuSet()));
+}
+
+TEST(Place, FewWorkersOnCores_SpreadOverThePackages) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  EXPECT_THAT(text_of(machine.place(0, 2, 2, Pin::core)), ElementsAre("0-1", "8-9"));
+  EXPECT_THAT(text_of(machine.place(0, 4, 4, Pin::core)),
+              ElementsAre("0-1", "4-5", "8-9", "12-13"));
+  EXPECT_THAT(text_of(machine.place(0, 3, 3, Pin::core)), ElementsAre("0-1", "4-5", "10-11"));
+}
+
+TEST(Place, FewWorkersOnPus_SpreadOverTheCores) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  EXPECT_THAT(text_of(machine.place(0, 4, 4, Pin::pu)), ElementsAre("0", "4", "8", "12"));
+  EXPECT_THAT(text_of(machine.place(0, 8, 8, Pin::pu)),
+              ElementsAre("0", "2", "4", "6", "8", "10", "12", "14"));
+}
+
+TEST(Place, RanksThatPlaceTheirOwnWorkers_TogetherPlaceLikeOne) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  for (const int total : {4, 8, 12, 16, 20}) {
+    for (const Pin pin : {Pin::core, Pin::pu}) {
+      std::vector<PuSet> joined;
+      for (int first = 0; first < total; first += 2) {
+        for (const PuSet& set : machine.place(first, 2, total, pin)) {
+          joined.push_back(set);
+        }
+      }
+      EXPECT_EQ(joined, machine.place(0, total, total, pin)) << total;
+    }
+  }
+}
+
+TEST(Place, MoreWorkersThanCores_TakeSinglePusAndDoNotOverlap) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  for (int total = 9; total <= 16; ++total) {
+    std::set<std::string> distinct;
+    std::set<int> cores;
+    for (const PuSet& set : machine.place(0, total, total, Pin::core)) {
+      EXPECT_EQ(set.count(), 1);
+      distinct.insert(set.to_string());
+      cores.insert(set.indices().front() / 2);
+    }
+    EXPECT_EQ(static_cast<int>(distinct.size()), total);
+    EXPECT_EQ(cores.size(), 8U) << "an idle core beside a shared one, with " << total;
+  }
+}
+
+TEST(Place, MoreWorkersThanPus_Wraps) {
+  const Topology machine = Topology::from_synthetic("core:2 pu:1");
+  EXPECT_THAT(text_of(machine.place(0, 5, 5, Pin::pu)), ElementsAre("0", "1", "0", "1", "0"));
+  EXPECT_THAT(text_of(machine.place(2, 2, 4, Pin::core)), ElementsAre("0", "1"));
+}
+
+TEST(Place, SecondThreadsNumberedLast_AreStillSeenAsOneCore) {
+  // As Linux numbers them: core 0 has PU 0 and 4, core 1 has PU 1 and 5, ...
+  const Topology machine = Topology::from_synthetic("core:4 pu:2(indexes=0,4,1,5,2,6,3,7)");
+  ASSERT_THAT(text_of(machine.place(0, 4, 4, Pin::core)), ElementsAre("0,4", "1,5", "2,6", "3,7"));
+  EXPECT_THAT(text_of(machine.place(0, 4, 4, Pin::pu)), ElementsAre("0", "1", "2", "3"));
+}
+
+TEST(Place, RestrictedCpuset_OnlyAllowedPusAreUsed) {
+  // One PU of core 1, both of cores 2 and 3.
+  const Topology machine = Topology::from_synthetic(two_packages, PuSet({3, 4, 5, 6, 7}));
+  EXPECT_EQ(machine.allowed_pus(), 5);
+  EXPECT_THAT(text_of(machine.place(0, 3, 3, Pin::core)), ElementsAre("3", "4-5", "6-7"));
+  EXPECT_THAT(text_of(machine.place(0, 5, 5, Pin::pu)), ElementsAre("3", "4", "5", "6", "7"));
+  EXPECT_THAT(text_of(machine.place(5, 1, 6, Pin::pu)), ElementsAre("3"));
+}
+
+TEST(Place, ProcessesBoundApartByTheLauncher_DoNotOverlap) {
+  const Topology first = Topology::from_synthetic(two_packages, PuSet({0, 1, 2, 3}));
+  const Topology second = Topology::from_synthetic(two_packages, PuSet({4, 5, 6, 7}));
+  std::vector<WorkerPlacement> all;
+  for (const PuSet& set : first.place(0, 3, 6, Pin::pu)) {
+    all.push_back({Rank(0), set});
+  }
+  for (const PuSet& set : second.place(3, 3, 6, Pin::pu)) {
+    all.push_back({Rank(1), set});
+  }
+  EXPECT_THAT(overlap_warnings(all), IsEmpty());
+}
+
+TEST(Place, WorkersOutOfRange_AreRefused) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  EXPECT_THROW(static_cast<void>(machine.place(3, 2, 4, Pin::pu)), CheckError);
+  EXPECT_THROW(static_cast<void>(machine.place(-1, 1, 4, Pin::pu)), CheckError);
+  EXPECT_THROW(static_cast<void>(machine.place(0, -1, 4, Pin::pu)), CheckError);
+  EXPECT_THAT(machine.place(0, 0, 0, Pin::pu), IsEmpty());
+}
+
+TEST(Topology, BadSyntheticText_IsRefused) {
+  EXPECT_THROW(Topology::from_synthetic("spam:2"), CheckError);
+  EXPECT_THROW(Topology::from_synthetic("core:2 pu:1", PuSet({9})), CheckError);
+}
+
+TEST(Topology, Describe_NamesPackageCoreAndPu) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  EXPECT_EQ(machine.describe(PuSet()), "not bound");
+  EXPECT_EQ(machine.describe(PuSet({6, 7})), "package 0 core 3 (PU 6-7)");
+  EXPECT_EQ(machine.describe(PuSet({13})), "package 1 core 6 (PU 13)");
+  EXPECT_EQ(machine.describe(PuSet({0, 1, 2, 8})),
+            "package 0 core 0,1 package 1 core 4 (PU 0-2,8)");
+}
+
+TEST(Topology, SyntheticMachine_BindsNothing) {
+  const Topology machine = Topology::from_synthetic(two_packages);
+  EXPECT_FALSE(machine.bind_current_thread(PuSet({0})));
+  EXPECT_TRUE(machine.bind_current_thread(PuSet()));
+  EXPECT_TRUE(machine.current_thread_binding().empty());
+}
+
+TEST(Topology, RealMachine_AllowsWhatTheKernelAllows) {
+  const Topology machine;
+  EXPECT_GE(machine.allowed_pus(), 1);
+  EXPECT_EQ(machine.allowed(), machine.allowed().common_with(kernel_binding()));
+  EXPECT_EQ(machine.current_thread_binding(), kernel_binding());
+}
+
+TEST(Topology, RealMachine_BindingIsSeenByTheKernelAndCanBeUndone) {
+  const Topology machine;
+  const PuSet last({machine.allowed().indices().back()});
+  const PuSet before = kernel_binding();
+  std::thread([&] {
+    EXPECT_TRUE(machine.bind_current_thread(last));
+    EXPECT_EQ(kernel_binding(), last);
+    EXPECT_EQ(machine.current_thread_binding(), last);
+    EXPECT_TRUE(machine.bind_current_thread(PuSet()));
+    EXPECT_EQ(kernel_binding(), last) << "an empty set must leave the binding alone";
+    EXPECT_TRUE(machine.bind_current_thread(machine.allowed()));
+    EXPECT_EQ(kernel_binding(), machine.allowed());
+  }).join();
+  EXPECT_EQ(kernel_binding(), before) << "only the one thread may move";
+}
+
+TEST(Topology, RealMachineSeenFromABoundThread_AllowsOnlyThat) {
+  const Topology machine;
+  const PuSet last({machine.allowed().indices().back()});
+  std::thread([&] {
+    ASSERT_TRUE(machine.bind_current_thread(last));
+    const Topology inner;
+    EXPECT_EQ(inner.allowed(), last);
+    EXPECT_EQ(inner.place(1, 1, 2, Pin::core).front(), last);
+  }).join();
+}
+
+TEST(Topology, PuThatDoesNotExist_IsNotBound) {
+  const Topology machine;
+  const PuSet before = kernel_binding();
+  EXPECT_FALSE(machine.bind_current_thread(PuSet({CPU_SETSIZE - 1})));
+  EXPECT_EQ(kernel_binding(), before);
+}
+
+TEST(OverlapWarnings, DistinctOrUnbound_SayNothing) {
+  const std::vector<WorkerPlacement> all{{Rank(0), PuSet({0})},
+                                         {Rank(0), PuSet({1})},
+                                         {Rank(1), PuSet({2, 3})},
+                                         {Rank(2), PuSet()},
+                                         {Rank(3), PuSet()}};
+  EXPECT_THAT(overlap_warnings(all), IsEmpty());
+  EXPECT_THAT(overlap_warnings({}), IsEmpty());
+}
+
+TEST(OverlapWarnings, TwoRanksOnOnePu_AreNamedWithWhatToDo) {
+  const std::vector<WorkerPlacement> all{{Rank(5), PuSet({0, 1})},
+                                         {Rank(2), PuSet({1, 2})},
+                                         {Rank(2), PuSet({0})},
+                                         {Rank(7), PuSet({3})}};
+  EXPECT_THAT(overlap_warnings(all),
+              ElementsAre(AllOf(HasSubstr("workers of rank 2 and of rank 5"), HasSubstr("PU 0-1 "),
+                                HasSubstr("--pin none"), HasSubstr("--bind-to"))));
+}
+
+TEST(OverlapWarnings, WorkersOfOneRankOnOnePu_AreNamed) {
+  const std::vector<WorkerPlacement> all{{Rank(3), PuSet({4})}, {Rank(3), PuSet({4})}};
+  EXPECT_THAT(overlap_warnings(all), ElementsAre(HasSubstr("several workers of rank 3")));
+}
+
+TEST(OverlapWarnings, ManyPairs_AreCounted) {
+  const PuSet pu({0});
+  const std::vector<WorkerPlacement> all{
+      {Rank(0), pu}, {Rank(1), pu}, {Rank(2), pu}, {Rank(3), pu}, {Rank(4), pu}};
+  EXPECT_EQ(overlap_warnings(all, 10).size(), 10U);
+  const auto warnings = overlap_warnings(all, 3);
+  ASSERT_EQ(warnings.size(), 4U);
+  EXPECT_EQ(warnings.back(), "7 more overlaps of this kind");
+}
+
+}  // namespace

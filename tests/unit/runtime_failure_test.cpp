@@ -1,0 +1,409 @@
+// What throws in a task, a handler or a main function reaches every rank, and nothing hangs.
+
+#include <shoal/shoal.hpp>
+
+#include "support/run_world.hpp"
+#include "support/sizes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using shoal::Delivery;
+using shoal::Rank;
+using shoal::TaskError;
+using shoal::World;
+using shoal::testing::run_world;
+using shoal::testing::sized;
+using testing::HasSubstr;
+
+struct Shape {
+  int ranks;
+  int workers;
+};
+
+void PrintTo(const Shape& shape, std::ostream* out) {
+  *out << shape.ranks << " ranks, " << shape.workers << " workers";
+}
+
+/// What one rank's main function caught; equal on all ranks, except where main itself threw.
+struct Caught {
+  int rank = -1;
+  std::string task_name;
+  std::string text;
+  bool operator==(const Caught&) const = default;
+};
+
+/// Runs `body` and a wait() on all ranks: a TaskError is expected from one of them on every rank.
+/// Returns what the ranks caught, after checking that it is the same.
+Caught failure_of(const Shape& shape, const std::function<void(World&)>& body,
+                  const std::vector<std::string>& more = {}) {
+  std::vector<std::optional<Caught>> caught(static_cast<std::size_t>(shape.ranks));
+  testing::internal::CaptureStderr();
+  const int code = run_world(
+      shape.ranks, shape.workers,
+      [&](World& world) {
+        try {
+          body(world);
+          world.wait();
+        } catch (const TaskError& error) {
+          caught[static_cast<std::size_t>(world.rank())] = {error.rank(), error.task_name(),
+                                                            error.text()};
+          throw;
+        }
+      },
+      more);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 1);
+  for (const auto& one : caught) {
+    EXPECT_TRUE(one.has_value());
+    EXPECT_EQ(one, caught.front());
+  }
+  const Caught first = caught.front().value_or(Caught{});
+  // Said once, by all ranks together.
+  const std::string line = "shoal: error: rank " + std::to_string(first.rank) + ": " +
+                           first.task_name + " failed: " + first.text + "\n";
+  EXPECT_EQ(said, line);
+  return first;
+}
+
+class Failure : public testing::TestWithParam<Shape> {
+ protected:
+  Caught fail(const std::function<void(World&)>& body, const std::vector<std::string>& more = {}) {
+    return failure_of(GetParam(), body, more);
+  }
+  [[nodiscard]] int last() const { return GetParam().ranks - 1; }
+  [[nodiscard]] int middle() const { return GetParam().ranks / 2; }
+};
+
+TEST_P(Failure, ATaskThrows_EveryRankHearsRankNameAndText) {
+  const Caught caught = fail([this](World& world) {
+    if (world.rank() != last()) return;
+    world.spawn([] { throw std::runtime_error("out of luck"); }, {.name = "gambler"});
+  });
+  EXPECT_EQ(caught, (Caught{last(), "gambler", "out of luck"}));
+}
+
+TEST_P(Failure, AGraphTaskThrows_IsNamedByItsKey) {
+  const Caught caught = fail([this](World& world) {
+    shoal::TaskGraph<std::pair<int, int>> graph(world, "gemm");
+    graph.set_indegree([](const auto&) { return 2; })
+        .set_mapping([](const auto&) { return 0; })
+        .set_task([](const auto& key) { throw std::invalid_argument(std::to_string(key.second)); });
+    if (world.rank() == middle()) graph.fulfill({3, 4}, 2);
+    world.wait();
+  });
+  EXPECT_EQ(caught, (Caught{middle(), "gemm[(3, 4)]", "4"}));
+}
+
+TEST_P(Failure, AnInlineHandlerThrows_EveryRankHearsItsName) {
+  const Caught caught = fail([this](World& world) {
+    const auto am = world.make_am([](int x) { throw std::runtime_error(std::to_string(x)); },
+                                  {.name = "thrower"});
+    if (world.rank() == 0) am.send(Rank(last()), 42);
+    world.wait();
+  });
+  EXPECT_EQ(caught, (Caught{last(), "thrower", "42"}));
+}
+
+TEST_P(Failure, AHandlerDeliveredAsTaskThrows_EveryRankHearsItsName) {
+  const Caught caught = fail([this](World& world) {
+    const auto am = world.make_am([](const std::string& text) { throw std::logic_error(text); },
+                                  {.delivery = Delivery::task, .name = "late thrower"});
+    if (world.rank() == last()) am.send(Rank(0), "as a task");
+    world.wait();
+  });
+  EXPECT_EQ(caught, (Caught{0, "late thrower", "as a task"}));
+}
+
+void static_thrower(int x) {
+  if (x > 0) throw std::out_of_range("x is positive");
+}
+
+TEST_P(Failure, AStaticHandlerThrows_IsNamedByItsFunction) {
+  const Caught caught = fail([this](World& world) {
+    world.send(shoal::am<static_thrower>, Rank(last()), -1);
+    if (world.rank() == 0) world.send(shoal::am<static_thrower>, Rank(last()), 1);
+  });
+  EXPECT_EQ(caught.rank, last());
+  EXPECT_THAT(caught.task_name, HasSubstr("static_thrower"));
+  EXPECT_EQ(caught.text, "x is positive");
+}
+
+TEST_P(Failure, SomethingThatIsNoException_IsReportedAsSuch) {
+  const Caught caught = fail([this](World& world) {
+    if (world.rank() == middle()) world.spawn([] { throw 42; }, {.name = "number"});
+  });
+  EXPECT_EQ(caught, (Caught{middle(), "number", "an exception that is not a std::exception"}));
+}
+
+TEST_P(Failure, OnAllRanksAtOnce_OneOfThemIsChosenForAll) {
+  const Caught caught = fail([](World& world) {
+    const std::string mine = std::to_string(world.rank());
+    for (int i = 0; i < 5; ++i) {
+      world.spawn([mine] { throw std::runtime_error(mine); }, {.name = "task " + mine});
+    }
+  });
+  EXPECT_EQ(caught.text, std::to_string(caught.rank));
+  EXPECT_EQ(caught.task_name, "task " + caught.text);
+}
+
+TEST_P(Failure, AMainFunctionThrows_TheOthersHearOfIt) {
+  std::vector<std::string> texts(static_cast<std::size_t>(GetParam().ranks));
+  testing::internal::CaptureStderr();
+  const int code = run_world(GetParam().ranks, GetParam().workers, [&](World& world) {
+    if (world.rank() == middle()) throw std::runtime_error("no main");
+    try {
+      world.wait();
+    } catch (const TaskError& error) {
+      EXPECT_EQ(error.rank(), middle());
+      texts[static_cast<std::size_t>(world.rank())] = error.task_name() + ": " + error.text();
+      throw;
+    }
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 1);
+  texts[static_cast<std::size_t>(middle())] = "the main function: no main";
+  EXPECT_THAT(texts, testing::Each("the main function: no main"));
+  EXPECT_EQ(said, "shoal: error: rank " + std::to_string(middle()) +
+                      ": the main function failed: no main\n");
+}
+
+TEST_P(Failure, OthersInsideCollectives_AreReleasedWithTheError) {
+  const std::vector<std::function<void(World&)>> operations{
+      [](World& world) { world.barrier(); },
+      [](World& world) { (void)world.allreduce(1, std::plus<>()); },
+      [](World& world) { (void)world.allgather(1); },
+  };
+  for (const auto& operation : operations) {
+    const Caught caught = fail([&](World& world) {
+      if (world.rank() == middle()) {
+        world.spawn([] { throw std::runtime_error("not today"); }, {.name = "spoiler"});
+        world.wait();
+      }
+      operation(world);
+    });
+    EXPECT_EQ(caught, (Caught{middle(), "spoiler", "not today"}));
+  }
+}
+
+TEST_P(Failure, Caught_LaterWaitsAndBarriersThrowTheSame) {
+  std::atomic<int> thrown{0};
+  testing::internal::CaptureStderr();
+  const int code = run_world(GetParam().ranks, GetParam().workers, [&](World& world) {
+    if (world.rank() == 0) world.spawn([] { throw std::runtime_error("once"); });
+    for (int i = 0; i < 3; ++i) {
+      try {
+        world.wait();
+      } catch (const TaskError& error) {
+        EXPECT_EQ(error.text(), "once");
+        ++thrown;
+      }
+    }
+    if (world.size() == 1) return;  // a barrier of one rank has nothing to wait for
+    EXPECT_THROW(world.barrier(), TaskError);
+  });
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 0);  // every main function was told and went on
+  EXPECT_EQ(thrown.load(), 3 * GetParam().ranks);
+}
+
+TEST_P(Failure, DuringAFloodWithASmallWindow_EndsIt) {
+  const int count = sized(3000, 500);
+  const Caught caught = fail(
+      [&](World& world) {
+        std::atomic<int> seen{0};
+        const auto am = world.make_am(
+            [&](const std::vector<int>&) {
+              if (++seen == count / 2) throw std::runtime_error("enough");
+            },
+            {.delivery = world.rank() % 2 == 0 ? Delivery::inlined : Delivery::task,
+             .name = "flood"});
+        const std::vector<int> values(20);
+        world.barrier();
+        for (int i = 0; i < count; ++i) {
+          am.send(Rank((world.rank() + 1 + i % 3) % world.size()), values);
+        }
+        world.wait();
+      },
+      {"--window-bytes", "2K", "--packet-bytes", "512"});
+  EXPECT_EQ(caught.task_name, "flood");
+  EXPECT_EQ(caught.text, "enough");
+}
+
+// Rank 0's main function has filled the window and cannot go on when the last rank fails.
+TEST_P(Failure, WhileAMainFunctionIsSuspendedInSend_ReleasesIt) {
+  if (GetParam().ranks == 1) GTEST_SKIP();
+  constexpr int kFill = 2048 / (512 + 128);  // sends that the window has room for, at least
+  std::atomic<int> sent{0};
+  const Caught caught = fail(
+      [&](World& world) {
+        const auto am =
+            world.make_am([](const std::vector<char>&) {}, {.delivery = Delivery::task});
+        world.barrier();
+        if (world.rank() == 0) {
+          for (int i = 0; i < 1000; ++i, ++sent) am.send(Rank(last()), std::vector<char>(512));
+        } else if (world.rank() == last()) {
+          while (sent.load() < kFill) std::this_thread::yield();
+          world.spawn([] { throw std::runtime_error("full"); }, {.name = "dam"});
+        }
+        world.wait();
+      },
+      {"--window-bytes", "2K", "--packet-bytes", "512"});
+  EXPECT_EQ(caught, (Caught{last(), "dam", "full"}));
+}
+
+TEST_P(Failure, OfEachFunctionOfALargeMessage_EveryRankHearsItsName) {
+  for (const std::string at : {"buffer", "arrival", "release"}) {
+    const auto maybe_throw = [&at](const char* here) {
+      if (at == here) throw std::runtime_error(here);
+    };
+    const Caught caught = fail([&](World& world) {
+      std::vector<double> place(1000);
+      const auto large = world.make_large_am<double>(
+          [&](std::size_t count) {
+            maybe_throw("buffer");
+            return std::span(place).first(count);
+          },
+          [&](std::span<double>) { maybe_throw("arrival"); }, [&] { maybe_throw("release"); },
+          {.name = "tile"});
+      const std::vector<double> payload(1000, 1.0);
+      if (world.rank() == 0) large.send(Rank(last()), payload);
+      world.wait();
+    });
+    EXPECT_EQ(caught, (Caught{at == "release" ? 0 : last(), "tile", at}));
+  }
+}
+
+TEST_P(Failure, WithLargeMessagesUnderWay_EndsAllTheSame) {
+  const Caught caught = fail([&](World& world) {
+    std::vector<double> place(10'000);
+    const auto large = world.make_large_am<double>(
+        [&](std::size_t count, int) { return std::span(place).first(count); },
+        [&](std::span<double>, int i) {
+          if (i == 20) throw std::runtime_error("twenty");
+        },
+        [](int) {}, {.delivery = Delivery::task, .name = "tile"});
+    const std::vector<double> payload(10'000, 1.0);
+    world.barrier();
+    for (int i = 0; i < 40; ++i) large.send(Rank((world.rank() + 1) % world.size()), payload, i);
+    try {
+      world.wait();
+    } catch (const TaskError&) {
+      throw;  // payload and place are destroyed: nobody uses them any more
+    }
+  });
+  EXPECT_EQ(caught.task_name, "tile");
+  EXPECT_EQ(caught.text, "twenty");
+}
+
+// --- what is dropped is destroyed
+
+class Tracked {
+ public:
+  explicit Tracked(std::atomic<int>& live) : live_(&live) { ++*live_; }
+  Tracked(const Tracked& other) : live_(other.live_) { ++*live_; }
+  Tracked& operator=(const Tracked&) = delete;
+  ~Tracked() { --*live_; }
+
+ private:
+  std::atomic<int>* live_;
+};
+
+TEST_P(Failure, CapturesOfDroppedTasks_AreDestroyedBeforeWaitThrows) {
+  std::atomic<int> live{0};
+  std::atomic<int> ran{0};
+  fail([&](World& world) {
+    world.barrier();
+    // Worker 0 is busy with this main function: its tasks wait, unless another worker takes them.
+    if (world.rank() == last()) {
+      world.spawn([] { throw std::runtime_error("stop"); }, {.priority = 1, .name = "stopper"});
+    }
+    for (int i = 0; i < 200; ++i) {
+      world.spawn([tracked = Tracked(live), &ran] { ++ran; }, {.worker = shoal::WorkerId(0)});
+    }
+    EXPECT_THROW(world.wait(), TaskError);
+    world.wait();
+  });
+  EXPECT_EQ(live.load(), 0);
+}
+
+/// A message argument that counts its live objects.
+struct Counted {
+  static inline std::atomic<int> live{0};
+  int number = 0;
+  Counted() { ++live; }
+  Counted(const Counted& other) : number(other.number) { ++live; }
+  Counted& operator=(const Counted&) = default;
+  ~Counted() { --live; }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number);
+  }
+};
+
+TEST_P(Failure, ArgumentsOfDroppedMessages_AreDestroyed) {
+  const Caught caught = fail([&](World& world) {
+    const auto am = world.make_am(
+        [&](const std::vector<Counted>& items, const shoal::Immutable<Counted>&) {
+          if (items.size() == 3) throw std::runtime_error("three");
+        },
+        {.delivery = world.rank() % 2 == 0 ? Delivery::task : Delivery::inlined, .name = "items"});
+    const auto shared = shoal::make_immutable<Counted>();
+    for (int i = 0; i < 100; ++i) {
+      std::vector<Counted> items(static_cast<std::size_t>(i % 40));
+      am.send(Rank((world.rank() + i) % world.size()), std::move(items), shared);
+    }
+    world.wait();
+  });
+  EXPECT_EQ(caught.text, "three");
+  EXPECT_EQ(Counted::live.load(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Failure,
+                         testing::Values(Shape{1, 1}, Shape{1, 3}, Shape{2, 1}, Shape{4, 2},
+                                         Shape{9, 1}));
+
+TEST(FailureLater, AfterSeveralGoodWaits_IsStillHeard) {
+  failure_of({3, 2}, [](World& world) {
+    for (int i = 0; i < 5; ++i) {
+      world.spawn([] {});
+      world.wait();
+    }
+    if (world.rank() == 1) world.spawn([] { throw std::runtime_error("late"); }, {.name = "late"});
+  });
+}
+
+TEST(FailureWithoutWait, OfATaskLeftByMain_FailsTheRun) {
+  testing::internal::CaptureStderr();
+  const int code = run_world(3, 1, [](World& world) {
+    if (world.rank() == 2) world.spawn([] { throw std::runtime_error("orphan"); });
+  });
+  EXPECT_EQ(code, 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "shoal: error: rank 2: task failed: orphan\n");
+}
+
+TEST(FailureOfAForeignThread, InItsOwnHands_DoesNotTouchTheWorld) {
+  const int code = run_world(2, 1, [](World& world) {
+    std::thread([&] {
+      const shoal::Hold hold = world.hold();
+      EXPECT_THROW(world.spawn([] {}, {.bound = true}), shoal::CheckError);
+    }).join();
+    world.wait();
+  });
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace

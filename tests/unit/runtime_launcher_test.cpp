@@ -1,0 +1,132 @@
+// Who started this process, told from environments as the launchers really leave them.
+
+#include "runtime/launcher.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace {
+
+using shoal::ConfigError;
+using shoal::runtime::LaunchInfo;
+using testing::AllOf;
+using testing::HasSubstr;
+
+LaunchInfo detect(const std::map<std::string, std::string>& variables) {
+  return shoal::runtime::detect_launcher(shoal::runtime::environment_of(variables));
+}
+
+std::string error_of(const LaunchInfo& info, int seen_size, bool built_with_mpi) {
+  try {
+    shoal::runtime::check_world_size(info, seen_size, built_with_mpi);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_launch(const LaunchInfo& info, int size, const std::string& name) {
+  EXPECT_TRUE(info.launched);
+  EXPECT_EQ(info.size, size);
+  EXPECT_THAT(info.launcher, HasSubstr(name));
+  EXPECT_FALSE(info.variable.empty());
+}
+
+TEST(Launcher, PlainShell_NothingWasLaunched) {
+  const LaunchInfo info = detect({{"HOME", "/home/x"}, {"OMP_NUM_THREADS", "4"}});
+  EXPECT_FALSE(info.launched);
+  EXPECT_EQ(info.size, 1);
+  EXPECT_EQ(info.launcher, "");
+}
+
+TEST(Launcher, OpenMpi_IsRecognized) {
+  expect_launch(
+      detect({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}, {"PMIX_RANK", "3"}}), 4,
+      "Open MPI");
+}
+
+TEST(Launcher, Mvapich_IsRecognized) {
+  expect_launch(detect({{"MV2_COMM_WORLD_SIZE", "2"}, {"MV2_COMM_WORLD_RANK", "0"}}), 2, "MVAPICH");
+}
+
+TEST(Launcher, MpichHydra_IsRecognized) {
+  expect_launch(detect({{"PMI_FD", "6"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "8"}}), 8, "MPICH");
+}
+
+TEST(Launcher, SlurmStep_IsRecognized) {
+  expect_launch(detect({{"SLURM_JOB_ID", "134"},
+                        {"SLURM_STEP_ID", "0"},
+                        {"SLURM_NTASKS", "6"},
+                        {"SLURM_STEP_NUM_TASKS", "6"},
+                        {"SLURM_PROCID", "5"}}),
+                6, "Slurm");
+}
+
+TEST(Launcher, ScriptOfSbatch_NothingWasLaunched) {
+  EXPECT_FALSE(detect({{"SLURM_JOB_ID", "134"},
+                       {"SLURM_NTASKS", "6"},
+                       {"SLURM_NPROCS", "6"},
+                       {"SLURM_PROCID", "0"},
+                       {"SLURM_LOCALID", "0"}})
+                   .launched);
+}
+
+TEST(Launcher, ShellOfSalloc_NothingWasLaunched) {
+  EXPECT_FALSE(detect({{"SLURM_JOB_ID", "134"}, {"SLURM_NTASKS", "6"}}).launched);
+}
+
+TEST(Launcher, InteractiveStepOfSalloc_NothingWasLaunched) {
+  EXPECT_FALSE(detect({{"SLURM_JOB_ID", "134"},
+                       {"SLURM_STEP_ID", "4294967290"},
+                       {"SLURM_NTASKS", "6"},
+                       {"SLURM_STEP_NUM_TASKS", "6"},
+                       {"SLURM_PROCID", "0"}})
+                   .launched);
+}
+
+TEST(Launcher, MpirunInsideASlurmStep_TheNumberOfMpirunCounts) {
+  expect_launch(detect({{"SLURM_STEP_NUM_TASKS", "2"},
+                        {"SLURM_PROCID", "0"},
+                        {"PMI_RANK", "7"},
+                        {"PMI_SIZE", "16"}}),
+                16, "PMI");
+}
+
+TEST(Launcher, PmixWithoutASize_ImpliesAtLeastTheRanksBelow) {
+  expect_launch(detect({{"PMIX_RANK", "3"}, {"PMIX_NAMESPACE", "1"}}), 4, "PMIx");
+}
+
+TEST(Launcher, IncompleteOrBrokenVariables_NothingWasLaunched) {
+  EXPECT_FALSE(detect({{"PMI_SIZE", "4"}}).launched);
+  EXPECT_FALSE(detect({{"OMPI_COMM_WORLD_RANK", "1"}}).launched);
+  EXPECT_FALSE(detect({{"PMI_SIZE", "many"}, {"PMI_RANK", "0"}}).launched);
+  EXPECT_FALSE(detect({{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}}).launched);
+  EXPECT_FALSE(detect({{"PMI_SIZE", "4 "}, {"PMI_RANK", "0"}}).launched);
+  EXPECT_FALSE(detect({{"PMI_SIZE", ""}, {"PMI_RANK", ""}, {"PMIX_RANK", "-1"}}).launched);
+}
+
+const LaunchInfo four{true, 4, "Open MPI (mpirun)", "OMPI_COMM_WORLD_SIZE"};
+
+TEST(Launcher, WorldOfOneInALaunchOfFour_IsRefusedWithTheReason) {
+  EXPECT_THAT(error_of(four, 1, true),
+              AllOf(HasSubstr("Open MPI (mpirun) started 4 processes (OMPI_COMM_WORLD_SIZE)"),
+                    HasSubstr("not the MPI of that launcher"), HasSubstr("unset")));
+  EXPECT_THAT(error_of(four, 1, false),
+              AllOf(HasSubstr("started 4 processes"), HasSubstr("built without MPI"),
+                    HasSubstr("--ranks N")));
+}
+
+TEST(Launcher, WorldAsLaunchedOrNoLaunch_IsFine) {
+  EXPECT_EQ(error_of(four, 4, true), "");
+  EXPECT_EQ(error_of(LaunchInfo{true, 1, "Open MPI (mpirun)", "OMPI_COMM_WORLD_SIZE"}, 1, true),
+            "");
+  EXPECT_EQ(error_of(LaunchInfo{}, 1, false), "");
+  EXPECT_EQ(error_of(LaunchInfo{}, 1, true), "");
+}
+
+}  // namespace
