@@ -12,18 +12,16 @@
 namespace cholesky {
 
 Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& layout,
-                             apps::AmKind am, apps::TileTable& tiles, apps::RunMeter& meter,
-                             apps::ProgressBar& bar)
+                             apps::AmKind am, apps::TileTable& tiles, apps::RunMeter& meter)
     : world_(world),
       layout_(layout),
       tiles_(tiles),
       meter_(meter),
-      bar_(bar),
       critical_path_(layout.n()),
       channel_(world, am, layout.partition(), tiles,
-               {.uses = [this](int i, int k) { return use_count(i, k); },
-                .arrived = [this](int i, int k) { fulfill_uses(i, k); }},
-               "tile of L"),
+               {.name = "tile of L",
+                .uses = [this](int i, int k) { return use_count(i, k); },
+                .arrived = [this](int i, int k) { fulfill_uses(i, k); }}),
       potrf_(world, "potrf"),
       trsm_(world, "trsm"),
       gemm_(world, "gemm") {
@@ -32,14 +30,16 @@ Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& la
   define_gemm();
 }
 
-void Factorization::run() {
-  std::uint64_t task_count = 0;
+std::uint64_t Factorization::task_count() const {
+  std::uint64_t count = 0;
   layout_.for_each_local_tile(
-      [&](int /*i*/, int j) { task_count += static_cast<std::uint64_t>(j) + 1; });
-  bar_.start(task_count);
+      [&](int /*i*/, int j) { count += static_cast<std::uint64_t>(j) + 1; });
+  return count;
+}
+
+void Factorization::run() {
   if (layout_.mine(0, 0)) potrf_.fulfill(0);
   world_.wait();
-  bar_.finish();
 }
 
 void Factorization::define_potrf() {
@@ -102,7 +102,6 @@ void Factorization::run_gemm(int k, int i, int j) {
   });
   tiles_.release(i, k);
   if (i != j) tiles_.release(j, k);
-  bar_.advance();
   if (k + 1 < j) {
     gemm_.fulfill({k + 1, i, j});
   } else if (i == j) {
@@ -115,7 +114,6 @@ void Factorization::run_gemm(int k, int i, int j) {
 void Factorization::publish(int i, int k) {
   for (const shoal::Rank rank : layout_.readers(i, k)) channel_.send(rank, i, k);
   fulfill_uses(i, k);
-  bar_.advance();
 }
 
 void Factorization::fulfill_uses(int i, int k) {

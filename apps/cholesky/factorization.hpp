@@ -4,10 +4,10 @@
 #include <shoal/shoal.hpp>
 
 #include <array>
+#include <cstdint>
 #include <stdexcept>
 
 #include "common/critical_path.hpp"
-#include "common/progress_bar.hpp"
 #include "common/run_meter.hpp"
 #include "common/tile_channel.hpp"
 #include "common/tile_table.hpp"
@@ -35,7 +35,10 @@ class Factorization {
  public:
   /// `tiles` has n x n places.
   Factorization(shoal::World& world, const apps::TriangleLayout& layout, apps::AmKind am,
-                apps::TileTable& tiles, apps::RunMeter& meter, apps::ProgressBar& bar);
+                apps::TileTable& tiles, apps::RunMeter& meter);
+
+  /// Number of tasks of this rank.
+  [[nodiscard]] std::uint64_t task_count() const;
 
   /// Factors the matrix whose own tiles are in the table. May be called again.
   /// Blocks: collective. Errors: TaskError on every rank if A is not positive definite.
@@ -60,7 +63,6 @@ class Factorization {
   const apps::TriangleLayout& layout_;
   apps::TileTable& tiles_;
   apps::RunMeter& meter_;
-  apps::ProgressBar& bar_;
   apps::CriticalPath critical_path_;
   apps::TileChannel channel_;
   shoal::TaskGraph<int> potrf_;

@@ -22,7 +22,6 @@
 #include "common/checksum.hpp"
 #include "common/input_error.hpp"
 #include "common/matrix_market.hpp"
-#include "common/progress_bar.hpp"
 #include "common/report.hpp"
 #include "common/run_meter.hpp"
 #include "common/triangle_layout.hpp"
@@ -34,8 +33,7 @@ constexpr double kResidualMax = 1e-12;
 
 /// What rank 0 reports; the others fill in what they know and use none of it.
 struct Result {
-  std::vector<double> seconds;        // of each run, the slowest rank's
-  std::vector<apps::RankCost> costs;  // of the last run
+  apps::TimedRuns runs;
   std::optional<double> residual;
   std::optional<std::uint64_t> checksum;
   std::optional<LapackRun> lapack;
@@ -55,7 +53,7 @@ std::unique_ptr<SpdMatrix> load(shoal::World& world, const std::string& path) {
   error = world.broadcast(error, shoal::Rank(0));
   if (!error.empty()) throw apps::InputError(error);
   const int size = world.broadcast(matrix.size, shoal::Rank(0));
-  return make_sparse(size, world.broadcast(std::move(matrix.lower), shoal::Rank(0)));
+  return make_sparse(size, world.broadcast(matrix.lower, shoal::Rank(0)));
 }
 
 apps::TriangleLayout make_layout(shoal::World& world, const Options& options, int size) {
@@ -83,22 +81,26 @@ std::uint64_t checksum(shoal::World& world, const apps::TriangleLayout& layout,
   return world.allreduce(sum, std::plus<>());
 }
 
+double gflop(int size) {
+  const double n = size;
+  return (n * n * n / 3 + n * n / 2 + n / 6) * 1e-9;
+}
+
 Result compute(shoal::World& world, const Options& options, const SpdMatrix& matrix,
                const apps::TriangleLayout& layout) {
   const auto& common = options.common;
   apps::TileTable tiles(layout.n(), layout.n());
-  apps::RunMeter meter(world);
-  apps::ProgressBar bar(world, "cholesky", common.bar);
-  Factorization factorization(world, layout, common.am, tiles, meter, bar);
+  apps::RunMeter meter(world, "cholesky", common.bar);
+  Factorization factorization(world, layout, common.am, tiles, meter);
   ResidualCheck check(world, layout, matrix, common.am, tiles);
 
   Result result;
+  result.runs.gflop = gflop(matrix.size());
   for (int run = 0; run < common.repeat; ++run) {
     fill(matrix, layout, tiles);
-    meter.start();
+    meter.start(factorization.task_count());
     factorization.run();
-    result.costs = meter.stop();
-    result.seconds.push_back(apps::total(result.costs).seconds);
+    result.runs.add(meter.stop());
   }
   if (common.verify) result.residual = check.run();
   if (options.checksum) result.checksum = checksum(world, layout, tiles);
@@ -106,24 +108,18 @@ Result compute(shoal::World& world, const Options& options, const SpdMatrix& mat
   return result;
 }
 
-double gflop(int size) {
-  const double n = size;
-  return (n * n * n / 3 + n * n / 2 + n / 6) * 1e-9;
-}
-
 void print(const shoal::World& world, const Options& options, const apps::TriangleLayout& layout,
            const Result& result) {
   const auto& partition = layout.partition();
-  const double work = gflop(partition.size());
   apps::print_title(
       "cholesky", world,
       fmt::format("n={}, {}x{} tiles of up to {}, grid {}x{}, {}", partition.size(), layout.n(),
                   layout.n(), partition.largest_extent(), layout.grid().rows(),
                   layout.grid().columns(), apps::describe(options.common.am)));
-  apps::print_rate("shoal", result.seconds, work);
+  apps::print_rate("shoal", result.runs.seconds, result.runs.gflop);
   if (result.lapack) {
     apps::print_rate(fmt::format("LAPACK, {} threads", result.lapack->threads),
-                     result.lapack->seconds, work);
+                     result.lapack->seconds, result.runs.gflop);
   }
   if (result.residual) {
     apps::print_line("residual",
@@ -131,14 +127,13 @@ void print(const shoal::World& world, const Options& options, const apps::Triang
                                  *result.residual <= kResidualMax ? "good" : "BAD"));
   }
   if (result.checksum) apps::print_line("checksum", fmt::format("{:016x}", *result.checksum));
-  apps::print_costs(result.costs, world.worker_count());
+  apps::print_costs(result.runs.costs, world.worker_count());
 }
 
 nlohmann::json to_json(const shoal::World& world, const Options& options,
                        const apps::TriangleLayout& layout, const Result& result) {
   const auto& partition = layout.partition();
-  auto json = apps::json_of_run("cholesky", world, options.common.am, result.seconds,
-                                gflop(partition.size()), result.costs);
+  auto json = apps::json_of_run("cholesky", world, options.common.am, result.runs);
   json["n"] = partition.size();
   json["tile"] = options.common.tile;
   json["tiles"] = layout.n();

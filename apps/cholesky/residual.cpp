@@ -14,10 +14,10 @@ ResidualCheck::ResidualCheck(shoal::World& world, const apps::TriangleLayout& la
       matrix_(matrix),
       tiles_(tiles),
       difference_(layout.n(), layout.n()),
-      channel_(
-          world, am, layout.partition(), tiles,
-          {.uses = [](int, int) { return apps::TileTable::kKept; }, .arrived = [](int, int) {}},
-          "tile of L to check") {}
+      channel_(world, am, layout.partition(), tiles,
+               {.name = "tile of L to check",
+                .uses = [](int, int) { return apps::TileTable::kKept; },
+                .arrived = [](int, int) {}}) {}
 
 double ResidualCheck::run() {
   const auto& partition = layout_.partition();

@@ -24,51 +24,50 @@ int size(const std::vector<int>& values) { return static_cast<int>(values.size()
 
 }  // namespace
 
-LocalProduct::LocalProduct(shoal::World& world, ProductMode mode, const BlockPartition& partition,
-                           Shape shape, Tables tables, RunMeter& meter,
+LocalProduct::LocalProduct(const ProductContext& context, Shape shape, Tables tables,
                            std::function<void(int i, int j)> done)
-    : world_(world),
-      mode_(mode),
-      partition_(partition),
+    : context_(context),
       shape_(std::move(shape)),
       tables_(tables),
-      meter_(meter),
       done_(std::move(done)),
-      index_of_row_(positions(shape_.rows, partition.count())),
-      index_of_column_(positions(shape_.columns, partition.count())),
-      gemm_(world, "gemm"),
-      whole_(world, "whole product") {
+      index_of_row_(positions(shape_.rows, context.partition.count())),
+      index_of_column_(positions(shape_.columns, context.partition.count())),
+      gemm_(context.world, "gemm"),
+      whole_(context.world, "whole product") {
   define_gemm();
   define_whole();
 }
 
-void LocalProduct::start(ProgressBar& bar) {
-  bar_ = &bar;
-  const auto products = shape_.rows.size() * shape_.inner.size() * shape_.columns.size();
-  bar.start(mode_ == ProductMode::tiled ? products : 1);
+std::uint64_t LocalProduct::kernel_count() const {
+  if (context_.mode == ProductMode::blas) return 1;
+  return shape_.rows.size() * shape_.inner.size() * shape_.columns.size();
+}
+
+void LocalProduct::clear_c() {
+  const BlockPartition& partition = context_.partition;
   for (const int i : shape_.rows) {
     for (const int j : shape_.columns) {
-      tables_.c.put(i, j, Tile::zeros(partition_.extent(i), partition_.extent(j)));
+      tables_.c.put(i, j, Tile::zeros(partition.extent(i), partition.extent(j)));
     }
   }
 }
 
 void LocalProduct::a_arrived(int i, int k) {
-  if (mode_ == ProductMode::blas) return whole_.fulfill(0);
+  if (context_.mode == ProductMode::blas) return whole_.fulfill(0);
   for (const int j : shape_.columns) gemm_.fulfill({i, k, j});
 }
 
 void LocalProduct::b_arrived(int k, int j) {
-  if (mode_ == ProductMode::blas) return whole_.fulfill(0);
+  if (context_.mode == ProductMode::blas) return whole_.fulfill(0);
   for (const int i : shape_.rows) gemm_.fulfill({i, k, j});
 }
 
 int LocalProduct::a_uses() const {
-  return mode_ == ProductMode::blas ? TileTable::kKept : size(shape_.columns);
+  return context_.mode == ProductMode::blas ? TileTable::kKept : size(shape_.columns);
 }
 
 int LocalProduct::b_uses() const {
-  return mode_ == ProductMode::blas ? TileTable::kKept : size(shape_.rows);
+  return context_.mode == ProductMode::blas ? TileTable::kKept : size(shape_.rows);
 }
 
 void LocalProduct::define_gemm() {
@@ -90,10 +89,10 @@ void LocalProduct::define_whole() {
 }
 
 void LocalProduct::run_gemm(int i, int k, int j) {
-  meter_.timed([&] { add_product(tables_.a.at(i, k), tables_.b.at(k, j), tables_.c.at(i, j)); });
+  context_.meter.timed(
+      [&] { add_product(tables_.a.at(i, k), tables_.b.at(k, j), tables_.c.at(i, j)); });
   tables_.a.release(i, k);
   tables_.b.release(k, j);
-  bar_->advance();
   if (k == shape_.inner.back()) {
     done_(i, j);
   } else {
@@ -102,12 +101,11 @@ void LocalProduct::run_gemm(int i, int k, int j) {
 }
 
 void LocalProduct::run_whole() {
-  const Tile a = assemble(tables_.a, partition_, {shape_.rows, shape_.inner});
-  const Tile b = assemble(tables_.b, partition_, {shape_.inner, shape_.columns});
+  const Tile a = assemble(tables_.a, context_.partition, {shape_.rows, shape_.inner});
+  const Tile b = assemble(tables_.b, context_.partition, {shape_.inner, shape_.columns});
   Tile c = Tile::zeros(a.rows(), b.columns());
-  meter_.timed([&] { add_product(a, b, c); });
-  scatter(c, tables_.c, partition_, {shape_.rows, shape_.columns});
-  bar_->advance();
+  context_.meter.timed([&] { add_product(a, b, c); });
+  scatter(c, tables_.c, context_.partition, {shape_.rows, shape_.columns});
   for (const int i : shape_.rows) {
     for (const int j : shape_.columns) done_(i, j);
   }
@@ -116,7 +114,7 @@ void LocalProduct::run_whole() {
 int LocalProduct::worker_of(int i, int j) const {
   const int row = index_of_row_[static_cast<std::size_t>(i)];
   const int column = index_of_column_[static_cast<std::size_t>(j)];
-  return (row + column * size(shape_.rows)) % world_.worker_count();
+  return (row + column * size(shape_.rows)) % context_.world.worker_count();
 }
 
 }  // namespace apps

@@ -4,13 +4,14 @@
 #include <shoal/shoal.hpp>
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "common/block_partition.hpp"
-#include "common/progress_bar.hpp"
 #include "common/run_meter.hpp"
+#include "common/tile_channel.hpp"
 #include "common/tile_table.hpp"
 
 namespace apps {
@@ -18,6 +19,15 @@ namespace apps {
 /// tiled: one task per product of tiles, on one thread each.
 /// blas: one call of BLAS on many threads, when all tiles are there.
 enum class ProductMode { tiled, blas };
+
+/// What a product runs with.
+struct ProductContext {
+  shoal::World& world;
+  const BlockPartition& partition;
+  RunMeter& meter;
+  ProductMode mode = ProductMode::tiled;
+  AmKind am = AmKind::large;
+};
 
 /// C_ij = sum over k of A_ik B_kj, for i in rows, k in inner, j in columns.
 ///
@@ -38,11 +48,13 @@ class LocalProduct {
   };
 
   /// `done(i, j)` is called by the task that finishes the tile C_ij.
-  LocalProduct(shoal::World& world, ProductMode mode, const BlockPartition& partition, Shape shape,
-               Tables tables, RunMeter& meter, std::function<void(int i, int j)> done);
+  LocalProduct(const ProductContext& context, Shape shape, Tables tables,
+               std::function<void(int i, int j)> done);
 
-  /// Puts zeros into C, and expects all tiles of A and B. Caller: main, while no task runs.
-  void start(ProgressBar& bar);
+  /// How many kernels a run takes.
+  [[nodiscard]] std::uint64_t kernel_count() const;
+  /// Puts zeros into C. Caller: main, before the first tile of A or B arrives.
+  void clear_c();
   /// The tile A_ik, or B_kj, is in its table. Caller: any task or handler.
   void a_arrived(int i, int k);
   void b_arrived(int k, int j);
@@ -59,14 +71,10 @@ class LocalProduct {
   void run_whole();
   [[nodiscard]] int worker_of(int i, int j) const;
 
-  shoal::World& world_;
-  ProductMode mode_;
-  const BlockPartition& partition_;
+  ProductContext context_;
   Shape shape_;
   Tables tables_;
-  RunMeter& meter_;
   std::function<void(int i, int j)> done_;
-  ProgressBar* bar_ = nullptr;
   std::vector<int> index_of_row_;              // of the tile row i among rows
   std::vector<int> index_of_column_;           // of the tile column j among columns
   shoal::TaskGraph<std::array<int, 3>> gemm_;  // {i, k, j}

@@ -23,31 +23,33 @@ void add_product_options(CLI::App& app, ProductOptions& options) {
       ->option_text("tiled|blas [tiled]");
 }
 
-int report_product(std::string_view program, const shoal::World& world,
-                   const ProductOptions& options, const BlockPartition& partition,
-                   std::string_view grid, const ProductResult& result) {
+int report_product(const shoal::World& world, const ProductOptions& options,
+                   const BlockPartition& partition, const ProductResult& result) {
   const bool correct = !result.error || *result.error <= kErrorMax;
   if (world.rank() != 0) return correct ? 0 : 1;
   const std::string_view mode = options.mode == ProductMode::tiled ? "tiled" : "blas";
-  const double n = partition.size();
-  const double gflop = 2 * n * n * n * 1e-9;
-  print_title(program, world,
+  print_title(result.program, world,
               fmt::format("n={}, {}x{} tiles of up to {}, grid {}, {}, {}", partition.size(),
-                          partition.count(), partition.count(), partition.largest_extent(), grid,
-                          mode, describe(options.common.am)));
-  print_rate("shoal", result.seconds, gflop);
+                          partition.count(), partition.count(), partition.largest_extent(),
+                          result.grid, mode, describe(options.common.am)));
+  print_rate("shoal", result.runs.seconds, result.runs.gflop);
   if (result.error) {
     print_line("error", fmt::format("{:.2e}  = ||C - AB||_F / (||A||_F ||B||_F), {}", *result.error,
                                     correct ? "good" : "BAD"));
   }
-  print_costs(result.costs, world.worker_count());
-  auto json = json_of_run(program, world, options.common.am, result.seconds, gflop, result.costs);
+  print_costs(result.runs.costs, world.worker_count());
+  auto json = json_of_run(result.program, world, options.common.am, result.runs);
   json["n"] = partition.size();
   json["tile"] = options.common.tile;
-  json["grid"] = grid;
+  json["grid"] = result.grid;
   json["mode"] = mode;
   if (result.error) json["error"] = *result.error;
   return write_json(options.common, json) && correct ? 0 : 1;
+}
+
+double product_gflop(int size) {
+  const double n = size;
+  return 2 * n * n * n * 1e-9;
 }
 
 int blas_threads(const shoal::World& world, ProductMode mode) {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/block_partition.hpp"
 #include "common/local_product.hpp"
@@ -23,17 +22,20 @@ struct ProductOptions {
 
 void add_product_options(CLI::App& app, ProductOptions& options);
 
-/// What rank 0 reports.
+/// What was computed, and what rank 0 reports about it.
 struct ProductResult {
-  std::vector<double> seconds;  // of each run, the slowest rank's
-  std::vector<RankCost> costs;  // of the last run
+  std::string_view program;
+  std::string grid;  // of ranks
+  TimedRuns runs;
   std::optional<double> error;  // see product_error()
 };
 
 /// Prints and writes the result on rank 0. Returns the exit code: 1 if the product is wrong.
-int report_product(std::string_view program, const shoal::World& world,
-                   const ProductOptions& options, const BlockPartition& partition,
-                   std::string_view grid, const ProductResult& result);
+int report_product(const shoal::World& world, const ProductOptions& options,
+                   const BlockPartition& partition, const ProductResult& result);
+
+/// 10^9 operations of one product.
+double product_gflop(int size);
 
 /// How many threads one call of BLAS uses in this mode.
 int blas_threads(const shoal::World& world, ProductMode mode);

@@ -60,10 +60,9 @@ void print_costs(const std::vector<RankCost>& costs, int workers) {
 }
 
 nlohmann::json json_of_run(std::string_view program, const shoal::World& world, AmKind am,
-                           const std::vector<double>& seconds, double gflop,
-                           const std::vector<RankCost>& costs) {
+                           const TimedRuns& runs) {
   nlohmann::json per_rank = nlohmann::json::array();
-  for (const RankCost& cost : costs) {
+  for (const RankCost& cost : runs.costs) {
     per_rank.push_back({{"seconds", cost.seconds},
                         {"busy_seconds", cost.busy_seconds},
                         {"tasks", cost.tasks},
@@ -75,8 +74,8 @@ nlohmann::json json_of_run(std::string_view program, const shoal::World& world, 
           {"ranks", world.size()},
           {"workers", world.worker_count()},
           {"am", am == AmKind::small ? "small" : "large"},
-          {"seconds", seconds},
-          {"gflops", gflop / median(seconds)},
+          {"seconds", runs.seconds},
+          {"gflops", runs.gflop / median(runs.seconds)},
           {"per_rank", per_rank}};
 }
 

@@ -27,7 +27,6 @@ void print_costs(const std::vector<RankCost>& costs, int workers);
 
 /// What print_title(), print_rate() and print_costs() show, as JSON.
 nlohmann::json json_of_run(std::string_view program, const shoal::World& world, AmKind am,
-                           const std::vector<double>& seconds, double gflop,
-                           const std::vector<RankCost>& costs);
+                           const TimedRuns& runs);
 
 }  // namespace apps

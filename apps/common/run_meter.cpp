@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace apps {
 namespace {
@@ -10,7 +11,8 @@ constexpr double kSecondsPerNs = 1e-9;
 
 }  // namespace
 
-void RunMeter::start() {
+void RunMeter::start(std::uint64_t kernel_count) {
+  bar_.start(kernel_count);
   world_.barrier();
   busy_ns_.store(0, std::memory_order_relaxed);
   before_ = world_.stats();
@@ -20,6 +22,7 @@ void RunMeter::start() {
 std::vector<RankCost> RunMeter::stop() {
   const std::uint64_t end_ns = world_.now_ns();
   const shoal::Stats after = world_.stats();
+  bar_.finish();
   RankCost cost;
   cost.seconds = static_cast<double>(end_ns - begin_ns_) * kSecondsPerNs;
   cost.busy_seconds = static_cast<double>(busy_ns_.load()) * kSecondsPerNs;
@@ -27,6 +30,11 @@ std::vector<RankCost> RunMeter::stop() {
   cost.messages = after.messages_sent - before_.messages_sent;
   cost.bytes = after.bytes_sent - before_.bytes_sent;
   return world_.gather(cost, shoal::Rank(0));
+}
+
+void TimedRuns::add(std::vector<RankCost> run) {
+  costs = std::move(run);
+  seconds.push_back(total(costs).seconds);
 }
 
 RankCost total(const std::vector<RankCost>& costs) {

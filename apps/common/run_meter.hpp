@@ -5,7 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "common/progress_bar.hpp"
 
 namespace apps {
 
@@ -18,13 +22,15 @@ struct RankCost {
   std::uint64_t bytes = 0;
 };
 
-/// Measures runs: start(), the work with kernels in timed(), stop().
+/// Measures runs, and shows how far they are: start(), the work with kernels in timed(), stop().
 class RunMeter {
  public:
-  explicit RunMeter(shoal::World& world) : world_(world) {}
+  /// `title` stands before the progress bar, if that is wanted: see ProgressBar.
+  RunMeter(shoal::World& world, std::string title, bool bar_wanted)
+      : world_(world), bar_(world, std::move(title), bar_wanted) {}
 
-  /// Collective: all ranks start together.
-  void start();
+  /// Collective: all ranks start together. `kernel_count` calls of timed() follow on this rank.
+  void start(std::uint64_t kernel_count);
   /// Runs `kernel` and adds its time to the busy time. Caller: any task.
   template <class Kernel>
   void timed(Kernel kernel) {
@@ -32,15 +38,27 @@ class RunMeter {
     kernel();
     // Relaxed: a counter, read after wait().
     busy_ns_.fetch_add(world_.now_ns() - begin_ns, std::memory_order_relaxed);
+    bar_.advance();
   }
   /// To be called after wait(). Collective: the costs of all ranks on rank 0, nothing elsewhere.
   std::vector<RankCost> stop();
 
  private:
   shoal::World& world_;
+  ProgressBar bar_;
   std::uint64_t begin_ns_ = 0;
   shoal::Stats before_;
   std::atomic<std::uint64_t> busy_ns_ = 0;
+};
+
+/// The runs of a program, as rank 0 reports them.
+struct TimedRuns {
+  std::vector<double> seconds;  // of each run, the slowest rank's
+  std::vector<RankCost> costs;  // of the last run
+  double gflop = 0;             // 10^9 operations of one run
+
+  /// Adds a run.
+  void add(std::vector<RankCost> run);
 };
 
 /// The sum over ranks, but the longest time of any.

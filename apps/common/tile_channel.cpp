@@ -7,12 +7,12 @@
 namespace apps {
 
 TileChannel::TileChannel(shoal::World& world, AmKind kind, const BlockPartition& partition,
-                         TileTable& tiles, Receiver receiver, const std::string& name)
+                         TileTable& tiles, Receiver receiver)
     : partition_(partition), tiles_(tiles), receiver_(std::move(receiver)) {
   if (kind == AmKind::small) {
-    make_small(world, name);
+    make_small(world);
   } else {
-    make_large(world, name);
+    make_large(world);
   }
 }
 
@@ -25,21 +25,21 @@ void TileChannel::send(shoal::Rank to, int i, int j) {
   }
 }
 
-void TileChannel::make_small(shoal::World& world, const std::string& name) {
+void TileChannel::make_small(shoal::World& world) {
   small_.emplace(world.make_am(
       [this](int i, int j, std::span<const double> values) {
         std::ranges::copy(values, make_place(i, j).begin());
         receiver_.arrived(i, j);
       },
-      {.name = name}));
+      {.name = receiver_.name}));
 }
 
-void TileChannel::make_large(shoal::World& world, const std::string& name) {
+void TileChannel::make_large(shoal::World& world) {
   large_.emplace(world.make_large_am<double>(
       [this](std::size_t /*count*/, int i, int j) { return make_place(i, j); },
       [this](std::span<double> /*values*/, int i, int j) { receiver_.arrived(i, j); },
       [](int /*i*/, int /*j*/) {},  // the sender's tile is not written before the next wait()
-      {.name = name}));
+      {.name = receiver_.name}));
 }
 
 std::span<double> TileChannel::make_place(int i, int j) {

@@ -22,24 +22,25 @@ enum class AmKind { small, large };
 /// in the same order.
 class TileChannel {
  public:
-  /// What the receiver does; both are called for each tile in progress context, where they may not
-  /// block: `uses` before the data is there, `arrived` when it is.
+  /// What the receiver does. Both functions are called for each tile in progress context, where
+  /// they may not block: `uses` before the data is there, `arrived` when it is.
   struct Receiver {
+    std::string name;  // of the message, for error reports
     /// How often the copy will be released: see TileTable::put().
     std::function<int(int i, int j)> uses;
     std::function<void(int i, int j)> arrived;
   };
 
   TileChannel(shoal::World& world, AmKind kind, const BlockPartition& partition, TileTable& tiles,
-              Receiver receiver, const std::string& name);
+              Receiver receiver);
 
   /// Sends the tile (i, j), which must not change before the program's next wait() is over.
   /// Caller: any thread.
   void send(shoal::Rank to, int i, int j);
 
  private:
-  void make_small(shoal::World& world, const std::string& name);
-  void make_large(shoal::World& world, const std::string& name);
+  void make_small(shoal::World& world);
+  void make_large(shoal::World& world);
   std::span<double> make_place(int i, int j);
 
   const BlockPartition& partition_;

@@ -18,23 +18,23 @@ int run(shoal::World& world, const apps::ProductOptions& options, const std::str
   const auto partition = apps::BlockPartition::uniform(common.size, common.tile);
   const auto grid = apps::grid_of(grid_text, world.size());
   const apps::RandomFactors factors(partition, common.seed);
-  apps::RunMeter meter(world);
-  apps::ProgressBar bar(world, "gemm2d", common.bar);
-  Product2d product(world, partition, grid, common.am, options.mode, meter);
+  apps::RunMeter meter(world, "gemm2d", common.bar);
+  Product2d product({world, partition, meter, options.mode, common.am}, grid);
 
   apps::ProductResult result;
+  result.program = "gemm2d";
+  result.grid = fmt::format("{}x{}", grid.rows(), grid.columns());
+  result.runs.gflop = apps::product_gflop(partition.size());
   for (int run = 0; run < common.repeat; ++run) {
     product.fill(factors);
-    meter.start();
-    product.run(bar);
-    result.costs = meter.stop();
-    result.seconds.push_back(apps::total(result.costs).seconds);
+    meter.start(product.kernel_count());
+    product.run();
+    result.runs.add(meter.stop());
   }
   if (common.verify) {
     result.error = product_error(world, factors, partition, product.own(), product.c());
   }
-  return apps::report_product("gemm2d", world, options, partition,
-                              fmt::format("{}x{}", grid.rows(), grid.columns()), result);
+  return apps::report_product(world, options, partition, result);
 }
 
 }  // namespace

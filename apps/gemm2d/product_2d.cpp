@@ -20,27 +20,25 @@ apps::LocalProduct::Shape own_part(int tiles, const apps::ProcessGrid& grid, sho
 
 }  // namespace
 
-Product2d::Product2d(shoal::World& world, const apps::BlockPartition& partition,
-                     apps::ProcessGrid grid, apps::AmKind am, apps::ProductMode mode,
-                     apps::RunMeter& meter)
-    : world_(world),
-      partition_(partition),
+Product2d::Product2d(const apps::ProductContext& context, apps::ProcessGrid grid)
+    : world_(context.world),
+      partition_(context.partition),
       grid_(grid),
-      a_(partition.count(), partition.count()),
-      b_(partition.count(), partition.count()),
-      c_(partition.count(), partition.count()),
-      product_(world, mode, partition, own_part(partition.count(), grid, world.rank()),
-               {.a = a_, .b = b_, .c = c_}, meter, [](int, int) {}),
-      channel_a_(world, am, partition, a_,
-                 {.uses = [this](int, int) { return product_.a_uses(); },
-                  .arrived = [this](int i, int k) { product_.a_arrived(i, k); }},
-                 "tile of A"),
-      channel_b_(world, am, partition, b_,
-                 {.uses = [this](int, int) { return product_.b_uses(); },
-                  .arrived = [this](int k, int j) { product_.b_arrived(k, j); }},
-                 "tile of B"),
-      send_a_(world, "send A"),
-      send_b_(world, "send B") {
+      a_(partition_.count(), partition_.count()),
+      b_(partition_.count(), partition_.count()),
+      c_(partition_.count(), partition_.count()),
+      product_(context, own_part(partition_.count(), grid, world_.rank()),
+               {.a = a_, .b = b_, .c = c_}, [](int, int) {}),
+      channel_a_(world_, context.am, partition_, a_,
+                 {.name = "tile of A",
+                  .uses = [this](int, int) { return product_.a_uses(); },
+                  .arrived = [this](int i, int k) { product_.a_arrived(i, k); }}),
+      channel_b_(world_, context.am, partition_, b_,
+                 {.name = "tile of B",
+                  .uses = [this](int, int) { return product_.b_uses(); },
+                  .arrived = [this](int k, int j) { product_.b_arrived(k, j); }}),
+      send_a_(world_, "send A"),
+      send_b_(world_, "send B") {
   define_sends();
 }
 
@@ -48,6 +46,7 @@ void Product2d::fill(const apps::RandomFactors& factors) {
   a_.clear();
   b_.clear();
   c_.clear();
+  product_.clear_c();
   for (const int i : own().rows) {
     for (const int j : own().columns) {
       a_.put(i, j, factors.a(i, j));
@@ -56,10 +55,7 @@ void Product2d::fill(const apps::RandomFactors& factors) {
   }
 }
 
-void Product2d::run(apps::ProgressBar& bar) {
-  product_.start(bar);
-  // All ranks have their tiles of C before the first tile of A or B arrives.
-  world_.barrier();
+void Product2d::run() {
   for (const int i : own().rows) {
     for (const int j : own().columns) {
       send_a_.fulfill({i, j});
@@ -67,7 +63,6 @@ void Product2d::run(apps::ProgressBar& bar) {
     }
   }
   world_.wait();
-  bar.finish();
 }
 
 void Product2d::define_sends() {

@@ -4,13 +4,12 @@
 #include <shoal/shoal.hpp>
 
 #include <array>
+#include <cstdint>
 
 #include "common/block_partition.hpp"
 #include "common/local_product.hpp"
 #include "common/process_grid.hpp"
-#include "common/progress_bar.hpp"
 #include "common/random_factors.hpp"
-#include "common/run_meter.hpp"
 #include "common/tile_channel.hpp"
 #include "common/tile_table.hpp"
 
@@ -20,13 +19,15 @@ namespace gemm2d {
 /// of its owner, and B_kj along the column. Source: TaskTorrent paper, section III B.
 class Product2d {
  public:
-  Product2d(shoal::World& world, const apps::BlockPartition& partition, apps::ProcessGrid grid,
-            apps::AmKind am, apps::ProductMode mode, apps::RunMeter& meter);
+  Product2d(const apps::ProductContext& context, apps::ProcessGrid grid);
 
-  /// Makes the own tiles of A and B, and forgets what an earlier run left behind.
+  /// Makes the own tiles of A and B, and zeros for C; forgets an earlier run. Caller: main of each
+  /// rank, before any of them calls run().
   void fill(const apps::RandomFactors& factors);
   /// Blocks: collective.
-  void run(apps::ProgressBar& bar);
+  void run();
+  /// How many kernels a run takes.
+  [[nodiscard]] std::uint64_t kernel_count() const { return product_.kernel_count(); }
 
   [[nodiscard]] const apps::TileTable& c() const { return c_; }
   /// The own tiles.

@@ -16,23 +16,23 @@ int run(shoal::World& world, const apps::ProductOptions& options) {
   const Cube cube(world.size());
   const auto partition = apps::BlockPartition::uniform(common.size, common.tile);
   const apps::RandomFactors factors(partition, common.seed);
-  apps::RunMeter meter(world);
-  apps::ProgressBar bar(world, "gemm3d", common.bar);
-  Product3d product(world, partition, cube, common.am, options.mode, meter);
+  apps::RunMeter meter(world, "gemm3d", common.bar);
+  Product3d product({world, partition, meter, options.mode, common.am}, cube);
 
   apps::ProductResult result;
+  result.program = "gemm3d";
+  result.grid = fmt::format("{0}x{0}x{0}", cube.edge());
+  result.runs.gflop = apps::product_gflop(partition.size());
   for (int run = 0; run < common.repeat; ++run) {
     product.fill(factors);
-    meter.start();
-    product.run(bar);
-    result.costs = meter.stop();
-    result.seconds.push_back(apps::total(result.costs).seconds);
+    meter.start(product.kernel_count());
+    product.run();
+    result.runs.add(meter.stop());
   }
   if (common.verify) {
     result.error = product_error(world, factors, partition, product.own(), product.c());
   }
-  return apps::report_product("gemm3d", world, options, partition,
-                              fmt::format("{0}x{0}x{0}", cube.edge()), result);
+  return apps::report_product(world, options, partition, result);
 }
 
 }  // namespace

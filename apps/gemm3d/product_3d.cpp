@@ -43,24 +43,23 @@ std::vector<apps::TileTable> make_tables(int count, int tiles) {
 
 }  // namespace
 
-Product3d::Product3d(shoal::World& world, const apps::BlockPartition& partition, const Cube& cube,
-                     apps::AmKind am, apps::ProductMode mode, apps::RunMeter& meter)
-    : world_(world),
-      partition_(partition),
+Product3d::Product3d(const apps::ProductContext& context, const Cube& cube)
+    : world_(context.world),
+      partition_(context.partition),
       cube_(cube),
-      row_(cube.row_of(world.rank())),
-      column_(cube.column_of(world.rank())),
-      layer_(cube.layer_of(world.rank())),
-      a_(partition.count(), partition.count()),
-      b_(partition.count(), partition.count()),
-      parts_(make_tables(cube.edge(), partition.count())),
-      product_(world, mode, partition, own_part(partition.count(), cube, world.rank()),
-               {.a = a_, .b = b_, .c = parts_[static_cast<std::size_t>(layer_)]}, meter,
+      row_(cube.row_of(world_.rank())),
+      column_(cube.column_of(world_.rank())),
+      layer_(cube.layer_of(world_.rank())),
+      a_(partition_.count(), partition_.count()),
+      b_(partition_.count(), partition_.count()),
+      parts_(make_tables(cube.edge(), partition_.count())),
+      product_(context, own_part(partition_.count(), cube, world_.rank()),
+               {.a = a_, .b = b_, .c = parts_[static_cast<std::size_t>(layer_)]},
                [this](int i, int j) { lower_c(i, j); }),
-      send_a_(world, "send A"),
-      send_b_(world, "send B"),
-      add_(world, "add") {
-  make_channels(am);
+      send_a_(world_, "send A"),
+      send_b_(world_, "send B"),
+      add_(world_, "add") {
+  make_channels(context.am);
   define_sends();
   define_add();
 }
@@ -71,19 +70,21 @@ void Product3d::make_channels(apps::AmKind am) {
   const auto kept = [](int, int) { return apps::TileTable::kKept; };
   channel_a_ = std::make_unique<apps::TileChannel>(
       world_, am, partition_, a_,
-      Receiver{.uses = kept, .arrived = [this](int i, int k) { spread_a(i, k); }}, "tile of A");
+      Receiver{
+          .name = "tile of A", .uses = kept, .arrived = [this](int i, int k) { spread_a(i, k); }});
   channel_b_ = std::make_unique<apps::TileChannel>(
       world_, am, partition_, b_,
-      Receiver{.uses = kept, .arrived = [this](int k, int j) { spread_b(k, j); }}, "tile of B");
+      Receiver{
+          .name = "tile of B", .uses = kept, .arrived = [this](int k, int j) { spread_b(k, j); }});
   for (int layer = 1; layer < cube_.edge(); ++layer) {
     channels_c_.push_back(std::make_unique<apps::TileChannel>(
         world_, am, partition_, parts_[static_cast<std::size_t>(layer)],
-        Receiver{.uses = [](int, int) { return 1; },
+        Receiver{.name = "tile of C",
+                 .uses = [](int, int) { return 1; },
                  .arrived =
                      [this, layer](int i, int j) {
                        add_.fulfill({i, j, layer});
-                     }},
-        "tile of C"));
+                     }}));
   }
 }
 
@@ -96,6 +97,7 @@ void Product3d::fill(const apps::RandomFactors& factors) {
   a_.clear();
   b_.clear();
   for (apps::TileTable& part : parts_) part.clear();
+  product_.clear_c();
   for (const int i : own().rows) {
     for (const int j : own().columns) {
       a_.put(i, j, factors.a(i, j));
@@ -104,10 +106,7 @@ void Product3d::fill(const apps::RandomFactors& factors) {
   }
 }
 
-void Product3d::run(apps::ProgressBar& bar) {
-  product_.start(bar);
-  // All ranks have zeros in their part of C before the first tile arrives.
-  world_.barrier();
+void Product3d::run() {
   for (const int i : own().rows) {
     for (const int j : own().columns) {
       send_a_.fulfill({i, j});
@@ -115,7 +114,6 @@ void Product3d::run(apps::ProgressBar& bar) {
     }
   }
   world_.wait();
-  bar.finish();
 }
 
 void Product3d::define_sends() {

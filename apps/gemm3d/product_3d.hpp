@@ -5,14 +5,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "common/block_partition.hpp"
 #include "common/local_product.hpp"
-#include "common/progress_bar.hpp"
 #include "common/random_factors.hpp"
-#include "common/run_meter.hpp"
 #include "common/tile_channel.hpp"
 #include "common/tile_table.hpp"
 #include "gemm3d/cube.hpp"
@@ -32,13 +31,15 @@ namespace gemm3d {
 class Product3d {
  public:
   /// Errors: InputError if there are fewer tiles in a row than ranks along an edge of the cube.
-  Product3d(shoal::World& world, const apps::BlockPartition& partition, const Cube& cube,
-            apps::AmKind am, apps::ProductMode mode, apps::RunMeter& meter);
+  Product3d(const apps::ProductContext& context, const Cube& cube);
 
-  /// Makes the own tiles of A and B, and forgets what an earlier run left behind.
+  /// Makes the own tiles of A and B, and zeros for C; forgets an earlier run. Caller: main of each
+  /// rank, before any of them calls run().
   void fill(const apps::RandomFactors& factors);
   /// Blocks: collective.
-  void run(apps::ProgressBar& bar);
+  void run();
+  /// How many kernels a run takes.
+  [[nodiscard]] std::uint64_t kernel_count() const { return product_.kernel_count(); }
 
   [[nodiscard]] const apps::TileTable& c() const { return parts_[0]; }
   /// The own tiles: those of one block on layer 0, none on other layers.

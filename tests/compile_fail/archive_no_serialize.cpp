@@ -1,4 +1,4 @@
-// expect: shoal: type T cannot travel in a message: make it trivially copyable or give it serialize\(archive\)
+// expect: type T cannot travel in a message: make it trivially copyable or give it serialize\(
 #include <shoal/am/archive.hpp>
 
 struct File {

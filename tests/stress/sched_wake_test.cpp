@@ -35,8 +35,8 @@ INSTANTIATE_TEST_SUITE_P(Workers, Wake, testing::Values(1, 2, 8, 64),
 
 TEST_P(Wake, OneTaskAtATime_IsAlwaysNoticed) {
   constexpr int kRounds = sized(1000, 200);
-  SchedulerRun run(sleepy());
   std::atomic<int> ran{0};
+  SchedulerRun run(sleepy());
   for (int round = 0; round < kRounds; ++round) {
     const auto task = [&ran] {
       ++ran;

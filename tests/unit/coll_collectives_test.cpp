@@ -119,7 +119,7 @@ TEST_P(Collectives, WithLargeValues_KeepThem) {
     const std::vector<int> mine(100'000, world.rank());
     const auto all = world.allgather(mine);
     for (int rank = 0; rank < world.size(); ++rank) {
-      EXPECT_THAT(all[static_cast<std::size_t>(rank)], Each(rank));
+      EXPECT_TRUE(all[static_cast<std::size_t>(rank)] == std::vector<int>(mine.size(), rank));
     }
   });
 }

@@ -1,0 +1,430 @@
+// Messages for handlers that their target has not made yet, has made differently, or has destroyed.
+
+#include <shoal/shoal.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/run_world.hpp"
+#include "support/sizes.hpp"
+#include "support/turn_world.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <random>
+
+namespace am_held_test {
+
+using namespace shoal;
+using shoal::testing::run_turns;
+using shoal::testing::run_world;
+using shoal::testing::sized;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Collective: returns once `count` messages are held back, on all ranks together.
+void wait_until_held(World& world, std::uint64_t count) {
+  const auto held = [&] { return world.scope().messenger().held_count(); };
+  while (world.allreduce(held(), std::plus<std::uint64_t>()) < count) {
+  }
+}
+
+std::string task_error_of(World& world) {
+  try {
+    world.wait();
+    return "";
+  } catch (const TaskError& error) {
+    return error.what();
+  }
+}
+
+std::string stuck_error_of(World& world) {
+  try {
+    world.wait();
+    return "";
+  } catch (const StuckError& error) {
+    return error.what();
+  }
+}
+
+struct Shape {
+  int ranks;
+  int workers;
+};
+
+class Held : public ::testing::TestWithParam<Shape> {
+ protected:
+  template <class F>
+  void run(F function, const std::vector<std::string>& more = {}) {
+    EXPECT_EQ(run_world(GetParam().ranks, GetParam().workers, std::move(function), more), 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Held, ::testing::Values(Shape{2, 1}, Shape{2, 3}, Shape{4, 2}));
+
+// Rank 0 is late; all others send.
+TEST_P(Held, MessagesForALaterHandler_WaitAndRunInOrder) {
+  constexpr int kCount = 200;
+  run([](World& world) {
+    std::vector<int> next(static_cast<std::size_t>(world.size()), 0);
+    const auto make = [&] {
+      return world.make_am([&](int from, int number, const std::string& text) {
+        EXPECT_EQ(number, next[static_cast<std::size_t>(from)]++);
+        EXPECT_EQ(text, std::to_string(number));
+      });
+    };
+    std::optional<ActiveMessage<int, int, std::string>> message;
+    if (world.rank() != 0) {
+      message.emplace(make());
+      for (int i = 0; i < kCount; ++i) {
+        message->send(Rank(0), world.rank().value(), i, std::to_string(i));
+      }
+    }
+    wait_until_held(world, static_cast<std::uint64_t>(kCount * (world.size() - 1)));
+    EXPECT_THAT(next, Each(0));
+    if (world.rank() == 0) message.emplace(make());
+    world.wait();
+    if (world.rank() == 0) {
+      EXPECT_THAT(std::span(next).subspan(1), Each(kCount));
+    }
+  });
+}
+
+TEST_P(Held, MessagesOfOtherKinds_StayBehindThem) {
+  run([](World& world) {
+    std::vector<int> order;
+    std::vector<int> place(1000);
+    auto early = world.make_am([&](int number) { order.push_back(number); });
+    auto large = world.make_large_am<int>(
+        [&](std::size_t size, int number) {
+          order.push_back(number);
+          return std::span(place).first(size);
+        },
+        [](std::span<int>, int) {}, [](int) {});
+    const auto make = [&] { return world.make_am([&](int number) { order.push_back(number); }); };
+    std::optional<ActiveMessage<int>> late;
+    const std::vector<int> payload(1000);
+    if (world.rank() != 0) late.emplace(make());
+    if (world.rank() == 1) {
+      early.send(Rank(0), 0);
+      late->send(Rank(0), 1);
+      early.send(Rank(0), 2);
+      large.send(Rank(0), std::span<const int>(payload), 3);
+      late->send(Rank(0), 4);
+      large.send(Rank(0), std::span<const int>(payload).first(0), 5);
+    }
+    wait_until_held(world, 5);
+    if (world.rank() == 0) {
+      EXPECT_THAT(order, ElementsAre(0));
+      late.emplace(make());
+    }
+    world.wait();
+    if (world.rank() == 0) {
+      EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 4, 5));
+    }
+  });
+}
+
+TEST_P(Held, SeveralLateHandlers_AreWaitedForOneByOne) {
+  run([](World& world) {
+    std::vector<int> order;
+    const auto make = [&] { return world.make_am([&](int number) { order.push_back(number); }); };
+    std::vector<ActiveMessage<int>> all;
+    if (world.rank() == 1) {
+      for (int i = 0; i < 3; ++i) all.push_back(make());
+      for (int i = 0; i < 6; ++i) all[static_cast<std::size_t>(i % 3)].send(Rank(0), i);
+    }
+    const std::vector<std::size_t> expected{0, 1, 2, 6};
+    for (std::size_t made = 0; made < 3; ++made) {
+      // The first message for the next handler holds back all behind it.
+      while (world.allreduce(order.size(), std::plus<std::size_t>()) < expected[made]) {
+      }
+      wait_until_held(world, 6 - expected[made]);
+      if (world.rank() != 1) all.push_back(make());
+    }
+    world.wait();
+    if (world.rank() == 0) {
+      EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 4, 5));
+    }
+  });
+}
+
+TEST_P(Held, LateLargeMessage_CarriesItsPayload) {
+  run([](World& world) {
+    std::vector<double> place;
+    int released = 0;
+    const auto make = [&] {
+      return world.make_large_am<double>(
+          [&](std::size_t size, const std::string& text) {
+            EXPECT_EQ(text, "late");
+            place.resize(size);
+            return std::span(place);
+          },
+          [](std::span<double> data, const std::string&) { EXPECT_THAT(data, Each(2.5)); },
+          [&](const std::string&) { ++released; });
+    };
+    std::optional<LargeMessage<double, std::string>> message;
+    const std::vector<double> payload(5000, 2.5);
+    if (world.rank() != 0) message.emplace(make());
+    if (world.rank() == 1) message->send(Rank(0), std::span<const double>(payload), "late");
+    wait_until_held(world, 1);
+    EXPECT_EQ(released, 0);
+    if (world.rank() == 0) message.emplace(make());
+    world.wait();
+    EXPECT_EQ(place.size(), world.rank() == 0 ? 5000U : 0U);
+    EXPECT_EQ(released, world.rank() == 1 ? 1 : 0);
+  });
+}
+
+// More than the window: the sender stands still until a task of the receiver makes the handler.
+TEST_P(Held, FloodForALaterHandler_WaitsInTheWindow) {
+  const int count = sized(20'000, 2'000);
+  constexpr std::size_t kWindow = 16 * 1024;
+  run(
+      [&](World& world) {
+        int next = 0;
+        std::size_t in_flight_max = 0;
+        std::optional<ActiveMessage<int>> message;
+        const auto make = [&] {
+          message.emplace(world.make_am([&](int number) { EXPECT_EQ(number, next++); }));
+        };
+        if (world.rank() != 0) make();
+        if (world.rank() == 1) {
+          for (int i = 0; i < count; ++i) message->send(Rank(0), i);
+        }
+        std::function<void()> look = [&] {
+          auto& messenger = world.scope().messenger();
+          in_flight_max = std::max(
+              in_flight_max,
+              messenger.fabric().link(Rank(1), Rank(0), net::Lane::normal).in_flight_bytes());
+          // As many as the window has room for cannot all be sent without being held.
+          if (messenger.held_count() > 0 && in_flight_max >= kWindow) return make();
+          world.spawn(look);
+        };
+        if (world.rank() == 0) world.spawn(look);
+        world.wait();
+        if (world.rank() == 0) {
+          EXPECT_EQ(next, count);
+          EXPECT_LE(in_flight_max, kWindow + 64);
+        }
+      },
+      {"--window-bytes", "16K", "--packet-bytes", "1K"});
+}
+
+TEST_P(Held, HandlerThatIsNeverMade_IsNamedByWaitAndMayBeMadeThen) {
+  run([](World& world) {
+    std::vector<std::string> texts;
+    const auto make = [&] {
+      return world.make_am([&](const std::string& text) { texts.push_back(text); });
+    };
+    std::optional<ActiveMessage<std::string>> message;
+    if (world.rank() != 0) message.emplace(make());
+    if (world.rank() == 1) message->send(Rank(0), "for later");
+    EXPECT_THAT(stuck_error_of(world),
+                HasSubstr("rank 0: messages from rank 1 are for an active message"));
+    EXPECT_TRUE(texts.empty());
+    if (world.rank() == 0) message.emplace(make());
+    world.wait();
+    EXPECT_EQ(texts.size(), world.rank() == 0 ? 1U : 0U);
+  });
+}
+
+TEST(HeldForever, ObjectsInTheMessages_AreFreed) {
+  const auto shared = make_immutable<std::string>("shared");
+  EXPECT_EQ(run_world(2, 1,
+                      [&](World& world) {
+                        std::optional<ActiveMessage<Immutable<std::string>>> message;
+                        if (world.rank() == 1) {
+                          message.emplace(world.make_am([](const Immutable<std::string>&) {}));
+                          for (int i = 0; i < 10; ++i) message->send(Rank(0), shared);
+                        }
+                        EXPECT_NE(stuck_error_of(world), "");
+                      }),
+            1);
+  EXPECT_EQ(shared.use_count(), 1U);
+}
+
+TEST_P(Held, FailureWhileMessagesAreHeld_DropsThem) {
+  const auto shared = make_immutable<std::string>("shared");
+  run([&](World& world) {
+    std::vector<int> place(10);
+    const std::vector<int> payload(10);
+    std::optional<ActiveMessage<Immutable<std::string>>> message;
+    std::optional<LargeMessage<int>> large;
+    if (world.rank() != 0) {
+      message.emplace(world.make_am([](const Immutable<std::string>&) { ADD_FAILURE(); }));
+      large.emplace(world.make_large_am<int>([&](std::size_t) { return std::span(place); },
+                                             [](std::span<int>) { ADD_FAILURE(); }, [] {}));
+    }
+    if (world.rank() == 1) {
+      for (int i = 0; i < 10; ++i) message->send(Rank(0), shared);
+      large->send(Rank(0), std::span<const int>(payload));
+    }
+    wait_until_held(world, 11);
+    if (world.rank() == world.size() - 1) {
+      world.spawn([] { throw std::runtime_error("unrelated"); }, {.name = "failing task"});
+    }
+    EXPECT_THAT(task_error_of(world), AllOf(HasSubstr("failing task"), HasSubstr("unrelated")));
+  });
+  EXPECT_EQ(shared.use_count(), 1U);
+}
+
+// --- made in another order
+
+TEST_P(Held, HandlersMadeInAnotherOrder_AreNamed) {
+  run([](World& world) {
+    // Ranks disagree about which comes first.
+    std::optional<ActiveMessage<int>> number;
+    std::optional<ActiveMessage<std::string>> text;
+    const auto make_number = [&] {
+      number.emplace(world.make_am([](int) { ADD_FAILURE(); }, {.name = "number"}));
+    };
+    const auto make_text = [&] {
+      text.emplace(world.make_am([](const std::string&) { ADD_FAILURE(); }, {.name = "text"}));
+    };
+    if (world.rank() == 0) make_text();
+    make_number();
+    if (world.rank() != 0) make_text();
+    if (world.rank() == 1) text->send(Rank(0), std::string(100, 't'));
+    EXPECT_THAT(task_error_of(world),
+                AllOf(HasSubstr("from rank 1"), HasSubstr("'number'"), HasSubstr("same order")));
+  });
+}
+
+// With the same parameter types all the same: what arrives is different.
+TEST_P(Held, LargeAndOrdinaryHandlersMixedUp_AreNamed) {
+  for (const bool large_at_sender : {false, true}) {
+    run([=](World& world) {
+      std::vector<double> place(100);
+      const std::vector<double> payload(100);
+      std::optional<ActiveMessage<std::span<const double>, int>> ordinary;
+      std::optional<LargeMessage<double, int>> large;
+      if ((world.rank() == 1) == large_at_sender) {
+        large.emplace(world.make_large_am<double>(
+            [&](std::size_t, int) { return std::span(place); },
+            [](std::span<double>, int) { ADD_FAILURE(); }, [](int) {}, {.name = "one"}));
+      } else {
+        ordinary.emplace(
+            world.make_am([](std::span<const double>, int) { ADD_FAILURE(); }, {.name = "one"}));
+      }
+      if (world.rank() == 1 && large) large->send(Rank(0), std::span<const double>(payload), 1);
+      if (world.rank() == 1 && ordinary) ordinary->send(Rank(0), payload, 1);
+      EXPECT_THAT(task_error_of(world), AllOf(HasSubstr("'one'"), HasSubstr("same order")));
+    });
+  }
+}
+
+// --- destroyed too early
+
+TEST_P(Held, MessageForADestroyedHandler_IsAnError) {
+  const auto shared = make_immutable<int>(1);
+  run([&](World& world) {
+    std::optional<ActiveMessage<Immutable<int>>> message =
+        world.make_am([](const Immutable<int>&) { ADD_FAILURE(); });
+    if (world.rank() == 0) message.reset();
+    world.barrier();
+    if (world.rank() == 1) message->send(Rank(0), shared);
+    EXPECT_THAT(task_error_of(world), AllOf(HasSubstr("rank 0"), HasSubstr("from rank 1"),
+                                            HasSubstr("destroyed"), HasSubstr("wait()")));
+  });
+  EXPECT_EQ(shared.use_count(), 1U);
+}
+
+TEST_P(Held, LargeMessageForADestroyedHandler_IsAnError) {
+  run([](World& world) {
+    std::vector<int> payload(10);
+    std::optional<LargeMessage<int>> message =
+        world.make_large_am<int>([](std::size_t) -> std::span<int> { return {}; },
+                                 [](std::span<int>) { ADD_FAILURE(); }, [] {});
+    if (world.rank() == 0) message.reset();
+    world.barrier();
+    if (world.rank() == 1) message->send(Rank(0), std::span<const int>(payload));
+    EXPECT_THAT(task_error_of(world), HasSubstr("destroyed"));
+  });
+}
+
+TEST_P(Held, HandlersMadeAndDestroyedManyTimes_AreKeptApart) {
+  run([](World& world) {
+    for (int round = 0; round < 20; ++round) {
+      int calls = 0;
+      const auto captured = std::make_shared<int>(round);
+      {
+        auto message = world.make_am([&calls, captured, round](int sent) {
+          EXPECT_EQ(sent, round);
+          EXPECT_EQ(*captured, round);
+          ++calls;
+        });
+        for (int to = 0; to < world.size(); ++to) message.send(Rank(to), round);
+        world.wait();
+        EXPECT_EQ(calls, world.size());
+      }
+      EXPECT_EQ(captured.use_count(), 1) << "the handler was not destroyed with its message";
+    }
+  });
+}
+
+TEST_P(Held, MovedHandler_StaysTheSame) {
+  run([](World& world) {
+    int calls = 0;
+    std::vector<ActiveMessage<int>> all;
+    for (int i = 0; i < 10; ++i) {  // moved when the vector grows
+      all.push_back(world.make_am([&calls, i](int sent) {
+        EXPECT_EQ(sent, i);
+        ++calls;
+      }));
+    }
+    auto first = std::move(all.front());
+    first.send(Rank(0), 0);
+    for (int i = 1; i < 10; ++i) all[static_cast<std::size_t>(i)].send(Rank(0), i);
+    world.wait();
+    EXPECT_EQ(calls, world.rank() == 0 ? 10 * world.size() : 0);
+  });
+}
+
+// --- any order of events
+
+TEST(Turns, HandlersMadeAtAnyTime_GetTheirMessagesInOrder) {
+  const auto first = std::random_device()();
+  std::printf("seed %u\n", first);
+  for (std::uint32_t seed = first; seed < first + 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto result = run_turns({seed, 3, 2, {512, 2048}}, [&](World& world) {
+      std::minstd_rand random(seed + static_cast<std::uint32_t>(world.rank()));
+      constexpr int kHandlers = 4;
+      constexpr int kCount = 30;
+      std::vector<int> next(static_cast<std::size_t>(world.size()), 0);
+      std::vector<ActiveMessage<int, int, std::string>> all;
+      all.reserve(kHandlers);
+      int sent = 0;
+      // Makes the next handler, or sends to everyone through one it has.
+      while (sent < kCount || all.size() < kHandlers) {
+        const bool make = all.size() < kHandlers && (all.empty() || random() % 8 == 0);
+        if (make || sent == kCount) {
+          all.push_back(world.make_am([&](int from, int number, const std::string& text) {
+            EXPECT_EQ(number, next[static_cast<std::size_t>(from)]++);
+            EXPECT_EQ(text.size(), static_cast<std::size_t>(number % 7) * 20);
+          }));
+          continue;
+        }
+        const auto& message = all[random() % all.size()];
+        for (int to = 0; to < world.size(); ++to) {
+          message.send(Rank(to), world.rank().value(), sent,
+                       std::string(static_cast<std::size_t>(sent % 7) * 20, 'x'));
+        }
+        ++sent;
+      }
+      world.wait();
+      EXPECT_THAT(next, Each(kCount));
+      return 0;
+    });
+    EXPECT_THAT(result.exit_codes, Each(0));
+    for (const auto& error : result.errors) EXPECT_EQ(error, nullptr);
+  }
+}
+
+}  // namespace am_held_test
