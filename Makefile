@@ -5,6 +5,9 @@
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export JOBS
+# Paths relative to the checkout: another clone of the same sources hits the compiler cache.
+export CCACHE_BASEDIR = $(CURDIR)
+export CCACHE_NOHASHDIR = 1
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:

@@ -15,6 +15,24 @@ if(SHOAL_SANITIZE MATCHES "thread" AND SHOAL_SETARCH)
   endif()
 endif()
 
+# The compiler's time is most of a check. The libraries under test keep the flags of the build type.
+set(SHOAL_TEST_OPTIONS ${SHOAL_PROGRAM_OPTIONS})
+if(NOT SHOAL_TEST_OPTIONS)
+  set(SHOAL_TEST_OPTIONS -O1 -g1)
+endif()
+
+# The compiler cache of the builds that tests start.
+set(SHOAL_TEST_CCACHE "${SHOAL_CCACHE}")
+if(NOT SHOAL_CCACHE)
+  set(SHOAL_TEST_CCACHE "")
+endif()
+
+shoal_pch(
+  shoal_test_pch
+  OPTIONS ${SHOAL_TEST_OPTIONS}
+  LINK shoal_runtime GTest::gtest
+  HEADERS <gtest/gtest.h> <shoal/shoal.hpp>)
+
 # What the launchers need to start more processes than processors, as root too. Containers often
 # forbid the system call behind vader's single copy.
 set(SHOAL_MPI_ENVIRONMENT
@@ -26,6 +44,7 @@ function(shoal_test_program target source)
   add_executable(${target} "${source}")
   shoal_target_defaults(${target})
   target_compile_options(${target} PRIVATE ${SHOAL_TEST_OPTIONS})
+  shoal_use_pch(${target} shoal_test_pch)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE ${ARGN})
@@ -106,6 +125,23 @@ function(shoal_add_mpi_tests)
           COMMAND $<TARGET_FILE:${program}>)
       endforeach()
     endforeach()
+  endforeach()
+endfunction()
+
+# One process of four is killed: the others must end soon, with a message.
+function(shoal_add_kill_tests)
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    set(program mpi_${variant}_kill_rank)
+    shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/mpi/kill_rank.cpp"
+                       shoal::shoal_${variant})
+    shoal_mpi_launcher(${variant} 4 launcher)
+    list(JOIN launcher "|" command)
+    add_test(NAME mpi.${variant}.kill_rank
+             COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${command}|$<TARGET_FILE:${program}>" -P
+                     "${PROJECT_SOURCE_DIR}/tests/mpi/kill_rank.cmake")
+    shoal_test_properties(mpi.${variant}.kill_rank mpi 60 PROCESSORS 2)
+    set_tests_properties(mpi.${variant}.kill_rank PROPERTIES ENVIRONMENT
+                                                             "${SHOAL_MPI_ENVIRONMENT}")
   endforeach()
 endfunction()
 
@@ -218,7 +254,7 @@ function(shoal_add_compile_fail_tests)
 endfunction()
 
 # Installs shoal below a scratch prefix and builds the project in tests/install on it; builds it
-# again with add_subdirectory; and does what the README says of a first program.
+# again with add_subdirectory.
 function(shoal_add_install_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
   if(NOT EXISTS "${PROJECT_SOURCE_DIR}/include/shoal/shoal.hpp")
@@ -229,20 +265,24 @@ function(shoal_add_install_tests)
       NAME install.${way}
       COMMAND
         "${CMAKE_COMMAND}" -DWAY=${way} "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-        "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}" "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}"
+        "-DLAUNCHER=${SHOAL_TEST_CCACHE}" "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}"
         "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
         "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_${way}" -P
         "${PROJECT_SOURCE_DIR}/tests/install/build_consumer.cmake")
     shoal_test_properties(install.${way} install ${arg_TIMEOUT} PROCESSORS 2)
   endforeach()
+endfunction()
+
+# What the README says under "A first program", done to the letter.
+function(shoal_add_first_program_test)
   add_test(
     NAME install.first_program
     COMMAND
       "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-      "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
-      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_first_program" -P
+      "-DLAUNCHER=${SHOAL_TEST_CCACHE}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/first_program" -P
       "${PROJECT_SOURCE_DIR}/tests/install/first_program.cmake")
-  shoal_test_properties(install.first_program install ${arg_TIMEOUT} PROCESSORS 2)
+  shoal_test_properties(install.first_program install 600 PROCESSORS 2)
 endfunction()
 
 # The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.

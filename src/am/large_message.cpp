@@ -71,14 +71,14 @@ void send_large(Messenger& messenger, std::uint32_t index, std::uint32_t signatu
   }
   const net::MessageHeader message{kInstanceBit | kLargeBit | index, signature,
                                    kHeaderBytes + arguments.size()};
-  messenger.append(link, message, std::min(payload.size(), kPayloadWeightMax),
-                   [&](std::span<std::byte> place) {
-                     std::memcpy(place.data(), &header, sizeof header);
-                     if (!arguments.empty()) {
-                       std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
-                     }
-                   });
-  messenger.note_payload(payload.size());
+  const std::size_t weight = std::min(payload.size(), kPayloadWeightMax);
+  messenger.append(link, message, weight, [&](std::span<std::byte> place) {
+    std::memcpy(place.data(), &header, sizeof header);
+    if (!arguments.empty()) {
+      std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
+    }
+  });
+  messenger.note_payload(payload.size() - weight);  // append() has counted the rest
   if (!local) transport->send_payload(messenger.rank(), target, header.tag, payload, done);
 }
 

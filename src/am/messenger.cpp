@@ -219,7 +219,7 @@ void Messenger::on_packet(net::Packet* packet) {
     const auto it = held_.find(header.source);
     if (it != held_.end()) {  // keep the order: wait behind what is held already
       held_count_.fetch_add(unprocessed_from(packet, 0), std::memory_order_release);
-      it->second.packets.push_back(packet);
+      it->second.packets.push_back(net::Packet::compact(packet));
       return;
     }
   }
@@ -231,9 +231,9 @@ void Messenger::on_packet(net::Packet* packet) {
   }
 }
 
-bool Messenger::process(net::Packet* packet, std::size_t& offset) {
-  const std::span<const std::byte> bytes = packet->messages();
-  while (offset < bytes.size()) {
+bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
+  while (offset < packet->messages().size()) {
+    const std::span<const std::byte> bytes = packet->messages();
     net::MessageHeader header;
     std::memcpy(&header, bytes.data() + offset, sizeof header);
     const std::size_t start = offset + sizeof header;
@@ -262,7 +262,7 @@ Messenger::Lookup Messenger::find(std::uint32_t handler, std::shared_ptr<Handler
   return found != nullptr ? Lookup::found : Lookup::gone;
 }
 
-bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
+bool Messenger::dispatch(net::Packet*& packet, const net::MessageHeader& header,
                          std::span<const std::byte> arguments) {
   const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
   const Rank source(packet->header().source);
@@ -300,8 +300,7 @@ bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
   } else if (control) {
     run_inline(*handler, {*this, source, message.is_object, false, arguments});
   } else if (handler->delivery == Delivery::task && !message.dropped) {
-    scheduler_.submit(
-        std::make_unique<MessageTask>(*this, std::move(instance), *handler, packet, message));
+    submit_task(packet, std::move(instance), *handler, message);
   } else {
     run_inline(*handler, message);
   }
@@ -311,6 +310,17 @@ bool Messenger::dispatch(net::Packet* packet, const net::MessageHeader& header,
     scope_->count_processed(slot);
   }
   return true;
+}
+
+// The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
+// memory than the window accounts for.
+void Messenger::submit_task(net::Packet*& packet, std::shared_ptr<Handler> instance,
+                            const Handler& handler, Message message) {
+  const auto offset = static_cast<std::size_t>(message.arguments.data() - packet->body());
+  packet = net::Packet::compact(packet);
+  message.arguments = packet->messages().subspan(offset, message.arguments.size());
+  scheduler_.submit(
+      std::make_unique<MessageTask>(*this, std::move(instance), handler, packet, message));
 }
 
 void Messenger::run_inline(const Handler& handler, const Message& message) {
@@ -339,6 +349,7 @@ std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offse
 }
 
 void Messenger::hold(net::Packet* packet, std::size_t offset) {
+  packet = net::Packet::compact(packet);
   const std::span<const std::byte> bytes = packet->messages();
   {
     const sync::Lock lock(held_mutex_);

@@ -31,6 +31,20 @@ Packet* Packet::create(std::size_t capacity_bytes) {
   return packet;
 }
 
+Packet* Packet::compact(Packet* packet) {
+  const std::size_t size_bytes = packet->header_.size_bytes;
+  // relaxed: if the caller's reference is the only one, nobody else can add any.
+  const bool shared = packet->references_.load(std::memory_order_relaxed) > 1;
+  if (shared || 2 * size_bytes >= packet->capacity_bytes_) return packet;
+  Packet* const copy = create(size_bytes);
+  copy->header_ = packet->header_;
+  std::memcpy(copy->body(), packet->body(), size_bytes);
+  copy->owner = std::exchange(packet->owner, nullptr);
+  copy->accounted_bytes = packet->accounted_bytes;
+  packet->release();
+  return copy;
+}
+
 void Packet::release() {
   // acq_rel: the last releaser sees what the others did with the packet before it is freed.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

@@ -15,7 +15,6 @@ class RankRuntime::MainTask final : public sched::Task {
   }
   void run() override {
     rank_.run_main(main_function_);
-    rank_.scheduler_.request_stop();
     ended_();
   }
   [[nodiscard]] std::string name() const override { return "the main function"; }

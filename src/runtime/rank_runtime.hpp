@@ -26,7 +26,8 @@ class RankRuntime {
   RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
               messaging::FatalHandler fatal);
 
-  /// Submits the main function; `ended` is called when it and all that it started have ended.
+  /// Submits the main function; `ended` is called when it and all that it started have ended. The
+  /// workers go on until somebody stops the scheduler: they may be needed to poll for other ranks.
   void start(const MainFunction& main_function, std::function<void()> ended);
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }

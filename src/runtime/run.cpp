@@ -47,6 +47,7 @@ class Process {
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   [[noreturn]] void end_at_once(const std::string& text);
+  void stop_after_last();
   int report_errors();
 
   const Config& config_;
@@ -170,9 +171,7 @@ int Process::run(const MainFunction& main_function) {
   ranks_running_ = static_cast<int>(ranks_.size());
   std::vector<env::Steppable*> all;
   for (const auto& rank : ranks_) {
-    rank->start(main_function, [this] {
-      if (--ranks_running_ == 0 && transport_ != nullptr) transport_->request_stop();
-    });
+    rank->start(main_function, [this] { stop_after_last(); });
     for (env::Steppable* worker : rank->scheduler().steppables()) all.push_back(worker);
   }
   if (transport_ != nullptr && transport_->engine() != nullptr) {
@@ -184,6 +183,13 @@ int Process::run(const MainFunction& main_function) {
   const int exit_code = report_errors();
   if (transport_ != nullptr) transport_->finish();
   return exit_code;
+}
+
+// Until all ranks have ended, those that have keep polling the transport for the others.
+void Process::stop_after_last() {
+  if (--ranks_running_ > 0) return;
+  for (const auto& rank : ranks_) rank->scheduler().request_stop();
+  if (transport_ != nullptr) transport_->request_stop();
 }
 
 // One rank's error is often everybody's: each text is written once, by the process it came from,

@@ -23,6 +23,7 @@
 
 #ifdef SHOAL_ASAN
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #ifdef SHOAL_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -78,11 +79,19 @@ Fiber::Fiber(std::size_t stack_bytes, Entry entry, void* argument) : is_thread_(
 }
 
 Fiber::~Fiber() {
-  // Frames are left only when the world was given up after an error. To unwind them would run code
-  // of the program whose surroundings are gone: the stack is abandoned instead.
-  if (context_) static_cast<void>(new context::fiber(std::move(context_)));
+  if (context_) abandon();
 #ifdef SHOAL_TSAN
   if (!is_thread_) __tsan_destroy_fiber(tsan_fiber_);
+#endif
+}
+
+// Frames are left only when the world was given up after an error. To unwind them would run code of
+// the program whose surroundings are gone. What they own is lost on purpose: no leak to report.
+void Fiber::abandon() {
+  [[maybe_unused]] const auto* const kept = new context::fiber(std::move(context_));
+#ifdef SHOAL_ASAN
+  __lsan_ignore_object(kept);
+  __lsan_register_root_region(stack_bottom_, stack_bytes_);
 #endif
 }
 

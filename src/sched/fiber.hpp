@@ -28,6 +28,8 @@ class Fiber {
   void leave_to(Fiber& to) { leave_to_ = &to; }
 
  private:
+  /// Leaves the stack and what is on it as they are, for ever.
+  void abandon();
   void before_switch_to(Fiber& to, bool ends);
   void arrived();
 

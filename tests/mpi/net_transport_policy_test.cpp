@@ -26,7 +26,7 @@ class Exchange final : public env::Steppable {
       ++sent_;
     }
     const bool worked = node_.pump();
-    const auto due = static_cast<std::uint64_t>(kMessages * layout.world_size);
+    const auto due = kMessages * static_cast<std::uint64_t>(layout.world_size);
     if (node_.received() < due || !node_.all_acknowledged()) {
       return worked ? env::StepResult::worked : env::StepResult::idle;
     }
@@ -39,9 +39,9 @@ class Exchange final : public env::Steppable {
   std::string name() const override { return "exchange"; }
 
  private:
-  static constexpr int kMessages = 500;
+  static constexpr std::uint64_t kMessages = 500;
   Node& node_;
-  int sent_ = 0;
+  std::uint64_t sent_ = 0;
 };
 
 void each_policy_carries_messages(ProgressPolicy policy) {
@@ -105,6 +105,7 @@ void many_threads_send_and_poll_at_once() {
   const auto due = kThreads * kMessages;
   std::atomic<int> still_sending = kThreads;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       const Rank from = node.local(t);

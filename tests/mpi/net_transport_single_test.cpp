@@ -24,7 +24,7 @@ void run() {
   for (int target = 0; target < layout.world_size; ++target) {
     for (int i = 0; i < 100; ++i) node.send(node.local(), Rank(target), Lane::normal, 100);
   }
-  const auto due = static_cast<std::uint64_t>(100 * layout.world_size);
+  const auto due = std::uint64_t{100} * static_cast<std::uint64_t>(layout.world_size);
   node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
   node.finish();
 }

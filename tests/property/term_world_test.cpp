@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -131,7 +132,7 @@ Actor::Actor(Program& program, World& world)
           },
           {.delivery = program.below(2) == 0 ? Delivery::inlined : Delivery::task})) {
   graph_.set_indegree([](int) { return 2; })
-      .set_mapping([this](int key) { return key % world_.worker_count(); })
+      .set_mapping([this](int key) { return std::abs(key) % world_.worker_count(); })
       .set_task([this](int) {
         --program_.alive;
         happen(5);

@@ -2,6 +2,7 @@
 // Runs a world in one thread, step by step in an order drawn from a seed: what happens once can be
 // made to happen again, and a hang is an exception (env::NoProgress).
 
+#include <shoal/base/error.hpp>
 #include <shoal/env/env.hpp>
 #include <shoal/net/transport.hpp>
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,7 +49,7 @@ inline TurnResult run_turns(const TurnOptions& options,
         *env, fabric, rank, [](const std::string&) { std::abort(); }));
   }
   for (const auto& rank : ranks) {
-    rank->start(main_function, [] {});
+    rank->start(main_function, [&scheduler = rank->scheduler()] { scheduler.request_stop(); });
     for (env::Steppable* worker : rank->scheduler().steppables()) all.push_back(worker);
   }
   env->drive(all);
@@ -57,6 +59,15 @@ inline TurnResult run_turns(const TurnOptions& options,
     result.errors.push_back(rank->error());
   }
   return result;
+}
+
+/// Runs `program` on one rank with one worker; what it or its tasks threw, or "".
+inline std::string error_of(const std::function<void(World&)>& program) {
+  const TurnResult result = run_turns({.seed = 1, .ranks = 1, .workers = 1}, [&](World& world) {
+    program(world);
+    return 0;
+  });
+  return result.errors[0] == nullptr ? "" : describe(result.errors[0]);
 }
 
 }  // namespace shoal::testing

@@ -27,11 +27,11 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Collective: returns once `count` messages are held back, on all ranks together.
-void wait_until_held(World& world, std::uint64_t count) {
-  const auto held = [&] { return world.scope().messenger().held_count(); };
-  while (world.allreduce(held(), std::plus<std::uint64_t>()) < count) {
-  }
+/// Collective: when nothing moves any more, `count` messages are held back on rank 0. A large one
+/// counts twice: its release waits as well.
+void expect_held(World& world, std::uint64_t count) {
+  EXPECT_THROW(world.wait(), StuckError);
+  EXPECT_EQ(world.scope().messenger().held_count(), world.rank() == 0 ? count : 0);
 }
 
 std::string task_error_of(World& world) {
@@ -85,7 +85,7 @@ TEST_P(Held, MessagesForALaterHandler_WaitAndRunInOrder) {
         message->send(Rank(0), world.rank().value(), i, std::to_string(i));
       }
     }
-    wait_until_held(world, static_cast<std::uint64_t>(kCount * (world.size() - 1)));
+    expect_held(world, static_cast<std::uint64_t>(kCount * (world.size() - 1)));
     EXPECT_THAT(next, Each(0));
     if (world.rank() == 0) message.emplace(make());
     world.wait();
@@ -118,7 +118,7 @@ TEST_P(Held, MessagesOfOtherKinds_StayBehindThem) {
       late->send(Rank(0), 4);
       large.send(Rank(0), std::span<const int>(payload).first(0), 5);
     }
-    wait_until_held(world, 5);
+    expect_held(world, 7);
     if (world.rank() == 0) {
       EXPECT_THAT(order, ElementsAre(0));
       late.emplace(make());
@@ -139,12 +139,10 @@ TEST_P(Held, SeveralLateHandlers_AreWaitedForOneByOne) {
       for (int i = 0; i < 3; ++i) all.push_back(make());
       for (int i = 0; i < 6; ++i) all[static_cast<std::size_t>(i % 3)].send(Rank(0), i);
     }
-    const std::vector<std::size_t> expected{0, 1, 2, 6};
     for (std::size_t made = 0; made < 3; ++made) {
       // The first message for the next handler holds back all behind it.
-      while (world.allreduce(order.size(), std::plus<std::size_t>()) < expected[made]) {
-      }
-      wait_until_held(world, 6 - expected[made]);
+      expect_held(world, 6 - made);
+      EXPECT_EQ(order.size(), world.rank() == 0 ? made : 0);
       if (world.rank() != 1) all.push_back(make());
     }
     world.wait();
@@ -172,8 +170,7 @@ TEST_P(Held, LateLargeMessage_CarriesItsPayload) {
     const std::vector<double> payload(5000, 2.5);
     if (world.rank() != 0) message.emplace(make());
     if (world.rank() == 1) message->send(Rank(0), std::span<const double>(payload), "late");
-    wait_until_held(world, 1);
-    EXPECT_EQ(released, 0);
+    expect_held(world, 2);
     if (world.rank() == 0) message.emplace(make());
     world.wait();
     EXPECT_EQ(place.size(), world.rank() == 0 ? 5000U : 0U);
@@ -265,7 +262,7 @@ TEST_P(Held, FailureWhileMessagesAreHeld_DropsThem) {
       for (int i = 0; i < 10; ++i) message->send(Rank(0), shared);
       large->send(Rank(0), std::span<const int>(payload));
     }
-    wait_until_held(world, 11);
+    expect_held(world, 12);
     if (world.rank() == world.size() - 1) {
       world.spawn([] { throw std::runtime_error("unrelated"); }, {.name = "failing task"});
     }

@@ -242,18 +242,11 @@ TEST_P(Large, FromManyTasksAndThreads_EachArrivesOnce) {
           sum += sender;
         },
         [&](int) { ++released; });
+    std::vector<std::vector<long>> payloads;
+    for (int s = 0; s <= kSenders; ++s) payloads.emplace_back(500, s);
     const auto send_all = [&](int sender) {
-      // Shared by all of them: nobody changes it.
-      auto payload = std::make_shared<std::vector<long>>(500, sender);
-      static std::mutex mutex;
-      static std::vector<std::shared_ptr<std::vector<long>>> kept;
-      {
-        const std::lock_guard lock(mutex);
-        kept.push_back(payload);
-      }
-      for (int i = 0; i < count; ++i) {
-        message.send(Rank(i % world.size()), std::span<const long>(*payload), sender);
-      }
+      const std::span<const long> payload(payloads[static_cast<std::size_t>(sender)]);
+      for (int i = 0; i < count; ++i) message.send(Rank(i % world.size()), payload, sender);
     };
     for (int s = 0; s < kSenders; ++s) world.spawn([&, s] { send_all(s); });
     std::thread thread([&, hold = world.hold()] { send_all(kSenders); });

@@ -96,100 +96,100 @@ int deliver_all(Port& port, Receiver& receiver) {
 
 class LocalLinkTest : public ::testing::Test {
  protected:
-  LinkOptions options_{.packet_bytes = 256, .window_bytes = 1024};
-  Port port_;
-  LocalLink link_{Rank(0), Rank(1), Lane::normal, options_, port_};
-  KeepingReceiver receiver_;
+  LinkOptions options{.packet_bytes = 256, .window_bytes = 1024};
+  Port port;
+  LocalLink link{Rank(0), Rank(1), Lane::normal, options, port};
+  KeepingReceiver receiver;
 };
 
 TEST_F(LocalLinkTest, Append_WhenNobodyCarries_MessagesShareAPacket) {
-  for (int i = 0; i < 5; ++i) append_bytes(link_, 16);
-  EXPECT_EQ(deliver_all(port_, receiver_), 1);
-  ASSERT_EQ(receiver_.packets.size(), 1U);
-  EXPECT_EQ(receiver_.packets[0]->header().message_count, 5U);
-  EXPECT_EQ(receiver_.packets[0]->header().source, 0);
-  EXPECT_EQ(receiver_.packets[0]->header().target, 1);
+  for (int i = 0; i < 5; ++i) append_bytes(link, 16);
+  EXPECT_EQ(deliver_all(port, receiver), 1);
+  ASSERT_EQ(receiver.packets.size(), 1U);
+  EXPECT_EQ(receiver.packets[0]->header().message_count, 5U);
+  EXPECT_EQ(receiver.packets[0]->header().source, 0);
+  EXPECT_EQ(receiver.packets[0]->header().target, 1);
 }
 
 TEST_F(LocalLinkTest, Append_WhenThePacketIsFull_OpensAnother) {
-  for (int i = 0; i < 17; ++i) append_bytes(link_, 16);  // 32 bytes each: 8 fill a packet
-  EXPECT_EQ(deliver_all(port_, receiver_), 1);
-  ASSERT_EQ(receiver_.packets.size(), 3U);
-  EXPECT_EQ(receiver_.packets[0]->header().message_count, 8U);
-  EXPECT_EQ(receiver_.packets[1]->header().message_count, 8U);
-  EXPECT_EQ(receiver_.packets[2]->header().message_count, 1U);
+  for (int i = 0; i < 17; ++i) append_bytes(link, 16);  // 32 bytes each: 8 fill a packet
+  EXPECT_EQ(deliver_all(port, receiver), 1);
+  ASSERT_EQ(receiver.packets.size(), 3U);
+  EXPECT_EQ(receiver.packets[0]->header().message_count, 8U);
+  EXPECT_EQ(receiver.packets[1]->header().message_count, 8U);
+  EXPECT_EQ(receiver.packets[2]->header().message_count, 1U);
 }
 
 TEST_F(LocalLinkTest, Append_WhenLargerThanAPacket_TravelsInOneOfItsOwn) {
-  append_bytes(link_, 16);
-  append_bytes(link_, 5000);
-  append_bytes(link_, 16);
-  deliver_all(port_, receiver_);
-  ASSERT_EQ(receiver_.packets.size(), 3U);
-  EXPECT_EQ(receiver_.packets[1]->header().size_bytes, sizeof(MessageHeader) + align_up(5000));
+  append_bytes(link, 16);
+  append_bytes(link, 5000);
+  append_bytes(link, 16);
+  deliver_all(port, receiver);
+  ASSERT_EQ(receiver.packets.size(), 3U);
+  EXPECT_EQ(receiver.packets[1]->header().size_bytes, sizeof(MessageHeader) + align_up(5000));
 }
 
 TEST_F(LocalLinkTest, Append_AnnouncesOnceUntilThePacketsAreTaken) {
   CountingWaker waker;
-  port_.set_waker(&waker);
-  for (int i = 0; i < 100; ++i) append_bytes(link_, 16);
+  port.set_waker(&waker);
+  for (int i = 0; i < 100; ++i) append_bytes(link, 16);
   EXPECT_EQ(waker.wakes, 1);
-  EXPECT_EQ(deliver_all(port_, receiver_), 1);
-  append_bytes(link_, 16);
+  EXPECT_EQ(deliver_all(port, receiver), 1);
+  append_bytes(link, 16);
   EXPECT_EQ(waker.wakes, 2);
-  EXPECT_EQ(deliver_all(port_, receiver_), 1);
+  EXPECT_EQ(deliver_all(port, receiver), 1);
 }
 
 TEST_F(LocalLinkTest, Window_CountsMessagesAndExtraBytesUntilTheLastRelease) {
-  append_bytes(link_, 16, 500);
-  EXPECT_EQ(link_.in_flight_bytes(), 32U + 500U);
-  EXPECT_TRUE(link_.has_room());
-  append_bytes(link_, 16, 500);
-  EXPECT_FALSE(link_.has_room());
-  deliver_all(port_, receiver_);
-  EXPECT_FALSE(link_.has_room());
-  receiver_.packets[0]->add_reference();
-  Packet* const kept = receiver_.packets[0];
-  receiver_.release_all();
-  EXPECT_EQ(link_.in_flight_bytes(), 2 * (32U + 500U));
+  append_bytes(link, 16, 500);
+  EXPECT_EQ(link.in_flight_bytes(), 32U + 500U);
+  EXPECT_TRUE(link.has_room());
+  append_bytes(link, 16, 500);
+  EXPECT_FALSE(link.has_room());
+  deliver_all(port, receiver);
+  EXPECT_FALSE(link.has_room());
+  receiver.packets[0]->add_reference();
+  Packet* const kept = receiver.packets[0];
+  receiver.release_all();
+  EXPECT_EQ(link.in_flight_bytes(), 2 * (32U + 500U));
   kept->release();
-  EXPECT_EQ(link_.in_flight_bytes(), 0U);
+  EXPECT_EQ(link.in_flight_bytes(), 0U);
 }
 
 TEST_F(LocalLinkTest, Enlist_WhenThereIsRoom_DoesNotRegister) {
   CountingWaiter waiter;
-  EXPECT_FALSE(link_.enlist(waiter));
-  append_bytes(link_, 16);
-  deliver_all(port_, receiver_);
-  receiver_.release_all();
+  EXPECT_FALSE(link.enlist(waiter));
+  append_bytes(link, 16);
+  deliver_all(port, receiver);
+  receiver.release_all();
   EXPECT_EQ(waiter.woken, 0);
 }
 
 TEST_F(LocalLinkTest, Enlist_WhenFull_IsWokenOnceAtLowWater) {
-  for (int i = 0; i < 8; ++i) append_bytes(link_, 112);  // 128 bytes each, two to a packet
-  EXPECT_FALSE(link_.has_room());
+  for (int i = 0; i < 8; ++i) append_bytes(link, 112);  // 128 bytes each, two to a packet
+  EXPECT_FALSE(link.has_room());
   CountingWaiter first;
   CountingWaiter second;
-  EXPECT_TRUE(link_.enlist(first));
-  EXPECT_TRUE(link_.enlist(second));
-  deliver_all(port_, receiver_);
-  ASSERT_EQ(receiver_.packets.size(), 4U);
-  receiver_.packets[0]->release();
-  EXPECT_TRUE(link_.has_room());
+  EXPECT_TRUE(link.enlist(first));
+  EXPECT_TRUE(link.enlist(second));
+  deliver_all(port, receiver);
+  ASSERT_EQ(receiver.packets.size(), 4U);
+  receiver.packets[0]->release();
+  EXPECT_TRUE(link.has_room());
   EXPECT_EQ(first.woken, 0) << "woken above low water";
-  receiver_.packets[1]->release();
+  receiver.packets[1]->release();
   EXPECT_EQ(first.woken, 1);
   EXPECT_EQ(second.woken, 1);
-  receiver_.packets[2]->release();
-  receiver_.packets[3]->release();
-  receiver_.packets.clear();
+  receiver.packets[2]->release();
+  receiver.packets[3]->release();
+  receiver.packets.clear();
   EXPECT_EQ(first.woken, 1);
 }
 
 TEST_F(LocalLinkTest, Destructor_WhenPacketsWait_FreesThem) {
-  Port port;
-  LocalLink link(Rank(0), Rank(1), Lane::normal, options_, port);
-  for (int i = 0; i < 100; ++i) append_bytes(link, 100);
+  Port own_port;
+  LocalLink own_link(Rank(0), Rank(1), Lane::normal, options, own_port);
+  for (int i = 0; i < 100; ++i) append_bytes(own_link, 100);
 }
 
 // Each thread's messages come in the order it appended them, and none is lost or doubled, whatever
@@ -299,6 +299,7 @@ TEST(Fabric, Link_WhenAskedByManyThreadsAtOnce_IsTheSame) {
   Fabric fabric({.world_size = 1, .ranks_per_process = 1}, {}, nullptr);
   std::vector<Link*> links(kThreads);
   std::vector<std::thread> threads;
+  threads.reserve(links.size());
   for (auto& link : links) {
     threads.emplace_back([&] { link = &fabric.link(Rank(0), Rank(0), Lane::normal); });
   }

@@ -121,10 +121,13 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void give_way();
   bool take_from_port();
   bool poll_transport();
-  /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`.
-  bool process(net::Packet* packet, std::size_t& offset);
-  bool dispatch(net::Packet* packet, const net::MessageHeader& header,
+  /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The
+  /// packet may be replaced by a smaller copy.
+  bool process(net::Packet*& packet, std::size_t& offset);
+  bool dispatch(net::Packet*& packet, const net::MessageHeader& header,
                 std::span<const std::byte> arguments);
+  void submit_task(net::Packet*& packet, std::shared_ptr<Handler> instance, const Handler& handler,
+                   Message message);
   enum class Lookup { found, not_yet, gone };
   Lookup find(std::uint32_t handler, std::shared_ptr<Handler>& instance, const Handler*& found);
   void run_inline(const Handler& handler, const Message& message);

@@ -59,6 +59,10 @@ class Packet {
   /// Reference count 1; room for `capacity_bytes` of messages.
   static Packet* create(std::size_t capacity_bytes);
 
+  /// For a packet that is kept for long: itself if it is half full or shared, else a copy that
+  /// takes no more memory than its messages need; the caller's reference passes over.
+  static Packet* compact(Packet* packet);
+
   /// Drops one reference; the last one reports to the owner and frees.
   void release();
   // relaxed: whoever adds a reference holds one.

@@ -107,7 +107,7 @@ bool MpiInbox::receive() {
 
 // A packet that is mostly empty is copied, so that one small message does not hold a full buffer
 // for as long as it waits.
-Packet* MpiInbox::take_packet(Slot& slot) {
+Packet* MpiInbox::take_packet(Slot& slot) const {
   const std::uint64_t size = slot.packet->header().size_bytes;
   if (size >= receive_bytes_ / 2) return std::exchange(slot.packet, nullptr);
   Packet* const copy = Packet::create(size);

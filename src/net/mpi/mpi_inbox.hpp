@@ -56,7 +56,7 @@ class MpiInbox {
   static constexpr int kBatch = 64;  // packets handled by one receive()
 
   void post(Slot& slot);
-  Packet* take_packet(Slot& slot);
+  Packet* take_packet(Slot& slot) const;
   void handle(Packet* packet, int process, std::size_t received_bytes);
   void handle_own(Packet* packet, int process, std::size_t received_bytes);
   void handle_announcement(const MpiAnnouncement& announcement, int process);

@@ -48,7 +48,11 @@ class MpiPayloadSend final : public MpiPayload {
   MpiPayloadSend(std::span<const std::byte> bytes, const Route& route, MpiPayloads& all)
       : MpiPayload(route, all), bytes_(bytes) {}
   void start() override {
-    all_.transfers.send(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag);
+    // Synchronous: completion counting relies on it that the release of a large message never ends
+    // before its header was handled (Messenger::unprocessed_from()). Nor does MPI then buffer
+    // payloads that nobody has asked for.
+    all_.transfers.send_synchronous(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer,
+                                    route_.tag);
   }
 
  private:

@@ -40,6 +40,15 @@ void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const s
         });
 }
 
+void MpiTransfers::send_synchronous(std::unique_ptr<MpiTransfer> transfer,
+                                    std::span<const std::byte> bytes, int peer, int tag) {
+  start(std::move(transfer), bytes.size(), {nullptr, peer, tag, kSending},
+        [&](std::size_t offset, int size, MPI_Request* request) {
+          return MPI_Issend(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
+                            request);
+        });
+}
+
 void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes,
                            int peer, int tag) {
   start(std::move(transfer), bytes.size(), {nullptr, peer, tag, 0},

@@ -43,6 +43,9 @@ class MpiTransfers {
 
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag);
+  /// The same, but it does not end before the receiver has begun to receive, however small it is.
+  void send_synchronous(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes,
+                        int peer, int tag);
   void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
                int tag);
 
