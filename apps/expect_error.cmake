@@ -2,7 +2,11 @@
 # The command must fail with an exit code (not be killed), and its standard error must match PATTERN
 # exactly TIMES times.
 
-execute_process(COMMAND ${COMMAND} RESULT_VARIABLE result ERROR_VARIABLE error OUTPUT_VARIABLE output)
+execute_process(
+  COMMAND ${COMMAND}
+  RESULT_VARIABLE result
+  ERROR_VARIABLE error
+  OUTPUT_VARIABLE output)
 message("exit code: ${result}\n${output}${error}")
 if(NOT result MATCHES "^[0-9]+$" OR result EQUAL 0 OR result GREATER 120)
   message(FATAL_ERROR "expected a plain exit code that is not 0")

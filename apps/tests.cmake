@@ -2,7 +2,7 @@
 
 set(SHOAL_DATA_DIR
     "${PROJECT_SOURCE_DIR}/../shared/data"
-    CACHE PATH "Folder with the matrices bcsstk13.mtx and bcsstk16.mtx; tests skip what is not there")
+    CACHE PATH "Folder with bcsstk13.mtx and bcsstk16.mtx; tests skip what is not there")
 set(small_data "${PROJECT_SOURCE_DIR}/tests/unit/data")
 
 # shoal_add_error_test(<name> PATTERN <regex> [TIMES <n>] COMMAND <target> [<argument>...])

@@ -22,6 +22,7 @@
 #endif
 
 #ifdef SHOAL_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -68,6 +69,10 @@ Fiber::Fiber(std::size_t stack_bytes, Entry entry, void* argument) : is_thread_(
   const context::stack_context stack = context::protected_fixedsize_stack(stack_bytes).allocate();
   stack_bytes_ = stack.size;
   stack_bottom_ = static_cast<const std::byte*>(stack.sp) - stack.size;
+#ifdef SHOAL_ASAN
+  // The addresses may have been those of a stack whose last frames were never left.
+  __asan_unpoison_memory_region(stack_bottom_, stack_bytes_);
+#endif
   context_ = context::fiber(std::allocator_arg, NotedStack(stack),
                             [this, entry, argument](context::fiber&&) {
                               arrived();

@@ -283,8 +283,8 @@ void Worker::idle() {
 }
 
 // No wake-up is lost. The sleeper: state_ = asleep (A), then looks at the queues and flags (B). The
-// pusher: changes one of them (C), then looks for sleepers (D). All are seq_cst, so either B sees C,
-// or D sees A and unparks; and a Parker remembers an unpark() that comes before park().
+// pusher: changes one of them (C), then looks for sleepers (D). All are seq_cst, so either B sees
+// C, or D sees A and unparks; and a Parker remembers an unpark() that comes before park().
 // tests/model/sync_sleep_wake_test.cpp explores it.
 void Worker::sleep(bool may_poll) {
   state_.store(State::asleep, std::memory_order_seq_cst);

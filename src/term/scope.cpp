@@ -158,9 +158,11 @@ void Scope::park(const std::string& what, bool final, const std::function<void()
       final_ = final;
       outcome_ = Outcome::running;
       ++park_count_;
-      parked_.store(true, std::memory_order_release);
     }
-    if (start) start();
+    if (start) start();  // may find that there is nothing to wait for, and unpark
+    // Only now may detection take the main function for parked: not while start() is to come.
+    const sync::Lock lock(mutex_);
+    parked_.store(waiter_ != nullptr, std::memory_order_release);
     return true;
   });
   // What this rank has just told others (that all is done, say) leaves now, even if the main
@@ -225,7 +227,8 @@ bool Scope::on_idle() {
 }
 
 std::optional<Snapshot> Scope::snapshot() {
-  if (waiter_ == nullptr) return std::nullopt;
+  // relaxed: written under mutex_, which is held
+  if (!parked_.load(std::memory_order_relaxed)) return std::nullopt;
   const Totals now = totals();
   if (now.created != now.finished) return std::nullopt;
   const std::uint64_t held = messenger_.held_count();

@@ -1,7 +1,12 @@
 # A killed rank ends the others within 30 s, with a message and a non-zero exit code.
 #   cmake "-DCOMMAND=launcher|-n|4|program" -P kill_rank.cmake
 string(REPLACE "|" ";" command "${COMMAND}")
-execute_process(COMMAND ${command} TIMEOUT 30 RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+execute_process(
+  COMMAND ${command}
+  TIMEOUT 30
+  RESULT_VARIABLE result
+  OUTPUT_VARIABLE output
+  ERROR_VARIABLE output)
 if(result MATCHES "timeout")
   message(FATAL_ERROR "the other processes still run after 30 s:\n${output}")
 endif()

@@ -1,5 +1,5 @@
-// Failures over MPI: every rank hears of them with the same words, nothing hangs, and the next world of
-// the same processes is a healthy one.
+// Failures over MPI: every rank hears of them with the same words, nothing hangs, and the next
+// world of the same processes is a healthy one.
 
 #include <shoal/mpi.hpp>
 
@@ -43,7 +43,8 @@ void with_traffic(World& world, const std::function<void()>& cause, const std::s
   for (int i = 0; i < 8; ++i) {
     big.send(Rank(i % world.size()), std::span<const double>(payload), i);
   }
-  expect_task_error(world, [&] { world.wait(); }, last, name);
+  expect_task_error(
+      world, [&] { world.wait(); }, last, name);
 }
 
 void failing_worlds() {
@@ -58,36 +59,45 @@ void failing_worlds() {
   });
   failing([](World& world) {
     const auto bad = world.make_am([](int) { throw std::runtime_error("boom"); }, {.name = "fuse"});
-    with_traffic(world, [&] { bad.send(world.rank(), 1); }, "fuse");
+    with_traffic(
+        world, [&] { bad.send(world.rank(), 1); }, "fuse");
   });
   // Uncaught: every process ends with 1.
-  const int code = run_with({}, [](World& world) {
-    if (world.rank() == 0) throw std::runtime_error("an error that this test causes");
-    world.wait();
-  }, MPI_COMM_WORLD);
+  const int code = run_with(
+      {},
+      [](World& world) {
+        if (world.rank() == 0) throw std::runtime_error("an error that this test causes");
+        world.wait();
+      },
+      MPI_COMM_WORLD);
   require(code == 1, "an uncaught error ended with {}", code);
 }
 
 void stuck_world() {
-  const int code = run_with({}, [](World& world) {
-    shoal::TaskGraph<int> graph(world, "bridge");
-    graph.set_indegree([](int) { return 3; }).set_mapping([](int) { return 0; }).set_task([](int) {});
-    graph.fulfill(world.rank());
-    try {
-      world.wait();
-    } catch (const shoal::StuckError& error) {
-      const std::string text = error.what();
-      for (int rank = 0; rank < world.size(); ++rank) {
-        const std::string line =
-            fmt::format("rank {}: task graph 'bridge': bridge[{}] has fulfilled 1 of 3", rank, rank);
-        require(text.find(line) != std::string::npos, "no '{}' in: {}", line, text);
-      }
-      graph.fulfill(world.rank(), 2);  // repaired
-      world.wait();
-      return;
-    }
-    require(false, "wait() returned although tasks wait");
-  }, MPI_COMM_WORLD);
+  const int code = run_with(
+      {},
+      [](World& world) {
+        shoal::TaskGraph<int> graph(world, "bridge");
+        graph.set_indegree([](int) { return 3; })
+            .set_mapping([](int) { return 0; })
+            .set_task([](int) {});
+        graph.fulfill(world.rank());
+        try {
+          world.wait();
+        } catch (const shoal::StuckError& error) {
+          const std::string text = error.what();
+          for (int rank = 0; rank < world.size(); ++rank) {
+            const std::string line = fmt::format(
+                "rank {}: task graph 'bridge': bridge[{}] has fulfilled 1 of 3", rank, rank);
+            require(text.find(line) != std::string::npos, "no '{}' in: {}", line, text);
+          }
+          graph.fulfill(world.rank(), 2);  // repaired
+          world.wait();
+          return;
+        }
+        require(false, "wait() returned although tasks wait");
+      },
+      MPI_COMM_WORLD);
   require(code == 0, "the stuck world ended with {}", code);
 }
 

@@ -1,5 +1,5 @@
-// One large message of more than 2^31 bytes between two processes (with other numbers of processes there
-// is nothing to do: memory for more is not assumed).
+// One large message of more than 2^31 bytes between two processes (with other numbers of processes
+// there is nothing to do: memory for more is not assumed).
 
 #include <shoal/shoal.hpp>
 
@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
         },
         [&](std::span<std::uint8_t>, int) { arrived = true; }, [&](int) { released = true; });
     if (world.rank() == 0) {
-      for (std::size_t i = 0; i < kBytes; i += 4096) memory.bytes()[i] = static_cast<std::uint8_t>(i >> 12);
+      for (std::size_t i = 0; i < kBytes; i += 4096)
+        memory.bytes()[i] = static_cast<std::uint8_t>(i >> 12);
       memory.bytes()[kBytes - 1] = 42;
       big.send(shoal::Rank(1), std::span<const std::uint8_t>(memory.bytes()), 0);
     }

@@ -1,5 +1,5 @@
-// Worlds inside a program that has initialized MPI: several in a row, with every progress policy and
-// several ranks per process; the program calls MPI before, after, and from the main function.
+// Worlds inside a program that has initialized MPI: several in a row, with every progress policy
+// and several ranks per process; the program calls MPI before, after, and from the main function.
 
 #include <shoal/mpi.hpp>
 

@@ -47,8 +47,8 @@ inline void messages(World& world) {
   for (const int count : next) require(count == kCount, "{} of {} messages", count, kCount);
 
   const std::array<double, 3> values{1, 2, 3};
-  world.send(shoal::am<count_static_call, Delivery::task>, Rank((world.rank() + 1) % size), world.rank(),
-             std::span<const double>(values));
+  world.send(shoal::am<count_static_call, Delivery::task>, Rank((world.rank() + 1) % size),
+             world.rank(), std::span<const double>(values));
   world.wait();
 }
 

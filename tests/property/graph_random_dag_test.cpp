@@ -61,11 +61,11 @@ TEST(RandomDag, InOneThread_RunsEveryTaskOnceAfterItsPredecessors) {
     const Case one(seed, 150);
     const Dag dag = make_dag(one.dag);
     DagRun run(dag);
-    const auto result = run_turns({.seed = seed, .ranks = one.dag.ranks, .workers = one.dag.workers},
-                                  [&](World& world) {
-                                    run.run(world, one.manner);
-                                    return 0;
-                                  });
+    const auto result = run_turns(
+        {.seed = seed, .ranks = one.dag.ranks, .workers = one.dag.workers}, [&](World& world) {
+          run.run(world, one.manner);
+          return 0;
+        });
     for (const std::exception_ptr& error : result.errors) {
       ASSERT_EQ(error, nullptr) << shoal::describe(error);
     }

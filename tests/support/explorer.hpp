@@ -11,8 +11,8 @@
 
 namespace shoal::testing {
 
-/// What explore() found. `broken` is empty if the model holds; else `schedule` is a shortest list of
-/// threads whose steps lead to the state that is broken.
+/// What explore() found. `broken` is empty if the model holds; else `schedule` is a shortest list
+/// of threads whose steps lead to the state that is broken.
 struct Exploration {
   std::size_t states = 0;
   std::size_t ends = 0;  // states in which no thread can step
@@ -47,8 +47,8 @@ class Explorer {
   struct Found {
     const State* state;
     std::size_t parent;
-    int thread;                         // whose step led here from the parent
-    std::vector<std::size_t> from;      // all states that lead here
+    int thread;                     // whose step led here from the parent
+    std::vector<std::size_t> from;  // all states that lead here
     bool is_end = false;
   };
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <span>
 #include <string>
@@ -106,12 +106,12 @@ inline Dag make_dag(const DagOptions& options) {
     const auto most = static_cast<std::uint64_t>(std::min(i, options.predecessors_max));
     std::uint64_t sum = 0;
     for (std::uint64_t left = random() % (most + 1); left > 0; --left) {  // twice the same: fine
-      const int span = 1 + static_cast<int>(random() % static_cast<std::uint64_t>(
-                                                           std::min(i, options.reach)));
+      const int span =
+          1 + static_cast<int>(random() % static_cast<std::uint64_t>(std::min(i, options.reach)));
       const int count = random() % 8 == 0 ? 3 : 1;
       dag.predecessors.edges.push_back({i - span, count});
-      sum += static_cast<std::uint64_t>(count) *
-             dag.nodes[static_cast<std::size_t>(i - span)].value;
+      sum +=
+          static_cast<std::uint64_t>(count) * dag.nodes[static_cast<std::size_t>(i - span)].value;
       node.indegree += count;
     }
     dag.predecessors.begin.push_back(dag.predecessors.edges.size());
@@ -164,10 +164,10 @@ class DagRun {
         }
       });
     }
-    world.barrier();  // all graphs can be fulfilled now
+    world.barrier();                                 // all graphs can be fulfilled now
     for (std::size_t i = 0; i < dag_.size(); ++i) {  // who starts a task need not own it
-      const bool mine = i % static_cast<std::size_t>(world.size()) ==
-                        static_cast<std::size_t>(world.rank());
+      const bool mine =
+          i % static_cast<std::size_t>(world.size()) == static_cast<std::size_t>(world.rank());
       if (mine && dag_.predecessors.of(i).empty()) hand_on(dag_.nodes[i].key, 0, 1);
     }
     world.wait();

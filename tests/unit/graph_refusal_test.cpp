@@ -40,9 +40,9 @@ constexpr auto kIndependent = [](const auto& /*key*/) { return 1; };
 class Refusals {
  public:
   explicit Refusals(World& world) : graph(world, "g") {
-    graph.set_indegree([](int k) { return k; })
-        .set_task([](int /*k*/) {})
-        .set_mapping([](int k) { return k == 50 ? 7 : k == 51 ? -1 : 0; });
+    graph.set_indegree([](int k) { return k; }).set_task([](int /*k*/) {}).set_mapping([](int k) {
+      return k == 50 ? 7 : k == 51 ? -1 : 0;
+    });
   }
   std::string operator()(int k, int count = 1) {
     return refusal_of([&] { graph.fulfill(k, count); });
@@ -93,8 +93,7 @@ TEST(TaskGraphRefusal, AWorkerOutOfRange_IsRefusedWithTheKey) {
 TEST(TaskGraphRefusal, MoreThanTheIndegree_IsRefusedWithTheKeyAndChangesNothing) {
   expect_runs([](World& world) {
     Refusals refusal(world);
-    EXPECT_THAT(refusal(3, 4),
-                AllOf(HasSubstr("g[3]"), HasSubstr("0 of 3"), HasSubstr("4 more")));
+    EXPECT_THAT(refusal(3, 4), AllOf(HasSubstr("g[3]"), HasSubstr("0 of 3"), HasSubstr("4 more")));
     EXPECT_THAT(refusal(1, 2), AllOf(HasSubstr("g[1]"), HasSubstr("0 of 1")));
     refusal.graph.fulfill(3, 2);
     EXPECT_THAT(refusal(3, 2), AllOf(HasSubstr("g[3]"), HasSubstr("2 of 3")));

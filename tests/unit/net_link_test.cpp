@@ -196,7 +196,7 @@ TEST_F(LocalLinkTest, Destructor_WhenPacketsWait_FreesThem) {
 // the number of threads.
 TEST(LocalLinkThreads, Append_FromManyThreads_KeepsEachThreadsOrder) {
   for (const std::uint64_t thread_count : {1U, 2U, 8U}) {
-    constexpr std::uint64_t kMessages = 20'000;
+    constexpr std::uint64_t kMessages = 5'000;
     Port port;
     LocalLink link(Rank(0), Rank(1), Lane::normal, {.packet_bytes = 512}, port);
     std::vector<std::uint64_t> next(thread_count);
@@ -225,7 +225,7 @@ TEST(LocalLinkThreads, Append_FromManyThreads_KeepsEachThreadsOrder) {
 // Senders sleep whenever there is no room; if one wake-up were lost, this would never end.
 TEST(LocalLinkThreads, Enlist_FromManyThreads_LosesNoWakeUp) {
   constexpr std::uint64_t kThreads = 4;
-  constexpr std::uint64_t kMessages = 10'000;
+  constexpr std::uint64_t kMessages = 1'000;
   const LinkOptions options{.packet_bytes = 128, .window_bytes = 512};
   Port port;
   LocalLink link(Rank(0), Rank(1), Lane::normal, options, port);

@@ -113,8 +113,8 @@ TEST_F(OneWorker, RunsTasksOfMessagesBeforeLocalOnes_AndResumedOnesFirst) {
   submit("delivered", {.kind = TaskKind::delivered});
   submit("more urgently delivered", {.priority = 1, .kind = TaskKind::delivered});
   waiter->wake();
-  EXPECT_THAT(run(), ElementsAre("more urgently delivered", "delivered", "local",
-                                 "resumed has gone on"));
+  EXPECT_THAT(run(),
+              ElementsAre("more urgently delivered", "delivered", "local", "resumed has gone on"));
 }
 
 // --- nobody starves behind tasks of the same priority that keep coming

@@ -128,9 +128,9 @@ TEST_P(Scheduler, ThrowingTasks_AreReportedAndTheOthersRun) {
   run.finish();
   EXPECT_TRUE(counts.all_once());
   EXPECT_THAT(run.scope().failures(),
-              testing::UnorderedElementsAre(
-                  "task 7: text 7", "task 57: text 57", testing::StartsWith("task 8: "),
-                  testing::StartsWith("task 58: ")));
+              testing::UnorderedElementsAre("task 7: text 7", "task 57: text 57",
+                                            testing::StartsWith("task 8: "),
+                                            testing::StartsWith("task 58: ")));
 }
 
 TEST_P(Scheduler, TasksOfAFailedScope_AreDroppedAndCounted) {
@@ -271,8 +271,8 @@ TEST_P(Scheduler, StealableTasksOfABusyWorker_RunOnOthers) {
                 ran.notify_all();
               },
               {.priority = i % 3,
-               .kind = i % 5 == 0 ? shoal::sched::TaskKind::delivered
-                                  : shoal::sched::TaskKind::local});
+               .kind =
+                   i % 5 == 0 ? shoal::sched::TaskKind::delivered : shoal::sched::TaskKind::local});
         }
         run.submit([&] { EXPECT_TRUE(home_is_free); }, {.worker = 0, .bound = true});
         for (int seen = ran; seen < kTasks; seen = ran) ran.wait(seen);  // busy all the time

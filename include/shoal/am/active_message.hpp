@@ -164,7 +164,8 @@ class ActiveMessage {
   /// The arguments may be reused at once; a moved one is moved, not copied, when both ranks share a
   /// process. **Caller**: any thread, task or handler. **Blocks**: a task, when the bytes in flight
   /// to `target` exceed the window, is suspended until there is room, and now and then for a moment
-  /// to let handlers run; a foreign thread sleeps; handlers never wait. **Errors**: CheckError when `target` is not a rank.
+  /// to let handlers run; a foreign thread sleeps; handlers never wait. **Errors**: CheckError when
+  /// `target` is not a rank.
   /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
   template <class... Args>
   void send(Rank target, Args&&... args) const {

@@ -25,7 +25,7 @@ enum class Delivery : std::uint8_t {
 /// What is chosen when an instance handler is made.
 struct AmOptions {
   Delivery delivery = Delivery::inlined;
-  int priority = 0;  // of the tasks, with Delivery::task
+  int priority = 0;    // of the tasks, with Delivery::task
   std::string name{};  // for error reports
 };
 
