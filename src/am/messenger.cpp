@@ -180,7 +180,7 @@ bool Messenger::take_from_port() {
     item->deliver(*this);
     did = true;
   }
-  if (instances_grew_.exchange(false, std::memory_order_seq_cst)) {
+  if (instances_grew_.load(std::memory_order_seq_cst)) {
     retry_held();
     did = true;
   }
@@ -358,16 +358,26 @@ void Messenger::hold(net::Packet* packet, std::size_t offset) {
     held.packets.push_back(packet);
     held_count_.fetch_add(unprocessed_from(packet, offset), std::memory_order_release);
     // drop_held() looks here after the scope was marked as failed: one of the two sees the other.
-    if (scope_->failed()) instances_grew_.store(true, std::memory_order_seq_cst);
+    // add_instance() looks at held_count_ after it has added the handler under instances_mutex_:
+    // either it sees this count and retries, or the handler is seen here. Still under held_mutex_:
+    // held_at_rest() never sees the count without the flag.
+    net::MessageHeader first;
+    std::memcpy(&first, bytes.data() + offset, sizeof first);
+    if (scope_->failed() || has_instance(first.handler & kIndexMask)) {
+      instances_grew_.store(true, std::memory_order_seq_cst);
+    }
   }
-  // add_instance() looks at held_count_ after it has added the handler under the lock taken here:
-  // either it sees this count and retries, or the handler is seen here.
-  net::MessageHeader first;
-  std::memcpy(&first, bytes.data() + offset, sizeof first);
+}
+
+bool Messenger::has_instance(std::uint32_t index) {
   const sync::Lock lock(instances_mutex_);
-  if ((first.handler & kIndexMask) < instances_.size()) {
-    instances_grew_.store(true, std::memory_order_seq_cst);
-  }
+  return index < instances_.size();
+}
+
+std::optional<std::uint64_t> Messenger::held_at_rest() const {
+  const sync::Lock lock(held_mutex_);
+  if (instances_grew_.load(std::memory_order_seq_cst)) return std::nullopt;
+  return held_count();
 }
 
 void Messenger::drop_held() {
@@ -385,6 +395,8 @@ void Messenger::retry_held() {
     const sync::Lock lock(held_mutex_);
     all.swap(held_);
     held_count_.store(0, std::memory_order_release);
+    // Lowered before any look at the handlers: one that is made after that raises it again.
+    instances_grew_.store(false, std::memory_order_seq_cst);
   }
   for (auto& [source, held] : all) {
     std::size_t offset = held.offset;

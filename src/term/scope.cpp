@@ -231,7 +231,10 @@ std::optional<Snapshot> Scope::snapshot() {
   if (!parked_.load(std::memory_order_relaxed)) return std::nullopt;
   const Totals now = totals();
   if (now.created != now.finished) return std::nullopt;
-  const std::uint64_t held = messenger_.held_count();
+  // Read after the counts: a message that is processed in between is missing, never there twice.
+  const std::optional<std::uint64_t> at_rest = messenger_.held_at_rest();
+  if (!at_rest) return std::nullopt;
+  const std::uint64_t held = *at_rest;
   Snapshot result;
   result.counts.queued = now.queued;
   result.counts.processed = now.processed + held;

@@ -3,9 +3,12 @@
 
 #include <shoal/term/detector.hpp>
 
+#include "support/sizes.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <map>
@@ -342,11 +345,13 @@ bool Simulation::run() {
 }
 
 TEST(DetectorProperty, AnyOrderOfHappenings_CompletesExactlyWhenNothingRunsOrTravels) {
+  constexpr auto kSeeds = static_cast<std::uint64_t>(shoal::testing::sized(1000, 100));
   const std::uint64_t base = std::random_device{}();
-  std::printf("seeds: 0 to 999 and %llu to %llu\n", static_cast<unsigned long long>(base),
-              static_cast<unsigned long long>(base + 999));
+  std::printf("seeds: 0 to %llu and %llu to %llu\n", static_cast<unsigned long long>(kSeeds - 1),
+              static_cast<unsigned long long>(base),
+              static_cast<unsigned long long>(base + kSeeds - 1));
   for (const std::uint64_t first : {std::uint64_t{0}, base}) {
-    for (std::uint64_t seed = first; seed < first + 1000; ++seed) {
+    for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
       Simulation simulation(seed, Defect::none);
       ASSERT_TRUE(simulation.run()) << "seed " << seed << ": " << simulation.mistake();
     }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,9 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   [[nodiscard]] std::uint64_t held_count() const {
     return held_count_.load(std::memory_order_acquire);
   }
+  /// The same for a snapshot of the counts; nothing while held messages are about to be tried again
+  /// (they are then neither processed nor stuck).
+  [[nodiscard]] std::optional<std::uint64_t> held_at_rest() const;
   /// The scope has failed: lets progress drop what is held back. Any thread.
   void drop_held();
   /// One line per source whose messages are held back.
@@ -134,6 +138,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   static std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset);
   void hold(net::Packet* packet, std::size_t offset);
   void retry_held();
+  [[nodiscard]] bool has_instance(std::uint32_t index);
 
   net::Fabric& fabric_;
   sched::Scheduler& scheduler_;
