@@ -1,13 +1,14 @@
 #include "common/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <map>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ranges>
-#include <vector>
 
 #include "common/input_error.hpp"
 
@@ -16,25 +17,43 @@ namespace {
 
 constexpr int kBadInput = 2;
 
+void add_count(CLI::App& app, const std::string& name, int& value, const std::string& help) {
+  app.add_option(name, value, help)
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->option_text(fmt::format("N [{}]", value));
+}
+
 }  // namespace
 
+void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                const std::string& help, const std::function<void(std::size_t word)>& choose) {
+  const auto read = [words, choose, name](const std::string& text) {
+    const auto found = std::ranges::find(words, text);
+    if (found == words.end()) {
+      throw CLI::ValidationError(name,
+                                 fmt::format("'{}' is none of {}", text, fmt::join(words, ", ")));
+    }
+    choose(static_cast<std::size_t>(found - words.begin()));
+  };
+  app.add_option_function<std::string>(name, read, help)
+      ->option_text(fmt::format("{} [{}]", fmt::join(words, "|"), words.front()));
+}
+
 void add_common_options(CLI::App& app, CommonOptions& options) {
-  app.add_option("--n", options.size, "Number of rows of the matrix")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--tile", options.tile, "Number of rows of a tile")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "Seed of random matrices")->capture_default_str();
-  app.add_option("--am", options.am, "How tiles are sent: small or large active messages")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, AmKind>{{"small", AmKind::small}, {"large", AmKind::large}}))
-      ->option_text("small|large [large]");
-  app.add_option("--repeat", options.repeat, "Number of timed runs")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_flag("--verify,!--no-verify", options.verify, "Check the result [on]");
-  app.add_flag("!--no-bar", options.bar, "No progress bar on a terminal");
+  add_count(app, "--n", options.size, "Number of rows of the matrix");
+  add_count(app, "--tile", options.tile, "Number of rows of a tile");
+  app.add_option("--seed", options.seed, "Seed of random matrices")
+      ->option_text(fmt::format("N [{}]", options.seed));
+  add_choice(
+      app, "--am", {"large", "small"}, "How tiles are sent: kind of active messages",
+      [&options](std::size_t word) { options.am = word == 0 ? AmKind::large : AmKind::small; });
+  add_count(app, "--repeat", options.repeat, "Number of timed runs");
+  app.add_flag_callback(
+      "--verify", [&options] { options.verify = true; }, "Check the result [on]");
+  app.add_flag_callback(
+      "--no-verify", [&options] { options.verify = false; }, "Do not check it");
+  app.add_flag_callback(
+      "--no-bar", [&options] { options.bar = false; }, "No progress bar on a terminal");
   app.add_option("--json", options.json, "Write the results to this file too")->option_text("FILE");
 }
 

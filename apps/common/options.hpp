@@ -4,10 +4,12 @@
 #include <shoal/shoal.hpp>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "common/process_grid.hpp"
 #include "common/tile_channel.hpp"
@@ -24,6 +26,11 @@ struct CommonOptions {
   bool bar = true;
   std::string json;  // where results go; empty: nowhere
 };
+
+/// Adds an option whose value is one of `words`; choose() is called with its index. The first word
+/// is shown as the default.
+void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                const std::string& help, const std::function<void(std::size_t word)>& choose);
 
 /// Adds --n, --tile, --seed, --am, --repeat, --verify/--no-verify, --no-bar, --json.
 void add_common_options(CLI::App& app, CommonOptions& options);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "common/report.hpp"
@@ -16,11 +16,11 @@ constexpr double kErrorMax = 1e-14;
 
 void add_product_options(CLI::App& app, ProductOptions& options) {
   add_common_options(app, options.common);
-  app.add_option("--mode", options.mode,
-                 "Tasks of one thread per tile, or one call of BLAS on many threads per rank")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ProductMode>{
-          {"tiled", ProductMode::tiled}, {"blas", ProductMode::blas}}))
-      ->option_text("tiled|blas [tiled]");
+  add_choice(app, "--mode", {"tiled", "blas"},
+             "Tasks of one thread per tile, or one call of BLAS on many threads per rank",
+             [&options](std::size_t word) {
+               options.mode = word == 0 ? ProductMode::tiled : ProductMode::blas;
+             });
 }
 
 int report_product(const shoal::World& world, const ProductOptions& options,

@@ -35,6 +35,8 @@ class RankRuntime {
   /// After the end: what the main function returned, or how it failed.
   [[nodiscard]] int exit_code() const { return exit_code_; }
   [[nodiscard]] std::exception_ptr error() const { return error_; }
+  /// After the end: whether the failure that all ranks were told of came from this rank.
+  [[nodiscard]] bool is_origin() const { return scope_.failed_rank() == rank(); }
 
  private:
   class MainTask;

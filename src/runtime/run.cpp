@@ -48,6 +48,7 @@ class Process {
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   [[noreturn]] void end_at_once(const std::string& text);
   void stop_after_last();
+  [[nodiscard]] bool is_said_by_origin(const TaskError& error) const;
   int report_errors();
 
   const Config& config_;
@@ -192,8 +193,14 @@ void Process::stop_after_last() {
   if (transport_ != nullptr) transport_->request_stop();
 }
 
-// One rank's error is often everybody's: each text is written once, by the process it came from,
-// or by the first one.
+// Whether the rank in which `error` began ended with just that.
+bool Process::is_said_by_origin(const TaskError& error) const {
+  const RankRuntime& origin =
+      *ranks_[static_cast<std::size_t>(error.rank() - layout_.first_local())];
+  return origin.error() != nullptr && describe(origin.error()) == error.text();
+}
+
+// One rank's error is often everybody's: each is written once, by the process it came from.
 int Process::report_errors() {
   int exit_code = 0;
   std::set<std::string> said;
@@ -201,14 +208,14 @@ int Process::report_errors() {
     exit_code = std::max(exit_code, rank->exit_code());
     if (rank->error() == nullptr) continue;
     exit_code = std::max(exit_code, 1);
-    bool ours = layout_.process == 0;
+    bool ours = true;
     try {
       std::rethrow_exception(rank->error());
     } catch (const TaskError& error) {
-      ours = layout_.is_local(error.rank());
+      ours = layout_.is_local(error.rank()) && !is_said_by_origin(error);
     } catch (const StuckError&) {
+      ours = rank->is_origin();
     } catch (...) {
-      ours = true;
     }
     const std::string text = describe(rank->error());
     if (ours && said.insert(text).second) say("error: " + text);

@@ -124,22 +124,23 @@ void Scope::wait_for_end() {
   bool all_ended = false;
   while (!all_ended) {
     const bool told = failure_told_;
-    bool stuck = false;
+    std::exception_ptr stuck;
     try {
       park("", true, nullptr);
     } catch (const TaskError&) {
       if (first == nullptr && !told) first = std::current_exception();
     } catch (const Error&) {
-      if (first == nullptr) first = std::current_exception();
-      stuck = true;
+      stuck = std::current_exception();
     }
     {
       const sync::Lock lock(mutex_);
-      all_ended = all_final_ && !stuck;
-      stuck = stuck && all_final_;
+      all_ended = all_final_ && stuck == nullptr;
+      if (!all_final_) stuck = nullptr;  // others may repair it
     }
+    if (stuck == nullptr) continue;
     // Nobody is left to repair it: one more round, in which what is held back is dropped.
-    if (stuck) fail("the end of the main functions", first);
+    if (first == nullptr) first = stuck;
+    fail("the end of the main functions", stuck);
   }
   if (first != nullptr) std::rethrow_exception(first);
 }
@@ -341,6 +342,11 @@ void Scope::on_verdict(const std::string& text) {
 
 void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
   on_failure_up(tree_.rank, task_name, describe(error));
+}
+
+std::optional<Rank> Scope::failed_rank() const {
+  const sync::Lock lock(mutex_);
+  return error_.has_value() ? std::optional(error_->rank()) : std::nullopt;
 }
 
 void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {

@@ -262,6 +262,19 @@ TEST(Stuck, DISABLED_FloodForAnActiveMessageNeverMadeThere_DoesNotHang) {
   EXPECT_THAT(texts.front(), HasSubstr("rank 1: messages from rank 0"));
 }
 
+TEST(Stuck, RepairedWhileOtherRanksHaveEnded_IsNoErrorOfTheirs) {
+  const int code = run_world(3, 1, [](World& world) {
+    if (world.rank() != 1) return;
+    TaskGraph<int> graph(world, "graph");
+    set_up(graph, 2);
+    graph.fulfill(1);
+    EXPECT_THROW(world.wait(), StuckError);
+    graph.fulfill(1);
+    world.wait();
+  });
+  EXPECT_EQ(code, 0);
+}
+
 TEST(Stuck, UncaughtOnOneRank_EndsTheOthersThatRepair) {
   std::atomic<int> told{0};
   testing::internal::CaptureStderr();
@@ -277,10 +290,12 @@ TEST(Stuck, UncaughtOnOneRank_EndsTheOthersThatRepair) {
       EXPECT_EQ(error.rank(), 2);
       EXPECT_THAT(error.text(), HasSubstr("graph[1]"));
       ++told;
+      throw;
     }
   });
-  testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(code, 1);
+  EXPECT_EQ(occurrences(said, "graph[1]"), 1U) << said;
   EXPECT_EQ(told.load(), 2);
 }
 
