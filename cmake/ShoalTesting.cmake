@@ -71,6 +71,10 @@ function(shoal_add_gtests kind)
       list(PREPEND libraries shoal_apps_common)
     endif()
     shoal_test_program(${kind}_${name} "${source}" ${libraries})
+    if(kind STREQUAL "model") # they do nothing but compute
+      set_target_properties(${kind}_${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+      target_compile_options(${kind}_${name} PRIVATE -O2)
+    endif()
     add_test(NAME ${kind}.${name} COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${kind}_${name}>
                                           --gtest_brief=1)
     shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT})

@@ -11,7 +11,7 @@ namespace {
 
 // What a payload counts towards the window: enough to hold back a flood of payloads that the
 // transport would buffer, not so much that one large payload waits for the last.
-constexpr std::size_t kPayloadWeightMax = 64 * 1024;
+constexpr std::size_t kPayloadWeightMax = 64UL << 10U;
 
 static_assert(sizeof(LargeHeader) % 8 == 0);
 constexpr std::size_t kHeaderBytes = net::align_up(sizeof(LargeHeader));
@@ -55,31 +55,30 @@ void CountedEvent::run() {
   }
 }
 
-void send_large(Messenger& messenger, std::uint32_t index, std::uint32_t signature, Rank target,
-                std::span<const std::byte> payload, std::size_t count,
+void send_large(Messenger& messenger, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
-  net::Link& link = messenger.admit(target);
+  const std::span<const std::byte> bytes = payload.bytes;
+  net::Link& link = messenger.admit(route.target);
   net::Transport* const transport = messenger.fabric().transport();
-  LargeHeader header{payload.size(), count, 0, 0, 0, 0};
-  const bool local = messenger.is_local(target);
+  LargeHeader header{bytes.size(), payload.count, 0, 0, 0, 0};
+  const bool local = messenger.is_local(route.target);
   CountedEvent* const done = release.release();  // deletes itself when it has run
   if (local) {
-    header.local_payload = reinterpret_cast<std::uint64_t>(payload.data());
+    header.local_payload = reinterpret_cast<std::uint64_t>(bytes.data());
     header.local_release = reinterpret_cast<std::uint64_t>(done);
   } else {
     header.tag = transport->new_payload_tag();
   }
-  const net::MessageHeader message{kInstanceBit | kLargeBit | index, signature,
-                                   kHeaderBytes + arguments.size()};
-  const std::size_t weight = std::min(payload.size(), kPayloadWeightMax);
+  const net::MessageHeader message{route.handler, route.signature, kHeaderBytes + arguments.size()};
+  const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
   messenger.append(link, message, weight, [&](std::span<std::byte> place) {
     std::memcpy(place.data(), &header, sizeof header);
     if (!arguments.empty()) {
       std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
     }
   });
-  messenger.note_payload(payload.size() - weight);  // append() has counted the rest
-  if (!local) transport->send_payload(messenger.rank(), target, header.tag, payload, done);
+  messenger.note_payload(bytes.size() - weight);  // append() has counted the rest
+  if (!local) transport->send_payload(messenger.rank(), route.target, header.tag, bytes, done);
 }
 
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {

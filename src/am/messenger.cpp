@@ -51,9 +51,9 @@ struct Messenger::Held {
 void* context_of(Messenger& messenger) { return messenger.context(); }
 
 ObjectMessage* object_of(const Message& message) {
-  ObjectMessage* object = nullptr;
-  std::memcpy(&object, message.arguments.data(), sizeof(ObjectMessage*));
-  return object;
+  std::uintptr_t raw = 0;
+  std::memcpy(&raw, message.arguments.data(), sizeof raw);
+  return reinterpret_cast<ObjectMessage*>(raw);
 }
 
 Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
@@ -73,6 +73,7 @@ Messenger::~Messenger() { port_.set_waker(nullptr); }
 // --- sending
 
 net::Link& Messenger::admit(Rank target) {
+  if (!all_open_.load(std::memory_order_relaxed) && sched::in_main_function()) open_instances();
   net::Link& link = fabric_.link(options_.rank, target, net::Lane::normal);
   if (link.has_room()) {
     give_way();
@@ -115,9 +116,9 @@ void Messenger::append_bytes(net::Link& link, const net::MessageHeader& header,
 void Messenger::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
                               std::unique_ptr<ObjectMessage> object) {
   header.handler |= kObjectBit;
-  header.size_bytes = sizeof(ObjectMessage*);
+  header.size_bytes = sizeof(std::uintptr_t);
   append(link, header, extra_bytes, [&object](std::span<std::byte> place) {
-    ObjectMessage* const raw = object.release();
+    const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
     std::memcpy(place.data(), &raw, sizeof raw);
   });
 }
@@ -140,13 +141,32 @@ std::uint32_t Messenger::add_instance(std::shared_ptr<Handler> handler, const st
     index = static_cast<std::uint32_t>(instances_.size());
     SHOAL_CHECK(index < kIndexMask, "more than {} instance handlers were made", kIndexMask);
     handler->name = name.empty() ? fmt::format("active message {}", index) : name;
+    const bool all_open = open_count_ == instances_.size();
     instances_.push_back(std::move(handler));
+    if (sched::in_main_function() || !all_open) {
+      all_open_.store(false, std::memory_order_relaxed);
+      return index;
+    }
+    open_count_ = instances_.size();
   }
-  if (held_count() > 0) {
-    instances_grew_.store(true, std::memory_order_seq_cst);
-    scheduler_.wake_one();
-  }
+  retry_if_held();
   return index;
+}
+
+void Messenger::open_instances() {
+  {
+    const sync::Lock lock(instances_mutex_);
+    if (open_count_ == instances_.size()) return;
+    open_count_ = instances_.size();
+    all_open_.store(true, std::memory_order_relaxed);
+  }
+  retry_if_held();
+}
+
+void Messenger::retry_if_held() {
+  if (held_count() == 0) return;
+  instances_grew_.store(true, std::memory_order_seq_cst);
+  scheduler_.wake_one();
 }
 
 void Messenger::remove_instance(std::uint32_t index) {
@@ -234,7 +254,7 @@ void Messenger::on_packet(net::Packet* packet) {
 bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
   while (offset < packet->messages().size()) {
     const std::span<const std::byte> bytes = packet->messages();
-    net::MessageHeader header;
+    net::MessageHeader header{};
     std::memcpy(&header, bytes.data() + offset, sizeof header);
     const std::size_t start = offset + sizeof header;
     if (start > bytes.size() || header.size_bytes > bytes.size() - start) {
@@ -256,7 +276,7 @@ Messenger::Lookup Messenger::find(std::uint32_t handler, std::shared_ptr<Handler
     return Lookup::found;
   }
   const sync::Lock lock(instances_mutex_);
-  if (index >= instances_.size()) return Lookup::not_yet;
+  if (index >= open_count_) return Lookup::not_yet;
   instance = instances_[index];
   found = instance.get();
   return found != nullptr ? Lookup::found : Lookup::gone;
@@ -332,7 +352,7 @@ void Messenger::run_inline(const Handler& handler, const Message& message) {
   }
 }
 
-// --- messages for handlers that do not exist yet
+// --- messages for handlers that are not open yet
 
 // What the messages of a packet from `offset` on leave queued and not processed: each itself, and a
 // large one also its release at the sender, which is not due before its header is handled here.
@@ -340,7 +360,7 @@ std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offse
   std::uint64_t count = 0;
   const std::span<const std::byte> bytes = packet->messages();
   while (offset < bytes.size()) {
-    net::MessageHeader header;
+    net::MessageHeader header{};
     std::memcpy(&header, bytes.data() + offset, sizeof header);
     count += (header.handler & kLargeBit) != 0 ? 2 : 1;
     offset += sizeof header + net::align_up(header.size_bytes);
@@ -358,20 +378,20 @@ void Messenger::hold(net::Packet* packet, std::size_t offset) {
     held.packets.push_back(packet);
     held_count_.fetch_add(unprocessed_from(packet, offset), std::memory_order_release);
     // drop_held() looks here after the scope was marked as failed: one of the two sees the other.
-    // add_instance() looks at held_count_ after it has added the handler under instances_mutex_:
-    // either it sees this count and retries, or the handler is seen here. Still under held_mutex_:
+    // retry_if_held() looks at held_count_ after a handler was opened under instances_mutex_:
+    // either it sees this count and retries, or the open handler is seen here. Under held_mutex_:
     // held_at_rest() never sees the count without the flag.
-    net::MessageHeader first;
+    net::MessageHeader first{};
     std::memcpy(&first, bytes.data() + offset, sizeof first);
-    if (scope_->failed() || has_instance(first.handler & kIndexMask)) {
+    if (scope_->failed() || is_open(first.handler & kIndexMask)) {
       instances_grew_.store(true, std::memory_order_seq_cst);
     }
   }
 }
 
-bool Messenger::has_instance(std::uint32_t index) {
+bool Messenger::is_open(std::uint32_t index) {
   const sync::Lock lock(instances_mutex_);
-  return index < instances_.size();
+  return index < open_count_;
 }
 
 std::optional<std::uint64_t> Messenger::held_at_rest() const {
@@ -415,6 +435,7 @@ void Messenger::retry_held() {
 std::vector<std::string> Messenger::describe_held() const {
   std::vector<std::string> lines;
   const sync::Lock lock(held_mutex_);
+  lines.reserve(held_.size());
   for (const auto& [source, held] : held_) {
     lines.push_back(fmt::format(
         "rank {}: messages from rank {} are for an active message that was never made here",

@@ -9,6 +9,7 @@ namespace shoal::messaging {
 namespace {
 
 // Filled by constructors of static objects, before main(); constant from the first use on.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit StaticHandler* g_first = nullptr;
 
 }  // namespace

@@ -92,9 +92,10 @@ void Collectives::on_message(std::uint64_t sequence, const std::string& what, in
 }
 
 bool Collectives::all_here() const {
-  const auto& arrivals = arrivals_;
-  return std::all_of(awaited_.begin(), awaited_.end(),
-                     [&arrivals](const auto& key) { return arrivals.contains(key); });
+  for (const Slot& slot : awaited_) {
+    if (!arrivals_.contains(slot)) return false;
+  }
+  return true;
 }
 
 // --- what did not fit
@@ -128,6 +129,7 @@ std::vector<std::string> Collectives::describe_unsatisfied() const {
 
 std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<Rank>& sources) {
   std::vector<Slot> keys;
+  keys.reserve(sources.size());
   for (const Rank source : sources) {
     keys.push_back({sequence_, {static_cast<int>(direction), source.value()}});
   }
@@ -208,13 +210,13 @@ Bytes concatenate(const Bytes& a, const Bytes& b) {
 
 }  // namespace
 
-std::vector<Bytes> Collectives::gather(const std::string& what, Bytes mine, Rank root) {
+std::vector<Bytes> Collectives::gather(const std::string& what, const Bytes& mine, Rank root) {
   begin(what, root);
   const Bytes all = reduce_to(root, pack(rank_, mine), concatenate);
   return rank_ == root ? unpack(all, size_) : std::vector<Bytes>();
 }
 
-std::vector<Bytes> Collectives::all_gather(const std::string& what, Bytes mine) {
+std::vector<Bytes> Collectives::all_gather(const std::string& what, const Bytes& mine) {
   begin(what, Rank(0));
   return unpack(send_down(Rank(0), reduce_to(Rank(0), pack(rank_, mine), concatenate)), size_);
 }

@@ -19,6 +19,7 @@ Scheduler::~Scheduler() = default;
 
 std::vector<env::Steppable*> Scheduler::steppables() {
   std::vector<env::Steppable*> all;
+  all.reserve(workers_.size());
   for (const auto& worker : workers_) all.push_back(worker.get());
   return all;
 }

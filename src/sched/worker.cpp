@@ -15,6 +15,7 @@ namespace shoal::sched {
 namespace {
 
 // The one thread-local of the library.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Worker* t_worker = nullptr;
 
 constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds

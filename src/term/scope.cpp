@@ -77,6 +77,8 @@ struct ScopeMessages {
   }
 
   static constexpr auto kInlined = Delivery::inlined;
+  // They register themselves.
+  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
   static inline Handler report{"shoal::report", 1, kInlined, &on_report};
   static inline Handler request{"shoal::request", 2, kInlined, &on_request};
   static inline Handler confirmation{"shoal::confirmation", 3, kInlined, &on_confirmation};
@@ -85,6 +87,7 @@ struct ScopeMessages {
   static inline Handler failure_down{"shoal::failure_down", 6, kInlined, &on_failure_down};
   static inline Handler stuck_part{"shoal::stuck_part", 7, kInlined, &on_stuck_part};
   static inline Handler verdict{"shoal::verdict", 8, kInlined, &on_verdict};
+  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
 
 Hold::Hold(Scope& scope) : scope_(&scope) { scope.count_created(scope.scheduler().count_slot()); }
@@ -151,6 +154,7 @@ void Scope::park_main(const std::string& what, const std::function<void()>& star
 }
 
 void Scope::park(const std::string& what, bool final, const std::function<void()>& start) {
+  messenger_.open_instances();
   sched::block(scheduler().env(), what.c_str(), [&](sync::Waiter& waiter) {
     {
       const sync::Lock lock(mutex_);

@@ -63,6 +63,7 @@ class DequeModel {
     }
   }
   [[nodiscard]] std::string broken() const {
+    if (took_nothing_) return "a slot without an item was taken";
     for (int item = 0; item < kItemsMax; ++item) {
       if (taken_[at(item)] > 1) return "item " + std::to_string(item) + " was taken twice";
     }
@@ -104,7 +105,13 @@ class DequeModel {
     me = Local();  // states that differ only in dead variables are one
     me.done = done;
   }
-  void take(int item) { ++taken_[at(item)]; }
+  void take(int item) {
+    if (item == kNothing) {
+      took_nothing_ = true;
+    } else {
+      ++taken_[at(item)];
+    }
+  }
   bool exchange_top(int expected) {
     if (top_ != expected) return false;
     ++top_;
@@ -209,6 +216,7 @@ class DequeModel {
   int pushed_ = 0;
   std::array<std::array<int, kSlotsMax>, kRings> rings_{};
   std::array<int, kItemsMax> taken_{};
+  bool took_nothing_ = false;
   std::array<Local, kThreads> locals_;
 };
 

@@ -429,4 +429,60 @@ TEST(Turns, HandlersMadeAtAnyTime_GetTheirMessagesInOrder) {
   }
 }
 
+// What is behind a handler's captures is often made after it.
+TEST(Opening, HandlerOfTheMainFunction_RunsOnlyOnceThatGoesOn) {
+  std::atomic<bool> message_is_next{false};
+  EXPECT_EQ(run_world(2, 2,
+                      [&](World& world) {
+                        const auto before = world.make_am([&] { message_is_next = true; });
+                        world.barrier();
+                        bool set_up = false;
+                        int calls = 0;
+                        auto message = world.make_am([&] {
+                          EXPECT_TRUE(set_up);
+                          ++calls;
+                        });
+                        if (world.rank() == 1) {
+                          while (!message_is_next) std::this_thread::yield();
+                          for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+                        }
+                        set_up = true;
+                        if (world.rank() == 0) {
+                          before.send(Rank(1));
+                          message.send(Rank(1));
+                        }
+                        world.wait();
+                        EXPECT_EQ(calls, world.rank().value());
+                      }),
+            0);
+}
+
+TEST(Opening, Flush_LetsHandlersRunWhileTheMainFunctionDoesOtherThings) {
+  EXPECT_EQ(run_world(2, 2,
+                      [](World& world) {
+                        std::atomic<bool> called{false};
+                        auto message = world.make_am([&] { called = true; });
+                        message.send(Rank(1 - world.rank()));
+                        world.flush();
+                        while (!called) std::this_thread::yield();
+                        world.wait();
+                      }),
+            0);
+}
+
+TEST(Opening, HandlerOfATask_RunsWhileTheMainFunctionDoesOtherThings) {
+  EXPECT_EQ(run_world(1, 2,
+                      [](World& world) {
+                        std::atomic<bool> called{false};
+                        std::optional<ActiveMessage<>> message;
+                        world.spawn([&] {
+                          message.emplace(world.make_am([&] { called = true; }));
+                          message->send(Rank(0));
+                        });
+                        while (!called) std::this_thread::yield();
+                        world.wait();
+                      }),
+            0);
+}
+
 }  // namespace am_held_test

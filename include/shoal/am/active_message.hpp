@@ -64,14 +64,13 @@ void send_as_bytes(Messenger& messenger, net::Link& link, net::MessageHeader hea
 /// Within the process, what would be encoded and decoded again travels as an object: a moved
 /// argument is moved, an Immutable is shared, anything else is copied once.
 template <class... Ws, class... Args>
-void send_message(Messenger& messenger, std::uint32_t handler, std::uint32_t signature, Rank target,
-                  TypeList<Ws...> wires, Args&&... args) {
+void send_message(Messenger& messenger, const Route& route, TypeList<Ws...> wires, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the handler's parameters");
-  net::Link& link = messenger.admit(target);
-  const net::MessageHeader header{handler, signature, 0};
+  net::Link& link = messenger.admit(route.target);
+  const net::MessageHeader header{route.handler, route.signature, 0};
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
-    if (messenger.is_local(target)) {
+    if (messenger.is_local(route.target)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
       messenger.append_object(link, header, weight,
                               std::make_unique<ArgumentsObject<Storage<Ws>...>>(
@@ -91,6 +90,7 @@ struct StaticFunction {
     auto function = Function;
     decode_and_call(function, message, typename Traits::Wires{});
   }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}), How, &invoke};
 };
 
@@ -103,6 +103,7 @@ struct StaticClosure {
     Closure closure;
     decode_and_call(closure, message, typename Traits::Wires{});
   }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}),
                                       Delivery::inlined, &invoke};
 };
@@ -169,8 +170,9 @@ class ActiveMessage {
   /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
   template <class... Args>
   void send(Rank target, Args&&... args) const {
-    messaging::send_message(*messenger_, messaging::kInstanceBit | index_, signature(), target,
-                            messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
+    const messaging::Route route{messaging::kInstanceBit | index_, signature(), target};
+    messaging::send_message(*messenger_, route, messaging::TypeList<Wires...>{},
+                            std::forward<Args>(args)...);
   }
 
  private:

@@ -156,7 +156,7 @@ class ReadArchive {
     // Not through a T variable: T need not have a default constructor.
     struct Bytes {
       alignas(T) std::byte bytes[sizeof(T)];
-    } copy;
+    } copy{};
     std::memcpy(&copy, take(sizeof(T), wire::raw_alignment_v<T>), sizeof(T));
     return std::bit_cast<T>(copy);
   }

@@ -33,6 +33,13 @@ namespace messaging {
 
 class Messenger;
 
+/// Where a message goes.
+struct Route {
+  std::uint32_t handler;  // index with flag bits, below
+  std::uint32_t signature;
+  Rank target;
+};
+
 /// A message in the hands of its receiver.
 struct Message {
   Messenger& messenger;

@@ -55,10 +55,14 @@ class FunctionEvent final : public CountedEvent {
   std::function<void()> function_;
 };
 
+struct Payload {
+  std::span<const std::byte> bytes;
+  std::size_t count;  // of elements
+};
+
 /// Sends header and arguments, and the payload after them; `release` runs here when the payload may
 /// be reused.
-void send_large(Messenger& messenger, std::uint32_t index, std::uint32_t signature, Rank target,
-                std::span<const std::byte> payload, std::size_t count,
+void send_large(Messenger& messenger, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release);
 
 /// Brings the payload into `place` and then runs `arrived`, at once or later.
@@ -154,8 +158,9 @@ class LargeMessage {
         });
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
     encode<Wires...>(std::span(arguments), wires...);
-    messaging::send_large(*messenger_, index_, signature(), target, std::as_bytes(payload),
-                          payload.size(), arguments, std::move(release));
+    const auto handler = messaging::kInstanceBit | messaging::kLargeBit | index_;
+    messaging::send_large(*messenger_, {handler, signature(), target},
+                          {std::as_bytes(payload), payload.size()}, arguments, std::move(release));
   }
 
   static void on_header(void* self, const messaging::Message& message) {

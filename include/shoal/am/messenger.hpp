@@ -76,8 +76,11 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   // --- instance handlers
 
   /// Index of the new handler: the number of those made before it. Main function or tasks.
-  /// Without a name it gets one from its index.
+  /// Without a name it gets one from its index. One made by the main function is closed, as if it
+  /// did not exist yet, until the next open_instances(): it may refer to what is still to be set
+  /// up.
   std::uint32_t add_instance(std::shared_ptr<Handler> handler, const std::string& name);
+  void open_instances();
   /// No handler of it runs any more when this returns; later messages for it are errors.
   void remove_instance(std::uint32_t index);
 
@@ -89,7 +92,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void wake_for_progress() override { scheduler_.wake_one(); }
   void on_packet(net::Packet* packet) override;
 
-  /// Messages held back because their instance handler does not exist here yet, large ones twice.
+  /// Messages held back because their instance handler is not open here yet, large ones twice.
   /// For detection, a held message counts as processed and as unsatisfied.
   [[nodiscard]] std::uint64_t held_count() const {
     return held_count_.load(std::memory_order_acquire);
@@ -138,7 +141,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   static std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset);
   void hold(net::Packet* packet, std::size_t offset);
   void retry_held();
-  [[nodiscard]] bool has_instance(std::uint32_t index);
+  [[nodiscard]] bool is_open(std::uint32_t index);
+  void retry_if_held();
 
   net::Fabric& fabric_;
   sched::Scheduler& scheduler_;
@@ -155,7 +159,10 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
   sync::Mutex instances_mutex_;
   std::vector<std::shared_ptr<Handler>> instances_ SHOAL_GUARDED_BY(instances_mutex_);
-  std::atomic<bool> instances_grew_{false};  // since held messages were last retried
+  std::size_t open_count_ SHOAL_GUARDED_BY(instances_mutex_) = 0;  // of the first instances
+  // Written under instances_mutex_. relaxed: the main function reads what it wrote itself.
+  std::atomic<bool> all_open_{true};
+  std::atomic<bool> instances_grew_{false};  // the open ones, since held messages were last retried
 
   mutable sync::Mutex held_mutex_;
   std::map<int, Held> held_ SHOAL_GUARDED_BY(held_mutex_);  // by source

@@ -33,8 +33,8 @@ class Collectives final : private term::Unsatisfied {
   /// Every rank gets the value of `root`.
   Bytes broadcast(const std::string& what, Bytes mine, Rank root);
   /// `root` gets the values of all ranks in rank order; the others get nothing.
-  std::vector<Bytes> gather(const std::string& what, Bytes mine, Rank root);
-  std::vector<Bytes> all_gather(const std::string& what, Bytes mine);
+  std::vector<Bytes> gather(const std::string& what, const Bytes& mine, Rank root);
+  std::vector<Bytes> all_gather(const std::string& what, const Bytes& mine);
 
  private:
   enum class Direction : int { up, down };

@@ -11,8 +11,8 @@
 namespace shoal::net {
 
 struct LinkOptions {
-  std::size_t packet_bytes = 8 * 1024;     // a packet that is as full as this is closed
-  std::size_t window_bytes = 1024 * 1024;  // bytes appended and not consumed before senders wait
+  std::size_t packet_bytes = 8UL << 10U;  // a packet that is as full as this is closed
+  std::size_t window_bytes = 1UL << 20U;  // bytes appended and not consumed before senders wait
 };
 
 /// Messages are appended by any thread of the source rank and taken, packet by packet, by whoever

@@ -112,12 +112,17 @@ class World {
 
   /// Hands what this rank has sent so far to the transport. Not needed for progress, except before
   /// the main function blocks outside shoal (in a call of MPI, say) while other ranks wait for what
-  /// it has sent.
-  void flush() { messenger().flush(); }
+  /// it has sent. Lets the handlers of make_am() run, too.
+  void flush() {
+    messenger().open_instances();
+    messenger().flush();
+  }
 
   /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
-  /// A message for one that this rank has not made yet waits until it has. **Errors**: a message
-  /// that does not fit the handler's parameters ends the world with an error that names it.
+  /// Messages for it that arrive early wait. The handler of one that the main function made does
+  /// not run before the main function next sends a message or calls wait(), a collective operation
+  /// or flush(): what it refers to may be set up after it. **Errors**: a message that does not fit
+  /// the handler's parameters ends the world with an error that names it.
   template <class F>
   [[nodiscard]] ActiveMessageFor<F> make_am(F function, const AmOptions& options = {}) {
     return ActiveMessageFor<F>(messenger(), std::move(function), options);
@@ -193,7 +198,7 @@ class World {
   template <class Wires, class... Args>
   void send_static(const messaging::StaticHandler& handler, Wires wires, Rank target,
                    Args&&... args) {
-    messaging::send_message(messenger(), handler.index(), handler.signature(), target, wires,
+    messaging::send_message(messenger(), {handler.index(), handler.signature(), target}, wires,
                             std::forward<Args>(args)...);
   }
 

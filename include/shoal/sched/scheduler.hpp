@@ -37,7 +37,7 @@ class Progress {
 struct SchedulerOptions {
   Rank rank;
   int worker_count = 1;
-  std::size_t stack_bytes = 8 * 1024 * 1024;      // of each fiber; only touched pages cost memory
+  std::size_t stack_bytes = 8UL << 20U;           // of each fiber; only touched pages cost memory
   bool oversubscribed = false;                    // more workers than CPUs: do not spin
   std::function<void(WorkerId)> on_worker_start;  // on the worker's own thread
 };

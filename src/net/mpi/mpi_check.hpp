@@ -9,7 +9,7 @@ namespace shoal::net {
 struct MpiCall {
   static constexpr int kNone = -1000;  // neither a rank nor a tag of MPI
 
-  const char* name;
+  const char* name = "";
   int process = kNone;  // the caller's rank in the communicator
   int peer = kNone;
   int tag = kNone;

@@ -20,8 +20,8 @@ class MpiInlet final : public PortItem, public PacketOwner {
   struct Identity {
     Rank source;
     Rank target;
-    Lane lane;
-    int process;  // of the source
+    Lane lane{};
+    int process = 0;  // of the source
   };
 
   /// Of amounts from `report_bytes` on the sender is told soon, of smaller ones when there is time.

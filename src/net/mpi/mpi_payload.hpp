@@ -39,8 +39,10 @@ class MpiPayload : public MpiSubmission, public MpiTransfer {
   void drop() override { delete this; }
 
  protected:
+  // NOLINTBEGIN(readability-identifier-naming): private to the two below
   const Route route_;
   MpiPayloads& all_;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 class MpiPayloadSend final : public MpiPayload {
