@@ -47,7 +47,7 @@ function(shoal_test_program target source)
   shoal_use_pch(${target} shoal_test_pch)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${target} PRIVATE ${ARGN})
+  target_link_libraries(${target} PRIVATE ${ARGN} GTest::gtest) # the PCH includes it
 endfunction()
 
 # Label and time limit (stretched by sanitizers) of a test; then further properties with values.
@@ -257,27 +257,25 @@ function(shoal_add_compile_fail_tests)
                                                         "compiles, but must not")
 endfunction()
 
-# Installs shoal below a scratch prefix and builds the project in tests/install on it; builds it
-# again with add_subdirectory.
+# Installs shoal below a scratch prefix and builds the project in tests/install on it.
 function(shoal_add_install_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
   if(NOT EXISTS "${PROJECT_SOURCE_DIR}/include/shoal/shoal.hpp")
     return()
   endif()
-  foreach(way IN ITEMS find_package add_subdirectory)
-    add_test(
-      NAME install.${way}
-      COMMAND
-        "${CMAKE_COMMAND}" -DWAY=${way} "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-        "-DLAUNCHER=${SHOAL_TEST_CCACHE}" "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}"
-        "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
-        "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_${way}" -P
-        "${PROJECT_SOURCE_DIR}/tests/install/build_consumer.cmake")
-    shoal_test_properties(install.${way} install ${arg_TIMEOUT} PROCESSORS 2)
-  endforeach()
+  add_test(
+    NAME install.find_package
+    COMMAND
+      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLAUNCHER=${SHOAL_TEST_CCACHE}"
+      "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+      "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
+      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_find_package" -P
+      "${PROJECT_SOURCE_DIR}/tests/install/build_consumer.cmake")
+  shoal_test_properties(install.find_package install ${arg_TIMEOUT} PROCESSORS 2)
 endfunction()
 
-# What the README says under "A first program", done to the letter.
+# What the README says under "A first program", done to the letter: a project with shoal as a
+# subfolder.
 function(shoal_add_first_program_test)
   add_test(
     NAME install.first_program
@@ -302,9 +300,12 @@ function(shoal_add_lint_tests)
   foreach(test IN ITEMS layers docs layers_refuse_bad_trees format tidy_refuses_bad_code)
     shoal_test_properties(lint.${test} lint 120)
   endforeach()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # clang-tidy reads the flags of this build
-    add_test(NAME lint.tidy COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy
-                                    "${PROJECT_BINARY_DIR}")
-    shoal_test_properties(lint.tidy lint 900 PROCESSORS 2)
+endfunction()
+
+# clang-tidy over the library, with the flags of a build by clang.
+function(shoal_add_tidy_test)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_test(NAME tidy.src COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy "${PROJECT_BINARY_DIR}")
+    shoal_test_properties(tidy.src tidy 300 PROCESSORS 2)
   endif()
 endfunction()

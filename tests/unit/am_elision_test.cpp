@@ -49,8 +49,10 @@ class Tracked {
   void serialize(Archive& ar) {
     auto address = reinterpret_cast<std::uintptr_t>(counts_);
     ar(address, value_);
-    counts_ = reinterpret_cast<Counts*>(address);
-    if constexpr (Archive::is_loading) ++counts_->loads;
+    if constexpr (Archive::is_loading) {  // saving only reads: others may do it at the same time
+      counts_ = reinterpret_cast<Counts*>(address);
+      ++counts_->loads;
+    }
     if constexpr (std::is_same_v<Archive, WriteArchive>) ++counts_->saves;
   }
 

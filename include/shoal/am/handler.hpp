@@ -35,8 +35,8 @@ class Messenger;
 
 /// Where a message goes.
 struct Route {
-  std::uint32_t handler;  // index with flag bits, below
-  std::uint32_t signature;
+  std::uint32_t handler = 0;  // index with flag bits, below
+  std::uint32_t signature = 0;
   Rank target;
 };
 
