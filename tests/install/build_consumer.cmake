@@ -1,7 +1,7 @@
 # cmake -DCOMPILER=... -DLAUNCHER=... -DBUILD_TYPE=... -DSHOAL_SOURCE_DIR=... -DSHOAL_BINARY_DIR=...
 #       -DSCRATCH=... -P build_consumer.cmake
-# Installs shoal and builds the project of this folder on it, in SCRATCH, and runs it. Configures it on
-# the sources too; first_program.cmake builds such a project.
+# Installs shoal and builds the project of this folder on it, in SCRATCH, and runs it. Configures it
+# on the sources too; first_program.cmake builds such a project.
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
