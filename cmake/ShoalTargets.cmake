@@ -101,6 +101,9 @@ function(shoal_variant name)
   endif()
   shoal_library(${library} net_mpi_${name})
   shoal_link(${library} PUBLIC shoal_net ${arg_LINK})
+  if(NOT PROJECT_IS_TOP_LEVEL) # a project that uses one variant need not build the others
+    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   if(sources AND arg_LINK) # the C++ bindings of old MPIs need a library that we do not link
     target_compile_definitions(${library} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   endif()

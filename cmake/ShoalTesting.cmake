@@ -223,7 +223,8 @@ function(shoal_add_same_line_test name)
   set_tests_properties(apps.${name} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
 
-# Every program of the tutorial runs on 1 and on 3 ranks.
+# Every program of the tutorial runs on 1 and on 3 ranks and, where it was built with an MPI, in 2
+# processes and in 2 with 2 ranks each.
 function(shoal_add_tutorial_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
   get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
@@ -232,7 +233,33 @@ function(shoal_add_tutorial_tests)
       add_test(NAME apps.${program}.ranks${ranks} COMMAND ${program} --ranks ${ranks} --workers 2)
       shoal_test_properties(apps.${program}.ranks${ranks} apps ${arg_TIMEOUT})
     endforeach()
+    if(SHOAL_MPI_VARIANTS)
+      list(GET SHOAL_MPI_VARIANTS 0 variant)
+      foreach(ranks IN ITEMS 1 2)
+        shoal_add_mpi_test(
+          apps.${program}.${variant}.np2x${ranks}
+          VARIANT ${variant}
+          PROCESSES 2
+          TIMEOUT ${arg_TIMEOUT}
+          COMMAND $<TARGET_FILE:${program}> --workers 2 --ranks-per-process ${ranks})
+      endforeach()
+    endif()
   endforeach()
+endfunction()
+
+# A program of one MPI, started by the other one's launcher: each process would be alone.
+function(shoal_add_wrong_launcher_test)
+  if(NOT ("openmpi" IN_LIST SHOAL_MPI_VARIANTS AND "mpich" IN_LIST SHOAL_MPI_VARIANTS))
+    return()
+  endif()
+  shoal_add_mpi_test(
+    mpi.wrong_launcher
+    VARIANT openmpi
+    PROCESSES 2
+    TIMEOUT 60
+    COMMAND $<TARGET_FILE:mpi_mpich_runtime_launch_test>)
+  set_tests_properties(mpi.wrong_launcher PROPERTIES PASS_REGULAR_EXPRESSION
+                                                     "shoal: error: .*processes")
 endfunction()
 
 # Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the

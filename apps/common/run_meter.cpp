@@ -13,9 +13,9 @@ constexpr double kSecondsPerNs = 1e-9;
 
 void RunMeter::start(std::uint64_t kernel_count) {
   bar_.start(kernel_count);
-  world_.barrier();
   busy_ns_.store(0, std::memory_order_relaxed);
   before_ = world_.stats();
+  world_.barrier();  // from here on other ranks' tiles may arrive
   begin_ns_ = world_.now_ns();
 }
 

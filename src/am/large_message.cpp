@@ -18,12 +18,12 @@ constexpr std::size_t kHeaderBytes = net::align_up(sizeof(LargeHeader));
 
 class DiscardEvent final : public CountedEvent {
  public:
-  DiscardEvent(Messenger& messenger, std::size_t size_bytes)
-      : CountedEvent(messenger, "a dropped payload"), scratch(size_bytes) {}
-  std::vector<std::byte> scratch;
+  DiscardEvent(Messenger& messenger, std::unique_ptr<std::byte[]> scratch)
+      : CountedEvent(messenger, "a dropped payload"), scratch_(std::move(scratch)) {}
 
  private:
   void act() override {}
+  const std::unique_ptr<std::byte[]> scratch_;
 };
 
 class FunctionTask final : public sched::Task {
@@ -71,12 +71,17 @@ void send_large(Messenger& messenger, const Route& route, const Payload& payload
   }
   const net::MessageHeader message{route.handler, route.signature, kHeaderBytes + arguments.size()};
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
-  messenger.append(link, message, weight, [&](std::span<std::byte> place) {
-    std::memcpy(place.data(), &header, sizeof header);
-    if (!arguments.empty()) {
-      std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
-    }
-  });
+  try {
+    messenger.append(link, message, weight, [&](std::span<std::byte> place) {
+      std::memcpy(place.data(), &header, sizeof header);
+      if (!arguments.empty()) {
+        std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
+      }
+    });
+  } catch (...) {
+    release.reset(done);
+    throw;
+  }
   messenger.note_payload(bytes.size() - weight);  // append() has counted the rest
   if (!local) transport->send_payload(messenger.rank(), route.target, header.tag, bytes, done);
 }
@@ -114,8 +119,14 @@ void drop_large(const Message& message, const LargeHeader& header) {
     return;
   }
   // The bytes are under way: they must be received, if only to end the sender's operation.
-  auto discard = std::make_unique<DiscardEvent>(messenger, header.size_bytes);
-  const std::span<std::byte> place(discard->scratch);
+  // Not written here: only what arrives takes memory.
+  std::unique_ptr<std::byte[]> scratch(new (std::nothrow) std::byte[header.size_bytes]);
+  if (scratch == nullptr) {
+    messenger.end_at_once(fmt::format("no memory to drop a payload of {} bytes from rank {}",
+                                      header.size_bytes, message.source.value()));
+  }
+  const std::span place(scratch.get(), header.size_bytes);
+  auto discard = std::make_unique<DiscardEvent>(messenger, std::move(scratch));
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
                                                   place, discard.release());
 }

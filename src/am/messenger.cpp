@@ -45,7 +45,16 @@ class Messenger::MessageTask final : public sched::Task {
 /// Packets of one source, from the first message on whose handler does not exist yet.
 struct Messenger::Held {
   net::PacketList packets;
-  std::size_t offset = 0;  // into the first packet
+  std::size_t offset = 0;                // into the first packet
+  net::Packet* last_disowned = nullptr;  // it and those before it
+
+  void disown_all() {
+    net::Packet* packet = last_disowned == nullptr ? packets.front() : last_disowned->next;
+    for (; packet != nullptr; packet = packet->next) {
+      packet->disown();
+      last_disowned = packet;
+    }
+  }
 };
 
 void* context_of(Messenger& messenger) { return messenger.context(); }
@@ -178,17 +187,16 @@ void Messenger::remove_instance(std::uint32_t index) {
 
 // No arrival is missed: a poster changes the port's head and then looks for sleepers; the holder of
 // polling_ gives it back and then looks at the head once more. All seq_cst. A worker that sleeps
-// while the flag is up relies on that second look.
+// while the flag is up relies on that second look. It does not poll on: handlers that send to their
+// own rank for ever must not keep out the tasks.
 bool Messenger::poll() {
-  bool did = poll_transport();
-  do {
-    if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
-    const bool took = take_from_port();
-    polling_.store(false, std::memory_order_seq_cst);
-    did = did || took;
-    if (!took) return did;  // empty, or a push is half done and its thread will wake somebody
-  } while (!port_.looks_empty());
-  return did;
+  const bool did = poll_transport();
+  if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
+  const bool took = take_from_port();
+  polling_.store(false, std::memory_order_seq_cst);
+  if (!took) return did;  // empty, or a push is half done and its thread will wake somebody
+  if (!port_.looks_empty()) scheduler_.wake_one();
+  return true;  // the caller comes back before it sleeps
 }
 
 bool Messenger::take_from_port() {
@@ -394,9 +402,10 @@ bool Messenger::is_open(std::uint32_t index) {
   return index < open_count_;
 }
 
-std::optional<std::uint64_t> Messenger::held_at_rest() const {
+std::optional<std::uint64_t> Messenger::held_at_rest() {
   const sync::Lock lock(held_mutex_);
   if (instances_grew_.load(std::memory_order_seq_cst)) return std::nullopt;
+  for (auto& [source, held] : held_) held.disown_all();
   return held_count();
 }
 

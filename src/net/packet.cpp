@@ -45,6 +45,12 @@ Packet* Packet::compact(Packet* packet) {
   return copy;
 }
 
+void Packet::disown() {
+  if (PacketOwner* const told = std::exchange(owner, nullptr); told != nullptr) {
+    told->consumed(accounted_bytes);
+  }
+}
+
 void Packet::release() {
   // acq_rel: the last releaser sees what the others did with the packet before it is freed.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

@@ -29,8 +29,9 @@ struct Config {
   Progress progress = Progress::worker;
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
-  std::uint64_t flush_ns = 20'000;                  // a lone message waits this long for company
-  std::size_t stack_bytes = std::size_t{8} << 20;   // of a fiber
+  std::uint64_t flush_ns =
+      20'000;  // how long a message waits for a busy MPI engine before its sender helps
+  std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
   bool help = false;              // was asked for: print help_text and end with exit code 0
   std::string help_text;          // always filled
   std::vector<std::string> args;  // the program's own arguments; [0] = program name

@@ -139,7 +139,7 @@ constexpr std::array<Option, 9> all_options{{
     {"window-bytes", "SIZE", "in flight to one destination, at most",
      [](C& c, const S& s) { c.window_bytes = parse_number(s, window_kind); },
      [](const C& c) { return show(c.window_bytes, size_units); }},
-    {"flush", "TIME", "a small message waits for company, at most",
+    {"flush", "TIME", "a message waits for a busy MPI engine, at most",
      [](C& c, const S& s) { c.flush_ns = parse_number(s, flush_kind); },
      [](const C& c) { return show(c.flush_ns, time_units); }},
     {"stack-bytes", "SIZE", "stack of a task that may wait",

@@ -52,6 +52,8 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
   messenger_.set_context(&world_);
 }
 
+bool RankRuntime::has_own_error() const { return error_ != nullptr && !is_outcome(error_); }
+
 void RankRuntime::start(const MainFunction& main_function, std::function<void()> ended) {
   scheduler_.submit(std::make_unique<MainTask>(*this, main_function, std::move(ended)));
 }

@@ -9,6 +9,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -32,11 +33,15 @@ class RankRuntime {
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
-  /// After the end: what the main function returned, or how it failed.
+  // --- after the end
+
+  /// What the main function returned, or how it failed.
   [[nodiscard]] int exit_code() const { return exit_code_; }
   [[nodiscard]] std::exception_ptr error() const { return error_; }
-  /// After the end: whether the failure that all ranks were told of came from this rank.
-  [[nodiscard]] bool is_origin() const { return scope_.failed_rank() == rank(); }
+  /// The main function failed by something else than what wait() throws on all ranks.
+  [[nodiscard]] bool has_own_error() const;
+  /// What all ranks were told of, if anything failed anywhere.
+  [[nodiscard]] std::optional<TaskError> failure() const { return scope_.failure(); }
 
  private:
   class MainTask;

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 namespace shoal::runtime {
@@ -48,7 +49,6 @@ class Process {
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   [[noreturn]] void end_at_once(const std::string& text);
   void stop_after_last();
-  [[nodiscard]] bool is_said_by_origin(const TaskError& error) const;
   int report_errors();
 
   const Config& config_;
@@ -158,8 +158,17 @@ void Process::make_ranks() {
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }
   if (transport_ == nullptr) return;
-  // Something waits to be sent and nobody polls: a sleeping worker that may poll does it.
+  // Something waits to be sent and nobody polls: a sleeping worker that may poll does it. An engine
+  // with its own thread calls only when it has failed, and nobody else would notice.
   transport_->set_poll_waker([this] {
+    if (transport_->engine() != nullptr) {
+      try {
+        transport_->poll(false);
+      } catch (const std::exception& error) {
+        end_at_once(error.what());
+      }
+      return;
+    }
     if (transport_->policy() == net::ProgressPolicy::main) {
       ranks_.front()->scheduler().wake(WorkerId(0));
       return;
@@ -193,34 +202,29 @@ void Process::stop_after_last() {
   if (transport_ != nullptr) transport_->request_stop();
 }
 
-// Whether the rank in which `error` began ended with just that.
-bool Process::is_said_by_origin(const TaskError& error) const {
-  const RankRuntime& origin =
-      *ranks_[static_cast<std::size_t>(error.rank() - layout_.first_local())];
-  return origin.error() != nullptr && describe(origin.error()) == error.text();
-}
-
-// One rank's error is often everybody's: each is written once, by the process it came from.
+// A failure is written by the process that it began in, though a main function there may have
+// caught it: one elsewhere may not, and its process does not know whether others have.
 int Process::report_errors() {
-  int exit_code = 0;
+  int largest = ranks_.front()->exit_code();
+  int smallest = largest;
+  bool failed = false;
   std::set<std::string> said;
+  const auto say_once = [&said](const std::string& text) {
+    if (said.insert(text).second) say("error: " + text);
+  };
   for (const auto& rank : ranks_) {
-    exit_code = std::max(exit_code, rank->exit_code());
-    if (rank->error() == nullptr) continue;
-    exit_code = std::max(exit_code, 1);
-    bool ours = true;
-    try {
-      std::rethrow_exception(rank->error());
-    } catch (const TaskError& error) {
-      ours = layout_.is_local(error.rank()) && !is_said_by_origin(error);
-    } catch (const StuckError&) {
-      ours = rank->is_origin();
-    } catch (...) {
+    largest = std::max(largest, rank->exit_code());
+    smallest = std::min(smallest, rank->exit_code());
+    const std::optional<TaskError> failure = rank->failure();
+    failed = failed || rank->error() != nullptr;
+    if (failure.has_value() && failure->rank() == rank->rank()) {
+      const bool is_that = rank->error() != nullptr && describe(rank->error()) == failure->text();
+      say_once(is_that ? failure->text() : failure->what());
     }
-    const std::string text = describe(rank->error());
-    if (ours && said.insert(text).second) say("error: " + text);
+    if (rank->has_own_error()) say_once(describe(rank->error()));
   }
-  return exit_code;
+  const int exit_code = largest > 0 ? largest : smallest;
+  return failed ? std::max(exit_code, 1) : exit_code;
 }
 
 void Process::end_at_once(const std::string& text) {

@@ -26,6 +26,17 @@ constexpr unsigned kFairEvery = 32;    // picks between two that prefer what oth
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
+// The name may be made by code of the program.
+std::string name_of(const Task& task) {
+  try {
+    return task.name();
+  } catch (const std::exception& error) {
+    return fmt::format("a task that could not be named ({})", error.what());
+  } catch (...) {
+    return "a task that could not be named";
+  }
+}
+
 void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -135,8 +146,6 @@ void Worker::after_step(env::StepResult result) {
   }
   if (result == env::StepResult::worked) {
     idle_rounds_ = 0;
-    // Busy from now on: another sleeper takes over polling.
-    if (std::exchange(was_poller_, false)) scheduler_.wake_one();
   } else {
     idle();
   }
@@ -148,6 +157,8 @@ env::StepResult Worker::step_once() {
   bool progressed = false;
   if (ticks_ % kPollEvery == 0 || progress.looks_busy()) progressed = progress.poll();
   if (Task* task = next_task(); task != nullptr) {
+    // Busy from now on: another sleeper takes over polling.
+    if (std::exchange(was_poller_, false)) scheduler_.wake_one();
     execute(task);
     return env::StepResult::worked;
   }
@@ -165,8 +176,14 @@ env::StepResult Worker::step_once() {
 
 Task* Worker::next_task() {
   if (Task* task = resumed_own.try_pop(); task != nullptr) return task;
+  // Messages first: they hold memory. But those that make tasks for ever must not keep out the
+  // rest.
+  const bool fair_turn = ++turns_ % kFairEvery == 0;
+  if (fair_turn && !throttled()) {
+    if (Task* task = take_ready(); task != nullptr) return task;
+  }
   if (Task* task = delivered_shared.try_pop(); task != nullptr) return task;
-  if (!throttled()) {
+  if (!fair_turn && !throttled()) {
     if (Task* task = take_ready(); task != nullptr) return task;
   }
   return scheduler_.steal_for(*this, throttled());
@@ -207,7 +224,7 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
       task->run();
     } catch (...) {
       if (scope == nullptr) throw;  // the main function's wrapper lets nothing through
-      scope->fail(task->name(), std::current_exception());
+      scope->fail(name_of(*task), std::current_exception());
     }
     current_->task = nullptr;
     // relaxed: one writer, read by reports

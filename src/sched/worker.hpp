@@ -86,6 +86,7 @@ class Worker final : public env::Steppable {
   std::atomic<State> state_{State::awake};  // owner raises, owner or a waker lowers
   std::minstd_rand random_;
   unsigned ticks_ = 0;
+  unsigned turns_ = 0;  // looks for a task
   unsigned picks_ = 0;  // of ready tasks
   unsigned idle_rounds_ = 0;
   int parked_senders_ = 0;

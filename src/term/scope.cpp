@@ -348,9 +348,9 @@ void Scope::fail(const std::string& task_name, const std::exception_ptr& error) 
   on_failure_up(tree_.rank, task_name, describe(error));
 }
 
-std::optional<Rank> Scope::failed_rank() const {
+std::optional<TaskError> Scope::failure() const {
   const sync::Lock lock(mutex_);
-  return error_.has_value() ? std::optional(error_->rank()) : std::nullopt;
+  return error_;
 }
 
 void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -93,6 +94,38 @@ inline void large(World& world) {
   require(in == out, "a payload differs");
 }
 
+/// Messages for what rank 0 makes only after it was told that it is missing.
+inline void held(World& world) {
+  if (world.size() == 1) return;
+  int arrived = 0;
+  int released = 0;
+  std::vector<double> place(1000);
+  const auto make = [&] {
+    return world.make_large_am<double>(
+        [&](std::size_t count) { return std::span(place).first(count); },
+        [&](std::span<double>) { ++arrived; }, [&] { ++released; });
+  };
+  std::optional<decltype(make())> message;
+  const std::vector<double> payload(1000, 1.0);
+  if (world.rank() != 0) {
+    message.emplace(make());
+    message->send(Rank(0), std::span<const double>(payload));
+    message->send(Rank(0), std::span<const double>());
+  }
+  bool stuck = false;
+  try {
+    world.wait();
+  } catch (const StuckError&) {
+    stuck = true;
+  }
+  require(stuck, "a missing active message went unnoticed");
+  if (world.rank() == 0) message.emplace(make());
+  world.wait();
+  const int expected = world.rank() == 0 ? 2 * (world.size() - 1) : 0;
+  require(arrived == expected, "{} arrived instead of {}", arrived, expected);
+  require(released == (world.rank() == 0 ? 0 : 2), "{} were released", released);
+}
+
 /// All main functions flood the next rank beyond the window.
 inline void flood(World& world) {
   constexpr std::uint64_t kCount = 100'000;
@@ -122,6 +155,7 @@ inline void battery(World& world) {
   messages(world);
   ring(world);
   large(world);
+  held(world);
   flood(world);
   collectives(world);
 }

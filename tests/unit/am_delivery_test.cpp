@@ -254,4 +254,27 @@ TEST(Task, HandlersThatSpawnAndSend_AreWaitedFor) {
             0);
 }
 
+// --- messages that keep coming
+
+// With one worker: it must turn to the tasks between messages to itself.
+TEST(StarvingByMessages, Task_RunsThoughAMessageToItselfKeepsComing) {
+  for (const auto delivery : {Delivery::inlined, Delivery::task}) {
+    const int code = run_world(1, 1, [delivery](World& world) {
+      bool done = false;
+      int tries_left = 1'000'000;
+      std::optional<ActiveMessage<>> again;
+      again = world.make_am(
+          [&] {
+            if (!done && --tries_left > 0) again->send(Rank(0));
+          },
+          {.delivery = delivery});
+      again->send(Rank(0));
+      world.spawn([&done] { done = true; });
+      world.wait();
+      EXPECT_GT(tries_left, 0);
+    });
+    EXPECT_EQ(code, 0);
+  }
+}
+
 }  // namespace am_delivery_test

@@ -400,7 +400,8 @@ TEST(View, Messages_AllocateNothingButPackets) {
                         if (world.rank() == 0) {
                           std::printf("%zu allocations for %zu messages\n", count, kCount);
                         }
-                        EXPECT_LE(count, kCount + kCount / 100);
+                        EXPECT_LE(count,
+                                  kCount + kCount / 10);  // a waiting sender may cost some, too
                       }),
             0);
 }

@@ -406,4 +406,39 @@ TEST(FailureOfAForeignThread, InItsOwnHands_DoesNotTouchTheWorld) {
   EXPECT_EQ(code, 0);
 }
 
+// --- the end of the process
+
+TEST(End, FailureThatSomeRanksCatch_IsWrittenOnceAndEndsWithOne) {
+  testing::internal::CaptureStderr();
+  const int code = run_world(3, 1, [](World& world) {
+    if (world.rank() == 0) world.spawn([] { throw std::runtime_error("no more bananas"); });
+    if (world.rank() == 2) return world.wait();
+    EXPECT_THROW(world.wait(), TaskError);
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(said, HasSubstr("no more bananas"));
+  EXPECT_EQ(said.find("error:"), said.rfind("error:")) << said;
+}
+
+TEST(End, NegativeResultOfAMainFunction_IsNotLost) {
+  EXPECT_EQ(run_world(3, 1, [](World& world) { return world.rank() == 1 ? -1 : 0; }), -1);
+  EXPECT_EQ(run_world(3, 1, [](World& world) { return world.rank() == 1 ? -1 : world.rank(); }), 2);
+}
+
+TEST(End, TaskThatCannotBeNamed_IsAFailureAllTheSame) {
+  const Caught caught = failure_of({2, 1}, [](World& world) {
+    if (world.rank() != 0) return;
+    shoal::TaskGraph<int> graph_here(world);
+    graph_here.set_indegree([](int) { return 1; })
+        .set_mapping([](int) { return 0; })
+        .set_task([](int) { throw std::runtime_error("in the task"); })
+        .set_name([](int) -> std::string { throw std::runtime_error("in the name"); });
+    graph_here.fulfill(1);
+    world.wait();
+  });
+  EXPECT_THAT(caught.task_name, HasSubstr("in the name"));
+  EXPECT_EQ(caught.text, "in the task");
+}
+
 }  // namespace

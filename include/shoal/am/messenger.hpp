@@ -60,9 +60,15 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   template <class Write>
   void append(net::Link& link, const net::MessageHeader& header, std::size_t extra_bytes,
               Write&& write) {
-    scope_->count_queued(scheduler_.count_slot());
+    const int slot = scheduler_.count_slot();
+    scope_->count_queued(slot);
+    try {
+      link.append(header, extra_bytes, std::forward<Write>(write));
+    } catch (...) {  // no memory for it: it is neither queued nor to be processed
+      scope_->count_processed(slot);
+      throw;
+    }
     note_sent(sizeof header + header.size_bytes + extra_bytes);
-    link.append(header, extra_bytes, std::forward<Write>(write));
   }
   void append_bytes(net::Link& link, const net::MessageHeader& header,
                     std::span<const std::byte> bytes);
@@ -81,7 +87,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// up.
   std::uint32_t add_instance(std::shared_ptr<Handler> handler, const std::string& name);
   void open_instances();
-  /// No handler of it runs any more when this returns; later messages for it are errors.
+  /// Messages for it that are handled after this are errors; a handler that runs goes on.
   void remove_instance(std::uint32_t index);
 
   // --- progress (sched::Progress)
@@ -98,8 +104,12 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
     return held_count_.load(std::memory_order_acquire);
   }
   /// The same for a snapshot of the counts; nothing while held messages are about to be tried again
-  /// (they are then neither processed nor stuck).
-  [[nodiscard]] std::optional<std::uint64_t> held_at_rest() const;
+  /// (they are then neither processed nor stuck). Their senders' windows open: nothing here will
+  /// take the messages soon, and a sender that waited for room would keep the world from noticing
+  /// that it is stuck. Caller: the rank is idle.
+  [[nodiscard]] std::optional<std::uint64_t> held_at_rest();
+  /// Ends the process with this text, after an error that cannot be told in an orderly way.
+  void end_at_once(const std::string& text) { fatal_(text); }
   /// The scope has failed: lets progress drop what is held back. Any thread.
   void drop_held();
   /// One line per source whose messages are held back.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -113,8 +114,8 @@ class TaskGraph final : private term::Unsatisfied {
   }
   /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
   /// then counted in an array of 4 bytes per key, without hashing or locks, and fulfilling a task
-  /// that has run already is noticed. Each key runs once in the life of the graph. `key(i)`, if
-  /// given, is the key of number i: reports then name tasks by key instead of number.
+  /// that has run already is noticed. Each key runs once in the life of the graph. `key(i)` is the
+  /// key of number i, by which reports name tasks; not needed where an integer is its own number.
   template <class Index>
   TaskGraph& set_dense(std::size_t size, Index index, std::function<K(std::size_t)> key = {}) {
     check_unused();
@@ -268,10 +269,20 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   [[nodiscard]] std::string describe_dense(std::size_t index, int remaining) const {
-    if (!dense_key_) return graph::progress_of(index, remaining);
-    const K key = dense_key_(index);
-    const int indegree = indegree_(key);
-    return graph::progress_of(task_name(key), {indegree - remaining, indegree});
+    const std::optional<K> key = dense_key_of(index);
+    if (!key.has_value()) return graph::progress_of(index, remaining);
+    const int indegree = indegree_(*key);
+    return graph::progress_of(task_name(*key), {indegree - remaining, indegree});
+  }
+
+  // Without a function for it: most graphs with integer keys number them by themselves.
+  [[nodiscard]] std::optional<K> dense_key_of(std::size_t index) const {
+    if (dense_key_) return dense_key_(index);
+    if constexpr (std::is_integral_v<K>) {
+      const K key = static_cast<K>(index);
+      if (dense_index_(key) == index) return key;
+    }
+    return std::nullopt;
   }
 
   term::Scope& scope_;

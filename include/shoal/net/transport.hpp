@@ -44,7 +44,8 @@ class Transport {
 
   /// A number that names one payload of this process; unique among those under way.
   virtual std::uint32_t new_payload_tag() = 0;
-  /// Sends bytes that stay untouched until `done` was posted to the port of `source`.
+  /// Sends bytes, none perhaps, that stay untouched until `done` was posted to the port of
+  /// `source`; never before receive_payload() was called for them.
   virtual void send_payload(Rank source, Rank target, std::uint32_t tag,
                             std::span<const std::byte> bytes, Event* done) = 0;
   /// Receives the payload `tag` of `source`; posts `done` to the port of `target`.

@@ -39,8 +39,9 @@ MainFunction as_main(F function) {
 ///
 /// Each main function is a task on worker 0 of its rank. When it returns, an implicit wait() lets
 /// everything finish. **Returns**: the largest value that the main functions of this process
-/// returned; 1 after an error, which was written to standard error. **Caller**: the process's main
-/// thread, once at a time. **Errors**: none are thrown.
+/// returned, the smallest if none is positive; at least 1 after an error that one of them let
+/// through. An error was written to standard error by the process that it began in. **Caller**: the
+/// process's main thread, once at a time. **Errors**: none are thrown.
 template <class F>
 int run(int argc, const char* const* argv, F function) {
   return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), nullptr);

@@ -20,7 +20,8 @@
 
 namespace shoal::sync {
 
-/// A mutual-exclusion lock. Never held while user code runs or a task suspends.
+/// A mutual-exclusion lock. Never held while a task suspends, nor while code of the program runs,
+/// except the functions of a graph that name what waits in a StuckError.
 class SHOAL_CAPABILITY("mutex") Mutex {
  public:
   void lock() SHOAL_ACQUIRE() { mutex_.lock(); }

@@ -72,8 +72,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void fail(const std::string& task_name, const std::exception_ptr& error) override;
   bool on_idle() override;
-  /// Where the failure that all ranks were told of came from, if there was one.
-  [[nodiscard]] std::optional<Rank> failed_rank() const;
+  /// The failure that all ranks were told of, if there was one.
+  [[nodiscard]] std::optional<TaskError> failure() const;
 
   /// Throws CheckError unless the main function is calling.
   static void check_main(const char* what);

@@ -70,22 +70,12 @@ MpiPayload::Route MpiEngine::route(Rank peer, std::uint32_t tag, Event* event, R
 
 void MpiEngine::send_payload(Rank source, Rank target, std::uint32_t tag,
                              std::span<const std::byte> bytes, Event* done) {
-  const MpiPayload::Route way = route(target, tag, done, source);
-  if (bytes.empty()) {
-    way.port.post(done);
-  } else {
-    submit(*new MpiPayloadSend(bytes, way, payloads_));
-  }
+  submit(*new MpiPayloadSend(bytes, route(target, tag, done, source), payloads_));
 }
 
 void MpiEngine::receive_payload(Rank source, Rank target, std::uint32_t tag,
                                 std::span<std::byte> bytes, Event* done) {
-  const MpiPayload::Route way = route(source, tag, done, target);
-  if (bytes.empty()) {
-    way.port.post(done);
-  } else {
-    submit(*new MpiPayloadReceive(bytes, way, payloads_));
-  }
+  submit(*new MpiPayloadReceive(bytes, route(source, tag, done, target), payloads_));
 }
 
 void MpiEngine::submit_quietly(MpiSubmission& submission) { submissions_.push(&submission); }
