@@ -262,6 +262,44 @@ function(shoal_add_wrong_launcher_test)
                                                      "shoal: error: .*processes")
 endfunction()
 
+# A simulated world cannot be a part of a launch.
+function(shoal_add_launched_simulation_test)
+  if(NOT SHOAL_MPI_VARIANTS)
+    return()
+  endif()
+  list(GET SHOAL_MPI_VARIANTS 0 variant)
+  shoal_add_mpi_test(
+    mpi.launched_simulation
+    VARIANT ${variant}
+    PROCESSES 2
+    TIMEOUT 60
+    COMMAND $<TARGET_FILE:mpi_${variant}_runtime_launch_test> --sim)
+  set_tests_properties(mpi.launched_simulation PROPERTIES PASS_REGULAR_EXPRESSION
+                                                          "--sim: a simulated world has all")
+endfunction()
+
+# Every application and program of the tutorial in virtual time, twice.
+function(shoal_add_simulation_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
+  foreach(program IN LISTS programs ITEMS cholesky gemm2d gemm3d)
+    if(NOT TARGET ${program})
+      continue()
+    endif()
+    set(arguments)
+    if(NOT program IN_LIST programs)
+      set(arguments --n 120 --tile 20)
+    endif()
+    foreach(order IN ITEMS time uniform priorities late)
+      add_test(NAME sim.${program}.${order}
+               COMMAND ${program} --sim-check --ranks 8 --workers 2 --sim-order ${order}
+                       ${arguments})
+      shoal_test_properties(sim.${program}.${order} sim ${arg_TIMEOUT})
+      set_tests_properties(sim.${program}.${order} PROPERTIES ENVIRONMENT OPENBLAS_NUM_THREADS=1)
+    endforeach()
+  endforeach()
+endfunction()
+
 # Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the
 # compiler's output must match the regex. A last test shows that the harness refuses a file that
 # does compile.

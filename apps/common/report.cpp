@@ -12,7 +12,15 @@ namespace {
 constexpr double kMiBPerByte = 1.0 / (1024 * 1024);
 
 std::string_view describe(shoal::Launch launch) {
-  return launch == shoal::Launch::mpi ? "MPI" : "embedded";
+  switch (launch) {
+    case shoal::Launch::mpi:
+      return "MPI";
+    case shoal::Launch::simulated:
+      return "simulated";
+    case shoal::Launch::embedded:
+      break;
+  }
+  return "embedded";
 }
 
 void print_cost(std::string_view rank, const RankCost& cost, int workers) {

@@ -1,11 +1,17 @@
 #pragma once
-// Names of the machine.
+// The machine and its processes.
 
+#include <functional>
 #include <string>
 
 namespace shoal::env {
 
 /// The node that the process runs on: equal for two processes exactly if they share a machine.
 std::string host_name();
+
+/// Runs `function` in a copy of this process whose output goes nowhere, and waits for its end.
+/// **Caller**: a process with one thread. **Errors**: Error when there can be no copy. How it ended
+/// is not told.
+void run_in_silent_child(const std::function<void()>& function);
 
 }  // namespace shoal::env

@@ -122,9 +122,16 @@ struct CommandLine {
       fmt::format("command line: {0}: its value is missing; write {0} VALUE or {0}=VALUE", option));
 }
 
+/// Whether the option needs no value on the command line.
+bool is_flag(std::string_view name) {
+  const auto found = std::ranges::find(options(), name, &Option::name);
+  return found != options().end() && found->value_name.empty();
+}
+
 // Where CLI11 is too lenient: it reads `--x= y` as `--x y`, and anything behind --x as its value.
 void check_values_given(const std::vector<std::string>& arguments) {
   for (const std::string& option : option_names()) {
+    if (is_flag(option)) continue;
     for (const std::string& name : {"--" + option, "--shoal-" + option}) {
       for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
         const auto next = std::next(argument);
@@ -147,8 +154,10 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
       ignored;  // CLI11 wants a place for the values; it alters some on the way
   std::vector<std::pair<std::string, const CLI::Option*>> ours;
   for (const std::string& name : option_names()) {
-    ours.emplace_back(name, app.add_option(fmt::format("--{},--shoal-{}", name, name), ignored)
-                                ->allow_extra_args(false));
+    const std::string spellings = fmt::format("--{},--shoal-{}", name, name);
+    ours.emplace_back(name, is_flag(name)
+                                ? app.add_flag(spellings)
+                                : app.add_option(spellings, ignored)->allow_extra_args(false));
   }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {

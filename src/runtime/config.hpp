@@ -3,6 +3,7 @@
 
 #include "env/topology.hpp"
 #include "runtime/environment.hpp"
+#include "sim/order.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,12 +30,19 @@ struct Config {
   Progress progress = Progress::worker;
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
-  std::uint64_t flush_ns =
-      20'000;  // how long a message waits for a busy MPI engine before its sender helps
+  std::uint64_t flush_ns = 20'000;  // a message waits this long for a busy MPI engine
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
-  bool help = false;              // was asked for: print help_text and end with exit code 0
-  std::string help_text;          // always filled
-  std::vector<std::string> args;  // the program's own arguments; [0] = program name
+  bool sim = false;                                // in virtual time
+  bool sim_check = false;                          // the same, twice, comparing
+  std::uint64_t sim_seed = 1;
+  sim::OrderKind sim_order = sim::OrderKind::time;
+  std::string sim_net = "fixed:1us,10G";  // see sim::parse_net_model()
+  std::uint64_t sim_step_ns = 1000;       // what a step of a worker takes
+  bool help = false;                      // was asked for: print help_text and end with exit code 0
+  std::string help_text;                  // always filled
+  std::vector<std::string> args;          // the program's own arguments; [0] = program name
+
+  [[nodiscard]] bool simulate() const { return sim || sim_check; }
 };
 
 /// Reads the settings: command line before environment before file before default.

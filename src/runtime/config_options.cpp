@@ -1,5 +1,7 @@
 #include "runtime/config_options.hpp"
 
+#include "sim/net_model.hpp"
+
 #include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -86,12 +89,25 @@ constexpr NumberKind packet_kind{size_what, size_units, 1U << 9, 1U << 20, size_
 constexpr NumberKind window_kind{size_what, size_units, 1U << 9, std::uint64_t{1} << 36,
                                  size_example};
 constexpr NumberKind stack_kind{size_what, size_units, 1U << 16, 1U << 30, size_example};
+constexpr NumberKind seed_kind{"a whole number", count_units, 0,
+                               std::numeric_limits<std::uint64_t>::max(), ""};
+constexpr NumberKind step_kind{"a time with its unit", time_units, 1, 10'000'000'000,
+                               ", for example 500ns or 1us"};
 constexpr NumberKind flush_kind{"a time with its unit", time_units, 0, 10'000'000'000,
                                 ", for example 500ns, 20us, 1ms or 2s"};
 
 template <class E, std::size_t N>
 using Words = std::array<std::pair<std::string_view, E>, N>;
 constexpr Words<Pin, 3> pin_words{{{"none", Pin::none}, {"core", Pin::core}, {"pu", Pin::pu}}};
+using sim::OrderKind;
+constexpr Words<OrderKind, 6> order_words{{{"time", OrderKind::time},
+                                           {"uniform", OrderKind::uniform},
+                                           {"priorities", OrderKind::priorities},
+                                           {"slow-rank", OrderKind::slow_rank},
+                                           {"slow-link", OrderKind::slow_link},
+                                           {"late", OrderKind::late}}};
+constexpr Words<bool, 6> flag_words{
+    {{"true", true}, {"false", false}, {"on", true}, {"off", false}, {"1", true}, {"0", false}}};
 constexpr Words<Progress, 3> progress_words{
     {{"worker", Progress::worker}, {"main", Progress::main}, {"thread", Progress::thread}}};
 
@@ -117,7 +133,7 @@ std::string show_word(E value, const Words<E, N>& words) {
 
 using C = Config;
 using S = Setting;
-constexpr std::array<Option, 9> all_options{{
+constexpr std::array<Option, 15> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -145,10 +161,37 @@ constexpr std::array<Option, 9> all_options{{
     {"stack-bytes", "SIZE", "stack of a task that may wait",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},
+    {"sim", "", "simulate all ranks in one thread, in virtual time",
+     [](C& c, const S& s) { c.sim = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.sim, flag_words); }},
+    {"sim-check", "", "simulate twice and compare every event",
+     [](C& c, const S& s) { c.sim_check = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.sim_check, flag_words); }},
+    {"sim-seed", "N", "what decides all that may go either way",
+     [](C& c, const S& s) { c.sim_seed = parse_number(s, seed_kind); },
+     [](const C& c) { return std::to_string(c.sim_seed); }},
+    {"sim-order", "time|uniform|priorities|slow-rank|slow-link|late", "how the seed disturbs a run",
+     [](C& c, const S& s) { c.sim_order = parse_word(s, order_words); },
+     [](const C& c) { return show_word(c.sim_order, order_words); }},
+    {"sim-net", "MODEL", "zero, fixed:LATENCY,BANDWIDTH or loggp:L,o,g,G,EAGER",
+     [](C& c, const S& s) {
+       try {
+         static_cast<void>(sim::parse_net_model(s.value));
+       } catch (const ConfigError& error) {
+         throw ConfigError(fmt::format("{}: {}", s.where, error.what()));
+       }
+       c.sim_net = s.value;
+     },
+     [](const C& c) { return c.sim_net; }},
+    {"sim-step", "TIME", "what a step of a worker takes",
+     [](C& c, const S& s) { c.sim_step_ns = parse_number(s, step_kind); },
+     [](const C& c) { return show(c.sim_step_ns, time_units); }},
 }};
 
 std::string help_line(std::string_view name, std::string_view value_name, std::string_view help) {
-  return fmt::format("  {:<32}{}\n", fmt::format("--{} {}", name, value_name), help);
+  const std::string left = fmt::format("--{} {}", name, value_name);
+  if (left.size() > 31) return fmt::format("  {}\n{:34}{}\n", left, "", help);
+  return fmt::format("  {:<32}{}\n", left, help);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Setting {
 /// One option: --name on the command line, name in a file, SHOAL_NAME in the environment.
 struct Option {
   std::string_view name;
-  std::string_view value_name;
+  std::string_view value_name;  // empty: a flag, which needs no value on the command line
   std::string_view help;
   void (*apply)(Config&, const Setting&);  // Errors: ConfigError, see parse_config()
   std::string (*show_default)(const Config&);

@@ -4,9 +4,11 @@
 
 #include "env/host.hpp"
 #include "runtime/config.hpp"
+#include "runtime/end_report.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/process_info.hpp"
 #include "runtime/rank_runtime.hpp"
+#include "runtime/simulated_run.hpp"
 
 #include <fmt/format.h>
 
@@ -14,14 +16,10 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
-#include <set>
 
 namespace shoal::runtime {
 
 namespace {
-
-void say(const std::string& text) { fmt::print(stderr, "shoal: {}\n", text); }
 
 net::ProgressPolicy policy_of(Progress progress) {
   switch (progress) {
@@ -49,7 +47,6 @@ class Process {
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   [[noreturn]] void end_at_once(const std::string& text);
   void stop_after_last();
-  int report_errors();
 
   const Config& config_;
   std::unique_ptr<env::Env> env_;
@@ -190,7 +187,7 @@ int Process::run(const MainFunction& main_function) {
   const env::PuSet before = topology_.current_thread_binding();
   env_->drive(all);
   if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
-  const int exit_code = report_errors();
+  const int exit_code = report_errors(ranks_);
   if (transport_ != nullptr) transport_->finish();
   return exit_code;
 }
@@ -202,36 +199,19 @@ void Process::stop_after_last() {
   if (transport_ != nullptr) transport_->request_stop();
 }
 
-// A failure is written by the process that it began in, though a main function there may have
-// caught it: one elsewhere may not, and its process does not know whether others have.
-int Process::report_errors() {
-  int largest = ranks_.front()->exit_code();
-  int smallest = largest;
-  bool failed = false;
-  std::set<std::string> said;
-  const auto say_once = [&said](const std::string& text) {
-    if (said.insert(text).second) say("error: " + text);
-  };
-  for (const auto& rank : ranks_) {
-    largest = std::max(largest, rank->exit_code());
-    smallest = std::min(smallest, rank->exit_code());
-    const std::optional<TaskError> failure = rank->failure();
-    failed = failed || rank->error() != nullptr;
-    if (failure.has_value() && failure->rank() == rank->rank()) {
-      const bool is_that = rank->error() != nullptr && describe(rank->error()) == failure->text();
-      say_once(is_that ? failure->text() : failure->what());
-    }
-    if (rank->has_own_error()) say_once(describe(rank->error()));
-  }
-  const int exit_code = largest > 0 ? largest : smallest;
-  return failed ? std::max(exit_code, 1) : exit_code;
-}
-
 void Process::end_at_once(const std::string& text) {
   say("error: " + text);
   std::fflush(stderr);
   if (transport_ != nullptr) transport_->abort(1);
   std::abort();
+}
+
+void check_not_launched(const void* communicator) {
+  const LaunchInfo launch = detect_launcher(process_environment());
+  if (communicator == nullptr && launch.size == 1) return;
+  throw ConfigError(
+      "--sim: a simulated world has all its ranks in one process: start the program without a "
+      "launcher, with --sim --ranks N");
 }
 
 }  // namespace
@@ -243,6 +223,10 @@ int run_world(int argc, const char* const* argv, const MainFunction& main_functi
     if (config.help) {
       fmt::print("{}", config.help_text);
       return 0;
+    }
+    if (config.simulate()) {
+      check_not_launched(communicator);
+      return run_simulated(config, main_function);
     }
     Process process(config, communicator);
     return process.run(main_function);

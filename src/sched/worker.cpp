@@ -139,16 +139,17 @@ void Worker::loop() {
 }
 
 void Worker::after_step(env::StepResult result) {
-  if (stepping_) {
-    step_result_ = result;
-    if (!scheduler_.stopping()) Fiber::switch_to(current_->fiber, *thread_fiber_);
+  if (result == env::StepResult::idle) {
+    idle();
     return;
   }
-  if (result == env::StepResult::worked) {
-    idle_rounds_ = 0;
-  } else {
-    idle();
-  }
+  idle_rounds_ = 0;
+  if (stepping_) leave_step(result);
+}
+
+void Worker::leave_step(env::StepResult result) {
+  step_result_ = result;
+  if (!scheduler_.stopping()) Fiber::switch_to(current_->fiber, *thread_fiber_);
 }
 
 env::StepResult Worker::step_once() {
@@ -286,18 +287,20 @@ void Worker::idle() {
   ++idle_rounds_;
   const bool must_poll = scheduler_.progress_->must_poll(id_);
   const unsigned spins = scheduler_.options_.oversubscribed ? 0 : kSpinRounds;
-  if (idle_rounds_ <= spins) {
+  if (!stepping_ && idle_rounds_ <= spins) {
     pause_briefly();
-  } else if (idle_rounds_ <= spins + (must_poll ? kPollRounds : kYieldRounds)) {
-    scheduler_.env_.yield();
-  } else {
-    // Of several that could poll, one keeps a short sleep; the others sleep until woken.
-    const bool polls =
-        must_poll && !scheduler_.poller_taken_.exchange(true, std::memory_order_acq_rel);
-    was_poller_ = polls;
-    sleep(polls);
-    if (polls) scheduler_.poller_taken_.store(false, std::memory_order_release);
+    return;
   }
+  if (!stepping_ && idle_rounds_ <= spins + (must_poll ? kPollRounds : kYieldRounds)) {
+    scheduler_.env_.yield();
+    return;
+  }
+  // Of several that could poll, one keeps a short sleep; the others sleep until woken.
+  const bool polls =
+      must_poll && !scheduler_.poller_taken_.exchange(true, std::memory_order_acq_rel);
+  was_poller_ = polls;
+  sleep(polls);
+  if (polls) scheduler_.poller_taken_.store(false, std::memory_order_release);
 }
 
 // No wake-up is lost. The sleeper: state_ = asleep (A), then looks at the queues and flags (B). The
@@ -310,11 +313,13 @@ void Worker::sleep(bool may_poll) {
   if (!sees_work() && !scheduler_.progress_->looks_busy() && !scheduler_.stopping()) {
     std::uint64_t timeout_ns = 0;
     if (may_poll) {
-      const unsigned doublings = std::min((idle_rounds_ - kPollRounds) / 8, 5U);
+      const unsigned rounds = idle_rounds_ - std::min(idle_rounds_, kPollRounds);
+      const unsigned doublings = std::min(rounds / 8, 5U);
       timeout_ns = std::min(kPollSleepMinNs << doublings, kPollSleepMaxNs);
     }
     parker_->park(timeout_ns);
   }
+  if (stepping_) leave_step(env::StepResult::idle);  // sleeps until the next step
   // Whoever lowers the flag takes this worker off the count: a waker, or it itself.
   if (state_.exchange(State::awake, std::memory_order_seq_cst) == State::asleep) {
     scheduler_.sleeper_count_.fetch_sub(1, std::memory_order_seq_cst);

@@ -68,6 +68,7 @@ class Worker final : public env::Steppable {
   void loop();
   env::StepResult step_once();
   void after_step(env::StepResult result);
+  void leave_step(env::StepResult result);
   void idle();
   void sleep(bool may_poll);
   Task* next_task();

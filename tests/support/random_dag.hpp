@@ -164,7 +164,6 @@ class DagRun {
         }
       });
     }
-    world.barrier();                                 // all graphs can be fulfilled now
     for (std::size_t i = 0; i < dag_.size(); ++i) {  // who starts a task need not own it
       const bool mine =
           i % static_cast<std::size_t>(world.size()) == static_cast<std::size_t>(world.rank());

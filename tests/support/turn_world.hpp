@@ -1,15 +1,13 @@
 #pragma once
-// Runs a world in one thread, step by step in an order drawn from a seed: what happens once can be
-// made to happen again, and a hang is an exception (env::NoProgress).
+// Runs a simulated world: what happens once can be made to happen again, and a hang is an
+// exception.
 
 #include <shoal/base/error.hpp>
-#include <shoal/env/env.hpp>
 #include <shoal/net/transport.hpp>
 
-#include "runtime/rank_runtime.hpp"
+#include "runtime/simulated_world.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -31,30 +29,24 @@ struct TurnResult {
   std::vector<std::exception_ptr> errors;
 };
 
+/// In an order, and with one process per rank or one for all, that the seed chooses.
 inline TurnResult run_turns(const TurnOptions& options,
                             const runtime::MainFunction& main_function) {
-  const std::unique_ptr<env::Env> env = env::make_turn_env(options.seed);
-  const std::vector<std::string> args{"test"};
-  net::Fabric fabric({options.ranks, options.ranks, 0}, options.link, nullptr);
-  std::vector<std::unique_ptr<runtime::RankRuntime>> ranks;
-  std::vector<env::Steppable*> all;
-  for (int i = 0; i < options.ranks; ++i) {
-    runtime::RankOptions rank;
-    rank.scheduler.rank = Rank(i);
-    rank.scheduler.worker_count = options.workers;
-    rank.scheduler.stack_bytes = std::size_t{256} << 10;
-    rank.messenger.rank = Rank(i);
-    rank.args = args;
-    ranks.push_back(std::make_unique<runtime::RankRuntime>(
-        *env, fabric, rank, [](const std::string&) { std::abort(); }));
-  }
-  for (const auto& rank : ranks) {
-    rank->start(main_function, [&scheduler = rank->scheduler()] { scheduler.request_stop(); });
-    for (env::Steppable* worker : rank->scheduler().steppables()) all.push_back(worker);
-  }
-  env->drive(all);
+  constexpr std::uint64_t kOrders = 6;
+  runtime::Config config;
+  config.ranks = options.ranks;
+  config.workers = options.workers;
+  config.packet_bytes = options.link.packet_bytes;
+  config.window_bytes = options.link.window_bytes;
+  config.stack_bytes = std::size_t{256} << 10;
+  config.sim_seed = options.seed;
+  config.sim_order = static_cast<sim::OrderKind>(options.seed % kOrders);
+  config.ranks_per_process = options.seed / kOrders % 2 == 0 ? 1 : options.ranks;
+  config.args = {"test"};
+  runtime::SimulatedWorld world(config);
+  world.run(main_function);
   TurnResult result;
-  for (const auto& rank : ranks) {
+  for (const auto& rank : world.ranks()) {
     result.exit_codes.push_back(rank->exit_code());
     result.errors.push_back(rank->error());
   }

@@ -144,6 +144,37 @@ TEST(Config, EveryKeyOfAFile_IsRead) {
   expect_all_set(parse({}, {{"SHOAL_CONFIG", file.path()}}));
 }
 
+TEST(Config, Flag_NeedsNoValueOnTheCommandLine) {
+  const Config config = parse({"--sim", "4", "--shoal-sim-check", "--mine"});
+  EXPECT_TRUE(config.sim);
+  EXPECT_TRUE(config.sim_check);
+  EXPECT_THAT(config.args, ElementsAre("app", "4", "--mine"));
+  EXPECT_FALSE(parse({}).simulate());
+}
+
+TEST(Config, Flag_IsTurnedOnAndOffByWordsElsewhere) {
+  EXPECT_TRUE(parse({}, {{"SHOAL_SIM", "on"}}).sim);
+  EXPECT_TRUE(parse({}, {{"SHOAL_SIM", "1"}}).sim);
+  EXPECT_FALSE(parse({"--sim=false"}, {{"SHOAL_SIM", "true"}}).sim);
+  const ConfigFile file("sim = true\nsim-seed = 7\n");
+  const Config config = parse({"--config", file.path()});
+  EXPECT_TRUE(config.sim);
+  EXPECT_EQ(config.sim_seed, 7U);
+  EXPECT_THAT(error_of({}, {{"SHOAL_SIM", "maybe"}}),
+              AllOf(HasSubstr("SHOAL_SIM"), HasSubstr("on")));
+}
+
+TEST(Config, SimulationOptions_AreReadAndChecked) {
+  const Config config = parse({"--sim-seed", "18446744073709551615", "--sim-order", "slow-link",
+                               "--sim-net", "zero", "--sim-step", "10ns"});
+  EXPECT_EQ(config.sim_seed, 18446744073709551615U);
+  EXPECT_EQ(config.sim_order, shoal::sim::OrderKind::slow_link);
+  EXPECT_EQ(config.sim_net, "zero");
+  EXPECT_EQ(config.sim_step_ns, 10U);
+  EXPECT_THAT(error_of({"--sim-net", "slow"}), AllOf(HasSubstr("--sim-net"), HasSubstr("slow")));
+  EXPECT_THAT(error_of({"--sim-order", "random"}), HasSubstr("priorities"));
+}
+
 TEST(Config, Sources_CommandLineBeforeEnvironmentBeforeFile) {
   const ConfigFile file("ranks = 2\nworkers = 2\npin = pu\n");
   const Config config = parse({"--ranks", "4", "--config", file.path()},

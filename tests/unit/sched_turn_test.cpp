@@ -141,7 +141,7 @@ TEST(TurnWorld, WhenNothingCanHappen_SaysSoInsteadOfHanging) {
                            world.wait();
                            return 0;
                          }),
-               shoal::env::NoProgress);
+               shoal::Error);
 }
 
 TEST(TurnWorld, EveryScheduleOfManySeeds_CompletesAProgramOf8Ranks) {

@@ -23,8 +23,9 @@ namespace shoal {
 
 /// How the ranks of a world were started.
 enum class Launch {
-  embedded,  // all in this process
-  mpi,       // in the processes of an MPI launch
+  embedded,   // all in this process
+  mpi,        // in the processes of an MPI launch
+  simulated,  // in virtual time, in one thread
 };
 
 /// What is chosen when a task is submitted.

@@ -1,0 +1,16 @@
+#pragma once
+// A world in virtual time: --sim.
+
+#include "runtime/config.hpp"
+
+#include <shoal/runtime/run.hpp>
+
+namespace shoal::runtime {
+
+/// Runs all ranks in this thread, as the options that begin with sim say, and returns what run()
+/// does. With sim_check it runs them twice, the first time in a child process that writes nothing.
+/// Errors: Error when the two runs differ; Error when nothing can ever happen again although some
+/// ranks have not ended.
+int run_simulated(const Config& config, const MainFunction& main_function);
+
+}  // namespace shoal::runtime

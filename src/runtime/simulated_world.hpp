@@ -1,0 +1,42 @@
+#pragma once
+// All that a simulated world is made of.
+
+#include "runtime/config.hpp"
+#include "runtime/rank_runtime.hpp"
+#include "sim/network.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// All processes of a world in virtual time, and what joins them.
+class SimulatedWorld {
+ public:
+  explicit SimulatedWorld(const Config& config);
+
+  [[nodiscard]] sim::Trace& trace() { return simulator_.trace(); }
+  [[nodiscard]] std::uint64_t now_ns() { return simulator_.now_ns(); }
+  [[nodiscard]] const std::vector<std::unique_ptr<RankRuntime>>& ranks() const { return ranks_; }
+
+  /// Once. Returns when all main functions have ended. Errors: Error when nothing can ever happen
+  /// again before that, with the last events; Error when the trace differs from what it is compared
+  /// with.
+  void run(const MainFunction& main_function);
+
+ private:
+  void make_ranks();
+
+  const Config config_;
+  const int workers_;  // per rank
+  const net::Layout layout_;
+  const net::LinkOptions link_options_;
+  sim::Simulator simulator_;
+  sim::Network network_;
+  std::vector<std::unique_ptr<net::Fabric>> fabrics_;  // by process
+  std::vector<std::unique_ptr<RankRuntime>> ranks_;
+  int ranks_running_ = 0;
+};
+
+}  // namespace shoal::runtime

@@ -1,0 +1,28 @@
+#pragma once
+// What the simulated network costs.
+
+#include <cstdint>
+#include <string>
+
+namespace shoal::sim {
+
+/// LogGP (Alexandrov, Ionescu, Schauser, Scheiman: "LogGP: Incorporating Long Messages into the
+/// LogP Model", SPAA 1995). A packet of k bytes keeps the sending process's network interface busy
+/// for o + max(g, k * G), and arrives L + o after it has left.
+struct LogGP {
+  double latency_ns = 0;          // L
+  double overhead_ns = 0;         // o, at each side
+  double gap_ns = 0;              // g, between packets
+  double byte_gap_ns = 0;         // G
+  std::uint64_t eager_bytes = 0;  // larger payloads wait until the receiver has a place for them
+
+  [[nodiscard]] std::uint64_t busy_ns(std::uint64_t bytes) const;
+  [[nodiscard]] std::uint64_t travel_ns() const;
+};
+
+/// "zero", "fixed:LATENCY,BANDWIDTH" or "loggp:L,o,g,G,EAGER": times with their unit (500ns, 2us),
+/// BANDWIDTH in bytes per second with K, M or G (10G), G in picoseconds per byte as a time (100ps),
+/// EAGER in bytes. Errors: ConfigError that says what is wrong and what is allowed.
+LogGP parse_net_model(const std::string& text);
+
+}  // namespace shoal::sim

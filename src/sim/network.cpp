@@ -1,0 +1,128 @@
+#include "sim/network.hpp"
+
+#include "sim/sim_link.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace shoal::sim {
+
+/// The network as one process sees it.
+class Network::SimTransport final : public net::Transport {
+ public:
+  SimTransport(Network& network, int process) : network_(network), process_(process) {}
+
+  [[nodiscard]] net::Layout layout() const override {
+    net::Layout layout = network_.layout_;
+    layout.process = process_;
+    return layout;
+  }
+  void attach(net::Fabric& fabric) override { fabric_ = &fabric; }
+  std::unique_ptr<net::Link> make_link(Rank source, Rank target, net::Lane lane) override {
+    return std::make_unique<SimLink>(SimLink::Identity{source, target, lane},
+                                     network_.link_options_, network_);
+  }
+  bool poll(bool) override { return false; }  // what happens is on the simulator's agenda
+  env::Steppable* engine() override { return nullptr; }
+
+  std::uint32_t new_payload_tag() override { return next_tag_++; }
+  void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
+                    net::Event* done) override {
+    Payload& payload = network_.payload(process_, tag);
+    payload.source_bytes = bytes;
+    payload.sent = done;
+    payload.sent_ns = network_.simulator_.now_ns();
+    payload.source = source;
+    payload.target = target;
+    if (payload.received != nullptr) network_.move_payload(process_, tag);
+  }
+  void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
+                       net::Event* done) override {
+    const int from = network_.layout_.process_of(source);
+    Payload& payload = network_.payload(from, tag);
+    payload.target_bytes = bytes;
+    payload.received = done;
+    payload.target = target;
+    if (payload.sent != nullptr) network_.move_payload(from, tag);
+  }
+
+  // The processes of a simulated world are made by one hand: there is nothing to tell.
+  std::vector<std::string> exchange(const std::string& mine) override {
+    return std::vector<std::string>(static_cast<std::size_t>(network_.layout_.process_count()),
+                                    mine);
+  }
+  void finish() override {}
+  void abort(int exit_code) override { std::_Exit(exit_code); }
+
+  [[nodiscard]] net::Fabric& fabric() { return *fabric_; }
+
+ private:
+  Network& network_;
+  const int process_;
+  net::Fabric* fabric_ = nullptr;
+  std::uint32_t next_tag_ = 1;
+};
+
+Network::Network(Simulator& simulator, const LogGP& model, const net::Layout& layout,
+                 const net::LinkOptions& link_options)
+    : simulator_(simulator), model_(model), layout_(layout), link_options_(link_options) {
+  interface_free_ns_.resize(static_cast<std::size_t>(layout.process_count()));
+  for (int process = 0; process < layout.process_count(); ++process) {
+    transports_.push_back(std::make_unique<SimTransport>(*this, process));
+  }
+}
+
+Network::~Network() = default;
+
+net::Transport& Network::transport(int process) {
+  return *transports_[static_cast<std::size_t>(process)];
+}
+
+net::Port& Network::port(Rank rank) {
+  return transports_[static_cast<std::size_t>(layout_.process_of(rank))]->fabric().port(rank);
+}
+
+std::uint64_t Network::depart(int process, std::uint64_t from_ns, std::uint64_t bytes) {
+  std::uint64_t& free_ns = interface_free_ns_[static_cast<std::size_t>(process)];
+  free_ns = std::max(free_ns, from_ns) + model_.busy_ns(bytes);
+  return free_ns;
+}
+
+// An eager payload is under way since it was sent; a larger one leaves when the receiver's place is
+// known to the sender. Both sides hear of it only now that its header was handled: see
+// messaging::Messenger::unprocessed_from().
+void Network::move_payload(int process, std::uint32_t tag) {
+  const Payload payload = payloads_.extract({process, tag}).mapped();
+  SHOAL_CHECK(payload.source_bytes.size() == payload.target_bytes.size(),
+              "a payload of {} bytes from rank {} met a place of {} bytes",
+              payload.source_bytes.size(), payload.source.value(), payload.target_bytes.size());
+  if (payload.source_bytes.size() <= model_.eager_bytes) {
+    carry_payload(process, payload, payload.sent_ns);
+    return;
+  }
+  const std::uint64_t start_ns = simulator_.now_ns() + model_.travel_ns();
+  simulator_.at(start_ns,
+                [this, process, payload, start_ns] { carry_payload(process, payload, start_ns); });
+}
+
+void Network::carry_payload(int process, const Payload& payload, std::uint64_t from_ns) {
+  const std::uint64_t left = depart(process, from_ns, payload.source_bytes.size());
+  const std::uint64_t travel =
+      simulator_.order().travel_ns(payload.source, payload.target, model_.travel_ns());
+  simulator_.at(left + travel, [this, payload] { end_payload(payload); });
+}
+
+void Network::end_payload(const Payload& payload) {
+  const std::size_t bytes = payload.source_bytes.size();
+  if (bytes > 0) std::memcpy(payload.target_bytes.data(), payload.source_bytes.data(), bytes);
+  simulator_.trace().add({simulator_.now_ns(), EventKind::payload,
+                          static_cast<std::uint32_t>(payload.source.value()),
+                          static_cast<std::uint32_t>(payload.target.value()), 0, bytes});
+  port(payload.source).post(payload.sent);
+  port(payload.target).post(payload.received);
+}
+
+}  // namespace shoal::sim

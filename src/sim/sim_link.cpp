@@ -1,0 +1,85 @@
+#include "sim/sim_link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace shoal::sim {
+
+SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Network& network)
+    : Link(identity.source, identity.target, identity.lane, options),
+      network_(network),
+      inlet_(*this, network.port(identity.target)) {}
+
+SimLink::~SimLink() {
+  take().clear();
+  while (net::Packet* packet = under_way_.pop_front()) {
+    packet->owner = nullptr;
+    packet->release();
+  }
+}
+
+// Until the interface of the process is free, further messages share the packet.
+void SimLink::announce() {
+  const auto process = static_cast<std::size_t>(network_.layout_.process_of(source()));
+  network_.simulator().at(network_.interface_free_ns_[process], [this] { carry(); });
+}
+
+void SimLink::carry() {
+  net::PacketList packets = take();
+  while (net::Packet* packet = packets.pop_front()) send(packet);
+}
+
+void SimLink::send(net::Packet* packet) {
+  Simulator& simulator = network_.simulator();
+  packet->seal(next_sequence_++);
+  const std::uint64_t left = network_.depart(network_.layout_.process_of(source()),
+                                             simulator.now_ns(), packet->wire().size());
+  const std::uint64_t travel =
+      simulator.order().travel_ns(source(), target(), network_.model().travel_ns());
+  last_arrival_ns_ = std::max(left + travel, last_arrival_ns_ + 1);  // the lane keeps its order
+  simulator.trace().add({left, EventKind::departure, static_cast<std::uint32_t>(source().value()),
+                         static_cast<std::uint32_t>(target().value()),
+                         static_cast<std::uint32_t>(lane()), packet->header().sequence});
+  under_way_.push_back(packet);
+  simulator.at(last_arrival_ns_, [this] { arrive(); });
+}
+
+void SimLink::arrive() {
+  net::Packet* const packet = under_way_.pop_front();
+  Simulator& simulator = network_.simulator();
+  simulator.trace().add({simulator.now_ns(), EventKind::arrival,
+                         static_cast<std::uint32_t>(source().value()),
+                         static_cast<std::uint32_t>(target().value()),
+                         static_cast<std::uint32_t>(lane()), packet->header().sequence});
+  inlet_.arrive(packet);
+}
+
+SimInlet::~SimInlet() {
+  while (net::Packet* packet = arrived_.pop_front()) {
+    packet->owner = nullptr;
+    packet->release();
+  }
+}
+
+void SimInlet::arrive(net::Packet* packet) {
+  packet->verify(packet->wire().size(), next_sequence_++);
+  packet->owner = this;
+  arrived_.push_back(packet);
+  if (!std::exchange(posted_, true)) port_.post(this);
+}
+
+void SimInlet::deliver(net::Receiver& receiver) {
+  posted_ = false;
+  net::PacketList packets = std::move(arrived_);
+  while (net::Packet* packet = packets.pop_front()) receiver.on_packet(packet);
+}
+
+// The news takes as long as a packet without messages.
+void SimInlet::consumed(std::size_t bytes) {
+  Network& network = link_.network();
+  Simulator& simulator = network.simulator();
+  simulator.at(simulator.now_ns() + network.model().travel_ns(),
+               [this, bytes] { link_.consumed(bytes); });
+}
+
+}  // namespace shoal::sim

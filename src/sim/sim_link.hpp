@@ -1,0 +1,59 @@
+#pragma once
+// One lane between two ranks of different simulated processes, both ends of it.
+
+#include "sim/network.hpp"
+
+#include <shoal/net/link.hpp>
+
+namespace shoal::sim {
+
+/// The receiving end: hands arrived packets to the target's progress.
+class SimInlet final : public net::PortItem, public net::PacketOwner {
+ public:
+  SimInlet(SimLink& link, net::Port& port) : link_(link), port_(port) {}
+  ~SimInlet();
+
+  /// The next packet of the lane has arrived. Errors: TransportError when it is not that one.
+  void arrive(net::Packet* packet);
+  void deliver(net::Receiver& receiver) override;
+  void consumed(std::size_t bytes) override;
+
+ private:
+  SimLink& link_;
+  net::Port& port_;
+  net::PacketList arrived_;
+  bool posted_ = false;
+  std::uint64_t next_sequence_ = 0;
+};
+
+/// The sending end, and what is under way.
+class SimLink final : public net::Link {
+ public:
+  struct Identity {
+    Rank source{0};
+    Rank target{0};
+    net::Lane lane{};
+  };
+
+  SimLink(const Identity& identity, const net::LinkOptions& options, Network& network);
+  ~SimLink() override;
+
+  [[nodiscard]] Network& network() { return network_; }
+  void deliver(net::Receiver&) override {}  // announced to the network, never to a port
+
+ protected:
+  void announce() override;
+
+ private:
+  void carry();
+  void send(net::Packet* packet);
+  void arrive();
+
+  Network& network_;
+  SimInlet inlet_;
+  net::PacketList under_way_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t last_arrival_ns_ = 0;
+};
+
+}  // namespace shoal::sim

@@ -1,0 +1,145 @@
+#include "sim/simulator.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace shoal::sim {
+
+/// A steppable and its place in virtual time.
+struct Simulator::Actor {
+  env::Steppable* steppable = nullptr;
+  int rank = 0;
+  int worker = 0;
+  std::uint64_t version = 0;  // counts what was decided about its next step
+  std::uint64_t free_ns = 0;  // when its last step has ended
+  bool asleep = false;
+  bool permit = false;           // was unparked while awake
+  bool wants_sleep = false;      // called park() in this step
+  std::uint64_t timeout_ns = 0;  // of that park(); 0: none
+};
+
+/// Belongs to the actor that first parks on it.
+class Simulator::SimParker final : public env::Parker {
+ public:
+  explicit SimParker(Simulator& simulator) : simulator_(simulator) {}
+
+  // Only says what is wanted: the actor sleeps once its step has ended.
+  void park(std::uint64_t timeout_ns) override {
+    actor_ = simulator_.current_;
+    if (std::exchange(actor_->permit, false)) return;
+    actor_->wants_sleep = true;
+    actor_->timeout_ns = timeout_ns;
+  }
+  void unpark() override {
+    if (actor_ != nullptr) simulator_.wake(*actor_);
+  }
+
+ private:
+  Simulator& simulator_;
+  Actor* actor_ = nullptr;  // nobody unparks a worker that has never been asleep
+};
+
+bool Simulator::Entry::operator>(const Entry& other) const {
+  return std::tie(time_ns, tie, number) > std::tie(other.time_ns, other.tie, other.number);
+}
+
+Simulator::Simulator(const SimulatorOptions& options, const Shape& shape)
+    : options_(options),
+      shape_(shape),
+      order_(options.order, options.seed, shape.ranks, shape.workers_per_rank) {}
+
+Simulator::~Simulator() = default;
+
+std::unique_ptr<env::Parker> Simulator::make_parker() { return std::make_unique<SimParker>(*this); }
+
+void Simulator::push(std::uint64_t time_ns, Actor* actor, std::size_t action) {
+  agenda_.push({std::max(time_ns, now_ns_), order_.tie(), entries_++, actor,
+                actor != nullptr ? ++actor->version : 0, action});
+}
+
+void Simulator::at(std::uint64_t time_ns, std::function<void()> action) {
+  std::size_t index = actions_.size();
+  if (free_actions_.empty()) {
+    actions_.push_back(std::move(action));
+  } else {
+    index = free_actions_.back();
+    free_actions_.pop_back();
+    actions_[index] = std::move(action);
+  }
+  push(time_ns, nullptr, index);
+}
+
+void Simulator::run_action(std::size_t index) {
+  const std::function<void()> action = std::exchange(actions_[index], nullptr);
+  free_actions_.push_back(index);
+  action();
+}
+
+void Simulator::drive(const std::vector<env::Steppable*>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto actor = std::make_unique<Actor>();
+    actor->steppable = all[i];
+    actor->rank = static_cast<int>(i) / shape_.workers_per_rank;
+    actor->worker = static_cast<int>(i) % shape_.workers_per_rank;
+    push(0, actor.get(), 0);
+    actors_.push_back(std::move(actor));
+  }
+  live_ = all.size();
+  while (live_ > 0) {
+    if (agenda_.empty()) throw env::NoProgress();
+    const Entry entry = agenda_.top();
+    agenda_.pop();
+    if (entry.actor != nullptr && entry.version != entry.actor->version) continue;
+    now_ns_ = entry.time_ns;
+    if (entry.actor != nullptr) {
+      step(*entry.actor);
+    } else {
+      run_action(entry.action);
+    }
+  }
+  trace_.finish();
+}
+
+void Simulator::step(Actor& actor) {
+  actor.asleep = false;
+  current_ = &actor;
+  charged_ns_ = 0;
+  const env::StepResult result = actor.steppable->step();
+  current_ = nullptr;
+  const std::uint64_t charged = std::exchange(charged_ns_, 0);
+  trace_.add({now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
+              static_cast<std::uint32_t>(actor.worker), 0,
+              result == env::StepResult::idle ? 0U : 1U});
+  if (result == env::StepResult::stopped) {
+    --live_;
+    return;
+  }
+  const std::uint64_t cost = charged > 0 ? charged : options_.step_ns;
+  actor.free_ns = now_ns_ + order_.step_ns(actor.rank, actor.worker, cost);
+  if (std::exchange(actor.wants_sleep, false)) {
+    fall_asleep(actor);
+  } else {
+    push(actor.free_ns, &actor, 0);
+  }
+}
+
+void Simulator::fall_asleep(Actor& actor) {
+  if (std::exchange(actor.permit, false)) {  // unparked in the very step, by itself
+    push(actor.free_ns, &actor, 0);
+    return;
+  }
+  actor.asleep = true;
+  ++actor.version;
+  if (actor.timeout_ns > 0) push(actor.free_ns + actor.timeout_ns, &actor, 0);
+}
+
+void Simulator::wake(Actor& actor) {
+  if (!std::exchange(actor.asleep, false)) {
+    actor.permit = true;
+    return;
+  }
+  push(std::max(now_ns_, actor.free_ns), &actor, 0);
+}
+
+}  // namespace shoal::sim

@@ -1,0 +1,91 @@
+#pragma once
+// Virtual time and one thread: the environment of a simulated world.
+
+#include "sim/order.hpp"
+#include "sim/trace.hpp"
+
+#include <shoal/env/env.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <vector>
+
+namespace shoal::sim {
+
+/// How the steppables given to drive() map to ranks: those of rank r are r * workers_per_rank and
+/// the following ones.
+struct Shape {
+  int ranks = 1;
+  int workers_per_rank = 1;
+};
+
+struct SimulatorOptions {
+  std::uint64_t seed = 0;
+  OrderKind order = OrderKind::time;
+  std::uint64_t step_ns = 1000;  // what a step costs that charges nothing
+};
+
+/// Drives the workers of all ranks and what the network does from one agenda, ordered by virtual
+/// time. A worker that has slept is not looked at until somebody unparks it. All that is drawn by
+/// lot is drawn from the seed, so the same program with the same options runs the same way.
+///
+/// **Caller**: everything from the one thread that called drive(). Threads of the program must not
+/// call into the world.
+class Simulator final : public env::Env {
+ public:
+  Simulator(const SimulatorOptions& options, const Shape& shape);
+  ~Simulator() override;
+
+  [[nodiscard]] std::uint64_t now_ns() override { return now_ns_ + charged_ns_; }
+  [[nodiscard]] std::uint64_t random_seed() override { return order_.tie(); }
+  [[nodiscard]] std::unique_ptr<env::Parker> make_parker() override;
+  void yield() override {}
+  /// Errors: NoProgress when no worker will ever be woken again and some have not stopped.
+  void drive(const std::vector<env::Steppable*>& all) override;
+
+  /// Runs `action` at `time_ns`, or now if that is past.
+  void at(std::uint64_t time_ns, std::function<void()> action);
+  /// The step that runs takes this much longer.
+  void charge(std::uint64_t ns) { charged_ns_ += ns; }
+
+  [[nodiscard]] Order& order() { return order_; }
+  [[nodiscard]] Trace& trace() { return trace_; }
+
+ private:
+  struct Actor;
+  class SimParker;
+  /// Something that happens at its time: a step of `actor`, or `action`.
+  struct Entry {
+    std::uint64_t time_ns;
+    std::uint64_t tie;
+    std::uint64_t number;   // of entries made before
+    Actor* actor;           // or nullptr
+    std::uint64_t version;  // of the actor; an older one is void
+    std::size_t action;     // index in actions_, without actor
+    bool operator>(const Entry& other) const;
+  };
+
+  void push(std::uint64_t time_ns, Actor* actor, std::size_t action);
+  void step(Actor& actor);
+  void fall_asleep(Actor& actor);
+  void wake(Actor& actor);
+  void run_action(std::size_t index);
+
+  const SimulatorOptions options_;
+  const Shape shape_;
+  Order order_;
+  Trace trace_;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t charged_ns_ = 0;  // by the step that runs
+  std::uint64_t entries_ = 0;
+  std::size_t live_ = 0;
+  Actor* current_ = nullptr;
+  std::vector<std::unique_ptr<Actor>> actors_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> agenda_;
+  std::vector<std::function<void()>> actions_;
+  std::vector<std::size_t> free_actions_;
+};
+
+}  // namespace shoal::sim
