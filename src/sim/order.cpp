@@ -28,8 +28,10 @@ std::uint64_t Order::step_ns(int rank, int worker, std::uint64_t cost_ns) {
     case OrderKind::uniform:
       return std::max(cost_ns, kStretchedMinNs) * (1 + draw(16));
     case OrderKind::priorities: {
-      std::uint64_t& slowness =
-          slowness_[static_cast<std::size_t>(rank * workers_per_rank_ + worker)];
+      const auto actor =
+          static_cast<std::size_t>(rank) * static_cast<std::size_t>(workers_per_rank_) +
+          static_cast<std::size_t>(worker);
+      std::uint64_t& slowness = slowness_[actor];
       const bool set_back = std::ranges::find(change_points_, steps_) != change_points_.end();
       if (set_back) slowness *= 256;
       const std::uint64_t result = std::max(cost_ns, kStretchedMinNs) * slowness;
