@@ -137,6 +137,13 @@ Packet* PacketList::pop_front() {
   return packet;
 }
 
+void PacketList::discard() {
+  while (Packet* packet = pop_front()) {
+    packet->owner = nullptr;
+    packet->release();
+  }
+}
+
 void PacketList::clear() {
   while (Packet* packet = pop_front()) packet->release();
 }

@@ -1,6 +1,7 @@
 #include "sched/worker.hpp"
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
 
@@ -30,10 +31,8 @@ constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 std::string name_of(const Task& task) {
   try {
     return task.name();
-  } catch (const std::exception& error) {
-    return fmt::format("a task that could not be named ({})", error.what());
   } catch (...) {
-    return "a task that could not be named";
+    return fmt::format("a task that could not be named ({})", describe(std::current_exception()));
   }
 }
 

@@ -24,9 +24,10 @@ Order::Order(OrderKind kind, std::uint64_t seed, int ranks, int workers_per_rank
 
 std::uint64_t Order::step_ns(int rank, int worker, std::uint64_t cost_ns) {
   ++steps_;
+  const std::uint64_t stretched = std::max(cost_ns, kStretchedMinNs);
   switch (kind_) {
     case OrderKind::uniform:
-      return std::max(cost_ns, kStretchedMinNs) * (1 + draw(16));
+      return stretched * (1 + draw(16));
     case OrderKind::priorities: {
       const auto actor =
           static_cast<std::size_t>(rank) * static_cast<std::size_t>(workers_per_rank_) +
@@ -34,12 +35,12 @@ std::uint64_t Order::step_ns(int rank, int worker, std::uint64_t cost_ns) {
       std::uint64_t& slowness = slowness_[actor];
       const bool set_back = std::ranges::find(change_points_, steps_) != change_points_.end();
       if (set_back) slowness *= 256;
-      const std::uint64_t result = std::max(cost_ns, kStretchedMinNs) * slowness;
+      const std::uint64_t result = stretched * slowness;
       if (!set_back && slowness > 64) slowness /= 2;  // so that every step comes in the end
       return result;
     }
     case OrderKind::slow_rank:
-      return std::max(cost_ns, kStretchedMinNs) * (rank == victim_ ? 64 : 1 + draw(2));
+      return stretched * (rank == victim_ ? 64 : 1 + draw(2));
     case OrderKind::time:
     case OrderKind::slow_link:
     case OrderKind::late:

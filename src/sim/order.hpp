@@ -2,9 +2,7 @@
 // In which order things happen that may happen in any: by stretching the time that each takes.
 
 #include <cstdint>
-#include <memory>
 #include <random>
-#include <string>
 #include <vector>
 
 namespace shoal::sim {

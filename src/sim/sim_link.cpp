@@ -12,10 +12,7 @@ SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Netw
 
 SimLink::~SimLink() {
   take().clear();
-  while (net::Packet* packet = under_way_.pop_front()) {
-    packet->owner = nullptr;
-    packet->release();
-  }
+  under_way_.discard();
 }
 
 // Until the interface of the process is free, further messages share the packet.
@@ -37,29 +34,24 @@ void SimLink::send(net::Packet* packet) {
   const std::uint64_t travel =
       simulator.order().travel_ns(source(), target(), network_.model().travel_ns());
   last_arrival_ns_ = std::max(left + travel, last_arrival_ns_ + 1);  // the lane keeps its order
-  simulator.trace().add({left, EventKind::departure, static_cast<std::uint32_t>(source().value()),
-                         static_cast<std::uint32_t>(target().value()),
-                         static_cast<std::uint32_t>(lane()), packet->header().sequence});
+  note(left, EventKind::departure, *packet);
   under_way_.push_back(packet);
   simulator.at(last_arrival_ns_, [this] { arrive(); });
 }
 
 void SimLink::arrive() {
   net::Packet* const packet = under_way_.pop_front();
-  Simulator& simulator = network_.simulator();
-  simulator.trace().add({simulator.now_ns(), EventKind::arrival,
-                         static_cast<std::uint32_t>(source().value()),
-                         static_cast<std::uint32_t>(target().value()),
-                         static_cast<std::uint32_t>(lane()), packet->header().sequence});
+  note(network_.simulator().now_ns(), EventKind::arrival, *packet);
   inlet_.arrive(packet);
 }
 
-SimInlet::~SimInlet() {
-  while (net::Packet* packet = arrived_.pop_front()) {
-    packet->owner = nullptr;
-    packet->release();
-  }
+void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet) {
+  network_.simulator().trace().add({time_ns, kind, static_cast<std::uint32_t>(source().value()),
+                                    static_cast<std::uint32_t>(target().value()),
+                                    static_cast<std::uint32_t>(lane()), packet.header().sequence});
 }
+
+SimInlet::~SimInlet() { arrived_.discard(); }
 
 void SimInlet::arrive(net::Packet* packet) {
   packet->verify(packet->wire().size(), next_sequence_++);

@@ -48,6 +48,7 @@ class SimLink final : public net::Link {
   void carry();
   void send(net::Packet* packet);
   void arrive();
+  void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet);
 
   Network& network_;
   SimInlet inlet_;

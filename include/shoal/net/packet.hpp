@@ -123,6 +123,8 @@ class PacketList {
   /// nullptr when empty.
   Packet* pop_front();
   void clear();
+  /// Frees all without a word to their owners, which are gone.
+  void discard();
 
  private:
   Packet* first_ = nullptr;

@@ -19,10 +19,7 @@ MpiInlet::~MpiInlet() {
   for (const Held& held : held_) {
     if (held.complete) arrived_.push_back(held.packet);
   }
-  while (Packet* packet = arrived_.pop_front()) {
-    packet->owner = nullptr;
-    packet->release();
-  }
+  arrived_.discard();
 }
 
 void MpiInlet::Report::start() { inbox_.report_later(inlet_); }

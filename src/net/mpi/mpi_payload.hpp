@@ -53,8 +53,8 @@ class MpiPayloadSend final : public MpiPayload {
     // Synchronous: completion counting relies on it that the release of a large message never ends
     // before its header was handled (Messenger::unprocessed_from()). Nor does MPI then buffer
     // payloads that nobody has asked for.
-    all_.transfers.send_synchronous(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer,
-                                    route_.tag);
+    all_.transfers.send(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag,
+                        MpiTransfers::SendMode::synchronous);
   }
 
  private:

@@ -32,20 +32,12 @@ void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size
 }
 
 void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes,
-                        int peer, int tag) {
+                        int peer, int tag, SendMode mode) {
+  auto* const send_part = mode == SendMode::synchronous ? &MPI_Issend : &MPI_Isend;
   start(std::move(transfer), bytes.size(), {nullptr, peer, tag, kSending},
         [&](std::size_t offset, int size, MPI_Request* request) {
-          return MPI_Isend(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
+          return send_part(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
                            request);
-        });
-}
-
-void MpiTransfers::send_synchronous(std::unique_ptr<MpiTransfer> transfer,
-                                    std::span<const std::byte> bytes, int peer, int tag) {
-  start(std::move(transfer), bytes.size(), {nullptr, peer, tag, kSending},
-        [&](std::size_t offset, int size, MPI_Request* request) {
-          return MPI_Issend(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
-                            request);
         });
 }
 

@@ -41,11 +41,12 @@ class MpiTransfers {
   /// What is still under way is left to MPI, which may yet touch its memory: that is never freed.
   ~MpiTransfers() = default;
 
+  enum class SendMode {
+    standard,
+    synchronous,  // does not end before the receiver has begun to receive, however small it is
+  };
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
-            int tag);
-  /// The same, but it does not end before the receiver has begun to receive, however small it is.
-  void send_synchronous(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes,
-                        int peer, int tag);
+            int tag, SendMode mode = SendMode::standard);
   void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
                int tag);
 
