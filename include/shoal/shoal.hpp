@@ -9,3 +9,4 @@
 #include <shoal/graph/task_graph.hpp>   // IWYU pragma: export
 #include <shoal/runtime/run.hpp>        // IWYU pragma: export
 #include <shoal/runtime/world.hpp>      // IWYU pragma: export
+#include <shoal/sched/compute.hpp>      // IWYU pragma: export

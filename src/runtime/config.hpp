@@ -3,7 +3,8 @@
 
 #include "env/topology.hpp"
 #include "runtime/environment.hpp"
-#include "sim/order.hpp"
+#include "sim/net_model.hpp"
+#include "sim/simulator.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,13 +37,18 @@ struct Config {
   bool sim_check = false;                          // the same, twice, comparing
   std::uint64_t sim_seed = 1;
   sim::OrderKind sim_order = sim::OrderKind::time;
-  std::string sim_net = "fixed:1us,10G";  // see sim::parse_net_model()
-  std::uint64_t sim_step_ns = 1000;       // what a step of a worker takes
-  bool help = false;                      // was asked for: print help_text and end with exit code 0
-  std::string help_text;                  // always filled
-  std::vector<std::string> args;          // the program's own arguments; [0] = program name
+  std::string sim_net = "fixed:1us,10G";       // see sim::parse_net_model()
+  std::string sim_node_net = "fixed:0us,10G";  // between ranks of one node
+  int sim_node_ranks = 1;                      // in each node
+  std::uint64_t sim_step_ns = 1000;            // what a step of a worker takes
+  sim::CostKind sim_cost = sim::CostKind::declared;
+  bool sim_dry = false;           // work with a declared cost is not done
+  double sim_flops = 10e9;        // per second, for costs in flops
+  bool help = false;              // was asked for: print help_text and end with exit code 0
+  std::string help_text;          // always filled
+  std::vector<std::string> args;  // the program's own arguments; [0] = program name
 
-  [[nodiscard]] bool simulate() const { return sim || sim_check; }
+  [[nodiscard]] bool simulate() const { return sim || sim_check || sim_dry; }
 };
 
 /// Reads the settings: command line before environment before file before default.

@@ -93,6 +93,10 @@ constexpr NumberKind seed_kind{"a whole number", count_units, 0,
                                std::numeric_limits<std::uint64_t>::max(), ""};
 constexpr NumberKind step_kind{"a time with its unit", time_units, 1, 10'000'000'000,
                                ", for example 500ns or 1us"};
+constexpr std::array<Unit, 4> rate_units{
+    {{"T", 1'000'000'000'000}, {"G", 1'000'000'000}, {"M", 1'000'000}, {"", 1}}};
+constexpr NumberKind rate_kind{"a rate in flops per second", rate_units, 1'000,
+                               1'000'000'000'000'000, ", for example 20G"};
 constexpr NumberKind flush_kind{"a time with its unit", time_units, 0, 10'000'000'000,
                                 ", for example 500ns, 20us, 1ms or 2s"};
 
@@ -106,6 +110,8 @@ constexpr Words<OrderKind, 6> order_words{{{"time", OrderKind::time},
                                            {"slow-rank", OrderKind::slow_rank},
                                            {"slow-link", OrderKind::slow_link},
                                            {"late", OrderKind::late}}};
+constexpr Words<sim::CostKind, 2> cost_words{
+    {{"declared", sim::CostKind::declared}, {"measured", sim::CostKind::measured}}};
 constexpr Words<bool, 6> flag_words{
     {{"true", true}, {"false", false}, {"on", true}, {"off", false}, {"1", true}, {"0", false}}};
 constexpr Words<Progress, 3> progress_words{
@@ -133,7 +139,17 @@ std::string show_word(E value, const Words<E, N>& words) {
 
 using C = Config;
 using S = Setting;
-constexpr std::array<Option, 15> all_options{{
+// Kept as text, once it is known to be right.
+void set_net_model(std::string& text, const Setting& setting) {
+  try {
+    static_cast<void>(sim::parse_net_model(setting.value));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", setting.where, error.what()));
+  }
+  text = setting.value;
+}
+
+constexpr std::array<Option, 20> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -174,15 +190,22 @@ constexpr std::array<Option, 15> all_options{{
      [](C& c, const S& s) { c.sim_order = parse_word(s, order_words); },
      [](const C& c) { return show_word(c.sim_order, order_words); }},
     {"sim-net", "MODEL", "zero, fixed:LATENCY,BANDWIDTH or loggp:L,o,g,G,EAGER",
-     [](C& c, const S& s) {
-       try {
-         static_cast<void>(sim::parse_net_model(s.value));
-       } catch (const ConfigError& error) {
-         throw ConfigError(fmt::format("{}: {}", s.where, error.what()));
-       }
-       c.sim_net = s.value;
-     },
-     [](const C& c) { return c.sim_net; }},
+     [](C& c, const S& s) { set_net_model(c.sim_net, s); }, [](const C& c) { return c.sim_net; }},
+    {"sim-node-ranks", "N", "ranks of each node, which have a network of their own",
+     [](C& c, const S& s) { c.sim_node_ranks = static_cast<int>(parse_number(s, ranks_kind)); },
+     [](const C& c) { return std::to_string(c.sim_node_ranks); }},
+    {"sim-node-net", "MODEL", "the network within a node",
+     [](C& c, const S& s) { set_net_model(c.sim_node_net, s); },
+     [](const C& c) { return c.sim_node_net; }},
+    {"sim-cost", "declared|measured", "what work takes: what the program says, or real time",
+     [](C& c, const S& s) { c.sim_cost = parse_word(s, cost_words); },
+     [](const C& c) { return show_word(c.sim_cost, cost_words); }},
+    {"sim-dry", "", "simulate; work with a declared cost takes its time, but is not done",
+     [](C& c, const S& s) { c.sim_dry = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.sim_dry, flag_words); }},
+    {"sim-flops", "RATE", "operations per second of a worker, for costs in flops",
+     [](C& c, const S& s) { c.sim_flops = static_cast<double>(parse_number(s, rate_kind)); },
+     [](const C& c) { return show(static_cast<std::uint64_t>(c.sim_flops), rate_units); }},
     {"sim-step", "TIME", "what a step of a worker takes",
      [](C& c, const S& s) { c.sim_step_ns = parse_number(s, step_kind); },
      [](const C& c) { return show(c.sim_step_ns, time_units); }},

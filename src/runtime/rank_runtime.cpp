@@ -48,7 +48,7 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
       scope_(messenger_, fabric.layout().world_size),
       collectives_(scope_, scheduler_.rank(), fabric.layout().world_size),
-      world_({&scope_, &collectives_, options.args, options.launch}) {
+      world_({&scope_, &collectives_, options.args, options.launch, options.dry}) {
   messenger_.set_context(&world_);
 }
 

@@ -20,6 +20,7 @@ struct RankOptions {
   messaging::MessengerOptions messenger;
   std::span<const std::string> args;
   Launch launch = Launch::embedded;
+  bool dry = false;
 };
 
 class RankRuntime {

@@ -4,18 +4,14 @@
 #include "runtime/end_report.hpp"
 #include "runtime/simulated_world.hpp"
 
-#include <fmt/format.h>
-
 namespace shoal::runtime {
 
 namespace {
 
-int run_and_report(SimulatedWorld& world, const Config& config, const MainFunction& main_function) {
+int run_and_report(SimulatedWorld& world, const MainFunction& main_function) {
   world.run(main_function);
   const int exit_code = report_errors(world.ranks());
-  say(fmt::format("simulated {} ranks with seed {}: {:.3f} us, {} events, trace hash {:016x}",
-                  world.ranks().size(), config.sim_seed, static_cast<double>(world.now_ns()) / 1000,
-                  world.trace().count(), world.trace().hash()));
+  for (const std::string& line : world.summary()) say(line);
   return exit_code;
 }
 
@@ -24,7 +20,7 @@ int run_and_report(SimulatedWorld& world, const Config& config, const MainFuncti
 int run_simulated(const Config& config, const MainFunction& main_function) {
   if (!config.sim_check) {
     SimulatedWorld world(config);
-    return run_and_report(world, config, main_function);
+    return run_and_report(world, main_function);
   }
   sim::Recording recording;
   env::run_in_silent_child([&] {
@@ -39,7 +35,7 @@ int run_simulated(const Config& config, const MainFunction& main_function) {
   recording.rewind();
   SimulatedWorld world(config);
   world.trace().compare_with(recording);
-  return run_and_report(world, config, main_function);
+  return run_and_report(world, main_function);
 }
 
 }  // namespace shoal::runtime

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace shoal::runtime {
 
@@ -23,6 +24,22 @@ net::Layout layout_of(const Config& config) {
   return {ranks, config.ranks_per_process, 0};
 }
 
+sim::SimulatorOptions options_of(const Config& config) {
+  const bool measured = config.sim_cost == sim::CostKind::measured;
+  if (measured && (config.sim_check || config.sim_dry)) {
+    throw ConfigError(fmt::format(
+        "--sim-cost measured does not go with --sim-{}: {}", config.sim_dry ? "dry" : "check",
+        config.sim_dry ? "what is not done cannot be measured" : "no two runs take the same time"));
+  }
+  return {config.sim_seed, config.sim_order, config.sim_dry ? sim::CostKind::dry : config.sim_cost,
+          config.sim_step_ns, config.sim_flops};
+}
+
+sim::NetModel net_model_of(const Config& config) {
+  return {sim::parse_net_model(config.sim_net), sim::parse_net_model(config.sim_node_net),
+          config.sim_node_ranks};
+}
+
 }  // namespace
 
 // The default must not depend on the machine.
@@ -31,9 +48,8 @@ SimulatedWorld::SimulatedWorld(const Config& config)
       workers_(std::max(config.workers, 1)),
       layout_(layout_of(config)),
       link_options_{config.packet_bytes, config.window_bytes},
-      simulator_({config.sim_seed, config.sim_order, config.sim_step_ns},
-                 {layout_.world_size, workers_}),
-      network_(simulator_, sim::parse_net_model(config.sim_net), layout_, link_options_) {
+      simulator_(options_of(config), {layout_.world_size, workers_}),
+      network_(simulator_, net_model_of(config), layout_, link_options_) {
   make_ranks();
 }
 
@@ -51,6 +67,7 @@ void SimulatedWorld::make_ranks() {
     options.messenger.rank = Rank(i);
     options.args = config_.args;
     options.launch = Launch::simulated;
+    options.dry = config_.sim_dry;
     net::Fabric& fabric = *fabrics_[static_cast<std::size_t>(layout_.process_of(Rank(i)))];
     ranks_.push_back(
         std::make_unique<RankRuntime>(simulator_, fabric, options, [](const std::string& text) {
@@ -79,6 +96,28 @@ void SimulatedWorld::run(const MainFunction& main_function) {
         simulator_.now_ns(), ranks_running_, layout_.world_size, config_.sim_seed,
         fmt::join(trace().last_lines(), "\n  ")));
   }
+}
+
+std::vector<std::string> SimulatedWorld::summary() {
+  const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1000; };
+  std::vector<std::string> lines{fmt::format(
+      "simulated {} ranks with seed {}: {:.3f} us, {} events, trace hash {:016x}",
+      layout_.world_size, config_.sim_seed, us(now_ns()), trace().count(), trace().hash())};
+  const sim::Traffic& traffic = network_.traffic();
+  lines.push_back(fmt::format("between processes: {} bytes in {} packets and {} large payloads",
+                              traffic.bytes, traffic.packets, traffic.payloads));
+  std::vector<std::uint64_t> work_ns = simulator_.work_ns();
+  std::ranges::sort(work_ns);
+  if (work_ns.back() == 0) return lines;  // nothing said what it costs
+  const std::uint64_t sum_ns = std::accumulate(work_ns.begin(), work_ns.end(), std::uint64_t{0});
+  const double time_ns = static_cast<double>(now_ns()) * workers_;  // of a rank's workers
+  const auto percent = [&](std::uint64_t ns) { return 100 * static_cast<double>(ns) / time_ns; };
+  lines.push_back(fmt::format(
+      "work: {:.3f} us on {} x {} workers, {:.1f} % of their time (ranks: {:.1f} to {:.1f} %, "
+      "median {:.1f} %)",
+      us(sum_ns), layout_.world_size, workers_, percent(sum_ns) / layout_.world_size,
+      percent(work_ns.front()), percent(work_ns.back()), percent(work_ns[work_ns.size() / 2])));
+  return lines;
 }
 
 }  // namespace shoal::runtime

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace shoal::runtime {
@@ -19,6 +20,8 @@ class SimulatedWorld {
   [[nodiscard]] sim::Trace& trace() { return simulator_.trace(); }
   [[nodiscard]] std::uint64_t now_ns() { return simulator_.now_ns(); }
   [[nodiscard]] const std::vector<std::unique_ptr<RankRuntime>>& ranks() const { return ranks_; }
+  /// What the run was and what it took, in a few lines.
+  [[nodiscard]] std::vector<std::string> summary();
 
   /// Once. Returns when all main functions have ended. Errors: Error when nothing can ever happen
   /// again before that, with the last events; Error when the trace differs from what it is compared

@@ -1,3 +1,4 @@
+#include <shoal/sched/compute.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include <shoal/base/check.hpp>
@@ -153,6 +154,16 @@ std::string current_activity() {
   if (worker == nullptr || worker->current_ == nullptr) return "";
   const Task* task = worker->current_->task;
   return task != nullptr ? task->name() : "";
+}
+
+bool spend(const Cost& cost) {
+  Worker* worker = current_worker();
+  return worker == nullptr || worker->spend(cost);
+}
+
+bool costs_count() {
+  const Worker* worker = current_worker();
+  return worker != nullptr && worker->scheduler().env().charges();
 }
 
 HandlerMark::HandlerMark() : worker_(current_worker()) {

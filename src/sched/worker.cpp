@@ -243,6 +243,14 @@ void Worker::suspend(const Publish& publish) {
   switch_fiber(self, idle_fiber());
 }
 
+// The next step goes on here: until then the worker is busy, whatever there is to do.
+bool Worker::spend(const Cost& cost) {
+  if (!scheduler_.env().charges()) return true;
+  const bool really = scheduler_.env().charge(cost);
+  leave_step(env::StepResult::worked);
+  return really;
+}
+
 void Worker::resume(SchedulingFiber& fiber) {
   SchedulingFiber& self = *current_;
   idle_.push_back(&self);

@@ -30,6 +30,8 @@ class Worker final : public env::Steppable {
 
   /// Parks the running task until the waiter that `publish` gets is woken.
   void suspend(const Publish& publish);
+  /// See sched::spend().
+  [[nodiscard]] bool spend(const Cost& cost);
 
   // Queues; who may take from them stands in their names.
   ReadyQueue resumed_own;       // parked fibers that may go on

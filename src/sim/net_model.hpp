@@ -20,6 +20,16 @@ struct LogGP {
   [[nodiscard]] std::uint64_t travel_ns() const;
 };
 
+/// Processes of one node have a faster way to each other than to those of other nodes, which they
+/// reach through one interface that they share.
+struct NetModel {
+  LogGP far;
+  LogGP near;
+  int ranks_per_node = 1;
+
+  [[nodiscard]] int node_of(int rank) const { return rank / ranks_per_node; }
+};
+
 /// "zero", "fixed:LATENCY,BANDWIDTH" or "loggp:L,o,g,G,EAGER": times with their unit (500ns, 2us),
 /// BANDWIDTH in bytes per second with K, M or G (10G), G in picoseconds per byte as a time (100ps),
 /// EAGER in bytes. Errors: ConfigError that says what is wrong and what is allowed.

@@ -3,6 +3,9 @@
 #include "sim/sim_link.hpp"
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -66,10 +69,18 @@ class Network::SimTransport final : public net::Transport {
   std::uint32_t next_tag_ = 1;
 };
 
-Network::Network(Simulator& simulator, const LogGP& model, const net::Layout& layout,
+Network::Network(Simulator& simulator, const NetModel& model, const net::Layout& layout,
                  const net::LinkOptions& link_options)
     : simulator_(simulator), model_(model), layout_(layout), link_options_(link_options) {
-  interface_free_ns_.resize(static_cast<std::size_t>(layout.process_count()));
+  if (model.ranks_per_node > 1 && model.ranks_per_node % layout.ranks_per_process != 0) {
+    throw ConfigError(fmt::format(
+        "--sim-node-ranks {} is not a multiple of --ranks-per-process {}: a process would lie on "
+        "two nodes",
+        model.ranks_per_node, layout.ranks_per_process));
+  }
+  near_free_ns_.resize(static_cast<std::size_t>(layout.process_count()));
+  far_free_ns_.resize(static_cast<std::size_t>(
+      std::max(layout.process_count(), (layout.world_size - 1) / model.ranks_per_node + 1)));
   for (int process = 0; process < layout.process_count(); ++process) {
     transports_.push_back(std::make_unique<SimTransport>(*this, process));
   }
@@ -85,10 +96,22 @@ net::Port& Network::port(Rank rank) {
   return transports_[static_cast<std::size_t>(layout_.process_of(rank))]->fabric().port(rank);
 }
 
-std::uint64_t Network::depart(int process, std::uint64_t from_ns, std::uint64_t bytes) {
-  std::uint64_t& free_ns = interface_free_ns_[static_cast<std::size_t>(process)];
-  free_ns = std::max(free_ns, from_ns) + model_.busy_ns(bytes);
+Network::Route Network::route(Rank source, Rank target) {
+  const auto process = static_cast<std::size_t>(layout_.process_of(source));
+  if (model_.ranks_per_node == 1) return {model_.far, far_free_ns_[process]};
+  const int node = model_.node_of(source);
+  if (node == model_.node_of(target)) return {model_.near, near_free_ns_[process]};
+  return {model_.far, far_free_ns_[static_cast<std::size_t>(node)]};
+}
+
+std::uint64_t Network::depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes) {
+  std::uint64_t& free_ns = route.interface_free_ns;
+  free_ns = std::max(free_ns, from_ns) + route.costs.busy_ns(bytes);
   return free_ns;
+}
+
+std::uint64_t Network::travel_ns(Rank source, Rank target) {
+  return simulator_.order().travel_ns(source, target, route(source, target).costs.travel_ns());
 }
 
 // An eager payload is under way since it was sent; a larger one leaves when the receiver's place is
@@ -99,25 +122,29 @@ void Network::move_payload(int process, std::uint32_t tag) {
   SHOAL_CHECK(payload.source_bytes.size() == payload.target_bytes.size(),
               "a payload of {} bytes from rank {} met a place of {} bytes",
               payload.source_bytes.size(), payload.source.value(), payload.target_bytes.size());
-  if (payload.source_bytes.size() <= model_.eager_bytes) {
-    carry_payload(process, payload, payload.sent_ns);
+  const LogGP& costs = route(payload.source, payload.target).costs;
+  if (payload.source_bytes.size() <= costs.eager_bytes) {
+    carry_payload(payload, payload.sent_ns);
     return;
   }
-  const std::uint64_t start_ns = simulator_.now_ns() + model_.travel_ns();
-  simulator_.at(start_ns,
-                [this, process, payload, start_ns] { carry_payload(process, payload, start_ns); });
+  const std::uint64_t start_ns = simulator_.now_ns() + costs.travel_ns();
+  simulator_.at(start_ns, [this, payload, start_ns] { carry_payload(payload, start_ns); });
 }
 
-void Network::carry_payload(int process, const Payload& payload, std::uint64_t from_ns) {
-  const std::uint64_t left = depart(process, from_ns, payload.source_bytes.size());
-  const std::uint64_t travel =
-      simulator_.order().travel_ns(payload.source, payload.target, model_.travel_ns());
-  simulator_.at(left + travel, [this, payload] { end_payload(payload); });
+void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
+  ++traffic_.payloads;
+  traffic_.bytes += payload.source_bytes.size();
+  const std::uint64_t left =
+      depart(route(payload.source, payload.target), from_ns, payload.source_bytes.size());
+  simulator_.at(left + travel_ns(payload.source, payload.target),
+                [this, payload] { end_payload(payload); });
 }
 
 void Network::end_payload(const Payload& payload) {
   const std::size_t bytes = payload.source_bytes.size();
-  if (bytes > 0) std::memcpy(payload.target_bytes.data(), payload.source_bytes.data(), bytes);
+  if (bytes > 0 && !simulator_.is_dry()) {
+    std::memcpy(payload.target_bytes.data(), payload.source_bytes.data(), bytes);
+  }
   simulator_.trace().add({simulator_.now_ns(), EventKind::payload,
                           static_cast<std::uint32_t>(payload.source.value()),
                           static_cast<std::uint32_t>(payload.target.value()), 0, bytes});

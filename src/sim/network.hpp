@@ -16,23 +16,36 @@ namespace shoal::sim {
 class SimInlet;
 class SimLink;
 
+/// What has left the processes so far.
+struct Traffic {
+  std::uint64_t packets = 0;
+  std::uint64_t payloads = 0;
+  std::uint64_t bytes = 0;  // of both, headers included
+};
+
 /// Joins the transports of all simulated processes. Packets are the same objects at both ends; they
 /// are sealed when they leave and verified when they arrive, as over a real network.
 class Network {
  public:
-  Network(Simulator& simulator, const LogGP& model, const net::Layout& layout,
+  /// Errors: ConfigError when a process would lie on two nodes.
+  Network(Simulator& simulator, const NetModel& model, const net::Layout& layout,
           const net::LinkOptions& link_options);
   ~Network();
 
   [[nodiscard]] Simulator& simulator() { return simulator_; }
-  [[nodiscard]] const LogGP& model() const { return model_; }
   /// What process p's fabric sends through. Lives as long as the network.
   [[nodiscard]] net::Transport& transport(int process);
+  [[nodiscard]] const Traffic& traffic() const { return traffic_; }
 
  private:
   class SimTransport;
   friend class SimLink;
 
+  /// What lies between two processes.
+  struct Route {
+    const LogGP& costs;
+    std::uint64_t& interface_free_ns;
+  };
   struct Payload {
     std::span<const std::byte> source_bytes;
     std::span<std::byte> target_bytes;
@@ -44,18 +57,23 @@ class Network {
   };
 
   [[nodiscard]] net::Port& port(Rank rank);
-  /// Keeps the interface of the process busy for `bytes`; when they have left.
-  std::uint64_t depart(int process, std::uint64_t from_ns, std::uint64_t bytes);
+  [[nodiscard]] Route route(Rank source, Rank target);
+  /// Keeps the interface busy for `bytes`; when they have left.
+  static std::uint64_t depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes);
+  /// From leaving to arriving, in the order that the seed makes.
+  std::uint64_t travel_ns(Rank source, Rank target);
   Payload& payload(int process, std::uint32_t tag) { return payloads_[{process, tag}]; }
   void move_payload(int process, std::uint32_t tag);
-  void carry_payload(int process, const Payload& payload, std::uint64_t from_ns);
+  void carry_payload(const Payload& payload, std::uint64_t from_ns);
   void end_payload(const Payload& payload);
 
   Simulator& simulator_;
-  const LogGP model_;
+  const NetModel model_;
   const net::Layout layout_;
   const net::LinkOptions link_options_;
-  std::vector<std::uint64_t> interface_free_ns_;  // by process
+  std::vector<std::uint64_t> near_free_ns_;  // when each process may send again in its node,
+  std::vector<std::uint64_t> far_free_ns_;   // and each node to others
+  Traffic traffic_;
   std::vector<std::unique_ptr<SimTransport>> transports_;
   std::map<std::pair<int, std::uint32_t>, Payload> payloads_;  // by source process and tag
 };

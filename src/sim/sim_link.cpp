@@ -17,8 +17,8 @@ SimLink::~SimLink() {
 
 // Until the interface of the process is free, further messages share the packet.
 void SimLink::announce() {
-  const auto process = static_cast<std::size_t>(network_.layout_.process_of(source()));
-  network_.simulator().at(network_.interface_free_ns_[process], [this] { carry(); });
+  network_.simulator().at(network_.route(source(), target()).interface_free_ns,
+                          [this] { carry(); });
 }
 
 void SimLink::carry() {
@@ -29,11 +29,12 @@ void SimLink::carry() {
 void SimLink::send(net::Packet* packet) {
   Simulator& simulator = network_.simulator();
   packet->seal(next_sequence_++);
-  const std::uint64_t left = network_.depart(network_.layout_.process_of(source()),
-                                             simulator.now_ns(), packet->wire().size());
-  const std::uint64_t travel =
-      simulator.order().travel_ns(source(), target(), network_.model().travel_ns());
-  last_arrival_ns_ = std::max(left + travel, last_arrival_ns_ + 1);  // the lane keeps its order
+  ++network_.traffic_.packets;
+  network_.traffic_.bytes += packet->wire().size();
+  const std::uint64_t left = Network::depart(network_.route(source(), target()), simulator.now_ns(),
+                                             packet->wire().size());
+  // The lane keeps its order.
+  last_arrival_ns_ = std::max(left + network_.travel_ns(source(), target()), last_arrival_ns_ + 1);
   note(left, EventKind::departure, *packet);
   under_way_.push_back(packet);
   simulator.at(last_arrival_ns_, [this] { arrive(); });
@@ -70,8 +71,7 @@ void SimInlet::deliver(net::Receiver& receiver) {
 void SimInlet::consumed(std::size_t bytes) {
   Network& network = link_.network();
   Simulator& simulator = network.simulator();
-  simulator.at(simulator.now_ns() + network.model().travel_ns(),
-               [this, bytes] { link_.consumed(bytes); });
+  simulator.at(simulator.now_ns() + link_.news_ns(), [this, bytes] { link_.consumed(bytes); });
 }
 
 }  // namespace shoal::sim

@@ -39,6 +39,10 @@ class SimLink final : public net::Link {
   ~SimLink() override;
 
   [[nodiscard]] Network& network() { return network_; }
+  /// How long news takes to come back from the receiver.
+  [[nodiscard]] std::uint64_t news_ns() {
+    return network_.route(target(), source()).costs.travel_ns();
+  }
   void deliver(net::Receiver&) override {}  // announced to the network, never to a port
 
  protected:

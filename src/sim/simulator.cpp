@@ -1,6 +1,9 @@
 #include "sim/simulator.hpp"
 
+#include <shoal/base/check.hpp>
+
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -47,15 +50,32 @@ bool Simulator::Entry::operator>(const Entry& other) const {
 Simulator::Simulator(const SimulatorOptions& options, const Shape& shape)
     : options_(options),
       shape_(shape),
-      order_(options.order, options.seed, shape.ranks, shape.workers_per_rank) {}
+      order_(options.order, options.seed, shape.ranks, shape.workers_per_rank),
+      work_ns_(static_cast<std::size_t>(shape.ranks)) {
+  if (options.costs == CostKind::measured) host_ = env::make_thread_env();
+}
 
 Simulator::~Simulator() = default;
 
 std::unique_ptr<env::Parker> Simulator::make_parker() { return std::make_unique<SimParker>(*this); }
 
 void Simulator::push(std::uint64_t time_ns, Actor* actor, std::size_t action) {
-  agenda_.push({std::max(time_ns, now_ns_), order_.tie(), entries_++, actor,
+  agenda_.push({std::max(time_ns, now_ns()), order_.tie(), entries_++, actor,
                 actor != nullptr ? ++actor->version : 0, action});
+}
+
+bool Simulator::charge(const Cost& cost) {
+  const double ns = (cost.seconds + cost.flops / options_.flops_per_second) * 1e9;
+  SHOAL_CHECK(std::isfinite(ns) && cost.seconds >= 0 && cost.flops >= 0,
+              "a cost of {} seconds and {} flops", cost.seconds, cost.flops);
+  charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
+  return options_.costs != CostKind::dry;
+}
+
+// What the step that runs has taken up to here.
+std::uint64_t Simulator::spent_ns() {
+  if (host_ == nullptr || current_ == nullptr) return charged_ns_;
+  return host_->now_ns() - step_begin_ns_;
 }
 
 void Simulator::at(std::uint64_t time_ns, std::function<void()> action) {
@@ -104,10 +124,11 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
 void Simulator::step(Actor& actor) {
   actor.asleep = false;
   current_ = &actor;
-  charged_ns_ = 0;
+  if (host_ != nullptr) step_begin_ns_ = host_->now_ns();
   const env::StepResult result = actor.steppable->step();
+  const std::uint64_t spent = spent_ns();
   current_ = nullptr;
-  const std::uint64_t charged = std::exchange(charged_ns_, 0);
+  charged_ns_ = 0;
   trace_.add({now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
               static_cast<std::uint32_t>(actor.worker), 0,
               result == env::StepResult::idle ? 0U : 1U});
@@ -115,7 +136,8 @@ void Simulator::step(Actor& actor) {
     --live_;
     return;
   }
-  const std::uint64_t cost = charged > 0 ? charged : options_.step_ns;
+  if (result == env::StepResult::worked) work_ns_[static_cast<std::size_t>(actor.rank)] += spent;
+  const std::uint64_t cost = spent > 0 ? spent : options_.step_ns;
   actor.free_ns = now_ns_ + order_.step_ns(actor.rank, actor.worker, cost);
   if (std::exchange(actor.wants_sleep, false)) {
     fall_asleep(actor);
@@ -139,7 +161,7 @@ void Simulator::wake(Actor& actor) {
     actor.permit = true;
     return;
   }
-  push(std::max(now_ns_, actor.free_ns), &actor, 0);
+  push(actor.free_ns, &actor, 0);
 }
 
 }  // namespace shoal::sim

@@ -21,10 +21,19 @@ struct Shape {
   int workers_per_rank = 1;
 };
 
+/// What work costs.
+enum class CostKind {
+  declared,  // what the program says
+  dry,       // the same, and the work is not done
+  measured,  // what it takes on this machine: not the same every time
+};
+
 struct SimulatorOptions {
   std::uint64_t seed = 0;
   OrderKind order = OrderKind::time;
-  std::uint64_t step_ns = 1000;  // what a step costs that charges nothing
+  CostKind costs = CostKind::declared;
+  std::uint64_t step_ns = 1000;    // what a step costs that charges nothing
+  double flops_per_second = 10e9;  // for costs in flops
 };
 
 /// Drives the workers of all ranks and what the network does from one agenda, ordered by virtual
@@ -38,18 +47,22 @@ class Simulator final : public env::Env {
   Simulator(const SimulatorOptions& options, const Shape& shape);
   ~Simulator() override;
 
-  [[nodiscard]] std::uint64_t now_ns() override { return now_ns_ + charged_ns_; }
+  [[nodiscard]] std::uint64_t now_ns() override { return now_ns_ + spent_ns(); }
   [[nodiscard]] std::uint64_t random_seed() override { return order_.tie(); }
   [[nodiscard]] std::unique_ptr<env::Parker> make_parker() override;
   void yield() override {}
+  [[nodiscard]] bool charge(const Cost& cost) override;
+  [[nodiscard]] bool charges() const override { return options_.costs != CostKind::measured; }
   /// Errors: NoProgress when no worker will ever be woken again and some have not stopped.
   void drive(const std::vector<env::Steppable*>& all) override;
 
   /// Runs `action` at `time_ns`, or now if that is past.
   void at(std::uint64_t time_ns, std::function<void()> action);
-  /// The step that runs takes this much longer.
-  void charge(std::uint64_t ns) { charged_ns_ += ns; }
+  /// The time of all work so far, in the models' time, by rank.
+  [[nodiscard]] const std::vector<std::uint64_t>& work_ns() const { return work_ns_; }
 
+  /// Work is not done, so there are no data worth copying.
+  [[nodiscard]] bool is_dry() const { return options_.costs == CostKind::dry; }
   [[nodiscard]] Order& order() { return order_; }
   [[nodiscard]] Trace& trace() { return trace_; }
 
@@ -67,6 +80,7 @@ class Simulator final : public env::Env {
     bool operator>(const Entry& other) const;
   };
 
+  [[nodiscard]] std::uint64_t spent_ns();
   void push(std::uint64_t time_ns, Actor* actor, std::size_t action);
   void step(Actor& actor);
   void fall_asleep(Actor& actor);
@@ -78,7 +92,10 @@ class Simulator final : public env::Env {
   Order order_;
   Trace trace_;
   std::uint64_t now_ns_ = 0;
-  std::uint64_t charged_ns_ = 0;  // by the step that runs
+  std::uint64_t charged_ns_ = 0;     // by the step that runs
+  std::unique_ptr<env::Env> host_;   // the real clock, if costs are measured
+  std::uint64_t step_begin_ns_ = 0;  // by that clock, if a step runs
+  std::vector<std::uint64_t> work_ns_;
   std::uint64_t entries_ = 0;
   std::size_t live_ = 0;
   Actor* current_ = nullptr;

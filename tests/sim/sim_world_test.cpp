@@ -14,9 +14,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -147,6 +150,191 @@ TEST(Simulation, LargePayload_TakesItsSizeOverTheBandwidth) {
   });
   EXPECT_GE(arrived_ns, kBytes);
   EXPECT_LE(arrived_ns, kBytes + 10'000);
+}
+
+// --- what work costs
+
+/// The virtual time of a run.
+std::uint64_t time_of(const Config& config, const shoal::runtime::MainFunction& main_function) {
+  SimulatedWorld world(config);
+  world.run(main_function);
+  EXPECT_EQ(world.ranks().front()->error(), nullptr);
+  return world.now_ns();
+}
+
+Config config_of_costs(int ranks, int workers) {
+  Config config = config_of(ranks, workers, 1);
+  config.sim_net = "zero";
+  config.sim_step_ns = 1;
+  return config;
+}
+
+constexpr double kMillisecond = 1e-3;
+
+TEST(Costs, TasksOnDifferentWorkers_TakeTheirTimeSideBySide) {
+  const auto eight_tasks = [](World& world) {
+    for (int i = 0; i < 8; ++i) {
+      world.spawn([] { shoal::compute(shoal::Cost::of_seconds(kMillisecond), [] {}); });
+    }
+    world.wait();
+    return 0;
+  };
+  for (const int workers : {1, 2, 4, 8}) {
+    const std::uint64_t expected = 8'000'000 / static_cast<unsigned>(workers);
+    const std::uint64_t time = time_of(config_of_costs(1, workers), eight_tasks);
+    EXPECT_GE(time, expected);
+    EXPECT_LE(time, expected + 1000);
+  }
+}
+
+// What a task does after its work, others see only when that time has come.
+TEST(Costs, WhatFollowsWork_HappensAfterIt) {
+  std::vector<std::uint64_t> times;
+  static_cast<void>(time_of(config_of_costs(1, 2), [&](World& world) {
+    shoal::TaskGraph<int> chain(world, "chain");
+    chain.set_indegree([](int) { return 1; })
+        .set_mapping([](int k) { return k % 2; })
+        .set_task([&](int k) {
+          shoal::compute(shoal::Cost::of_seconds(kMillisecond), [] {});
+          times.push_back(world.now_ns());
+          if (k < 4) chain.fulfill(k + 1);
+        });
+    chain.fulfill(1);
+    world.wait();
+    return 0;
+  }));
+  ASSERT_EQ(times.size(), 4U);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    EXPECT_GE(times[i], (i + 1) * 1'000'000);
+    EXPECT_LE(times[i], (i + 1) * 1'000'000 + 1000);
+  }
+}
+
+TEST(Costs, OfTasksOfAGraph_AndInFlops_AndInHandlers) {
+  Config config = config_of_costs(2, 1);
+  config.sim_flops = 1e9;
+  const std::uint64_t time = time_of(config, [](World& world) {
+    shoal::TaskGraph<int> graph(world);
+    graph.set_indegree([](int) { return 1; })
+        .set_mapping([](int) { return 0; })
+        .set_cost([](int k) { return shoal::Cost::of_seconds(k * kMillisecond); })
+        .set_task([](int) { shoal::compute(shoal::Cost::of_flops(1e6), [] {}); });
+    const auto message = world.make_am([&](int k) {
+      shoal::compute({kMillisecond, 1e6}, [] {});
+      graph.fulfill(k);
+    });
+    if (world.rank() == 0) message.send(Rank(1), 3);
+    world.wait();
+    return 0;
+  });
+  EXPECT_GE(time, 6'000'000U);  // 2 in the handler, 3 + 1 in the task
+  EXPECT_LE(time, 6'001'000U);
+}
+
+TEST(Costs, WhenDry_WorkTakesItsTimeAndIsNotDone) {
+  Config config = config_of_costs(2, 1);
+  config.sim_dry = true;
+  int done = 0;
+  const std::uint64_t time = time_of(config, [&](World& world) {
+    EXPECT_TRUE(world.is_dry());
+    std::vector<char> place(4, '-');
+    const auto large = world.make_large_am<char>([&](std::size_t) { return std::span(place); },
+                                                 [](std::span<char>) {}, [] {});
+    const std::vector<char> bytes(4, 'x');
+    if (world.rank() == 0) large.send(Rank(1), std::span<const char>(bytes));
+    world.spawn([&] { shoal::compute(shoal::Cost::of_seconds(kMillisecond), [&] { ++done; }); });
+    world.wait();
+    EXPECT_EQ(place, std::vector<char>(4, '-'));
+    return 0;
+  });
+  EXPECT_EQ(done, 0);
+  EXPECT_GE(time, 1'000'000U);
+}
+
+TEST(Costs, WhenMeasured_AreTheRealTime) {
+  Config config = config_of_costs(1, 1);
+  config.sim_cost = shoal::sim::CostKind::measured;
+  const auto host = shoal::env::make_thread_env();
+  std::uint64_t real_ns = 0;
+  const std::uint64_t time = time_of(config, [&](World& world) {
+    world.spawn([&] {
+      const std::uint64_t begin = host->now_ns();
+      while (real_ns < 2'000'000) real_ns = host->now_ns() - begin;
+      shoal::compute(shoal::Cost::of_seconds(1000), [] {});  // what is declared does not count
+    });
+    world.wait();
+    return 0;
+  });
+  EXPECT_GE(time, real_ns);
+  EXPECT_LT(time, 1'000'000'000'000U);
+}
+
+TEST(Costs, OutOfRange_AreRefused) {
+  for (const double bad : {-1.0, std::nan(""), HUGE_VAL}) {
+    SimulatedWorld world(config_of_costs(1, 1));
+    world.run([&](World&) {
+      shoal::compute(shoal::Cost::of_seconds(bad), [] {});
+      return 0;
+    });
+    EXPECT_THAT(shoal::describe(world.ranks().front()->error()), HasSubstr("a cost of"));
+  }
+}
+
+TEST(Costs, OutsideSimulations_SayNothing) {
+  int done = 0;
+  EXPECT_EQ(run_with({"--ranks", "1"},
+                     [&](World& world) {
+                       shoal::compute(shoal::Cost::of_seconds(1e6), [&] { ++done; });
+                       EXPECT_FALSE(world.is_dry());
+                     }),
+            0);
+  shoal::compute(shoal::Cost::of_seconds(1e6), [&] { ++done; });  // on a thread of the program
+  EXPECT_EQ(done, 2);
+}
+
+// Messages between nodes share the interface of their node; within a node each process has its own.
+TEST(Costs, RanksOfANode_AreNearAndShareTheWayOut) {
+  Config config = config_of_costs(4, 1);
+  config.sim_net = "loggp:1ms,0ns,1ms,0ns,0";
+  config.sim_node_net = "loggp:1us,0ns,1us,0ns,0";
+  config.sim_node_ranks = 2;
+  std::vector<std::uint64_t> near_ns;
+  std::vector<std::uint64_t> far_ns;
+  static_cast<void>(time_of(config, [&](World& world) {
+    const auto message = world.make_am([&](int from, std::uint64_t begin_ns) {
+      (from / 2 == world.rank() / 2 ? near_ns : far_ns).push_back(world.now_ns() - begin_ns);
+    });
+    world.barrier();
+    if (world.rank() < 2) {
+      message.send(Rank(1 - world.rank()), world.rank(), world.now_ns());
+      message.send(Rank(2), world.rank(), world.now_ns());
+    }
+    world.wait();
+    return 0;
+  }));
+  ASSERT_EQ(near_ns.size(), 2U);
+  for (const std::uint64_t ns : near_ns) EXPECT_LT(ns, 10'000U);
+  std::ranges::sort(far_ns);
+  ASSERT_EQ(far_ns.size(), 2U);
+  EXPECT_GE(far_ns[0], 2'000'000U);
+  EXPECT_GE(far_ns[1], far_ns[0] + 900'000);
+}
+
+TEST(Options, MeasuredCosts_DoNotGoWithWhatMustBeTheSameTwice) {
+  for (const char* option : {"--sim-check", "--sim-dry"}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_with({"--sim-cost", "measured", option}, storm), 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                HasSubstr(std::string("does not go with ") + option));
+  }
+}
+
+TEST(Options, ProcessesOnTwoNodes_AreRefused) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_with({"--sim", "--ranks", "6", "--ranks-per-process", "2", "--sim-node-ranks", "3"},
+                     storm),
+            1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("--sim-node-ranks 3"));
 }
 
 TEST(Simulation, OfAThousandRanks_Ends) {

@@ -2,6 +2,8 @@
 // The only door to the operating system: threads, time, sleep, randomness. The simulator replaces
 // it; nothing above calls the system directly.
 
+#include <shoal/base/cost.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +52,11 @@ class Env {
   [[nodiscard]] virtual std::unique_ptr<Parker> make_parker() = 0;
   /// Lets other threads of an oversubscribed machine run.
   virtual void yield() = 0;
+  /// The step that runs contains work of this cost; its worker should end the step and take the
+  /// rest up in the next one. False: the work is only pretended.
+  [[nodiscard]] virtual bool charge(const Cost&) { return true; }
+  /// Whether charge() takes any notice.
+  [[nodiscard]] virtual bool charges() const { return false; }
   /// Drives all until each has stopped. The first one is driven by the calling thread, each other
   /// one by its own thread (or, in an environment with one thread, all by turns).
   virtual void drive(const std::vector<Steppable*>& all) = 0;

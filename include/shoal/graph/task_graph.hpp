@@ -4,6 +4,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
 #include <shoal/graph/dependency_table.hpp>
+#include <shoal/sched/compute.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/mutex.hpp>
 #include <shoal/term/scope.hpp>
@@ -112,6 +113,12 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_name(F function) {
     return set(task_name_, std::move(function));
   }
+  /// Optional: how long task k takes in a simulated world, beside what it gives to compute().
+  /// Called when it runs.
+  template <class F>
+  TaskGraph& set_cost(F function) {
+    return set(cost_, std::move(function));
+  }
   /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
   /// then counted in an array of 4 bytes per key, without hashing or locks, and fulfilling a task
   /// that has run already is noticed. Each key runs once in the life of the graph. `key(i)` is the
@@ -159,7 +166,10 @@ class TaskGraph final : private term::Unsatisfied {
   class KeyTask final : public sched::Task {
    public:
     KeyTask(TaskGraph& graph, const K& key) : graph_(graph), key_(key) {}
-    void run() override { graph_.task_(key_); }
+    void run() override {
+      if (graph_.cost_) graph_.spend(key_);
+      graph_.task_(key_);
+    }
     [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
 
    private:
@@ -184,6 +194,12 @@ class TaskGraph final : private term::Unsatisfied {
     if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
     if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
     complete_.store(true, std::memory_order_release);
+  }
+
+  // The task is always run, for the sake of what it triggers: work that --sim-dry may leave out
+  // stands in compute().
+  void spend(const K& k) const {
+    if (sched::costs_count()) static_cast<void>(sched::spend(cost_(k)));
   }
 
   [[nodiscard]] std::string task_name(const K& k) const {
@@ -293,6 +309,7 @@ class TaskGraph final : private term::Unsatisfied {
   std::function<int(const K&)> priority_;
   std::function<bool(const K&)> binding_;
   std::function<std::string(const K&)> task_name_;
+  std::function<Cost(const K&)> cost_;
   std::atomic<bool> complete_{false};  // has been used: the functions are there and stay
 
   std::vector<Shard> shards_;

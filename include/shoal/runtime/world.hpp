@@ -55,6 +55,7 @@ class World {
     coll::Collectives* collectives = nullptr;
     std::span<const std::string> args;
     Launch launch = Launch::embedded;
+    bool dry = false;
   };
 
   explicit World(const Parts& parts) : parts_(parts) {}
@@ -68,6 +69,9 @@ class World {
   /// The program's own arguments, without shoal's; [0] is the program's name.
   [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }
   [[nodiscard]] Launch launch() const { return parts_.launch; }
+  /// The world is simulated with --sim-dry: what is given to compute() is not done, and payloads of
+  /// large messages do not arrive in their buffers. Programs need no memory for their data.
+  [[nodiscard]] bool is_dry() const { return parts_.dry; }
   /// Monotonic time in nanoseconds; virtual in the simulator.
   [[nodiscard]] std::uint64_t now_ns() const { return scheduler().env().now_ns(); }
   [[nodiscard]] Stats stats() const;
