@@ -26,6 +26,38 @@ class DiscardEvent final : public CountedEvent {
   const std::unique_ptr<std::byte[]> scratch_;
 };
 
+/// Stands before the arrival of a payload: looks whether it is what was sent.
+class CheckEvent final : public net::Event {
+ public:
+  CheckEvent(const Message& message, std::uint64_t expected, std::span<const std::byte> place,
+             std::unique_ptr<CountedEvent> arrived)
+      : messenger_(message.messenger),
+        source_(message.source),
+        expected_(expected),
+        place_(place),
+        arrived_(std::move(arrived)) {}
+
+  void run() override {
+    const std::unique_ptr<CheckEvent> self(this);
+    if (net::checksum_of(place_) != expected_) {
+      messenger_.scope().fail(
+          "a large message",
+          std::make_exception_ptr(TransportError(fmt::format(
+              "corrupt payload of {} bytes from rank {}: its checksum differs; it was changed "
+              "before its release function ran, or the network or its driver damages data",
+              place_.size(), source_.value()))));
+    }
+    arrived_.release()->run();
+  }
+
+ private:
+  Messenger& messenger_;
+  const Rank source_;
+  const std::uint64_t expected_;
+  const std::span<const std::byte> place_;
+  std::unique_ptr<CountedEvent> arrived_;
+};
+
 class FunctionTask final : public sched::Task {
  public:
   FunctionTask(std::string name, std::function<void()> function)
@@ -60,7 +92,9 @@ void send_large(Messenger& messenger, const Route& route, const Payload& payload
   const std::span<const std::byte> bytes = payload.bytes;
   net::Link& link = messenger.admit(route.target);
   net::Transport* const transport = messenger.fabric().transport();
-  LargeHeader header{bytes.size(), payload.count, 0, 0, 0, 0};
+  LargeHeader header;
+  header.size_bytes = bytes.size();
+  header.count = payload.count;
   const bool local = messenger.is_local(route.target);
   CountedEvent* const done = release.release();  // deletes itself when it has run
   if (local) {
@@ -68,6 +102,10 @@ void send_large(Messenger& messenger, const Route& route, const Payload& payload
     header.local_release = reinterpret_cast<std::uint64_t>(done);
   } else {
     header.tag = transport->new_payload_tag();
+    if (messenger.checks_payloads()) {
+      header.checked = 1;
+      header.checksum = net::checksum_of(bytes);
+    }
   }
   const net::MessageHeader message{route.handler, route.signature, kHeaderBytes + arguments.size()};
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
@@ -108,8 +146,15 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
     arrived.release()->run();
     return;
   }
+  // Events delete themselves when they have run.
+  net::Event* done = nullptr;
+  if (header.checked != 0) {
+    done = new CheckEvent(message, header.checksum, place, std::move(arrived));
+  } else {
+    done = arrived.release();
+  }
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
-                                                  place, arrived.release());
+                                                  place, done);
 }
 
 void drop_large(const Message& message, const LargeHeader& header) {

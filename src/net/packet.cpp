@@ -22,6 +22,10 @@ std::uint64_t checksum_of(const PacketHeader& header, const std::byte* body) {
 
 }  // namespace
 
+std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
 Packet* Packet::create(std::size_t capacity_bytes) {
   static_assert(sizeof(Packet) % kMessageAlign == 0, "messages start behind the object");
   void* memory = ::operator new(sizeof(Packet) + capacity_bytes, std::align_val_t{alignof(Packet)});

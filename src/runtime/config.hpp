@@ -32,6 +32,7 @@ struct Config {
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
   std::uint64_t flush_ns = 20'000;  // a message waits this long for a busy MPI engine
+  bool check_payloads = false;      // of large messages between processes, by a checksum
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
   bool sim = false;                                // in virtual time
   bool sim_check = false;                          // the same, twice, comparing
@@ -43,6 +44,7 @@ struct Config {
   std::uint64_t sim_step_ns = 1000;            // what a step of a worker takes
   sim::CostKind sim_cost = sim::CostKind::declared;
   bool sim_dry = false;           // work with a declared cost is not done
+  std::string sim_faults;         // see sim::parse_fault_plan()
   double sim_flops = 10e9;        // per second, for costs in flops
   bool help = false;              // was asked for: print help_text and end with exit code 0
   std::string help_text;          // always filled

@@ -1,5 +1,6 @@
 #include "runtime/config_options.hpp"
 
+#include "sim/faults.hpp"
 #include "sim/net_model.hpp"
 
 #include <shoal/base/error.hpp>
@@ -139,17 +140,18 @@ std::string show_word(E value, const Words<E, N>& words) {
 
 using C = Config;
 using S = Setting;
-// Kept as text, once it is known to be right.
-void set_net_model(std::string& text, const Setting& setting) {
+// Kept as text, once `parse` has found it right.
+template <class Parse>
+void set_text(std::string& text, const Setting& setting, Parse parse) {
   try {
-    static_cast<void>(sim::parse_net_model(setting.value));
+    static_cast<void>(parse(setting.value));
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", setting.where, error.what()));
   }
   text = setting.value;
 }
 
-constexpr std::array<Option, 20> all_options{{
+constexpr std::array<Option, 22> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -174,6 +176,9 @@ constexpr std::array<Option, 20> all_options{{
     {"flush", "TIME", "a message waits for a busy MPI engine, at most",
      [](C& c, const S& s) { c.flush_ns = parse_number(s, flush_kind); },
      [](const C& c) { return show(c.flush_ns, time_units); }},
+    {"check-payloads", "", "detect damaged payloads of large messages (simulations always do)",
+     [](C& c, const S& s) { c.check_payloads = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.check_payloads, flag_words); }},
     {"stack-bytes", "SIZE", "stack of a task that may wait",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},
@@ -190,12 +195,13 @@ constexpr std::array<Option, 20> all_options{{
      [](C& c, const S& s) { c.sim_order = parse_word(s, order_words); },
      [](const C& c) { return show_word(c.sim_order, order_words); }},
     {"sim-net", "MODEL", "zero, fixed:LATENCY,BANDWIDTH or loggp:L,o,g,G,EAGER",
-     [](C& c, const S& s) { set_net_model(c.sim_net, s); }, [](const C& c) { return c.sim_net; }},
+     [](C& c, const S& s) { set_text(c.sim_net, s, sim::parse_net_model); },
+     [](const C& c) { return c.sim_net; }},
     {"sim-node-ranks", "N", "ranks of each node, which have a network of their own",
      [](C& c, const S& s) { c.sim_node_ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C& c) { return std::to_string(c.sim_node_ranks); }},
     {"sim-node-net", "MODEL", "the network within a node",
-     [](C& c, const S& s) { set_net_model(c.sim_node_net, s); },
+     [](C& c, const S& s) { set_text(c.sim_node_net, s, sim::parse_net_model); },
      [](const C& c) { return c.sim_node_net; }},
     {"sim-cost", "declared|measured", "what work takes: what the program says, or real time",
      [](C& c, const S& s) { c.sim_cost = parse_word(s, cost_words); },
@@ -203,6 +209,9 @@ constexpr std::array<Option, 20> all_options{{
     {"sim-dry", "", "simulate; work with a declared cost takes its time, but is not done",
      [](C& c, const S& s) { c.sim_dry = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim_dry, flag_words); }},
+    {"sim-faults", "PLAN", "what goes wrong: KIND:key=value,...;..., or @FILE",
+     [](C& c, const S& s) { set_text(c.sim_faults, s, sim::parse_fault_plan); },
+     [](const C&) { return std::string("nothing"); }},
     {"sim-flops", "RATE", "operations per second of a worker, for costs in flops",
      [](C& c, const S& s) { c.sim_flops = static_cast<double>(parse_number(s, rate_kind)); },
      [](const C& c) { return show(static_cast<std::uint64_t>(c.sim_flops), rate_units); }},

@@ -137,6 +137,7 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
 messaging::MessengerOptions Process::messenger_options(Rank rank) const {
   messaging::MessengerOptions options;
   options.rank = rank;
+  options.check_payloads = config_.check_payloads;
   if (transport_ == nullptr || transport_->engine() != nullptr) return options;
   const bool main_only = transport_->policy() == net::ProgressPolicy::main;
   options.polls_transport = !main_only || rank == layout_.first_local();

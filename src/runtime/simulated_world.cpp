@@ -3,6 +3,7 @@
 #include "runtime/end_report.hpp"
 
 #include <shoal/base/error.hpp>
+#include <shoal/sched/compute.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,7 +50,8 @@ SimulatedWorld::SimulatedWorld(const Config& config)
       layout_(layout_of(config)),
       link_options_{config.packet_bytes, config.window_bytes},
       simulator_(options_of(config), {layout_.world_size, workers_}),
-      network_(simulator_, net_model_of(config), layout_, link_options_) {
+      faults_(sim::parse_fault_plan(config.sim_faults), config.sim_seed, layout_.world_size),
+      network_(simulator_, net_model_of(config), faults_, layout_, link_options_) {
   make_ranks();
 }
 
@@ -65,15 +67,43 @@ void SimulatedWorld::make_ranks() {
     options.scheduler.worker_count = workers_;
     options.scheduler.stack_bytes = config_.stack_bytes;
     options.messenger.rank = Rank(i);
+    options.messenger.check_payloads = !config_.sim_dry;
     options.args = config_.args;
     options.launch = Launch::simulated;
     options.dry = config_.sim_dry;
     net::Fabric& fabric = *fabrics_[static_cast<std::size_t>(layout_.process_of(Rank(i)))];
-    ranks_.push_back(
-        std::make_unique<RankRuntime>(simulator_, fabric, options, [](const std::string& text) {
-          say("error: " + text);
-          std::abort();
-        }));
+    ranks_.push_back(std::make_unique<RankRuntime>(
+        simulator_, fabric, options, [this](const std::string& text) { end_at_once(text); }));
+  }
+}
+
+// The step that runs goes no further.
+void SimulatedWorld::end_at_once(const std::string& text) {
+  const TransportError error(text);
+  if (!sched::costs_count()) throw error;  // not in a step
+  simulator_.fail(std::make_exception_ptr(error));
+  while (true) static_cast<void>(sched::spend({}));
+}
+
+void SimulatedWorld::plan_faults() {
+  constexpr std::uint64_t kNoticeNs = 1'000'000;
+  for (const sim::Fault& fault : faults_.plan()) {
+    if (fault.kind == sim::FaultKind::pause) {
+      simulator_.at(fault.at_ns,
+                    [this, &fault] { simulator_.pause(fault.rank, fault.at_ns + fault.for_ns); });
+    } else if (fault.kind == sim::FaultKind::die) {
+      simulator_.at(fault.at_ns, [this, &fault] {
+        const int first = layout_.process_of(Rank(fault.rank)) * layout_.ranks_per_process;
+        for (int i = 0; i < layout_.ranks_per_process; ++i) {
+          simulator_.pause(first + i, sim::Simulator::kForever);
+        }
+      });
+      // What started the processes notices, and ends all.
+      simulator_.at(fault.at_ns + kNoticeNs, [&fault] {
+        throw TransportError(
+            fmt::format("the process of rank {} died: the world ends", fault.rank));
+      });
+    }
   }
 }
 
@@ -87,9 +117,15 @@ void SimulatedWorld::run(const MainFunction& main_function) {
     });
     for (env::Steppable* worker : rank->scheduler().steppables()) all.push_back(worker);
   }
+  plan_faults();
   try {
     simulator_.drive(all);
   } catch (const env::NoProgress&) {
+    const std::vector<std::string> lost = network_.lost();
+    if (!lost.empty()) {
+      throw TransportError(
+          fmt::format("the network lost {}: nothing can go on without it", fmt::join(lost, ", ")));
+    }
     throw Error(fmt::format(
         "the simulated world hangs at {} ns: every worker sleeps, nothing is under way, and {} of "
         "{} main functions have not ended. Replay: --sim-seed {}. The last events:\n  {}",

@@ -30,12 +30,15 @@ class SimulatedWorld {
 
  private:
   void make_ranks();
+  void plan_faults();
+  [[noreturn]] void end_at_once(const std::string& text);
 
   const Config config_;
   const int workers_;  // per rank
   const net::Layout layout_;
   const net::LinkOptions link_options_;
   sim::Simulator simulator_;
+  sim::Faults faults_;
   sim::Network network_;
   std::vector<std::unique_ptr<net::Fabric>> fabrics_;  // by process
   std::vector<std::unique_ptr<RankRuntime>> ranks_;

@@ -1,16 +1,14 @@
 #include "sim/net_model.hpp"
 
+#include "sim/units.hpp"
+
 #include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <span>
-#include <string_view>
-#include <utility>
+#include <optional>
 #include <vector>
 
 namespace shoal::sim {
@@ -25,35 +23,10 @@ namespace {
                   text, problem));
 }
 
-using Units = std::span<const std::pair<std::string_view, double>>;
-constexpr std::array<std::pair<std::string_view, double>, 5> kTimeUnits{
-    {{"ps", 1e-3}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
-constexpr std::array<std::pair<std::string_view, double>, 4> kByteUnits{
-    {{"", 1}, {"K", 1024}, {"M", 1024.0 * 1024}, {"G", 1024.0 * 1024 * 1024}}};
-
-double parse_value(const std::string& text, const std::string& part, Units units) {
-  double value = 0;
-  const char* const end = part.data() + part.size();
-  const auto [rest, error] = std::from_chars(part.data(), end, value);
-  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  const auto unit = std::ranges::find(units, suffix, [](const auto& u) { return u.first; });
-  if (error != std::errc() || unit == units.end()) {
-    refuse(text, fmt::format("'{}' is not a number with its unit", part));
-  }
-  if (!std::isfinite(value) || value < 0) refuse(text, fmt::format("'{}' is negative", part));
-  return value * unit->second;
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts(1);
-  for (const char c : list) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
+double need_value(const std::string& text, const std::string& part, Units units) {
+  const std::optional<double> value = parse_value(part, units);
+  if (!value) refuse(text, fmt::format("'{}' is not a number with its unit", part));
+  return *value;
 }
 
 }  // namespace
@@ -71,7 +44,7 @@ LogGP parse_net_model(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   const std::vector<std::string> parts =
-      colon == std::string::npos ? std::vector<std::string>() : split(text.substr(colon + 1));
+      colon == std::string::npos ? std::vector<std::string>() : split(text.substr(colon + 1), ',');
   const auto need = [&](std::size_t count) {
     if (parts.size() != count) {
       refuse(text, fmt::format("{} takes {} values, not {}", kind, count, parts.size()));
@@ -82,17 +55,17 @@ LogGP parse_net_model(const std::string& text) {
     need(0);
   } else if (kind == "fixed") {
     need(2);
-    model.latency_ns = parse_value(text, parts[0], kTimeUnits);
-    const double bandwidth = parse_value(text, parts[1], kByteUnits);
+    model.latency_ns = need_value(text, parts[0], time_units());
+    const double bandwidth = need_value(text, parts[1], byte_units());
     if (bandwidth <= 0) refuse(text, "the bandwidth is 0");
     model.byte_gap_ns = 1e9 / bandwidth;
   } else if (kind == "loggp") {
     need(5);
-    model.latency_ns = parse_value(text, parts[0], kTimeUnits);
-    model.overhead_ns = parse_value(text, parts[1], kTimeUnits);
-    model.gap_ns = parse_value(text, parts[2], kTimeUnits);
-    model.byte_gap_ns = parse_value(text, parts[3], kTimeUnits);
-    model.eager_bytes = static_cast<std::uint64_t>(parse_value(text, parts[4], kByteUnits));
+    model.latency_ns = need_value(text, parts[0], time_units());
+    model.overhead_ns = need_value(text, parts[1], time_units());
+    model.gap_ns = need_value(text, parts[2], time_units());
+    model.byte_gap_ns = need_value(text, parts[3], time_units());
+    model.eager_bytes = static_cast<std::uint64_t>(need_value(text, parts[4], byte_units()));
   } else {
     refuse(text, fmt::format("'{}' is unknown", kind));
   }

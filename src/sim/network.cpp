@@ -13,6 +13,11 @@
 
 namespace shoal::sim {
 
+void flip_a_bit(std::span<std::byte> bytes, Faults& faults) {
+  const std::uint64_t bit = faults.any() % (8 * bytes.size());
+  bytes[bit / 8] ^= std::byte{1} << bit % 8;
+}
+
 /// The network as one process sees it.
 class Network::SimTransport final : public net::Transport {
  public:
@@ -25,8 +30,10 @@ class Network::SimTransport final : public net::Transport {
   }
   void attach(net::Fabric& fabric) override { fabric_ = &fabric; }
   std::unique_ptr<net::Link> make_link(Rank source, Rank target, net::Lane lane) override {
-    return std::make_unique<SimLink>(SimLink::Identity{source, target, lane},
-                                     network_.link_options_, network_);
+    auto link = std::make_unique<SimLink>(SimLink::Identity{source, target, lane},
+                                          network_.link_options_, network_);
+    network_.links_.push_back(link.get());
+    return link;
   }
   bool poll(bool) override { return false; }  // what happens is on the simulator's agenda
   env::Steppable* engine() override { return nullptr; }
@@ -69,9 +76,13 @@ class Network::SimTransport final : public net::Transport {
   std::uint32_t next_tag_ = 1;
 };
 
-Network::Network(Simulator& simulator, const NetModel& model, const net::Layout& layout,
-                 const net::LinkOptions& link_options)
-    : simulator_(simulator), model_(model), layout_(layout), link_options_(link_options) {
+Network::Network(Simulator& simulator, const NetModel& model, Faults& faults,
+                 const net::Layout& layout, const net::LinkOptions& link_options)
+    : simulator_(simulator),
+      model_(model),
+      faults_(faults),
+      layout_(layout),
+      link_options_(link_options) {
   if (model.ranks_per_node > 1 && model.ranks_per_node % layout.ranks_per_process != 0) {
     throw ConfigError(fmt::format(
         "--sim-node-ranks {} is not a multiple of --ranks-per-process {}: a process would lie on "
@@ -131,25 +142,54 @@ void Network::move_payload(int process, std::uint32_t tag) {
   simulator_.at(start_ns, [this, payload, start_ns] { carry_payload(payload, start_ns); });
 }
 
-void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
-  ++traffic_.payloads;
-  traffic_.bytes += payload.source_bytes.size();
-  const std::uint64_t left =
-      depart(route(payload.source, payload.target), from_ns, payload.source_bytes.size());
-  simulator_.at(left + travel_ns(payload.source, payload.target),
-                [this, payload] { end_payload(payload); });
+Mishap Network::draw_mishap(Rank source, Rank target, bool is_payload) {
+  const Mishap mishap = faults_.draw(source, target, is_payload);
+  if (mishap.any()) {
+    simulator_.trace().add({simulator_.now_ns(), EventKind::mishap,
+                            static_cast<std::uint32_t>(source.value()),
+                            static_cast<std::uint32_t>(target.value()), 0, 0});
+  }
+  return mishap;
 }
 
-void Network::end_payload(const Payload& payload) {
+void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
+  const auto [source, target] = std::pair(payload.source, payload.target);
+  ++traffic_.payloads;
+  traffic_.bytes += payload.source_bytes.size();
+  const std::uint64_t left = depart(route(source, target), from_ns, payload.source_bytes.size());
+  const Mishap mishap = draw_mishap(source, target, true);
+  if (mishap.drop) {
+    lost_payloads_.push_back(fmt::format("the payload of a large message of rank {} for rank {}",
+                                         source.value(), target.value()));
+    return;
+  }
+  const std::uint64_t arrival =
+      faults_.clogged_until(source, target, left) + travel_ns(source, target) + mishap.delay_ns;
+  simulator_.at(arrival,
+                [this, payload, corrupt = mishap.corrupt] { end_payload(payload, corrupt); });
+}
+
+void Network::end_payload(const Payload& payload, bool corrupt) {
   const std::size_t bytes = payload.source_bytes.size();
   if (bytes > 0 && !simulator_.is_dry()) {
     std::memcpy(payload.target_bytes.data(), payload.source_bytes.data(), bytes);
+    if (corrupt) flip_a_bit(payload.target_bytes, faults_);
   }
   simulator_.trace().add({simulator_.now_ns(), EventKind::payload,
                           static_cast<std::uint32_t>(payload.source.value()),
                           static_cast<std::uint32_t>(payload.target.value()), 0, bytes});
   port(payload.source).post(payload.sent);
   port(payload.target).post(payload.received);
+}
+
+std::vector<std::string> Network::lost() const {
+  std::vector<std::string> lines = lost_payloads_;
+  for (const SimLink* link : links_) {
+    if (link->missing() == 0) continue;
+    lines.push_back(fmt::format("{} of the packets of rank {} for rank {}", link->missing(),
+                                link->source().value(), link->target().value()));
+  }
+  return lines;
 }
 
 }  // namespace shoal::sim

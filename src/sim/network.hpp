@@ -1,6 +1,7 @@
 #pragma once
 // The simulated network: what stands in for MPI between the processes of a simulated world.
 
+#include "sim/faults.hpp"
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,7 @@ struct Traffic {
 class Network {
  public:
   /// Errors: ConfigError when a process would lie on two nodes.
-  Network(Simulator& simulator, const NetModel& model, const net::Layout& layout,
+  Network(Simulator& simulator, const NetModel& model, Faults& faults, const net::Layout& layout,
           const net::LinkOptions& link_options);
   ~Network();
 
@@ -36,6 +38,8 @@ class Network {
   /// What process p's fabric sends through. Lives as long as the network.
   [[nodiscard]] net::Transport& transport(int process);
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
+  /// What left and can never arrive, one line each.
+  [[nodiscard]] std::vector<std::string> lost() const;
 
  private:
   class SimTransport;
@@ -62,13 +66,16 @@ class Network {
   static std::uint64_t depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes);
   /// From leaving to arriving, in the order that the seed makes.
   std::uint64_t travel_ns(Rank source, Rank target);
+  /// What the plan of faults does to a packet or payload that leaves now.
+  Mishap draw_mishap(Rank source, Rank target, bool is_payload);
   Payload& payload(int process, std::uint32_t tag) { return payloads_[{process, tag}]; }
   void move_payload(int process, std::uint32_t tag);
   void carry_payload(const Payload& payload, std::uint64_t from_ns);
-  void end_payload(const Payload& payload);
+  void end_payload(const Payload& payload, bool corrupt);
 
   Simulator& simulator_;
   const NetModel model_;
+  Faults& faults_;
   const net::Layout layout_;
   const net::LinkOptions link_options_;
   std::vector<std::uint64_t> near_free_ns_;  // when each process may send again in its node,
@@ -76,6 +83,11 @@ class Network {
   Traffic traffic_;
   std::vector<std::unique_ptr<SimTransport>> transports_;
   std::map<std::pair<int, std::uint32_t>, Payload> payloads_;  // by source process and tag
+  std::vector<SimLink*> links_;                                // all that were made
+  std::vector<std::string> lost_payloads_;
 };
+
+/// Damages bytes, at least one.
+void flip_a_bit(std::span<std::byte> bytes, Faults& faults);
 
 }  // namespace shoal::sim

@@ -5,6 +5,23 @@
 
 namespace shoal::sim {
 
+namespace {
+
+// Its owner, if it is still there, does not hear of it.
+void discard(net::Packet* packet) {
+  packet->owner = nullptr;
+  packet->release();
+}
+
+net::Packet* copy_of(net::Packet* packet) {
+  net::Packet* const copy = net::Packet::create(packet->header().size_bytes);
+  copy->header() = packet->header();
+  std::ranges::copy(packet->messages(), copy->body());
+  return copy;
+}
+
+}  // namespace
+
 SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Network& network)
     : Link(identity.source, identity.target, identity.lane, options),
       network_(network),
@@ -12,7 +29,7 @@ SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Netw
 
 SimLink::~SimLink() {
   take().clear();
-  under_way_.discard();
+  for (net::Packet* packet : under_way_) discard(packet);
 }
 
 // Until the interface of the process is free, further messages share the packet.
@@ -33,17 +50,35 @@ void SimLink::send(net::Packet* packet) {
   network_.traffic_.bytes += packet->wire().size();
   const std::uint64_t left = Network::depart(network_.route(source(), target()), simulator.now_ns(),
                                              packet->wire().size());
-  // The lane keeps its order.
-  last_arrival_ns_ = std::max(left + network_.travel_ns(source(), target()), last_arrival_ns_ + 1);
   note(left, EventKind::departure, *packet);
-  under_way_.push_back(packet);
-  simulator.at(last_arrival_ns_, [this] { arrive(); });
+  const Mishap mishap = network_.draw_mishap(source(), target(), false);
+  if (mishap.drop) {
+    discard(packet);
+    return;
+  }
+  const std::uint64_t arrival = network_.faults_.clogged_until(source(), target(), left) +
+                                network_.travel_ns(source(), target()) + mishap.delay_ns;
+  const std::uint64_t in_order = std::max(arrival, last_arrival_ns_ + 1);
+  if (mishap.duplicate) bring(copy_of(packet), in_order + 1);
+  if (mishap.overtaken_ns > 0) {
+    bring(packet, arrival + mishap.overtaken_ns);
+  } else {
+    last_arrival_ns_ = in_order;
+    bring(packet, in_order);
+  }
+  if (mishap.corrupt) flip_a_bit(packet->wire(), network_.faults_);
 }
 
-void SimLink::arrive() {
-  net::Packet* const packet = under_way_.pop_front();
+void SimLink::bring(net::Packet* packet, std::uint64_t arrival_ns) {
+  under_way_.push_back(packet);
+  network_.simulator().at(arrival_ns,
+                          [this, packet, bytes = packet->wire().size()] { arrive(packet, bytes); });
+}
+
+void SimLink::arrive(net::Packet* packet, std::size_t bytes) {
   note(network_.simulator().now_ns(), EventKind::arrival, *packet);
-  inlet_.arrive(packet);
+  inlet_.arrive(packet, bytes);  // still ours if that throws
+  std::erase(under_way_, packet);
 }
 
 void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet) {
@@ -54,8 +89,9 @@ void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& pac
 
 SimInlet::~SimInlet() { arrived_.discard(); }
 
-void SimInlet::arrive(net::Packet* packet) {
-  packet->verify(packet->wire().size(), next_sequence_++);
+void SimInlet::arrive(net::Packet* packet, std::size_t bytes) {
+  packet->verify(bytes, next_sequence_);
+  ++next_sequence_;
   packet->owner = this;
   arrived_.push_back(packet);
   if (!std::exchange(posted_, true)) port_.post(this);

@@ -5,6 +5,8 @@
 
 #include <shoal/net/link.hpp>
 
+#include <vector>
+
 namespace shoal::sim {
 
 /// The receiving end: hands arrived packets to the target's progress.
@@ -13,8 +15,10 @@ class SimInlet final : public net::PortItem, public net::PacketOwner {
   SimInlet(SimLink& link, net::Port& port) : link_(link), port_(port) {}
   ~SimInlet();
 
-  /// The next packet of the lane has arrived. Errors: TransportError when it is not that one.
-  void arrive(net::Packet* packet);
+  /// The next packet of the lane has arrived, as so many bytes. Errors: TransportError when it is
+  /// not that one, or is damaged.
+  void arrive(net::Packet* packet, std::size_t bytes);
+  [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
   void deliver(net::Receiver& receiver) override;
   void consumed(std::size_t bytes) override;
 
@@ -43,6 +47,8 @@ class SimLink final : public net::Link {
   [[nodiscard]] std::uint64_t news_ns() {
     return network_.route(target(), source()).costs.travel_ns();
   }
+  /// Packets that left and have not arrived.
+  [[nodiscard]] std::uint64_t missing() const { return next_sequence_ - inlet_.next_sequence(); }
   void deliver(net::Receiver&) override {}  // announced to the network, never to a port
 
  protected:
@@ -51,12 +57,13 @@ class SimLink final : public net::Link {
  private:
   void carry();
   void send(net::Packet* packet);
-  void arrive();
+  void bring(net::Packet* packet, std::uint64_t arrival_ns);
+  void arrive(net::Packet* packet, std::size_t bytes);
   void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet);
 
   Network& network_;
   SimInlet inlet_;
-  net::PacketList under_way_;
+  std::vector<net::Packet*> under_way_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t last_arrival_ns_ = 0;
 };

@@ -51,7 +51,8 @@ Simulator::Simulator(const SimulatorOptions& options, const Shape& shape)
     : options_(options),
       shape_(shape),
       order_(options.order, options.seed, shape.ranks, shape.workers_per_rank),
-      work_ns_(static_cast<std::size_t>(shape.ranks)) {
+      work_ns_(static_cast<std::size_t>(shape.ranks)),
+      paused_until_ns_(static_cast<std::size_t>(shape.ranks)) {
   if (options.costs == CostKind::measured) host_ = env::make_thread_env();
 }
 
@@ -68,7 +69,8 @@ bool Simulator::charge(const Cost& cost) {
   const double ns = (cost.seconds + cost.flops / options_.flops_per_second) * 1e9;
   SHOAL_CHECK(std::isfinite(ns) && cost.seconds >= 0 && cost.flops >= 0,
               "a cost of {} seconds and {} flops", cost.seconds, cost.flops);
-  charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
+  // Measured, the whole step is.
+  if (host_ == nullptr) charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
   return options_.costs != CostKind::dry;
 }
 
@@ -117,11 +119,22 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
     } else {
       run_action(entry.action);
     }
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
   trace_.finish();
 }
 
+void Simulator::pause(int rank, std::uint64_t until_ns) {
+  paused_until_ns_[static_cast<std::size_t>(rank)] = until_ns;
+}
+
 void Simulator::step(Actor& actor) {
+  const std::uint64_t paused_until = paused_until_ns_[static_cast<std::size_t>(actor.rank)];
+  if (paused_until == kForever) return;
+  if (paused_until > now_ns_) {
+    push(paused_until, &actor, 0);
+    return;
+  }
   actor.asleep = false;
   current_ = &actor;
   if (host_ != nullptr) step_begin_ns_ = host_->now_ns();

@@ -7,9 +7,11 @@
 #include <shoal/env/env.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <queue>
+#include <utility>
 #include <vector>
 
 namespace shoal::sim {
@@ -52,12 +54,17 @@ class Simulator final : public env::Env {
   [[nodiscard]] std::unique_ptr<env::Parker> make_parker() override;
   void yield() override {}
   [[nodiscard]] bool charge(const Cost& cost) override;
-  [[nodiscard]] bool charges() const override { return options_.costs != CostKind::measured; }
+  [[nodiscard]] bool charges() const override { return true; }
   /// Errors: NoProgress when no worker will ever be woken again and some have not stopped.
   void drive(const std::vector<env::Steppable*>& all) override;
 
   /// Runs `action` at `time_ns`, or now if that is past.
   void at(std::uint64_t time_ns, std::function<void()> action);
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  /// The workers of the rank stand still until then.
+  void pause(int rank, std::uint64_t until_ns);
+  /// Once the step that runs has ended, drive() throws this.
+  void fail(std::exception_ptr error) { failure_ = std::move(error); }
   /// The time of all work so far, in the models' time, by rank.
   [[nodiscard]] const std::vector<std::uint64_t>& work_ns() const { return work_ns_; }
 
@@ -92,10 +99,12 @@ class Simulator final : public env::Env {
   Order order_;
   Trace trace_;
   std::uint64_t now_ns_ = 0;
-  std::uint64_t charged_ns_ = 0;     // by the step that runs
-  std::unique_ptr<env::Env> host_;   // the real clock, if costs are measured
-  std::uint64_t step_begin_ns_ = 0;  // by that clock, if a step runs
-  std::vector<std::uint64_t> work_ns_;
+  std::uint64_t charged_ns_ = 0;                // by the step that runs
+  std::unique_ptr<env::Env> host_;              // the real clock, if costs are measured
+  std::uint64_t step_begin_ns_ = 0;             // by that clock, if a step runs
+  std::vector<std::uint64_t> work_ns_;          // by rank
+  std::vector<std::uint64_t> paused_until_ns_;  // by rank
+  std::exception_ptr failure_;
   std::uint64_t entries_ = 0;
   std::size_t live_ = 0;
   Actor* current_ = nullptr;

@@ -35,6 +35,8 @@ std::string what_happened(const TraceEvent& event) {
     case EventKind::payload:
       return fmt::format("{} bytes of a large message of rank {} arrive at rank {}", event.detail,
                          event.a, event.b);
+    case EventKind::mishap:
+      return fmt::format("a fault meets what rank {} sends to rank {}", event.a, event.b);
   }
   return "?";
 }

@@ -11,7 +11,7 @@
 
 namespace shoal::sim {
 
-enum class EventKind : std::uint32_t { step, departure, arrival, payload };
+enum class EventKind : std::uint32_t { step, departure, arrival, payload, mishap };
 
 /// One event. What a and b mean depends on the kind: see describe().
 struct TraceEvent {

@@ -13,12 +13,13 @@ namespace messaging {
 
 /// What announces a payload; stands before the encoded arguments.
 struct LargeHeader {
-  std::uint64_t size_bytes;
-  std::uint64_t count;          // elements
-  std::uint64_t local_payload;  // address in this process, or 0: it comes by the transport
-  std::uint64_t local_release;  // address of the sender's ReleaseEvent, with local_payload
-  std::uint32_t tag;            // of the transport, without local_payload
-  std::uint32_t reserved;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t count = 0;          // elements
+  std::uint64_t local_payload = 0;  // address in this process, or 0: it comes by the transport
+  std::uint64_t local_release = 0;  // address of the sender's ReleaseEvent, with local_payload
+  std::uint32_t tag = 0;            // of the transport, without local_payload
+  std::uint32_t checked = 0;        // 1: `checksum` is that of the payload
+  std::uint64_t checksum = 0;
 };
 
 /// Runs on a rank's progress, as the end of a counted happening: from the constructor to the

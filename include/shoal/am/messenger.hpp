@@ -28,6 +28,7 @@ struct MessengerOptions {
   Rank rank;
   bool polls_transport = false;  // workers of this rank poll the transport
   int only_poller = -1;          // if >= 0: only this worker may, being the process's main thread
+  bool check_payloads = false;   // sent by this rank to other processes, with a checksum
 };
 
 /// Told of an error that cannot be reported in an orderly way; does not return.
@@ -50,6 +51,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] sched::TaskScope& scope() const { return *scope_; }
   [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] bool checks_payloads() const { return options_.check_payloads; }
   [[nodiscard]] bool is_local(Rank rank) const { return fabric_.layout().is_local(rank); }
 
   // --- sending. Any thread.

@@ -44,6 +44,9 @@ struct PacketHeader {
 inline constexpr std::uint32_t kPacketMagic = 0x5B0A1001;
 static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
 
+/// XXH3.
+[[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> bytes);
+
 /// Told when the receiver is done with bytes, so that the sender may send more.
 class PacketOwner {
  public:
