@@ -353,6 +353,7 @@ void Messenger::submit_task(net::Packet*& packet, std::shared_ptr<Handler> insta
 
 void Messenger::run_inline(const Handler& handler, const Message& message) {
   const sched::HandlerMark mark;
+  sched::observe(handler.name);
   try {
     handler.invoke(handler.self, message);
   } catch (...) {

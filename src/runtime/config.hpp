@@ -44,6 +44,7 @@ struct Config {
   std::uint64_t sim_step_ns = 1000;            // what a step of a worker takes
   sim::CostKind sim_cost = sim::CostKind::declared;
   bool sim_dry = false;           // work with a declared cost is not done
+  int sim_log = 0;                // of the last events to write at the end
   std::string sim_faults;         // see sim::parse_fault_plan()
   double sim_flops = 10e9;        // per second, for costs in flops
   bool help = false;              // was asked for: print help_text and end with exit code 0

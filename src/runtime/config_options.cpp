@@ -83,6 +83,7 @@ std::uint64_t parse_number(const Setting& setting, const NumberKind& kind) {
 }
 
 constexpr NumberKind ranks_kind{"a whole number", count_units, 1, 1 << 20, ""};
+constexpr NumberKind log_kind{"a whole number", count_units, 0, 1'000'000, ""};
 constexpr NumberKind workers_kind{"a whole number", count_units, 1, 1 << 12, ""};
 constexpr std::string_view size_example = ", for example 16384, 16K or 1MiB";
 constexpr std::string_view size_what = "a size in bytes";
@@ -151,7 +152,7 @@ void set_text(std::string& text, const Setting& setting, Parse parse) {
   text = setting.value;
 }
 
-constexpr std::array<Option, 22> all_options{{
+constexpr std::array<Option, 23> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -212,6 +213,9 @@ constexpr std::array<Option, 22> all_options{{
     {"sim-faults", "PLAN", "what goes wrong: KIND:key=value,...;..., or @FILE",
      [](C& c, const S& s) { set_text(c.sim_faults, s, sim::parse_fault_plan); },
      [](const C&) { return std::string("nothing"); }},
+    {"sim-log", "N", "write the last N events at the end",
+     [](C& c, const S& s) { c.sim_log = static_cast<int>(parse_number(s, log_kind)); },
+     [](const C& c) { return std::to_string(c.sim_log); }},
     {"sim-flops", "RATE", "operations per second of a worker, for costs in flops",
      [](C& c, const S& s) { c.sim_flops = static_cast<double>(parse_number(s, rate_kind)); },
      [](const C& c) { return show(static_cast<std::uint64_t>(c.sim_flops), rate_units); }},

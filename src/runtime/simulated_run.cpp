@@ -8,9 +8,21 @@ namespace shoal::runtime {
 
 namespace {
 
-int run_and_report(SimulatedWorld& world, const MainFunction& main_function) {
-  world.run(main_function);
+int run_and_report(SimulatedWorld& world, const Config& config, const MainFunction& main_function) {
+  const auto write_log = [&] {
+    if (config.sim_log == 0) return;
+    const auto ranks = static_cast<int>(world.ranks().size());
+    for (const std::string& line : world.trace().space_time(ranks)) say(line);
+  };
+  if (config.sim_log > 0) world.trace().keep(static_cast<std::size_t>(config.sim_log));
+  try {
+    world.run(main_function);
+  } catch (...) {
+    write_log();
+    throw;
+  }
   const int exit_code = report_errors(world.ranks());
+  write_log();
   for (const std::string& line : world.summary()) say(line);
   return exit_code;
 }
@@ -20,7 +32,7 @@ int run_and_report(SimulatedWorld& world, const MainFunction& main_function) {
 int run_simulated(const Config& config, const MainFunction& main_function) {
   if (!config.sim_check) {
     SimulatedWorld world(config);
-    return run_and_report(world, main_function);
+    return run_and_report(world, config, main_function);
   }
   sim::Recording recording;
   env::run_in_silent_child([&] {
@@ -35,7 +47,7 @@ int run_simulated(const Config& config, const MainFunction& main_function) {
   recording.rewind();
   SimulatedWorld world(config);
   world.trace().compare_with(recording);
-  return run_and_report(world, main_function);
+  return run_and_report(world, config, main_function);
 }
 
 }  // namespace shoal::runtime

@@ -166,6 +166,13 @@ bool costs_count() {
   return worker != nullptr && worker->scheduler().env().charges();
 }
 
+void observe(const std::string& activity) {
+  const Worker* worker = current_worker();
+  if (worker == nullptr) return;
+  env::Env& env = worker->scheduler().env();
+  if (env.observes()) env.observe(activity);
+}
+
 HandlerMark::HandlerMark() : worker_(current_worker()) {
   if (worker_ != nullptr) ++worker_->handler_depth;
 }

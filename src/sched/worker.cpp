@@ -220,6 +220,7 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
   TaskScope* const scope = task->scope;
   if (scope == nullptr || !scope->failed()) {
     current_->task = task.get();
+    if (stepping_ && scheduler_.env().observes()) scheduler_.env().observe(name_of(*task));
     try {
       task->run();
     } catch (...) {

@@ -142,9 +142,11 @@ void Simulator::step(Actor& actor) {
   const std::uint64_t spent = spent_ns();
   current_ = nullptr;
   charged_ns_ = 0;
-  trace_.add({now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
-              static_cast<std::uint32_t>(actor.worker), 0,
-              result == env::StepResult::idle ? 0U : 1U});
+  trace_.add(
+      {now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
+       static_cast<std::uint32_t>(actor.worker), 0, result == env::StepResult::idle ? 0U : 1U},
+      activities_);
+  activities_.clear();
   if (result == env::StepResult::stopped) {
     --live_;
     return;

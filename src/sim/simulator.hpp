@@ -54,6 +54,8 @@ class Simulator final : public env::Env {
   [[nodiscard]] std::unique_ptr<env::Parker> make_parker() override;
   void yield() override {}
   [[nodiscard]] bool charge(const Cost& cost) override;
+  [[nodiscard]] bool observes() const override { return trace_.keeps_activities(); }
+  void observe(const std::string& activity) override { activities_.push_back(activity); }
   [[nodiscard]] bool charges() const override { return true; }
   /// Errors: NoProgress when no worker will ever be woken again and some have not stopped.
   void drive(const std::vector<env::Steppable*>& all) override;
@@ -105,6 +107,7 @@ class Simulator final : public env::Env {
   std::vector<std::uint64_t> work_ns_;          // by rank
   std::vector<std::uint64_t> paused_until_ns_;  // by rank
   std::exception_ptr failure_;
+  std::vector<std::string> activities_;  // of the step that runs
   std::uint64_t entries_ = 0;
   std::size_t live_ = 0;
   Actor* current_ = nullptr;

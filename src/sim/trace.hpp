@@ -53,8 +53,13 @@ class Trace {
   void record_into(Recording& recording) { recording_ = &recording; }
   void compare_with(Recording& recording) { expected_ = &recording; }
 
-  /// Errors: Error naming the first event that differs from the recorded one.
-  void add(const TraceEvent& event);
+  /// Keeps so many of the last events for space_time(), with what they ran.
+  void keep(std::size_t count);
+  [[nodiscard]] bool keeps_activities() const { return keeps_activities_; }
+
+  /// `activities`: the tasks and handlers that a step ran, if they are kept. Errors: Error naming
+  /// the first event that differs from the recorded one.
+  void add(const TraceEvent& event, const std::vector<std::string>& activities = {});
   /// The run has ended. Errors: as add(), when the recorded run went on.
   void finish();
 
@@ -62,12 +67,20 @@ class Trace {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// The last events, the oldest first, one line each.
   [[nodiscard]] std::vector<std::string> last_lines() const;
+  /// The same with a column for each rank, as long as there are few.
+  [[nodiscard]] std::vector<std::string> space_time(int ranks) const;
 
  private:
-  static constexpr std::size_t kLastMax = 64;
+  struct Kept {
+    TraceEvent event;
+    std::string activities;
+  };
+
   std::uint64_t hash_ = 0;
   std::uint64_t count_ = 0;
-  std::deque<TraceEvent> last_;
+  std::deque<Kept> last_;
+  std::size_t last_max_ = 16;
+  bool keeps_activities_ = false;
   Recording* recording_ = nullptr;
   Recording* expected_ = nullptr;
 };

@@ -1,242 +1,50 @@
-// Random programs on whole worlds, one thread and a seed each: tasks, handlers, large messages and
-// graphs make each other, tasks fail, graphs get stuck. wait() must return exactly when all that
-// was made has ended, and say the same on all ranks.
+// Random programs on whole worlds, one thread and a seed each. wait() must return exactly when all
+// that was made has ended, and say the same on all ranks.
 
-#include <shoal/shoal.hpp>
-
+#include "support/random_program.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
-#include <optional>
 #include <random>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace {
 
-using shoal::Delivery;
-using shoal::Rank;
-using shoal::StuckError;
-using shoal::TaskError;
 using shoal::World;
+using shoal::testing::Fate;
+using shoal::testing::RandomActor;
+using shoal::testing::RandomProgram;
 using shoal::testing::run_turns;
 using shoal::testing::sized;
 using shoal::testing::TurnOptions;
 using shoal::testing::TurnResult;
 
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-enum class Fate { good, fails, gets_stuck };
-
-/// What all ranks share; there is one thread.
-struct Program {
-  Program(std::uint64_t seed, Fate how) : fate(how), random(seed) {
-    options.seed = seed;
-    options.ranks = 1 + below(9);
-    options.workers = 1 + below(3);
-    if (below(2) == 0) options.link = {512, 2048};
-    epochs = 1 + below(5);
-    bad_epoch = below(epochs);
-    begin_epoch();
-  }
-  int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
-  void begin_epoch() {
-    fuel = below(150);
-    bombs = fate == Fate::fails && epoch == bad_epoch ? 1 + below(2) : 0;
-  }
-  void note(int what) { trace = trace * 1099511628211U + static_cast<std::uint64_t>(what); }
-
-  const Fate fate;
-  std::mt19937_64 random;
+TurnOptions options_of(std::uint64_t seed) {
+  std::mt19937_64 random(~seed);
   TurnOptions options;
-  int epochs = 1;
-  int bad_epoch = 0;
-  int epoch = 0;                                // completed waits
-  int fuel = 0;                                 // what may still be made before the next wait ends
-  int bombs = 0;                                // of it, what may throw
-  int alive = 0;                                // made and not ended
-  int waiting = 0;                              // main functions in the present wait()
-  int failures = 0;                             // thrown
-  std::uint64_t trace = 14695981039346656037U;  // a hash of the order of happenings
-  std::vector<std::string> errors;              // what the main functions caught
-};
-
-/// Lives as long as something that was made; copies stand for the same thing.
-class Thing {
- public:
-  explicit Thing(Program& program) : program_(&program) { ++program.alive; }
-  ~Thing() {
-    if (program_ != nullptr) --program_->alive;
-  }
-  Thing(Thing&& other) noexcept : program_(std::exchange(other.program_, nullptr)) {}
-  Thing& operator=(Thing&&) = delete;
-
- private:
-  Program* program_;
-};
-
-/// One rank's main function.
-class Actor {
- public:
-  Actor(Program& program, World& world);
-  int run();
-
- private:
-  void make_something();
-  /// Something that was made runs now.
-  void happen(int what);
-  void run_epoch(int epoch);
-  void wait_and_check(int epoch);
-  void send_large(Rank target);
-
-  Program& program_;
-  World& world_;
-  shoal::TaskGraph<int> graph_;
-  int next_key_ = 0;
-  shoal::ActiveMessage<std::vector<int>> inlined_;
-  shoal::ActiveMessage<int> delivered_;
-  std::vector<double> payload_ = std::vector<double>(300, 1.5);
-  std::vector<double> place_ = std::vector<double>(300);
-  shoal::LargeMessage<double, std::string> large_;
-};
-
-Actor::Actor(Program& program, World& world)
-    : program_(program),
-      world_(world),
-      graph_(world, "graph"),
-      inlined_(world.make_am([this](const std::vector<int>&) {
-        --program_.alive;
-        happen(1);
-      })),
-      delivered_(world.make_am(
-          [this](int) {
-            --program_.alive;
-            happen(2);
-          },
-          {.delivery = Delivery::task})),
-      large_(world.make_large_am<double>(
-          [this](std::size_t count, const std::string&) { return std::span(place_).first(count); },
-          [this](std::span<double>, const std::string&) {
-            --program_.alive;
-            happen(3);
-          },
-          [this](const std::string&) {
-            --program_.alive;
-            happen(4);
-          },
-          {.delivery = program.below(2) == 0 ? Delivery::inlined : Delivery::task})) {
-  graph_.set_indegree([](int) { return 2; })
-      .set_mapping([this](int key) { return std::abs(key) % world_.worker_count(); })
-      .set_task([this](int) {
-        --program_.alive;
-        happen(5);
-      });
-}
-
-void Actor::make_something() {
-  if (program_.fuel == 0) return;
-  --program_.fuel;
-  const Rank target(program_.below(world_.size()));
-  switch (program_.below(6)) {
-    case 0:
-      return world_.spawn([this, thing = Thing(program_)] { happen(0); },
-                          {.priority = program_.below(3)});
-    case 1:
-      ++program_.alive;
-      return inlined_.send(target, std::vector<int>(index(program_.below(50))));
-    case 2:
-      ++program_.alive;
-      return delivered_.send(target, 7);
-    case 3:
-      program_.alive += 2;
-      return large_.send(target, payload_, "a large one");
-    case 4: {
-      const int key = next_key_++;
-      ++program_.alive;
-      graph_.fulfill(key);
-      return graph_.fulfill(key);
-    }
-    default:
-      return world_.spawn(
-          [this, hold = world_.hold(), thing = std::make_shared<Thing>(program_)] { happen(6); },
-          {.worker = shoal::WorkerId(0), .bound = true});
-  }
-}
-
-void Actor::happen(int what) {
-  program_.note(what * 100 + world_.rank());
-  EXPECT_LT(program_.epoch, program_.epochs);
-  if (program_.bombs > 0 && program_.below(10) == 0) {
-    --program_.bombs;
-    ++program_.failures;
-    throw std::runtime_error("number " + std::to_string(program_.failures));
-  }
-  while (program_.below(2) == 0) make_something();
-}
-
-void Actor::wait_and_check(int epoch) {
-  ++program_.waiting;
-  world_.wait();
-  // The first to return finds everything ended, and fills up for the next epoch.
-  if (program_.waiting == world_.size()) {
-    EXPECT_EQ(program_.alive, 0);
-    EXPECT_EQ(program_.epoch, epoch);
-    ++program_.epoch;
-    program_.begin_epoch();
-  }
-  --program_.waiting;
-  world_.barrier();  // nobody waits again before all have returned
-}
-
-void Actor::run_epoch(int epoch) {
-  for (int i = program_.below(10); i > 0; --i) make_something();
-  if (epoch % 2 == 1) {
-    EXPECT_EQ(world_.allreduce(1, std::plus<>()), world_.size());
-  }
-  if (program_.fate == Fate::gets_stuck && epoch == program_.bad_epoch) {
-    graph_.fulfill(-1 - epoch);
-    ++program_.alive;
-    ++program_.waiting;
-    try {
-      world_.wait();
-      ADD_FAILURE() << "wait() returned though a task waits on every rank";
-    } catch (const StuckError& error) {
-      program_.errors.emplace_back(error.what());
-      EXPECT_EQ(program_.alive - world_.size(), 0);
-    }
-    --program_.waiting;
-    world_.barrier();
-    graph_.fulfill(-1 - epoch);
-  }
-  wait_and_check(epoch);
-}
-
-int Actor::run() {
-  try {
-    for (int epoch = 0; epoch < program_.epochs; ++epoch) run_epoch(epoch);
-  } catch (const TaskError& error) {
-    program_.errors.emplace_back(error.what());
-    throw;
-  }
-  return 0;
+  options.seed = seed;
+  options.ranks = 1 + static_cast<int>(random() % 9);
+  options.workers = 1 + static_cast<int>(random() % 3);
+  if (random() % 2 == 0) options.link = {512, 2048};
+  return options;
 }
 
 /// The hash of what happened.
 std::uint64_t run_program(std::uint64_t seed, Fate fate) {
-  Program program(seed, fate);
+  RandomProgram program(seed, fate);
+  const TurnOptions options = options_of(seed);
   const TurnResult result =
-      run_turns(program.options, [&program](World& world) { return Actor(program, world).run(); });
+      run_turns(options, [&program](World& world) { return RandomActor(program, world).run(); });
+  EXPECT_THAT(program.mistakes, testing::IsEmpty());
   const bool failed = program.failures > 0;
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error != nullptr, failed);
   for (const std::string& error : program.errors) EXPECT_EQ(error, program.errors.front());
   const bool told = failed || fate == Fate::gets_stuck;
-  EXPECT_EQ(program.errors.size(), told ? index(program.options.ranks) : 0U);
+  EXPECT_EQ(program.errors.size(), told ? static_cast<std::size_t>(options.ranks) : 0U);
   if (!failed) {
     EXPECT_EQ(program.alive, 0);
     EXPECT_EQ(program.epoch, program.epochs);
@@ -246,13 +54,14 @@ std::uint64_t run_program(std::uint64_t seed, Fate fate) {
 
 class RandomPrograms : public testing::TestWithParam<Fate> {};
 
+// In all, more than 10'000 programs.
 TEST_P(RandomPrograms, AllRanksAgreeAndWaitReturnsInTime) {
-  const int count = sized(300, 30);
+  const int count = sized(1700, 30);
   const std::uint64_t base = std::random_device{}();
   std::printf("seeds: 0 to %d and %llu to %llu\n", count - 1, static_cast<unsigned long long>(base),
               static_cast<unsigned long long>(base) + static_cast<unsigned long long>(count) - 1);
   for (const std::uint64_t first : {std::uint64_t{0}, base}) {
-    for (std::uint64_t seed = first; seed < first + index(count); ++seed) {
+    for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       run_program(seed, GetParam());
       if (HasFailure()) return;
@@ -261,7 +70,7 @@ TEST_P(RandomPrograms, AllRanksAgreeAndWaitReturnsInTime) {
 }
 
 TEST_P(RandomPrograms, SameSeed_RunsTheSameWay) {
-  for (std::uint64_t seed = 0; seed < index(sized(20, 5)); ++seed) {
+  for (std::uint64_t seed = 0; seed < std::uint64_t{sized(20, 5)}; ++seed) {
     EXPECT_EQ(run_program(seed, GetParam()), run_program(seed, GetParam())) << "seed " << seed;
   }
 }

@@ -29,7 +29,7 @@ struct TurnResult {
   std::vector<std::exception_ptr> errors;
 };
 
-/// In an order, and with one process per rank or one for all, that the seed chooses.
+/// In an order, with one process per rank or one for all, and with delays, as the seed chooses.
 inline TurnResult run_turns(const TurnOptions& options,
                             const runtime::MainFunction& main_function) {
   constexpr std::uint64_t kOrders = 6;
@@ -42,6 +42,9 @@ inline TurnResult run_turns(const TurnOptions& options,
   config.sim_seed = options.seed;
   config.sim_order = static_cast<sim::OrderKind>(options.seed % kOrders);
   config.ranks_per_process = options.seed / kOrders % 2 == 0 ? 1 : options.ranks;
+  if (options.seed / kOrders % 3 == 0) {  // nothing that changes a result
+    config.sim_faults = "delay:p=0.1,by=100us;delay:p=0.01,by=10ms;pause:rank=0,at=50us,for=1ms";
+  }
   config.args = {"test"};
   runtime::SimulatedWorld world(config);
   world.run(main_function);

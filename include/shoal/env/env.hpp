@@ -57,6 +57,10 @@ class Env {
   [[nodiscard]] virtual bool charge(const Cost&) { return true; }
   /// Whether charge() takes any notice.
   [[nodiscard]] virtual bool charges() const { return false; }
+  /// Whether observe() is to be called.
+  [[nodiscard]] virtual bool observes() const { return false; }
+  /// The step that runs has begun this task or handler.
+  virtual void observe(const std::string& /*activity*/) {}
   /// Drives all until each has stopped. The first one is driven by the calling thread, each other
   /// one by its own thread (or, in an environment with one thread, all by turns).
   virtual void drive(const std::vector<Steppable*>& all) = 0;

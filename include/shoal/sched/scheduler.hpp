@@ -102,6 +102,9 @@ class Scheduler {
 /// What the calling worker is running ("main", a task's or a handler's name), or "".
 [[nodiscard]] std::string current_activity();
 
+/// Lets the environment hear that the calling worker has begun this, if it wants to.
+void observe(const std::string& activity);
+
 /// Marks the calling worker as running a handler (or other code that must not block).
 class HandlerMark {
  public:
