@@ -300,6 +300,66 @@ function(shoal_add_simulation_tests)
   endforeach()
 endfunction()
 
+# shoal_add_mutant(<name> <file of src/> <from> <to>): a planted bug. The program is
+# tests/explore/random_program.cpp with that file, in which the text <from>, which must stand in it
+# once, became <to>; shoal-explore must find that.
+function(shoal_add_mutant name file from to)
+  set(source "${PROJECT_SOURCE_DIR}/src/${file}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+  file(READ "${source}" text)
+  string(REPLACE "${from}" "${to}" mutated "${text}")
+  string(REPLACE "${from}" "" without "${text}")
+  string(LENGTH "${from}" length)
+  string(LENGTH "${text}" before)
+  string(LENGTH "${without}" after)
+  math(EXPR removed "${before} - ${after}")
+  if(NOT removed EQUAL length)
+    message(FATAL_ERROR "Mutant ${name}: its text must stand in src/${file} once: ${from}")
+  endif()
+  set(copy "${CMAKE_CURRENT_BINARY_DIR}/mutant_${name}.cpp")
+  file(CONFIGURE OUTPUT "${copy}" CONTENT "${mutated}" @ONLY)
+  # The linker takes what the program defines itself, not the library's.
+  shoal_test_program(mutant_${name} "${PROJECT_SOURCE_DIR}/tests/explore/random_program.cpp"
+                     shoal::shoal)
+  target_sources(mutant_${name} PRIVATE "${copy}")
+  add_test(NAME explore.mutant_${name}
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/mutant_test.py"
+                   "${PROJECT_SOURCE_DIR}/tools/shoal-explore" $<TARGET_FILE:mutant_${name}>
+                   --ranks 4 --workers 3 --packet-bytes 512 --window-bytes 2048)
+  shoal_test_properties(explore.mutant_${name} explore 120 PROCESSORS 2)
+endfunction()
+
+# Hundreds of seeds of every application, program of the tutorial and random program, in all orders
+# and with faults that must not change any result.
+function(shoal_add_explore_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "SEEDS;TIMEOUT" "")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  shoal_test_program(explore_random_program
+                     "${PROJECT_SOURCE_DIR}/tests/explore/random_program.cpp" shoal::shoal)
+  get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
+  foreach(program IN LISTS programs ITEMS cholesky gemm2d gemm3d explore_random_program)
+    if(NOT TARGET ${program})
+      continue()
+    endif()
+    set(arguments --ranks 5 --workers 2)
+    if(program STREQUAL "gemm3d")
+      set(arguments --ranks 8 --workers 2 --n 40 --tile 10)
+    elseif(program MATCHES "cholesky|gemm2d")
+      list(APPEND arguments --n 40 --tile 10)
+    endif()
+    add_test(NAME explore.${program}
+             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS}
+                     --faults "delay:p=0.05,by=100us;delay:p=0.01,by=5ms;pause:rank=1,at=20us,for=2ms"
+                     -- $<TARGET_FILE:${program}> ${arguments})
+    shoal_test_properties(explore.${program} explore ${arg_TIMEOUT} PROCESSORS 2)
+    set_tests_properties(explore.${program} PROPERTIES ENVIRONMENT OPENBLAS_NUM_THREADS=1)
+  endforeach()
+  add_test(NAME explore.explore
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/explore_test.py"
+                   "${PROJECT_SOURCE_DIR}/tools/shoal-explore")
+  shoal_test_properties(explore.explore explore ${arg_TIMEOUT})
+endfunction()
+
 # Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the
 # compiler's output must match the regex. A last test shows that the harness refuses a file that
 # does compile.

@@ -33,6 +33,7 @@ class RankRuntime {
   void start(const MainFunction& main_function, std::function<void()> ended);
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] term::Scope& scope() { return scope_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
   // --- after the end
 

@@ -53,6 +53,7 @@ SimulatedWorld::SimulatedWorld(const Config& config)
       faults_(sim::parse_fault_plan(config.sim_faults), config.sim_seed, layout_.world_size),
       network_(simulator_, net_model_of(config), faults_, layout_, link_options_) {
   make_ranks();
+  ranks_.front()->scope().set_completion_check([this] { check_completion(); });
 }
 
 void SimulatedWorld::make_ranks() {
@@ -75,6 +76,16 @@ void SimulatedWorld::make_ranks() {
     ranks_.push_back(std::make_unique<RankRuntime>(
         simulator_, fabric, options, [this](const std::string& text) { end_at_once(text); }));
   }
+}
+
+// A mistake of shoal, not of the program.
+void SimulatedWorld::check_completion() {
+  const std::vector<std::string> left = checker_.outstanding();
+  if (left.empty()) return;
+  simulator_.fail(std::make_exception_ptr(Error(fmt::format(
+      "completion was found at {} ns though there are: {}. This is a mistake of shoal. Replay: "
+      "--sim-seed {}",
+      simulator_.now_ns(), fmt::join(left, "; "), config_.sim_seed))));
 }
 
 // The step that runs goes no further.
@@ -131,6 +142,11 @@ void SimulatedWorld::run(const MainFunction& main_function) {
         "{} main functions have not ended. Replay: --sim-seed {}. The last events:\n  {}",
         simulator_.now_ns(), ranks_running_, layout_.world_size, config_.sim_seed,
         fmt::join(trace().last_lines(), "\n  ")));
+  }
+  const std::vector<std::string> left = checker_.outstanding();
+  if (!left.empty()) {
+    throw Error(fmt::format("the simulated world ended and left: {}. This is a mistake of shoal",
+                            fmt::join(left, "; ")));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/config.hpp"
 #include "runtime/rank_runtime.hpp"
+#include "runtime/world_checker.hpp"
 #include "sim/network.hpp"
 
 #include <cstdint>
@@ -31,6 +32,7 @@ class SimulatedWorld {
  private:
   void make_ranks();
   void plan_faults();
+  void check_completion();
   [[noreturn]] void end_at_once(const std::string& text);
 
   const Config config_;
@@ -42,6 +44,7 @@ class SimulatedWorld {
   sim::Network network_;
   std::vector<std::unique_ptr<net::Fabric>> fabrics_;  // by process
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
+  WorldChecker checker_{ranks_, fabrics_, network_};
   int ranks_running_ = 0;
 };
 

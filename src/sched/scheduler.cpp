@@ -5,6 +5,8 @@
 
 #include "sched/worker.hpp"
 
+#include <algorithm>
+
 namespace shoal::sched {
 
 Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
@@ -130,6 +132,10 @@ std::uint64_t Scheduler::tasks_run() const {
     total += worker->tasks_run.load(std::memory_order_relaxed);  // a report
   }
   return total;
+}
+
+bool Scheduler::holds_work() const {
+  return std::ranges::any_of(workers_, [](const auto& worker) { return worker->holds_work(); });
 }
 
 bool in_handler() {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -279,6 +280,16 @@ Worker::SchedulingFiber& Worker::idle_fiber() {
   SchedulingFiber& fiber = *idle_.back();
   idle_.pop_back();
   return fiber;
+}
+
+bool Worker::holds_work() const {
+  for (const ReadyQueue* queue : {&resumed_own, &bound_own, &delivered_shared, &ready_shared}) {
+    if (!queue->looks_empty()) return true;
+  }
+  if (deque.size_hint() > 0) return true;
+  return std::ranges::any_of(fibers_, [](const auto& fiber) {
+    return fiber->task != nullptr && fiber->task->scope != nullptr;
+  });
 }
 
 bool Worker::sees_work() const {

@@ -40,6 +40,8 @@ class Worker final : public env::Steppable {
   ReadyQueue ready_shared;      // with a priority, or pushed by others
   sync::WorkDeque<Task> deque;  // pushed by this worker without priority
 
+  /// See Scheduler::holds_work().
+  [[nodiscard]] bool holds_work() const;
   /// Something that this worker may run, wherever it is queued.
   [[nodiscard]] bool sees_work() const;
   [[nodiscard]] bool throttled() const { return parked_senders_ >= kParkedSendersMax; }

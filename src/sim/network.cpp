@@ -44,6 +44,7 @@ class Network::SimTransport final : public net::Transport {
     Payload& payload = network_.payload(process_, tag);
     payload.source_bytes = bytes;
     payload.sent = done;
+    ++network_.payloads_under_way_;
     payload.sent_ns = network_.simulator_.now_ns();
     payload.source = source;
     payload.target = target;
@@ -178,6 +179,7 @@ void Network::end_payload(const Payload& payload, bool corrupt) {
   simulator_.trace().add({simulator_.now_ns(), EventKind::payload,
                           static_cast<std::uint32_t>(payload.source.value()),
                           static_cast<std::uint32_t>(payload.target.value()), 0, bytes});
+  --payloads_under_way_;
   port(payload.source).post(payload.sent);
   port(payload.target).post(payload.received);
 }

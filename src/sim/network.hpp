@@ -38,6 +38,13 @@ class Network {
   /// What process p's fabric sends through. Lives as long as the network.
   [[nodiscard]] net::Transport& transport(int process);
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
+  /// Calls visitor(const SimLink&) for every link.
+  template <class Visitor>
+  void for_each_link(Visitor&& visitor) const {
+    for (const SimLink* link : links_) visitor(*link);
+  }
+  /// Sent and not received, or received before they are sent.
+  [[nodiscard]] std::size_t payloads_under_way() const { return payloads_under_way_; }
   /// What left and can never arrive, one line each.
   [[nodiscard]] std::vector<std::string> lost() const;
 
@@ -84,6 +91,7 @@ class Network {
   std::vector<std::unique_ptr<SimTransport>> transports_;
   std::map<std::pair<int, std::uint32_t>, Payload> payloads_;  // by source process and tag
   std::vector<SimLink*> links_;                                // all that were made
+  std::size_t payloads_under_way_ = 0;
   std::vector<std::string> lost_payloads_;
 };
 

@@ -19,6 +19,7 @@ class SimInlet final : public net::PortItem, public net::PacketOwner {
   /// not that one, or is damaged.
   void arrive(net::Packet* packet, std::size_t bytes);
   [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
+  [[nodiscard]] bool empty() const { return arrived_.empty(); }
   void deliver(net::Receiver& receiver) override;
   void consumed(std::size_t bytes) override;
 
@@ -49,6 +50,7 @@ class SimLink final : public net::Link {
   }
   /// Packets that left and have not arrived.
   [[nodiscard]] std::uint64_t missing() const { return next_sequence_ - inlet_.next_sequence(); }
+  [[nodiscard]] bool all_delivered() const { return missing() == 0 && inlet_.empty(); }
   void deliver(net::Receiver&) override {}  // announced to the network, never to a port
 
  protected:

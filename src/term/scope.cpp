@@ -271,7 +271,10 @@ void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
   send(messenger_, ScopeMessages::confirmation, parent, confirmation);
 }
 
-void Scope::completed(const Counts& total) { on_done(total.unsatisfied, total.all_final); }
+void Scope::completed(const Counts& total) {
+  if (completion_check_) completion_check_();
+  on_done(total.unsatisfied, total.all_final);
+}
 
 void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
   for (const Rank child : children_) {

@@ -16,8 +16,8 @@ namespace {
 
 using shoal::World;
 using shoal::testing::Fate;
-using shoal::testing::RandomActor;
 using shoal::testing::RandomProgram;
+using shoal::testing::run_random;
 using shoal::testing::run_turns;
 using shoal::testing::sized;
 using shoal::testing::TurnOptions;
@@ -38,7 +38,7 @@ std::uint64_t run_program(std::uint64_t seed, Fate fate) {
   RandomProgram program(seed, fate);
   const TurnOptions options = options_of(seed);
   const TurnResult result =
-      run_turns(options, [&program](World& world) { return RandomActor(program, world).run(); });
+      run_turns(options, [&program](World& world) { return run_random(program, world); });
   EXPECT_THAT(program.mistakes, testing::IsEmpty());
   const bool failed = program.failures > 0;
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error != nullptr, failed);

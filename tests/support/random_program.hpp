@@ -30,7 +30,7 @@ struct RandomProgram {
   }
   int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
   void begin_epoch() {
-    fuel = below(150);
+    fuel = below(300);
     bombs = fate == Fate::fails && epoch == bad_epoch ? 1 + below(2) : 0;
   }
   void expect(bool right, const char* what) {
@@ -67,7 +67,13 @@ class Thing {
   RandomProgram* program_;
 };
 
-/// One rank's main function.
+/// Something that was made ends with this.
+struct Ended {
+  RandomProgram& program;
+  ~Ended() { --program.alive; }
+};
+
+/// One rank's main function: see run_random().
 class RandomActor {
  public:
   RandomActor(RandomProgram& program, World& world);
@@ -76,6 +82,10 @@ class RandomActor {
 
  private:
   void make_something();
+  /// Messages to one rank, more than a packet holds.
+  void send_many(Rank target);
+  /// Takes some time, so that all kinds of things come first.
+  void linger();
   /// Something that was made runs now.
   void happen(int what);
   void run_epoch(int epoch);
@@ -98,30 +108,30 @@ inline RandomActor::RandomActor(RandomProgram& program, World& world)
       world_(world),
       graph_(world, "graph"),
       inlined_(world.make_am([this](const std::vector<int>&) {
-        --program_.alive;
+        const Ended ended{program_};
         happen(1);
       })),
       delivered_(world.make_am(
           [this](int) {
-            --program_.alive;
+            const Ended ended{program_};
             happen(2);
           },
           {.delivery = Delivery::task})),
       large_(world.make_large_am<double>(
           [this](std::size_t count, const std::string&) { return std::span(place_).first(count); },
           [this](std::span<double>, const std::string&) {
-            --program_.alive;
+            const Ended ended{program_};
             happen(3);
           },
           [this](const std::string&) {
-            --program_.alive;
+            const Ended ended{program_};
             happen(4);
           },
           {.delivery = program.below(2) == 0 ? Delivery::inlined : Delivery::task})) {
   graph_.set_indegree([](int) { return 2; })
       .set_mapping([this](int key) { return std::abs(key) % world_.worker_count(); })
       .set_task([this](int) {
-        --program_.alive;
+        const Ended ended{program_};
         happen(5);
       });
 }
@@ -130,7 +140,7 @@ inline void RandomActor::make_something() {
   if (program_.fuel == 0) return;
   --program_.fuel;
   const Rank target(program_.below(world_.size()));
-  switch (program_.below(6)) {
+  switch (program_.below(7)) {
     case 0:
       return world_.spawn([this, thing = Thing(program_)] { happen(0); },
                           {.priority = program_.below(3)});
@@ -149,11 +159,26 @@ inline void RandomActor::make_something() {
       graph_.fulfill(key);
       return graph_.fulfill(key);
     }
+    case 5:
+      return send_many(target);
     default:
       return world_.spawn(
           [this, hold = world_.hold(), thing = std::make_shared<Thing>(program_)] { happen(6); },
-          {.worker = shoal::WorkerId(0), .bound = true});
+          {.worker = WorkerId(program_.below(world_.worker_count())), .bound = true});
   }
+}
+
+inline void RandomActor::send_many(Rank target) {
+  for (int left = program_.below(30); left > 0 && program_.fuel > 0; --left) {
+    --program_.fuel;
+    ++program_.alive;
+    inlined_.send(target, std::vector<int>(5));
+  }
+}
+
+inline void RandomActor::linger() {
+  if (program_.below(4) > 0) return;
+  compute(Cost::of_seconds(1e-6 * program_.below(50)), [] {});
 }
 
 inline void RandomActor::happen(int what) {
@@ -164,6 +189,7 @@ inline void RandomActor::happen(int what) {
     ++program_.failures;
     throw std::runtime_error("number " + std::to_string(program_.failures));
   }
+  linger();
   while (program_.below(2) == 0) make_something();
 }
 
@@ -182,6 +208,7 @@ inline void RandomActor::wait_and_check(int epoch) {
 }
 
 inline void RandomActor::run_epoch(int epoch) {
+  linger();
   for (int i = program_.below(10); i > 0; --i) make_something();
   if (epoch % 2 == 1) {
     program_.expect(world_.allreduce(1, std::plus<>()) == world_.size(), "a wrong sum");
@@ -212,6 +239,13 @@ inline int RandomActor::run() {
     throw;
   }
   return 0;
+}
+
+/// The main function of every rank. Throws what wait() throws.
+inline int run_random(RandomProgram& program, World& world) {
+  // Messages may come before their handler is made.
+  if (program.below(3) == 0) compute(Cost::of_seconds(1e-6 * program.below(200)), [] {});
+  return RandomActor(program, world).run();
 }
 
 }  // namespace shoal::testing

@@ -56,6 +56,12 @@ class Link : public PortItem, public PacketOwner {
     return in_flight_bytes_.load(std::memory_order_relaxed);  // for reports
   }
 
+  /// Nothing waits for its carrier.
+  [[nodiscard]] bool empty() {
+    const sync::Lock lock(mutex_);
+    return open_ == nullptr && closed_.empty();
+  }
+
   /// Registers `waiter` to be woken when there is room again. False: there is room now, and the
   /// waiter was not registered.
   [[nodiscard]] bool enlist(sync::Waiter& waiter);

@@ -74,6 +74,9 @@ class Scheduler {
   [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_seq_cst); }
 
   [[nodiscard]] std::uint64_t tasks_run() const;
+  /// A counted task is queued, runs or is parked. While no worker runs: for checks in simulated
+  /// worlds.
+  [[nodiscard]] bool holds_work() const;
 
  private:
   friend class Worker;

@@ -74,6 +74,9 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   bool on_idle() override;
   /// The failure that all ranks were told of, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const;
+  /// Called on the root when detection has found the scope complete, before anybody hears of it.
+  /// Set before the first step; may throw nothing.
+  void set_completion_check(std::function<void()> check) { completion_check_ = std::move(check); }
 
   /// Throws CheckError unless the main function is calling.
   static void check_main(const char* what);
@@ -104,6 +107,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   messaging::Messenger& messenger_;
   const Tree tree_;
   const std::vector<Rank> children_;
+
+  std::function<void()> completion_check_;
 
   mutable sync::Mutex mutex_;
   Detector detector_ SHOAL_GUARDED_BY(mutex_);
