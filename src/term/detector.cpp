@@ -52,8 +52,11 @@ bool Detector::report() {
     host_.send_report(tree_.parent(), {epoch_, version_, sum});
     return true;
   }
+  // A wave that is under way ends: the second look would be at this report, not at the one it asks
+  // about.
+  ++wave_;
   if (sum.queued != sum.processed) return false;  // some child will report a change
-  start_wave(wave_ + 1);
+  start_wave(wave_);
   return true;
 }
 

@@ -175,6 +175,23 @@ TEST_F(Wave, ConfirmationOfAnEarlierWave_DoesNotCount) {
   EXPECT_THAT(root_.totals, IsEmpty());
 }
 
+// Counters are not read at one moment, so the first look may have been wrong without the leaf's
+// noticing; the root's second look is the one that must fail.
+TEST_F(Wave, RootReportsOtherSumsMeanwhile_EndsTheWave) {
+  leaf_.detector.on_request(root_.requests[0]);
+  root_.set(2, 0);
+  EXPECT_FALSE(root_.detector.on_idle());  // the sums differ: no second wave
+  root_.detector.on_confirmation(leaf_.confirmations[0]);
+  EXPECT_THAT(root_.totals, IsEmpty());
+  leaf_.set(0, 2);
+  leaf_.detector.on_idle();
+  root_.detector.on_report(Rank(1), leaf_.reports.back());
+  EXPECT_TRUE(root_.detector.on_idle());
+  leaf_.detector.on_request(root_.requests.back());
+  root_.detector.on_confirmation(leaf_.confirmations.back());
+  EXPECT_EQ(root_.totals.size(), 1U);
+}
+
 TEST_F(Wave, LeafReportsDuringTheWave_DoesNotComplete) {
   leaf_.detector.on_request(root_.requests[0]);
   leaf_.set(1, 1);

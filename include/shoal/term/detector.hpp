@@ -116,7 +116,7 @@ class Detector {
   std::uint64_t version_ = 0;  // of the last report
   Snapshot reported_;          // this rank's own part of it
   bool must_report_ = true;    // something changed since, or a request was not confirmed
-  std::uint64_t wave_ = 0;     // the one last taken part in (root: last started)
+  std::uint64_t wave_ = 0;     // the one last taken part in (root: one for each report)
   std::size_t confirmations_missing_ = 0;
 };
 
