@@ -81,6 +81,25 @@ function(shoal_add_gtests kind)
   endforeach()
 endfunction()
 
+# Every world of tests/model/check_completion, which knows what must come of it.
+function(shoal_add_completion_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(check "${PROJECT_SOURCE_DIR}/tests/model/check_completion")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${check}")
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" "${check}" --list
+    OUTPUT_VARIABLE worlds
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" worlds "${worlds}")
+  foreach(world IN LISTS worlds)
+    add_test(NAME model.completion.${world}
+             COMMAND Python3::Interpreter "${check}" ${world} --scratch
+                     "${CMAKE_CURRENT_BINARY_DIR}/model_completion/${world}")
+    shoal_test_properties(model.completion.${world} model ${arg_TIMEOUT})
+  endforeach()
+endfunction()
+
 # Sets `out` to the launcher of an MPI variant with its options, ready for the program.
 function(shoal_mpi_launcher variant processes out)
   if(variant STREQUAL "openmpi")
