@@ -344,7 +344,7 @@ function(shoal_add_mutant name file from to)
   add_test(NAME explore.mutant_${name}
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/mutant_test.py"
                    "${PROJECT_SOURCE_DIR}/tools/shoal-explore" $<TARGET_FILE:mutant_${name}>
-                   --ranks 4 --workers 3 --packet-bytes 512 --window-bytes 2048)
+                   --ranks 7 --workers 3 --packet-bytes 512 --window-bytes 2048)
   shoal_test_properties(explore.mutant_${name} explore 120 PROCESSORS 2)
 endfunction()
 

@@ -4,6 +4,9 @@
 
 namespace shoal::net {
 
+// Nobody hears of it: senders that wait here, after an error, may be gone already.
+Link::~Link() { take().discard(); }
+
 std::span<std::byte> Link::reserve(const MessageHeader& message, std::size_t extra_bytes) {
   const std::size_t needed = sizeof(MessageHeader) + align_up(message.size_bytes);
   if (open_ != nullptr && open_->room_bytes() < needed) {

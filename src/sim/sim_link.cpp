@@ -28,7 +28,6 @@ SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Netw
       inlet_(*this, network.port(identity.target)) {}
 
 SimLink::~SimLink() {
-  take().clear();
   for (net::Packet* packet : under_way_) discard(packet);
 }
 

@@ -22,11 +22,11 @@ shoal_add_mutant(
   "|| must_report_) return;
   if (false) {")
 
-# Completion: a request is confirmed whatever has been reported since.
+# Completion: the root asks for confirmation though messages are under way.
 shoal_add_mutant(
-  completion_version term/detector.cpp
-  "|| request.version != version_ || must_report_) return;"
-  ") return;")
+  completion_sums term/detector.cpp
+  "if (sum.queued != sum.processed) return false;"
+  "")
 
 # Held messages: those that came before their handler was made stay held if they are few.
 shoal_add_mutant(

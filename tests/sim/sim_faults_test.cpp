@@ -35,6 +35,10 @@ Config config_of(int ranks, std::uint64_t seed, const std::string& faults) {
   config.workers = 2;
   config.sim_seed = seed;
   config.sim_faults = faults;
+  if (seed % 2 == 0) {  // senders wait for room
+    config.packet_bytes = 512;
+    config.window_bytes = 1024;
+  }
   config.stack_bytes = std::size_t{256} << 10;
   config.args = {"test"};
   return config;

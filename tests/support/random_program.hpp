@@ -24,13 +24,13 @@ enum class Fate { good, fails, gets_stuck };
 /// What all ranks share; there is one thread.
 struct RandomProgram {
   RandomProgram(std::uint64_t seed, Fate how) : fate(how), random(seed) {
-    epochs = 1 + below(5);
+    epochs = 1 + below(12);
     bad_epoch = below(epochs);
     begin_epoch();
   }
   int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
   void begin_epoch() {
-    fuel = below(300);
+    fuel = below(3) == 0 ? below(300) : below(30);
     bombs = fate == Fate::fails && epoch == bad_epoch ? 1 + below(2) : 0;
   }
   void expect(bool right, const char* what) {

@@ -25,7 +25,8 @@ class Link : public PortItem, public PacketOwner {
  public:
   Link(Rank source, Rank target, Lane lane, const LinkOptions& options)
       : source_(source), target_(target), lane_(lane), options_(options) {}
-  virtual ~Link() = default;
+  /// Frees what was not taken.
+  virtual ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 

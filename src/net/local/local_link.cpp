@@ -2,8 +2,6 @@
 
 namespace shoal::net {
 
-LocalLink::~LocalLink() { take().clear(); }
-
 void LocalLink::deliver(Receiver& receiver) {
   PacketList packets = take();
   while (Packet* packet = packets.pop_front()) receiver.on_packet(packet);

@@ -9,7 +9,6 @@ class LocalLink final : public Link {
  public:
   LocalLink(Rank source, Rank target, Lane lane, const LinkOptions& options, Port& port)
       : Link(source, target, lane, options), port_(port) {}
-  ~LocalLink() override;
 
   void deliver(Receiver& receiver) override;
 

@@ -14,11 +14,9 @@ MpiLink::MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options
       submissions_(context.submissions),
       announcement_(*this, context.outbox) {}
 
-// Unsent packets report to the base class, which is still whole here.
 MpiLink::~MpiLink() {
   submissions_.withdraw(*this);
-  backlog_.clear();
-  take().clear();
+  backlog_.discard();
 }
 
 void MpiLink::deliver(Receiver&) { SHOAL_CHECK(false, "a link to another process has no port"); }
