@@ -11,6 +11,8 @@
 
 namespace cholesky {
 
+using apps::Kernel;
+
 Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& layout,
                              apps::AmKind am, apps::TileTable& tiles, apps::RunMeter& meter)
     : world_(world),
@@ -47,7 +49,7 @@ void Factorization::define_potrf() {
       .set_indegree([](int) { return 1; })  // the last update of the tile, or run() for the first
       .set_task([this](int k) { run_potrf(k); })
       .set_mapping([this](int k) { return worker_of(k, k); })
-      .set_priority([this](int k) { return critical_path_.potrf(k); })
+      .set_priority([this](int k) { return static_cast<int>(critical_path_.potrf(k)); })
       .set_name([](int k) { return fmt::format("potrf({})", k); });
 }
 
@@ -57,7 +59,8 @@ void Factorization::define_trsm() {
       .set_indegree([](const Key& key) { return key[1] == 0 ? 1 : 2; })  // L_kk, last update
       .set_task([this](const Key& key) { run_trsm(key[0], key[1]); })
       .set_mapping([this](const Key& key) { return worker_of(key[0], key[1]); })
-      .set_priority([this](const Key& key) { return critical_path_.trsm(key[0], key[1]); })
+      .set_priority(
+          [this](const Key& key) { return static_cast<int>(critical_path_.trsm(key[0], key[1])); })
       .set_name([](const Key& key) { return fmt::format("trsm({}, {})", key[0], key[1]); });
 }
 
@@ -70,14 +73,16 @@ void Factorization::define_gemm() {
       })
       .set_task([this](const Key& key) { run_gemm(key[0], key[1], key[2]); })
       .set_mapping([this](const Key& key) { return worker_of(key[1], key[2]); })
-      .set_priority([this](const Key& key) { return critical_path_.gemm(key[0], key[1], key[2]); })
+      .set_priority([this](const Key& key) {
+        return static_cast<int>(critical_path_.gemm(key[0], key[1], key[2]));
+      })
       .set_name(
           [](const Key& key) { return fmt::format("gemm({}, {}, {})", key[0], key[1], key[2]); });
 }
 
 void Factorization::run_potrf(int k) {
   int minor = 0;
-  meter_.timed([&] { minor = apps::potrf(tiles_.at(k, k)); });
+  meter_.timed(cost(Kernel::potrf, k), [&] { minor = apps::potrf(tiles_.at(k, k)); });
   if (minor != 0) {
     throw NotPositiveDefinite(fmt::format(
         "the matrix is not positive definite: tile ({0}, {0}), pivot {1} (row {2} of the matrix)",
@@ -87,13 +92,13 @@ void Factorization::run_potrf(int k) {
 }
 
 void Factorization::run_trsm(int i, int k) {
-  meter_.timed([&] { apps::trsm(tiles_.at(k, k), tiles_.at(i, k)); });
+  meter_.timed(cost(Kernel::trsm, i), [&] { apps::trsm(tiles_.at(k, k), tiles_.at(i, k)); });
   tiles_.release(k, k);
   publish(i, k);
 }
 
 void Factorization::run_gemm(int k, int i, int j) {
-  meter_.timed([&] {
+  meter_.timed(cost(i == j ? Kernel::syrk : Kernel::gemm, i), [&] {
     if (i == j) {
       apps::syrk(tiles_.at(i, k), tiles_.at(i, i));
     } else {
@@ -109,6 +114,12 @@ void Factorization::run_gemm(int k, int i, int j) {
   } else {
     trsm_.fulfill({i, j});
   }
+}
+
+// The last tile of a row may be smaller than the others: its row says how large.
+shoal::Cost Factorization::cost(apps::Kernel kernel, int row) const {
+  const double size = layout_.partition().extent(row);
+  return meter_.costs().cost(kernel, size);
 }
 
 void Factorization::publish(int i, int k) {

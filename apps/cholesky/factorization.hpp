@@ -49,6 +49,7 @@ class Factorization {
   void define_trsm();
   void define_gemm();
 
+  [[nodiscard]] shoal::Cost cost(apps::Kernel kernel, int row) const;
   void run_potrf(int k);
   void run_trsm(int i, int k);
   void run_gemm(int k, int i, int j);

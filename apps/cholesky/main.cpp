@@ -37,6 +37,7 @@ struct Result {
   std::optional<double> residual;
   std::optional<std::uint64_t> checksum;
   std::optional<LapackRun> lapack;
+  std::optional<double> critical_path;  // seconds, of a simulated run
 };
 
 /// Rank 0 reads the file, so that it must exist there only, and gives it to all.
@@ -64,14 +65,30 @@ apps::TriangleLayout make_layout(shoal::World& world, const Options& options, in
   return {std::move(partition), apps::grid_of(options.grid, world.size()), world.rank()};
 }
 
-void fill(const SpdMatrix& matrix, const apps::TriangleLayout& layout, apps::TileTable& tiles) {
+/// In a dry run tiles have a size and no values.
+void fill(const shoal::World& world, const SpdMatrix& matrix, const apps::TriangleLayout& layout,
+          apps::TileTable& tiles) {
   const auto& partition = layout.partition();
   layout.for_each_local_tile([&](int i, int j) {
     tiles.drop(i, j);
     tiles.put(i, j,
-              matrix.lower_block(partition.offset(i), partition.offset(j), partition.extent(i),
-                                 partition.extent(j)));
+              world.is_dry() ? apps::Tile(partition.extent(i), partition.extent(j))
+                             : matrix.lower_block(partition.offset(i), partition.offset(j),
+                                                  partition.extent(i), partition.extent(j)));
   });
+}
+
+/// The shortest time that a simulated run could take, with any number of ranks and workers and no
+/// communication.
+double critical_path_seconds(shoal::World& world, const apps::KernelCosts& costs,
+                             const apps::BlockPartition& tiles) {
+  const auto seconds = [&](apps::Kernel kernel) {
+    return apps::simulated_seconds(world, costs.cost(kernel, tiles.largest_extent()));
+  };
+  const apps::CriticalPath paths(tiles.count(),
+                                 {seconds(apps::Kernel::potrf), seconds(apps::Kernel::trsm),
+                                  seconds(apps::Kernel::syrk), seconds(apps::Kernel::gemm)});
+  return paths.potrf(0);
 }
 
 std::uint64_t checksum(shoal::World& world, const apps::TriangleLayout& layout,
@@ -90,18 +107,22 @@ Result compute(shoal::World& world, const Options& options, const SpdMatrix& mat
                const apps::TriangleLayout& layout) {
   const auto& common = options.common;
   apps::TileTable tiles(layout.n(), layout.n());
-  apps::RunMeter meter(world, "cholesky", common.bar);
+  apps::RunMeter meter(world, "cholesky", common.bar, apps::kernel_costs(common));
   Factorization factorization(world, layout, common.am, tiles, meter);
   ResidualCheck check(world, layout, matrix, common.am, tiles);
 
   Result result;
   result.runs.gflop = gflop(matrix.size());
   for (int run = 0; run < common.repeat; ++run) {
-    fill(matrix, layout, tiles);
+    fill(world, matrix, layout, tiles);
     meter.start(factorization.task_count());
     factorization.run();
     result.runs.add(meter.stop());
   }
+  if (world.launch() == shoal::Launch::simulated && world.rank() == 0) {
+    result.critical_path = critical_path_seconds(world, meter.costs(), layout.partition());
+  }
+  if (world.is_dry()) return result;
   if (common.verify) result.residual = check.run();
   if (options.checksum) result.checksum = checksum(world, layout, tiles);
   if (options.compare_lapack) result.lapack = run_lapack(world, matrix, common.repeat);
@@ -126,6 +147,9 @@ void print(const shoal::World& world, const Options& options, const apps::Triang
                      fmt::format("{:.2e}  = ||A - LL^T||_F / ||A||_F, {}", *result.residual,
                                  *result.residual <= kResidualMax ? "good" : "BAD"));
   }
+  if (result.critical_path) {
+    apps::print_line("critical path", fmt::format("{:.4g} s", *result.critical_path));
+  }
   if (result.checksum) apps::print_line("checksum", fmt::format("{:016x}", *result.checksum));
   apps::print_costs(result.runs.costs, world.worker_count());
 }
@@ -142,6 +166,7 @@ nlohmann::json to_json(const shoal::World& world, const Options& options,
   json["grid"] = {layout.grid().rows(), layout.grid().columns()};
   if (result.residual) json["residual"] = *result.residual;
   if (result.checksum) json["checksum"] = fmt::format("{:016x}", *result.checksum);
+  if (result.critical_path) json["critical_path_seconds"] = *result.critical_path;
   if (result.lapack) {
     json["lapack"] = {{"threads", result.lapack->threads}, {"seconds", result.lapack->seconds}};
   }

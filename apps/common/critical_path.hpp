@@ -11,24 +11,27 @@
 
 namespace apps {
 
-/// Longest paths for n x n tiles of equal size, in units of b^3 / 3 flops (b: order of a tile).
-/// Updates of one tile form a chain in k, as in the factorization itself.
+/// How long the kernels take on tiles of order b; by default in units of b^3 / 3 flops.
+struct KernelTimes {
+  double potrf = 1;
+  double trsm = 3;
+  double syrk = 3;
+  double gemm = 6;
+};
+
+/// Longest paths for n x n tiles of equal size. Updates of one tile form a chain in k, as in the
+/// factorization itself.
 class CriticalPath {
  public:
-  static constexpr int kPotrf = 1;
-  static constexpr int kTrsm = 3;
-  static constexpr int kSyrk = 3;
-  static constexpr int kGemm = 6;
-
   /// Cost: O(n^2) time and memory.
-  explicit CriticalPath(int n);
+  explicit CriticalPath(int n, const KernelTimes& times = {});
 
-  [[nodiscard]] int potrf(int k) const { return potrf_[static_cast<std::size_t>(k)]; }
+  [[nodiscard]] double potrf(int k) const { return potrf_[static_cast<std::size_t>(k)]; }
   /// For k < i.
-  [[nodiscard]] int trsm(int i, int k) const { return trsm_[index(i, k)]; }
+  [[nodiscard]] double trsm(int i, int k) const { return trsm_[index(i, k)]; }
   /// The update of the tile (i, j) by the panel k, for k < j <= i; a syrk if i == j.
-  [[nodiscard]] int gemm(int k, int i, int j) const {
-    return i == j ? kSyrk * (i - k) + potrf(i) : kGemm * (j - k) + trsm(i, j);
+  [[nodiscard]] double gemm(int k, int i, int j) const {
+    return i == j ? times_.syrk * (i - k) + potrf(i) : times_.gemm * (j - k) + trsm(i, j);
   }
 
  private:
@@ -37,8 +40,9 @@ class CriticalPath {
            static_cast<std::size_t>(k);
   }
 
-  std::vector<int> potrf_;
-  std::vector<int> trsm_;
+  const KernelTimes times_;
+  std::vector<double> potrf_;
+  std::vector<double> trsm_;
 };
 
 }  // namespace apps

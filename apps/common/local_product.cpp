@@ -47,7 +47,10 @@ void LocalProduct::clear_c() {
   const BlockPartition& partition = context_.partition;
   for (const int i : shape_.rows) {
     for (const int j : shape_.columns) {
-      tables_.c.put(i, j, Tile::zeros(partition.extent(i), partition.extent(j)));
+      const int rows = partition.extent(i);
+      const int columns = partition.extent(j);
+      tables_.c.put(i, j,
+                    context_.world.is_dry() ? Tile(rows, columns) : Tile::zeros(rows, columns));
     }
   }
 }
@@ -89,8 +92,10 @@ void LocalProduct::define_whole() {
 }
 
 void LocalProduct::run_gemm(int i, int k, int j) {
-  context_.meter.timed(
-      [&] { add_product(tables_.a.at(i, k), tables_.b.at(k, j), tables_.c.at(i, j)); });
+  const double size = context_.partition.extent(i);
+  context_.meter.timed(context_.meter.costs().cost(Kernel::gemm, size), [&] {
+    add_product(tables_.a.at(i, k), tables_.b.at(k, j), tables_.c.at(i, j));
+  });
   tables_.a.release(i, k);
   tables_.b.release(k, j);
   if (k == shape_.inner.back()) {
@@ -100,15 +105,33 @@ void LocalProduct::run_gemm(int i, int k, int j) {
   }
 }
 
+// In a simulated run the threads of BLAS share the work evenly.
+shoal::Cost LocalProduct::whole_cost() const {
+  double flops = 2;
+  for (const std::vector<int>* tiles : {&shape_.rows, &shape_.inner, &shape_.columns}) {
+    double extent = 0;
+    for (const int tile : *tiles) extent += context_.partition.extent(tile);
+    flops *= extent;
+  }
+  const shoal::Cost cost =
+      context_.meter.costs().cost(Kernel::gemm, context_.partition.size(), flops);
+  const int workers = context_.world.worker_count();
+  return {cost.seconds / workers, cost.flops / workers};
+}
+
 void LocalProduct::run_whole() {
-  const Tile a = assemble(tables_.a, context_.partition, {shape_.rows, shape_.inner});
-  const Tile b = assemble(tables_.b, context_.partition, {shape_.inner, shape_.columns});
-  Tile c = Tile::zeros(a.rows(), b.columns());
-  context_.meter.timed([&] { add_product(a, b, c); });
-  scatter(c, tables_.c, context_.partition, {shape_.rows, shape_.columns});
+  context_.meter.timed(whole_cost(), [this] { multiply_panels(); });
   for (const int i : shape_.rows) {
     for (const int j : shape_.columns) done_(i, j);
   }
+}
+
+void LocalProduct::multiply_panels() {
+  const Tile a = assemble(tables_.a, context_.partition, {shape_.rows, shape_.inner});
+  const Tile b = assemble(tables_.b, context_.partition, {shape_.inner, shape_.columns});
+  Tile c = Tile::zeros(a.rows(), b.columns());
+  add_product(a, b, c);
+  scatter(c, tables_.c, context_.partition, {shape_.rows, shape_.columns});
 }
 
 int LocalProduct::worker_of(int i, int j) const {

@@ -69,6 +69,8 @@ class LocalProduct {
   void define_whole();
   void run_gemm(int i, int k, int j);
   void run_whole();
+  [[nodiscard]] shoal::Cost whole_cost() const;
+  void multiply_panels();
   [[nodiscard]] int worker_of(int i, int j) const;
 
   ProductContext context_;

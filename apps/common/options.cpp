@@ -55,6 +55,13 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
   app.add_flag_callback(
       "--no-bar", [&options] { options.bar = false; }, "No progress bar on a terminal");
   app.add_option("--json", options.json, "Write the results to this file too")->option_text("FILE");
+  app.add_option("--kernel-rates", options.kernel_rates,
+                 "What kernels take in simulated runs, from calibrate kernels")
+      ->option_text("FILE [--sim-flops]");
+}
+
+KernelCosts kernel_costs(const CommonOptions& options) {
+  return options.kernel_rates.empty() ? KernelCosts() : KernelCosts(options.kernel_rates);
 }
 
 void add_grid_option(CLI::App& app, std::string& grid) {

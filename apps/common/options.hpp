@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/kernel_costs.hpp"
 #include "common/process_grid.hpp"
 #include "common/tile_channel.hpp"
 
@@ -24,7 +25,8 @@ struct CommonOptions {
   int repeat = 1;
   bool verify = true;
   bool bar = true;
-  std::string json;  // where results go; empty: nowhere
+  std::string json;          // where results go; empty: nowhere
+  std::string kernel_rates;  // a file, for simulated runs; empty: all at --sim-flops
 };
 
 /// Adds an option whose value is one of `words`; choose() is called with its index. The first word
@@ -32,8 +34,12 @@ struct CommonOptions {
 void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
                 const std::string& help, const std::function<void(std::size_t word)>& choose);
 
-/// Adds --n, --tile, --seed, --am, --repeat, --verify/--no-verify, --no-bar, --json.
+/// Adds --n, --tile, --seed, --am, --repeat, --verify/--no-verify, --no-bar, --json,
+/// --kernel-rates.
 void add_common_options(CLI::App& app, CommonOptions& options);
+
+/// From the file that was named.
+[[nodiscard]] KernelCosts kernel_costs(const CommonOptions& options);
 
 /// Adds --grid PxQ; grid_of() reads what it stored.
 void add_grid_option(CLI::App& app, std::string& grid);

@@ -37,14 +37,24 @@ int report_product(const shoal::World& world, const ProductOptions& options,
     print_line("error", fmt::format("{:.2e}  = ||C - AB||_F / (||A||_F ||B||_F), {}", *result.error,
                                     correct ? "good" : "BAD"));
   }
+  if (result.critical_path) {
+    print_line("critical path", fmt::format("{:.4g} s", *result.critical_path));
+  }
   print_costs(result.runs.costs, world.worker_count());
   auto json = json_of_run(result.program, world, options.common.am, result.runs);
   json["n"] = partition.size();
   json["tile"] = options.common.tile;
   json["grid"] = result.grid;
   json["mode"] = mode;
+  if (result.critical_path) json["critical_path_seconds"] = *result.critical_path;
   if (result.error) json["error"] = *result.error;
   return write_json(options.common, json) && correct ? 0 : 1;
+}
+
+double product_path_seconds(const shoal::World& world, const RunMeter& meter,
+                            const BlockPartition& partition) {
+  const shoal::Cost cost = meter.costs().cost(Kernel::gemm, partition.largest_extent());
+  return partition.count() * simulated_seconds(world, cost);
 }
 
 double product_gflop(int size) {

@@ -27,12 +27,18 @@ struct ProductResult {
   std::string_view program;
   std::string grid;  // of ranks
   TimedRuns runs;
-  std::optional<double> error;  // see product_error()
+  std::optional<double> error;          // see product_error()
+  std::optional<double> critical_path;  // seconds, of a simulated run
 };
 
 /// Prints and writes the result on rank 0. Returns the exit code: 1 if the product is wrong.
 int report_product(const shoal::World& world, const ProductOptions& options,
                    const BlockPartition& partition, const ProductResult& result);
+
+/// The shortest time that a simulated run could take, with any number of ranks and workers and no
+/// communication: the products of one tile of C, one after the other.
+double product_path_seconds(const shoal::World& world, const RunMeter& meter,
+                            const BlockPartition& partition);
 
 /// 10^9 operations of one product.
 double product_gflop(int size);

@@ -42,11 +42,13 @@ double column_error(const RandomFactors& factors, const BlockPartition& partitio
 }  // namespace
 
 Tile RandomFactors::a(int i, int j) const {
+  if (blank_) return {partition_.extent(i), partition_.extent(j)};
   return make_block(2 * seed_, partition_.offset(i), partition_.offset(j), partition_.extent(i),
                     partition_.extent(j));
 }
 
 Tile RandomFactors::b(int i, int j) const {
+  if (blank_) return {partition_.extent(i), partition_.extent(j)};
   return make_block(2 * seed_ + 1, partition_.offset(i), partition_.offset(j), partition_.extent(i),
                     partition_.extent(j));
 }

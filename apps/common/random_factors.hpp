@@ -14,8 +14,9 @@ namespace apps {
 /// Two random square matrices A and B, of which any block can be made on any rank.
 class RandomFactors {
  public:
-  RandomFactors(const BlockPartition& partition, std::uint64_t seed)
-      : partition_(partition), seed_(seed) {}
+  /// `blank`: tiles have a size and no values, for dry runs.
+  RandomFactors(const BlockPartition& partition, std::uint64_t seed, bool blank)
+      : partition_(partition), seed_(seed), blank_(blank) {}
 
   /// The tile (i, j) of A and of B.
   [[nodiscard]] Tile a(int i, int j) const;
@@ -28,6 +29,7 @@ class RandomFactors {
  private:
   const BlockPartition& partition_;
   std::uint64_t seed_;
+  bool blank_;
 };
 
 /// A set of tiles: all (i, j) with i in rows and j in columns.

@@ -25,7 +25,7 @@ std::string_view describe(shoal::Launch launch) {
 
 void print_cost(std::string_view rank, const RankCost& cost, int workers) {
   const double busy = cost.seconds > 0 ? cost.busy_seconds / (cost.seconds * workers) : 0;
-  fmt::print("  {:>6} {:>10.3f} {:>7.0f}% {:>10} {:>10} {:>12.1f}\n", rank, cost.seconds,
+  fmt::print("  {:>6} {:>10.4g} {:>7.0f}% {:>10} {:>10} {:>12.1f}\n", rank, cost.seconds,
              100 * busy, cost.tasks, cost.messages, static_cast<double>(cost.bytes) * kMiBPerByte);
 }
 
@@ -48,10 +48,10 @@ void print_line(std::string_view label, std::string_view text) {
 
 void print_rate(std::string_view label, const std::vector<double>& seconds, double gflop) {
   const double middle = median(seconds);
-  std::string text = fmt::format("{:.3f} s  {:.2f} GFLOP/s", middle, gflop / middle);
+  std::string text = fmt::format("{:.4g} s  {:.2f} GFLOP/s", middle, gflop / middle);
   if (seconds.size() > 1) {
     const auto [least, most] = std::ranges::minmax(seconds);
-    text += fmt::format("  (median of {}, {:.3f} to {:.3f} s)", seconds.size(), least, most);
+    text += fmt::format("  (median of {}, {:.4g} to {:.4g} s)", seconds.size(), least, most);
   }
   print_line(label, text);
 }
@@ -59,9 +59,11 @@ void print_rate(std::string_view label, const std::vector<double>& seconds, doub
 void print_costs(const std::vector<RankCost>& costs, int workers) {
   fmt::print("  {:>6} {:>10} {:>8} {:>10} {:>10} {:>12}\n", "rank", "seconds", "busy", "tasks",
              "messages", "MiB sent");
-  for (std::size_t rank = 0; rank < costs.size(); ++rank) {
+  constexpr std::size_t kLinesMax = 32;
+  for (std::size_t rank = 0; rank < std::min(costs.size(), kLinesMax); ++rank) {
     print_cost(fmt::format("{}", rank), costs[rank], workers);
   }
+  if (costs.size() > kLinesMax) fmt::print("  ... and {} more\n", costs.size() - kLinesMax);
   if (costs.size() > 1) {
     print_cost("all", total(costs), workers * static_cast<int>(costs.size()));
   }

@@ -37,6 +37,12 @@ void TimedRuns::add(std::vector<RankCost> run) {
   seconds.push_back(total(costs).seconds);
 }
 
+double simulated_seconds(const shoal::World& world, const shoal::Cost& cost) {
+  const std::uint64_t begin_ns = world.now_ns();
+  shoal::compute(cost, [] {});
+  return static_cast<double>(world.now_ns() - begin_ns) * kSecondsPerNs;
+}
+
 RankCost total(const std::vector<RankCost>& costs) {
   RankCost sum;
   for (const RankCost& cost : costs) {

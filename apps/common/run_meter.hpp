@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/kernel_costs.hpp"
 #include "common/progress_bar.hpp"
 
 namespace apps {
@@ -26,16 +27,20 @@ struct RankCost {
 class RunMeter {
  public:
   /// `title` stands before the progress bar, if that is wanted: see ProgressBar.
-  RunMeter(shoal::World& world, std::string title, bool bar_wanted)
-      : world_(world), bar_(world, std::move(title), bar_wanted) {}
+  RunMeter(shoal::World& world, std::string title, bool bar_wanted, KernelCosts costs = {})
+      : world_(world), bar_(world, std::move(title), bar_wanted), costs_(std::move(costs)) {}
+
+  /// What kernels take in a simulated run.
+  [[nodiscard]] const KernelCosts& costs() const { return costs_; }
 
   /// Collective: all ranks start together. `kernel_count` calls of timed() follow on this rank.
   void start(std::uint64_t kernel_count);
-  /// Runs `kernel` and adds its time to the busy time. Caller: any task.
-  template <class Kernel>
-  void timed(Kernel kernel) {
+  /// Runs `work`, which takes `cost` in a simulated run, and adds its time to the busy time.
+  /// Caller: any task.
+  template <class Work>
+  void timed(const shoal::Cost& cost, Work work) {
     const std::uint64_t begin_ns = world_.now_ns();
-    kernel();
+    shoal::compute(cost, work);
     // Relaxed: a counter, read after wait().
     busy_ns_.fetch_add(world_.now_ns() - begin_ns, std::memory_order_relaxed);
     bar_.advance();
@@ -46,6 +51,7 @@ class RunMeter {
  private:
   shoal::World& world_;
   ProgressBar bar_;
+  const KernelCosts costs_;
   std::uint64_t begin_ns_ = 0;
   shoal::Stats before_;
   std::atomic<std::uint64_t> busy_ns_ = 0;
@@ -60,6 +66,9 @@ struct TimedRuns {
   /// Adds a run.
   void add(std::vector<RankCost> run);
 };
+
+/// How long work of this cost takes in the simulated world. Caller: main functions.
+double simulated_seconds(const shoal::World& world, const shoal::Cost& cost);
 
 /// The sum over ranks, but the longest time of any.
 RankCost total(const std::vector<RankCost>& costs);

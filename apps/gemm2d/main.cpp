@@ -17,8 +17,8 @@ int run(shoal::World& world, const apps::ProductOptions& options, const std::str
   apps::use_blas_threads(apps::blas_threads(world, options.mode));
   const auto partition = apps::BlockPartition::uniform(common.size, common.tile);
   const auto grid = apps::grid_of(grid_text, world.size());
-  const apps::RandomFactors factors(partition, common.seed);
-  apps::RunMeter meter(world, "gemm2d", common.bar);
+  const apps::RandomFactors factors(partition, common.seed, world.is_dry());
+  apps::RunMeter meter(world, "gemm2d", common.bar, apps::kernel_costs(common));
   Product2d product({world, partition, meter, options.mode, common.am}, grid);
 
   apps::ProductResult result;
@@ -31,7 +31,11 @@ int run(shoal::World& world, const apps::ProductOptions& options, const std::str
     product.run();
     result.runs.add(meter.stop());
   }
-  if (common.verify) {
+  if (world.launch() == shoal::Launch::simulated && world.rank() == 0 &&
+      options.mode == apps::ProductMode::tiled) {
+    result.critical_path = product_path_seconds(world, meter, partition);
+  }
+  if (common.verify && !world.is_dry()) {
     result.error = product_error(world, factors, partition, product.own(), product.c());
   }
   return apps::report_product(world, options, partition, result);

@@ -15,8 +15,8 @@ int run(shoal::World& world, const apps::ProductOptions& options) {
   apps::use_blas_threads(apps::blas_threads(world, options.mode));
   const Cube cube(world.size());
   const auto partition = apps::BlockPartition::uniform(common.size, common.tile);
-  const apps::RandomFactors factors(partition, common.seed);
-  apps::RunMeter meter(world, "gemm3d", common.bar);
+  const apps::RandomFactors factors(partition, common.seed, world.is_dry());
+  apps::RunMeter meter(world, "gemm3d", common.bar, apps::kernel_costs(common));
   Product3d product({world, partition, meter, options.mode, common.am}, cube);
 
   apps::ProductResult result;
@@ -29,7 +29,11 @@ int run(shoal::World& world, const apps::ProductOptions& options) {
     product.run();
     result.runs.add(meter.stop());
   }
-  if (common.verify) {
+  if (world.launch() == shoal::Launch::simulated && world.rank() == 0 &&
+      options.mode == apps::ProductMode::tiled) {
+    result.critical_path = product_path_seconds(world, meter, partition);
+  }
+  if (common.verify && !world.is_dry()) {
     result.error = product_error(world, factors, partition, product.own(), product.c());
   }
   return apps::report_product(world, options, partition, result);

@@ -45,6 +45,7 @@ std::vector<apps::TileTable> make_tables(int count, int tiles) {
 
 Product3d::Product3d(const apps::ProductContext& context, const Cube& cube)
     : world_(context.world),
+      costs_(context.meter.costs()),
       partition_(context.partition),
       cube_(cube),
       row_(cube.row_of(world_.rank())),
@@ -176,7 +177,9 @@ void Product3d::lower_c(int i, int j) {
 
 void Product3d::add(int i, int j, int layer) {
   apps::TileTable& part = parts_[static_cast<std::size_t>(layer)];
-  apps::add(part.at(i, j), parts_[0].at(i, j));
+  // Not counted as one of the kernels.
+  shoal::compute(costs_.cost(apps::Kernel::add, partition_.extent(i)),
+                 [&] { apps::add(part.at(i, j), parts_[0].at(i, j)); });
   part.release(i, j);
   if (layer + 1 < cube_.edge()) add_.fulfill({i, j, layer + 1});
 }

@@ -64,6 +64,7 @@ class Product3d {
   [[nodiscard]] int worker_of(int i, int j) const { return (i + j) % world_.worker_count(); }
 
   shoal::World& world_;
+  const apps::KernelCosts& costs_;
   const apps::BlockPartition& partition_;
   Cube cube_;
   int row_;

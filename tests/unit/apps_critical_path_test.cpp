@@ -7,25 +7,26 @@
 namespace {
 
 using apps::CriticalPath;
+using apps::KernelTimes;
 
 /// Longest paths by walking the graph of the factorization; exponential, for small n.
 class Oracle {
  public:
   explicit Oracle(int n) : n_(n) {}
 
-  [[nodiscard]] int potrf(int k) const {
-    int after = 0;
+  [[nodiscard]] double potrf(int k) const {
+    double after = 0;
     for (int i = k + 1; i < n_; ++i) after = std::max(after, trsm(i, k));
-    return CriticalPath::kPotrf + after;
+    return KernelTimes{}.potrf + after;
   }
-  [[nodiscard]] int trsm(int i, int k) const {
-    int after = 0;
+  [[nodiscard]] double trsm(int i, int k) const {
+    double after = 0;
     for (int j = k + 1; j <= i; ++j) after = std::max(after, gemm(k, i, j));
     for (int below = i + 1; below < n_; ++below) after = std::max(after, gemm(k, below, i));
-    return CriticalPath::kTrsm + after;
+    return KernelTimes{}.trsm + after;
   }
-  [[nodiscard]] int gemm(int k, int i, int j) const {
-    const int own = i == j ? CriticalPath::kSyrk : CriticalPath::kGemm;
+  [[nodiscard]] double gemm(int k, int i, int j) const {
+    const double own = i == j ? KernelTimes{}.syrk : KernelTimes{}.gemm;
     if (k + 1 < j) return own + gemm(k + 1, i, j);
     return own + (i == j ? potrf(i) : trsm(i, j));
   }
