@@ -109,3 +109,38 @@ foreach(matrix IN ITEMS bcsstk13 bcsstk16)
       ARGS --matrix "${SHOAL_DATA_DIR}/${matrix}.mtx" --tile 128)
   endif()
 endforeach()
+
+# Simulated runs: work that is only pretended takes as long as work that is done.
+foreach(run IN ITEMS "cholesky --n 300 --tile 50 --ranks 6" "gemm2d --n 300 --tile 50 --ranks 4"
+                     "gemm3d --n 300 --tile 50 --ranks 8")
+  separate_arguments(words UNIX_COMMAND "${run}")
+  list(POP_FRONT words app)
+  if(TARGET ${app})
+    list(JOIN words " " arguments)
+    set(command "$<TARGET_FILE:${app}> ${arguments} --workers 2 --no-verify")
+    add_test(NAME apps.${app}_dry_takes_the_same_time
+             COMMAND "${CMAKE_COMMAND}" "-DPATTERN=shoal +[0-9.e-]+ s.*critical path +[0-9.e-]+ s"
+                     "-DCOMMANDS=${command} --sim|${command} --sim-dry" -P
+                     "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
+    shoal_test_properties(apps.${app}_dry_takes_the_same_time apps 120)
+  endif()
+endforeach()
+shoal_add_app_run(cholesky_dry_1024_ranks COMMAND cholesky --sim-dry --ranks 1024 --workers 1
+                                                  --n 16384 --tile 512)
+shoal_add_error_test(no_rates PATTERN "/nonexistent: cannot open this file of kernel rates"
+                     COMMAND cholesky --sim-dry --kernel-rates /nonexistent --ranks 2)
+shoal_add_error_test(bad_rates PATTERN "not_symmetric.mtx: these are no kernel rates"
+                     COMMAND gemm2d --sim-dry --kernel-rates "${small_data}/not_symmetric.mtx")
+shoal_add_error_test(calibrate_one_rank PATTERN "measured between two ranks"
+                     COMMAND calibrate net)
+shoal_add_error_test(calibrate_simulated PATTERN "a simulated world is not measured"
+                     COMMAND calibrate net --sim --ranks 2)
+shoal_add_error_test(calibrate_unwritable PATTERN "cannot write to /nonexistent/k.json"
+                     COMMAND calibrate kernels --workers 1 --out /nonexistent/k.json)
+if(TARGET calibrate AND NOT SHOAL_SANITIZE)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME bench.sim_validation
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/sim_validation"
+                   $<TARGET_FILE_DIR:calibrate> --short --repeat 1)
+  shoal_test_properties(bench.sim_validation apps 120 PROCESSORS 2)
+endif()

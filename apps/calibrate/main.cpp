@@ -1,0 +1,76 @@
+// Measures this machine for simulated runs.
+//
+//   calibrate net --ranks 2 --out net.conf            then: program --sim --config net.conf
+//   mpirun -n 2 calibrate net --out net.conf
+//   calibrate kernels --workers 2 --out kernels.json  then: cholesky --sim-dry --kernel-rates ...
+
+#include <fmt/format.h>
+#include <shoal/shoal.hpp>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "calibrate/kernels.hpp"
+#include "calibrate/net.hpp"
+#include "common/input_error.hpp"
+#include "common/options.hpp"
+
+namespace calibrate {
+namespace {
+
+/// Where the result goes. Opened before anything is measured.
+class Output {
+ public:
+  /// Collective. Errors: InputError on all ranks when rank 0 cannot write the file.
+  Output(shoal::World& world, const std::string& path) : to_file_(!path.empty()) {
+    if (to_file_ && world.rank() == 0) file_.open(path);
+    if (!world.broadcast(static_cast<bool>(file_), shoal::Rank(0))) {
+      throw apps::InputError(fmt::format("cannot write to {}", path));
+    }
+  }
+  /// Rank 0's text. Returns the exit code.
+  int write(const std::string& text) {
+    if (!to_file_) {
+      fmt::print("{}", text);
+      return 0;
+    }
+    file_ << text;
+    return file_.flush() ? 0 : 1;
+  }
+
+ private:
+  const bool to_file_;
+  std::ofstream file_;
+};
+
+int run(shoal::World& world, const std::string& what, const std::string& path) {
+  if (world.launch() == shoal::Launch::simulated) {
+    throw apps::InputError("a simulated world is not measured: leave --sim out");
+  }
+  const bool kernels = what == "kernels";
+  if (!kernels && world.size() < 2) {
+    throw apps::InputError(
+        "net is measured between two ranks: start with --ranks 2, or 2 processes");
+  }
+  Output output(world, path);
+  const std::string text =
+      kernels ? measure_kernels(world).dump(2) + "\n" : to_config(world, measure_net(world));
+  return world.rank() == 0 ? output.write(text) : 0;
+}
+
+}  // namespace
+}  // namespace calibrate
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    CLI::App app("Measures this machine for simulated runs.", "calibrate");
+    std::string what;
+    std::string path;
+    app.add_option("what", what, "net: latency, bandwidth, cost of a task; kernels: rates of BLAS")
+        ->required()
+        ->check(CLI::IsMember({"net", "kernels"}));
+    app.add_option("--out", path, "Where the result goes")->option_text("FILE [standard output]");
+    return apps::run_app(app, world, [&] { return calibrate::run(world, what, path); });
+  });
+}

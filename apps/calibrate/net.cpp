@@ -1,0 +1,138 @@
+#include "calibrate/net.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/run_meter.hpp"
+
+namespace calibrate {
+namespace {
+
+using shoal::Rank;
+
+constexpr int kRepeats = 7;
+
+/// The median of kRepeats times of `measure`, in nanoseconds.
+template <class Measure>
+double median_of(Measure measure) {
+  std::vector<double> values;
+  for (int i = 0; i < kRepeats; ++i) values.push_back(measure());
+  return apps::median(std::move(values));
+}
+
+/// Calls `body` on all ranks between two points at which all are there; how long it took.
+template <class Body>
+double timed(shoal::World& world, Body body) {
+  world.barrier();
+  const std::uint64_t begin_ns = world.now_ns();
+  body();
+  world.wait();
+  return static_cast<double>(world.now_ns() - begin_ns);
+}
+
+double measure_task(shoal::World& world) {
+  constexpr int kTasks = 100'000;
+  return median_of([&] {
+    return timed(world,
+                 [&] {
+                   if (world.rank() != 0) return;
+                   for (int i = 0; i < kTasks; ++i) world.spawn([] {});
+                 }) /
+           kTasks;
+  });
+}
+
+double measure_one_way(shoal::World& world) {
+  constexpr int kRounds = 2000;
+  shoal::ActiveMessage<int>* back = nullptr;
+  auto ping = world.make_am([&](int left) {
+    if (left > 0) back->send(Rank(1 - world.rank()), left - 1);
+  });
+  back = &ping;
+  return median_of([&] {
+    return timed(world,
+                 [&] {
+                   if (world.rank() == 0) ping.send(Rank(1), 2 * kRounds);
+                 }) /
+           (2 * kRounds);
+  });
+}
+
+double measure_packets(shoal::World& world, std::size_t bytes) {
+  constexpr int kPackets = 4000;
+  std::uint64_t sum = 0;  // so that the bytes are looked at
+  const auto message = world.make_am(
+      [&](std::span<const std::uint64_t> values) { sum += values.front() + values.back(); });
+  const std::vector<std::uint64_t> values(bytes / sizeof(std::uint64_t), 1);
+  return median_of([&] {
+    return timed(world,
+                 [&] {
+                   for (int i = 0; world.rank() == 0 && i < kPackets; ++i) {
+                     message.send(Rank(1), std::span(values));
+                   }
+                 }) /
+           kPackets;
+  });
+}
+
+double measure_bytes(shoal::World& world) {
+  constexpr std::size_t kBytes = std::size_t{2} << 20;  // a tile of 512 x 512
+  constexpr std::size_t kMessages = 32;
+  std::vector<std::vector<char>> places(world.rank() == 1 ? kMessages : 0,
+                                        std::vector<char>(kBytes));
+  std::size_t next = 0;
+  const auto large =
+      world.make_large_am<char>([&](std::size_t) { return std::span(places[next++ % kMessages]); },
+                                [](std::span<char>) {}, [] {});
+  const std::vector<std::vector<char>> payloads(world.rank() == 0 ? kMessages : 0,
+                                                std::vector<char>(kBytes, 'x'));
+  return median_of([&] {
+    return timed(world,
+                 [&] {
+                   for (const std::vector<char>& payload : payloads) {
+                     large.send(Rank(1), std::span<const char>(payload));
+                   }
+                 }) /
+           (static_cast<double>(kBytes) * kMessages);
+  });
+}
+
+}  // namespace
+
+NetFigures measure_net(shoal::World& world) {
+  NetFigures figures;
+  figures.packet_bytes = 8000;  // fills a packet of the default size
+  figures.task_ns = measure_task(world);
+  figures.one_way_ns = measure_one_way(world);
+  figures.packet_ns = measure_packets(world, static_cast<std::size_t>(figures.packet_bytes));
+  figures.byte_ns = measure_bytes(world);
+  return figures;
+}
+
+// A packet takes o + k G at the interface and arrives L + o after it; the worker's part of a
+// message is in the steps.
+std::string to_config(const shoal::World& world, const NetFigures& figures) {
+  const bool mpi = world.launch() == shoal::Launch::mpi;
+  const double overhead = std::max(0.0, figures.packet_ns - figures.packet_bytes * figures.byte_ns);
+  const double latency = std::max(0.0, figures.one_way_ns - 2 * overhead);
+  return fmt::format(
+      "# Measured by `calibrate net`, {} ranks, {}.\n"
+      "# one way, 8 bytes: {:.0f} ns; packet of {:.0f} bytes: {:.0f} ns; large messages: {:.4f} "
+      "ns/byte\n"
+      "# an empty task: {:.0f} ns\n"
+      "sim-net = \"loggp:{:.0f}ns,{:.0f}ns,0ns,{:.3f}ps,{}\"\n"
+      "sim-step = {:.0f}ns\n",
+      world.size(), mpi ? "MPI" : "embedded", figures.one_way_ns, figures.packet_bytes,
+      figures.packet_ns, figures.byte_ns, figures.task_ns, latency, overhead,
+      figures.byte_ns * 1000,
+      // In one process the receiver copies as soon as it hears of a payload; MPI asks first when
+      // a message is longer than its eager limit (4 KiB in Open MPI's shared memory).
+      mpi ? "4096" : "1024G", std::max(1.0, figures.task_ns));
+}
+
+}  // namespace calibrate
