@@ -337,6 +337,37 @@ TEST(Options, ProcessesOnTwoNodes_AreRefused) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("--sim-node-ranks 3"));
 }
 
+// --- completion
+
+// After the last task: a report up the tree, a wave down and up, and the news down.
+TEST(Completion, IsFoundSoonAfterTheLastTask) {
+  constexpr std::uint64_t kHop_ns = 5'000;  // 1 us on the way, the rest in steps
+  for (int depth = 0, size = 1; depth < 5; ++depth, size = 4 * size + 1) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      Config config = config_of(size, 2, seed);
+      config.sim_net = "fixed:1us,100G";
+      std::uint64_t task_ended_ns = 0;
+      std::uint64_t last_returned_ns = 0;
+      SimulatedWorld world(config);
+      world.run([&](World& mine) {
+        if (mine.rank() == mine.size() - 1) {
+          mine.spawn([&] {
+            shoal::compute(shoal::Cost::of_seconds(kMillisecond), [] {});
+            task_ended_ns = mine.now_ns();
+          });
+        }
+        mine.wait();
+        EXPECT_GT(task_ended_ns, 0U) << "returned too early";
+        last_returned_ns = std::max(last_returned_ns, mine.now_ns());
+        return 0;
+      });
+      EXPECT_LE(last_returned_ns - task_ended_ns,
+                kHop_ns * (4 * static_cast<std::uint64_t>(depth) + 1))
+          << size << " ranks, seed " << seed;
+    }
+  }
+}
+
 TEST(Simulation, OfAThousandRanks_Ends) {
   SimulatedWorld world(config_of(sized(1024, 128), 1, 1));
   world.run([](World& mine) {
