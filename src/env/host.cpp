@@ -21,6 +21,15 @@ std::string host_name() {
   return name.data();
 }
 
+void write_to_standard_error(std::string_view text) {
+  std::fflush(stderr);
+  while (!text.empty()) {
+    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;  // nobody to tell
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 void run_in_silent_child(const std::function<void()>& function) {
   std::fflush(nullptr);  // or the child would write what is buffered a second time
   const pid_t child = fork();

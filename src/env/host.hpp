@@ -3,11 +3,16 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace shoal::env {
 
 /// The node that the process runs on: equal for two processes exactly if they share a machine.
 std::string host_name();
+
+/// Writes all of `text` to standard error at once, so that what other processes write comes before
+/// or behind it.
+void write_to_standard_error(std::string_view text);
 
 /// Runs `function` in a copy of this process whose output goes nowhere, and waits for its end.
 /// **Caller**: a process with one thread. **Errors**: Error when there can be no copy. How it ended

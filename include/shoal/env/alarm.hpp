@@ -1,0 +1,65 @@
+#pragma once
+// A thread that waits for something to happen, and what wakes it: another thread, a signal, time.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace shoal::env {
+
+/// Wakes the one thread that waits for it. What rang while nobody waited is remembered.
+class Alarm {
+ public:
+  struct Rung {
+    bool by_thread = false;
+    bool by_signal = false;
+  };
+
+  /// **Errors**: Error when the system has no more descriptors.
+  Alarm();
+  ~Alarm();
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+  /// Any thread. Never blocks.
+  void ring();
+  /// Blocks until it rings, or until `timeout_ns` passed. Says what rang since the last wait().
+  Rung wait(std::uint64_t timeout_ns);
+
+ private:
+  friend class AlarmOnSignal;
+  const int descriptor_;
+};
+
+/// While it lives, the signal rings the alarm, unless the program has chosen what the signal does.
+/// A handler of the MPI library is called as well. Several may stand at once; the last one to end
+/// restores what the signal did before.
+class AlarmOnSignal {
+ public:
+  AlarmOnSignal(int signal, Alarm& alarm);
+  ~AlarmOnSignal();
+  AlarmOnSignal(const AlarmOnSignal&) = delete;
+  AlarmOnSignal& operator=(const AlarmOnSignal&) = delete;
+
+  /// False: the signal goes elsewhere.
+  [[nodiscard]] bool is_set() const { return slot_ >= 0; }
+
+ private:
+  const int signal_;
+  int slot_ = -1;
+};
+
+/// Runs `function` on a thread of its own, which the destructor waits for.
+class Thread {
+ public:
+  explicit Thread(std::function<void()> function);
+  ~Thread();
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shoal::env

@@ -1,0 +1,175 @@
+#include <shoal/env/alarm.hpp>
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+namespace shoal::env {
+
+namespace {
+
+// The counter of an eventfd: rings of threads are added to the low half, signals to the high one.
+constexpr std::uint64_t kThreadRing = 1;
+constexpr std::uint64_t kSignalRing = std::uint64_t{1} << 32U;
+
+int open_eventfd() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) {
+    throw Error(
+        fmt::format("no descriptor for an alarm: {}", std::generic_category().message(errno)));
+  }
+  return descriptor;
+}
+
+// Async-signal-safe. A full counter is one that has rung: nothing is lost.
+void add(int descriptor, std::uint64_t value) {
+  [[maybe_unused]] const auto written = write(descriptor, &value, sizeof value);
+}
+
+// A signal is the process's, and so is what follows from it.
+constexpr int kSlots = 64;
+constexpr int kFree = -1;
+struct SignalState {
+  std::array<std::atomic<int>, kSlots> descriptors;  // of alarms; the handler reads
+  std::atomic<int> handlers{0};                      // how many run
+  std::mutex mutex;                                  // for all below, and to write descriptors
+  int users = 0;
+  int signal = 0;
+  struct sigaction before {};                // what `signal` did
+  std::atomic<void (*)(int)> next{nullptr};  // called by the handler in its turn
+  SignalState() {
+    for (auto& descriptor : descriptors) descriptor.store(kFree);
+  }
+};
+SignalState& state() {
+  // Never destroyed: a signal may come at any time.
+  static auto* const state = new SignalState;
+  return *state;
+}
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what a handler can reach
+constinit std::atomic<SignalState*> g_state{nullptr};
+
+// seq_cst throughout: a slot is given back by writing kFree and then looking at `handlers`, the
+// handler raises `handlers` and then looks at the slots, so no descriptor is used once it is
+// closed.
+void handle(int signal) {
+  SignalState* const s = g_state.load();
+  if (s == nullptr) return;
+  const int before = errno;
+  s->handlers.fetch_add(1);
+  for (const auto& slot : s->descriptors) {
+    if (const int descriptor = slot.load(); descriptor != kFree) add(descriptor, kSignalRing);
+  }
+  s->handlers.fetch_sub(1);
+  if (auto* const next = s->next.load(); next != nullptr) next(signal);
+  errno = before;
+}
+
+bool handler_is(int signal, void (*wanted)(int)) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == wanted;
+}
+
+// MPICH installs a handler for SIGUSR1, by which its launcher tells of processes that failed: that
+// is no choice of the program's.
+bool is_of_mpi_library(void (*handler)(int)) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(handler), &info) == 0 || info.dli_fname == nullptr) {
+    return false;
+  }
+  const std::string_view path(info.dli_fname);
+  return path.substr(path.rfind('/') + 1).starts_with("libmpi");
+}
+
+// Whether the program has left the signal to others.
+bool may_take(const struct sigaction& now) {
+  if ((now.sa_flags & SA_SIGINFO) != 0) return false;
+  return now.sa_handler == SIG_DFL ||
+         (now.sa_handler != SIG_IGN && is_of_mpi_library(now.sa_handler));
+}
+
+void set_handler(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+Alarm::Alarm() : descriptor_(open_eventfd()) {}
+
+Alarm::~Alarm() { close(descriptor_); }
+
+void Alarm::ring() { add(descriptor_, kThreadRing); }
+
+Alarm::Rung Alarm::wait(std::uint64_t timeout_ns) {
+  constexpr std::uint64_t kMaxMs = std::numeric_limits<int>::max();
+  const auto timeout_ms = static_cast<int>(std::min((timeout_ns + 999'999) / 1'000'000, kMaxMs));
+  pollfd entry{descriptor_, POLLIN, 0};
+  // Interrupted, it returns early: the caller waits again.
+  static_cast<void>(poll(&entry, 1, timeout_ms));
+  std::uint64_t count = 0;
+  if (read(descriptor_, &count, sizeof count) != sizeof count) return {};
+  return {count % kSignalRing != 0, count >= kSignalRing};
+}
+
+AlarmOnSignal::AlarmOnSignal(int signal, Alarm& alarm) : signal_(signal) {
+  SignalState& s = state();
+  const std::lock_guard lock(s.mutex);
+  const bool ours = s.users > 0 && s.signal == signal && handler_is(signal, &handle);
+  if (!ours && s.users > 0) return;
+  struct sigaction now {};
+  if (!ours && (sigaction(signal, nullptr, &now) != 0 || !may_take(now))) return;
+  const auto slot = std::find_if(s.descriptors.begin(), s.descriptors.end(),
+                                 [](const auto& one) { return one.load() == kFree; });
+  if (slot == s.descriptors.end()) return;
+  slot->store(alarm.descriptor_);
+  slot_ = static_cast<int>(slot - s.descriptors.begin());
+  s.signal = signal;
+  ++s.users;
+  g_state.store(&s);
+  if (ours) return;
+  s.before = now;
+  s.next.store(now.sa_handler == SIG_DFL ? nullptr : now.sa_handler);
+  set_handler(signal, &handle);
+}
+
+AlarmOnSignal::~AlarmOnSignal() {
+  if (slot_ < 0) return;
+  SignalState& s = state();
+  const std::lock_guard lock(s.mutex);
+  // Not if the program has changed it since.
+  if (--s.users == 0 && handler_is(signal_, &handle)) sigaction(signal_, &s.before, nullptr);
+  s.descriptors[static_cast<std::size_t>(slot_)].store(kFree);
+  while (s.handlers.load() != 0) std::this_thread::yield();
+}
+
+struct Thread::Impl {
+  std::thread thread;
+};
+
+Thread::Thread(std::function<void()> function)
+    : impl_(std::make_unique<Impl>(Impl{std::thread(std::move(function))})) {}
+
+Thread::~Thread() { impl_->thread.join(); }
+
+}  // namespace shoal::env
