@@ -79,7 +79,7 @@ CountedEvent* release_of(const LargeHeader& header) {
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
   if (messenger_.scope().failed()) return;
-  const sched::HandlerMark mark;
+  const sched::HandlerMark mark(name_);
   try {
     act();
   } catch (...) {

@@ -72,7 +72,8 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       options_(options),
       fatal_(std::move(fatal)),
       port_(fabric.port(options.rank)),
-      statics_(static_handlers()) {
+      statics_(static_handlers()),
+      arrivals_(static_cast<std::size_t>(fabric.layout().world_size)) {
   port_.set_waker(this);
   scheduler_.set_progress(*this);
 }
@@ -95,8 +96,9 @@ net::Link& Messenger::admit(Rank target) {
     return link;
   }
   const sched::ParkedSenderMark mark;
+  const std::string what = fmt::format("send() to rank {}", target.value());
   while (!link.has_room()) {
-    sched::block(scheduler_.env(), "send()",
+    sched::block(scheduler_.env(), what.c_str(),
                  [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
   }
   return link;
@@ -299,6 +301,9 @@ bool Messenger::dispatch(net::Packet*& packet, const net::MessageHeader& header,
   const Lookup lookup = find(header.handler, instance, handler);
   if (lookup == Lookup::not_yet && !scope_->failed()) return false;
   Message message{*this, source, (header.handler & kObjectBit) != 0, scope_->failed(), arguments};
+  ArrivalCounter& arrivals = arrivals_[static_cast<std::size_t>(source.value())];
+  // relaxed, here and below: one writer, read by reports
+  if (!control) arrivals.last_handler.store(header.handler, std::memory_order_relaxed);
   const int slot = scheduler_.count_slot();
   const auto discard = [&] {
     if (message.is_object) delete object_of(message);
@@ -335,6 +340,8 @@ bool Messenger::dispatch(net::Packet*& packet, const net::MessageHeader& header,
   instance.reset();  // if it was removed meanwhile, its captures are gone before wait() can return
   if (!control) {
     messages_received_.fetch_add(1, std::memory_order_relaxed);  // a statistic
+    arrivals.message_count.store(arrivals.message_count.load(std::memory_order_relaxed) + 1,
+                                 std::memory_order_relaxed);
     scope_->count_processed(slot);
   }
   return true;
@@ -352,8 +359,7 @@ void Messenger::submit_task(net::Packet*& packet, std::shared_ptr<Handler> insta
 }
 
 void Messenger::run_inline(const Handler& handler, const Message& message) {
-  const sched::HandlerMark mark;
-  sched::observe(handler.name);
+  const sched::HandlerMark mark(handler.name);
   try {
     handler.invoke(handler.self, message);
   } catch (...) {
@@ -448,10 +454,34 @@ std::vector<std::string> Messenger::describe_held() const {
   lines.reserve(held_.size());
   for (const auto& [source, held] : held_) {
     lines.push_back(fmt::format(
-        "rank {}: messages from rank {} are for an active message that was never made here",
-        options_.rank.value(), source));
+        "messages from rank {} are for an active message that was never made here", source));
   }
   return lines;
+}
+
+std::vector<Messenger::Arrivals> Messenger::arrivals() const {
+  std::vector<Arrivals> result;
+  for (std::size_t source = 0; source < arrivals_.size(); ++source) {
+    const ArrivalCounter& counter = arrivals_[source];
+    const Arrivals one{Rank(static_cast<int>(source)),
+                       counter.message_count.load(std::memory_order_relaxed),
+                       counter.last_handler.load(std::memory_order_relaxed)};
+    if (one.message_count > 0 || one.last_handler != 0) result.push_back(one);
+  }
+  return result;
+}
+
+std::string Messenger::handler_name(std::uint32_t handler) const {
+  const std::uint32_t index = handler & kIndexMask;
+  if ((handler & kInstanceBit) == 0) {
+    return index < statics_.size() ? short_name(statics_[index].name) : "an unknown handler";
+  }
+  const sync::Lock lock(instances_mutex_);
+  if (index >= instances_.size()) {
+    return fmt::format("active message {}, which was never made here", index);
+  }
+  if (instances_[index] == nullptr) return fmt::format("active message {}, destroyed here", index);
+  return instances_[index]->name;
 }
 
 Messenger::Statistics Messenger::statistics() const {

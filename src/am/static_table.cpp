@@ -3,6 +3,7 @@
 #include <shoal/base/check.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 namespace shoal::messaging {
 
@@ -55,6 +56,27 @@ std::uint32_t StaticHandler::index() const {
               "the handler {} was loaded after the world started: load its library before run()",
               handler_.name);
   return static_cast<std::uint32_t>(index_);
+}
+
+// The name is __PRETTY_FUNCTION__ of a template whose first parameter is the function or closure:
+// gcc writes "... [with auto Function = greet; ...]", clang "... [Function = &greet, ...]".
+std::string short_name(const std::string& name) {
+  for (const std::string_view key : {"Function = ", "Closure = "}) {
+    std::size_t begin = name.rfind(key);
+    if (begin == std::string::npos) continue;
+    begin += key.size();
+    if (begin < name.size() && name[begin] == '&') ++begin;
+    std::size_t end = begin;
+    int depth = 0;  // of brackets
+    const auto ends = [](char c) { return c == ';' || c == ',' || c == ']'; };
+    while (end < name.size() && (depth > 0 || !ends(name[end]))) {
+      const char c = name[end++];
+      if (c == '(' || c == '<' || c == '[' || c == '{') ++depth;
+      if (c == ')' || c == '>' || c == ']' || c == '}') --depth;
+    }
+    return name.substr(begin, end - begin);
+  }
+  return name;
 }
 
 const std::vector<Handler>& static_handlers() { return StaticTable::instance().handlers(); }

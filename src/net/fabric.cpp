@@ -39,6 +39,17 @@ Link& Fabric::link(Rank source, Rank target, Lane lane) {
   return make_link(source, target, lane, slot);
 }
 
+std::vector<LinkState> Fabric::link_states(Rank source) const {
+  std::vector<LinkState> states;
+  const LocalRank& rank = *local_[static_cast<std::size_t>(source - layout_.first_local())];
+  for (std::size_t i = static_cast<std::size_t>(Lane::normal); i < rank.links.size();
+       i += kLaneCount) {
+    const Link* const link = rank.links[i].load(std::memory_order_acquire);  // as in link()
+    if (link != nullptr) states.push_back(link->state());
+  }
+  return states;
+}
+
 Link& Fabric::make_link(Rank source, Rank target, Lane lane, std::atomic<Link*>& slot) {
   const sync::Lock lock(mutex_);
   if (Link* link = slot.load(std::memory_order_acquire); link != nullptr) return *link;

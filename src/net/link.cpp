@@ -22,9 +22,26 @@ std::span<std::byte> Link::reserve(const MessageHeader& message, std::size_t ext
     header.target = target_.value();
   }
   open_->accounted_bytes += needed + extra_bytes;
+  ++message_count_;
+  last_handler_ = message.handler;
   // relaxed: the counter only steers senders; the messages are published by the lock.
   in_flight_bytes_.fetch_add(needed + extra_bytes, std::memory_order_relaxed);
   return open_->add_message(message);
+}
+
+LinkState Link::state() const {
+  LinkState state;
+  state.target = target_;
+  state.in_flight_bytes = in_flight_bytes();
+  state.window_bytes = options_.window_bytes;
+  const sync::Lock lock(mutex_);
+  state.message_count = message_count_;
+  state.last_handler = last_handler_;
+  state.untaken = announced_;
+  for (const sync::Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->next) {
+    ++state.waiting_senders;
+  }
+  return state;
 }
 
 PacketList Link::take() {

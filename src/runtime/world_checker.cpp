@@ -13,18 +13,22 @@ std::vector<std::string> WorldChecker::outstanding() const {
       lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
     }
   }
-  const auto add_link = [&lines](const net::Link& link, const char* where) {
-    if (link.lane() != net::Lane::normal) return;
-    lines.push_back(fmt::format("messages of rank {} for rank {}, {}", link.source().value(),
-                                link.target().value(), where));
+  const auto add_link = [&lines](Rank source, Rank target, const char* where) {
+    lines.push_back(fmt::format("messages of rank {} for rank {}, {}", source.value(),
+                                target.value(), where));
   };
   for (const auto& fabric : fabrics_) {
-    fabric->for_each_link([&](net::Link& link) {
-      if (!link.empty()) add_link(link, "not sent");
-    });
+    const net::Layout& layout = fabric->layout();
+    for (int i = 0; i < layout.ranks_per_process; ++i) {
+      const Rank source(layout.first_local() + i);
+      for (const net::LinkState& link : fabric->link_states(source)) {
+        if (link.untaken) add_link(source, link.target, "not sent");
+      }
+    }
   }
   network_.for_each_link([&](const sim::SimLink& link) {
-    if (!link.all_delivered()) add_link(link, "under way");
+    if (link.lane() != net::Lane::normal || link.all_delivered()) return;
+    add_link(link.source(), link.target(), "under way");
   });
   if (network_.payloads_under_way() > 0) {
     lines.push_back(fmt::format("{} payloads of large messages", network_.payloads_under_way()));

@@ -42,6 +42,11 @@ class ReadyQueue {
     return top_priority_.load(std::memory_order_seq_cst);
   }
   [[nodiscard]] bool looks_empty() const { return top_priority() == kEmpty; }
+  /// For reports.
+  [[nodiscard]] std::size_t size() const {
+    const sync::Lock lock(mutex_);
+    return heap_.size();
+  }
 
  private:
   struct Item {
@@ -57,7 +62,7 @@ class ReadyQueue {
     top_priority_.store(heap_.empty() ? kEmpty : heap_.front().priority, std::memory_order_seq_cst);
   }
 
-  sync::Mutex mutex_;
+  mutable sync::Mutex mutex_;
   std::vector<Item> heap_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t next_sequence_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::int64_t> top_priority_{kEmpty};

@@ -138,6 +138,45 @@ bool Scheduler::holds_work() const {
   return std::ranges::any_of(workers_, [](const auto& worker) { return worker->holds_work(); });
 }
 
+// --- reports
+
+void Scheduler::ask_workers() {
+  ++asked_;
+  for (const auto& worker : workers_) {
+    worker->ask(asked_);
+    wake(worker->id());
+  }
+}
+
+bool Scheduler::all_workers_answered() const {
+  return std::all_of(workers_.begin(), workers_.end(),
+                     [this](const auto& worker) { return worker->has_answered(asked_); });
+}
+
+std::vector<std::uint64_t> Scheduler::begun() const {
+  std::vector<std::uint64_t> counts;
+  counts.reserve(workers_.size());
+  for (const auto& worker : workers_) {
+    counts.push_back(worker->begun.load(std::memory_order_relaxed));  // a report
+  }
+  return counts;
+}
+
+std::vector<WorkerState> Scheduler::worker_states() {
+  std::vector<WorkerState> states;
+  for (const auto& worker : workers_) states.push_back(worker->state(asked_));
+  return states;
+}
+
+std::vector<WorkerState> Scheduler::worker_states_here() {
+  ++asked_;
+  for (const auto& worker : workers_) {
+    worker->ask(asked_);
+    worker->answer();
+  }
+  return worker_states();
+}
+
 bool in_handler() {
   const Worker* worker = current_worker();
   return worker != nullptr && worker->handler_depth > 0;
@@ -172,19 +211,20 @@ bool costs_count() {
   return worker != nullptr && worker->scheduler().env().charges();
 }
 
-void observe(const std::string& activity) {
-  const Worker* worker = current_worker();
-  if (worker == nullptr) return;
-  env::Env& env = worker->scheduler().env();
-  if (env.observes()) env.observe(activity);
-}
-
-HandlerMark::HandlerMark() : worker_(current_worker()) {
-  if (worker_ != nullptr) ++worker_->handler_depth;
+HandlerMark::HandlerMark(const std::string& name) : worker_(current_worker()) {
+  if (worker_ == nullptr) return;
+  ++worker_->handler_depth;
+  worker_->count_begun();
+  outer_ = worker_->running_handler.shown();
+  worker_->running_handler.show(&name);
+  env::Env& env = worker_->scheduler().env();
+  if (env.observes()) env.observe(name);
 }
 
 HandlerMark::~HandlerMark() {
-  if (worker_ != nullptr) --worker_->handler_depth;
+  if (worker_ == nullptr) return;
+  worker_->running_handler.hide(outer_);
+  --worker_->handler_depth;
 }
 
 ParkedSenderMark::ParkedSenderMark() : worker_(current_worker()) {
@@ -214,7 +254,7 @@ void block(env::Env& env, const char* what, const Publish& publish) {
               "{} would block, and a handler must not: deliver the message as a task instead",
               what);
   if (Worker* worker = current_worker(); worker != nullptr) {
-    worker->suspend(publish);
+    worker->suspend(what, publish);
     return;
   }
   ThreadWaiter waiter(env);

@@ -155,6 +155,10 @@ void Worker::leave_step(env::StepResult result) {
 env::StepResult Worker::step_once() {
   Progress& progress = *scheduler_.progress_;
   ++ticks_;
+  // relaxed: seen a step later at the latest; sleep() looks again
+  if (asked_.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed)) {
+    answer();
+  }
   bool progressed = false;
   if (ticks_ % kPollEvery == 0 || progress.looks_busy()) progressed = progress.poll();
   if (Task* task = next_task(); task != nullptr) {
@@ -210,6 +214,7 @@ Task* Worker::take_ready() {
 }
 
 void Worker::execute(Task* task) {
+  count_begun();
   if (task->kind == TaskKind::resumed) {
     task->run();  // lives on the fiber it resumes: not ours to delete
     return;
@@ -222,6 +227,7 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
   if (scope == nullptr || !scope->failed()) {
     current_->task = task.get();
     if (stepping_ && scheduler_.env().observes()) scheduler_.env().observe(name_of(*task));
+    running_task.show(task.get());
     try {
       task->run();
     } catch (...) {
@@ -229,6 +235,7 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
       scope->fail(name_of(*task), std::current_exception());
     }
     current_->task = nullptr;
+    running_task.hide();
     // relaxed: one writer, read by reports
     tasks_run.store(tasks_run.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -236,8 +243,10 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
   if (scope != nullptr) scope->count_finished(id_);
 }
 
-void Worker::suspend(const Publish& publish) {
+void Worker::suspend(const char* what, const Publish& publish) {
   SchedulingFiber& self = *current_;
+  self.parked_in = what;
+  self.parked_since_ns = scheduler_.env_.now_ns();
   ResumeTask waiter(*this, self);
   after_switch_ = [&] {
     if (!publish(waiter)) waiter.wake();
@@ -261,6 +270,7 @@ void Worker::resume(SchedulingFiber& fiber) {
 
 void Worker::switch_fiber(SchedulingFiber& from, SchedulingFiber& to) {
   current_ = &to;
+  running_task.show(to.task);  // the parked one cannot end before this worker goes on with it
   Fiber::switch_to(from.fiber, to.fiber);
   after_switch();
 }
@@ -292,7 +302,51 @@ bool Worker::holds_work() const {
   });
 }
 
+void Worker::ask(std::uint64_t number) {
+  slept_.store(state_.load(std::memory_order_relaxed) == State::asleep, std::memory_order_relaxed);
+  asked_.store(number, std::memory_order_seq_cst);
+}
+
+void Worker::answer() {
+  const std::uint64_t number = asked_.load(std::memory_order_seq_cst);
+  Answer mine{{}, throttled()};
+  for (const auto& fiber : fibers_) {
+    const Task* const task = fiber.get() == current_ ? nullptr : fiber->task;
+    if (task == nullptr) continue;
+    mine.parked.push_back(
+        {name_of(*task), fiber->parked_in, fiber->parked_since_ns, task->scope == nullptr});
+  }
+  {
+    const sync::Lock lock(answer_mutex_);
+    answer_ = std::move(mine);
+  }
+  answered_.store(number, std::memory_order_release);
+}
+
+WorkerState Worker::state(std::uint64_t asked) {
+  WorkerState state;
+  state.worker = id_;
+  state.answered = has_answered(asked);
+  state.begun = begun.load(std::memory_order_relaxed);
+  if (state.answered) {
+    state.asleep = slept_.load(std::memory_order_relaxed);
+    const sync::Lock lock(answer_mutex_);
+    state.parked = answer_.parked;
+    state.throttled = answer_.throttled;
+  } else {
+    running_task.visit([&](const Task& task) { state.task = name_of(task); });
+    running_handler.visit([&](const std::string& name) { state.handler = name; });
+  }
+  state.queues = {resumed_own.size(), bound_own.size(), delivered_shared.size(),
+                  ready_shared.size(),
+                  static_cast<std::size_t>(std::max<std::int64_t>(deque.size_hint(), 0))};
+  return state;
+}
+
 bool Worker::sees_work() const {
+  if (asked_.load(std::memory_order_seq_cst) != answered_.load(std::memory_order_relaxed)) {
+    return true;
+  }
   if (scheduler_.look_again_.load(std::memory_order_seq_cst)) return true;
   if (!resumed_own.looks_empty() || !delivered_shared.looks_empty()) return true;
   if (!throttled() &&

@@ -2,6 +2,7 @@
 // Executes the tasks of a rank, one at a time, on fibers of its own.
 
 #include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/exposed.hpp>
 #include <shoal/sync/work_deque.hpp>
 
 #include "sched/fiber.hpp"
@@ -28,10 +29,23 @@ class Worker final : public env::Steppable {
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] WorkerId id() const { return id_; }
 
-  /// Parks the running task until the waiter that `publish` gets is woken.
-  void suspend(const Publish& publish);
+  /// Parks the running task until the waiter that `publish` gets is woken. `what` says in what.
+  void suspend(const char* what, const Publish& publish);
   /// See sched::spend().
   [[nodiscard]] bool spend(const Cost& cost);
+
+  // --- reports
+
+  /// Asks this worker to answer(). A number larger than all before.
+  void ask(std::uint64_t number);
+  [[nodiscard]] bool has_answered(std::uint64_t number) const {
+    // acquire pairs with the release in answer()
+    return answered_.load(std::memory_order_acquire) == number;
+  }
+  /// Describes itself: the owner, between two tasks.
+  void answer();
+  /// Not the owner, but in a world of one thread.
+  [[nodiscard]] WorkerState state(std::uint64_t asked);
 
   // Queues; who may take from them stands in their names.
   ReadyQueue resumed_own;       // parked fibers that may go on
@@ -49,6 +63,14 @@ class Worker final : public env::Steppable {
   int handler_depth = 0;  // this worker's thread only
   // Owner writes; read by reports: staleness is harmless.
   std::atomic<std::uint64_t> tasks_run{0};
+  std::atomic<std::uint64_t> begun{0};  // tasks, parts of tasks, handlers
+  void count_begun() {
+    // relaxed: one writer, read by reports
+    begun.store(begun.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  // What runs on this worker, for a look from outside.
+  sync::Exposed<const Task> running_task;
+  sync::Exposed<const std::string> running_handler;
 
  private:
   friend class Scheduler;
@@ -64,7 +86,9 @@ class Worker final : public env::Steppable {
     SchedulingFiber(std::size_t stack_bytes, Fiber::Entry entry, void* argument)
         : fiber(stack_bytes, entry, argument) {}
     Fiber fiber;
-    Task* task = nullptr;  // running or parked on it
+    Task* task = nullptr;             // running or parked on it
+    const char* parked_in = nullptr;  // while the task is parked, for reports
+    std::uint64_t parked_since_ns = 0;
   };
   class ResumeTask;
 
@@ -96,6 +120,18 @@ class Worker final : public env::Steppable {
   unsigned idle_rounds_ = 0;
   int parked_senders_ = 0;
   bool was_poller_ = false;  // the last sleep was a short one, to poll
+
+  // An inspector raises asked_ and then wakes; a worker that is about to sleep looks at it like at
+  // a queue: seq_cst, see sleep().
+  std::atomic<std::uint64_t> asked_{0};
+  std::atomic<std::uint64_t> answered_{0};  // owner writes
+  sync::Mutex answer_mutex_;
+  struct Answer {
+    std::vector<ParkedTask> parked;
+    bool throttled = false;
+  };
+  Answer answer_ SHOAL_GUARDED_BY(answer_mutex_);
+  std::atomic<bool> slept_{false};  // when it was last asked
 
   std::unique_ptr<Fiber> thread_fiber_;
   std::vector<std::unique_ptr<SchedulingFiber>> fibers_;

@@ -45,6 +45,21 @@ bool Detector::on_idle() {
   return report();
 }
 
+DetectionState Detector::state() const {
+  DetectionState state;
+  state.epoch = epoch_;
+  state.version = version_;
+  for (const Child& child : children_) {
+    if (child.epoch != epoch_) state.children_missing.push_back(child.rank);
+  }
+  state.wave_open = wave_ > 0 && confirmations_missing_ > 0;
+  state.is_root = tree_.is_root();
+  const Counts sum = subtree();
+  state.queued = sum.queued;
+  state.processed = sum.processed;
+  return state;
+}
+
 bool Detector::report() {
   ++version_;
   const Counts sum = subtree();

@@ -90,7 +90,10 @@ struct ScopeMessages {
   // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
 
-Hold::Hold(Scope& scope) : scope_(&scope) { scope.count_created(scope.scheduler().count_slot()); }
+Hold::Hold(Scope& scope) : scope_(&scope) {
+  scope.holds_.fetch_add(1, std::memory_order_relaxed);
+  scope.count_created(scope.scheduler().count_slot());
+}
 
 Hold::~Hold() {
   if (scope_ != nullptr) scope_->end_hold();
@@ -155,12 +158,14 @@ void Scope::park_main(const std::string& what, const std::function<void()>& star
 
 void Scope::park(const std::string& what, bool final, const std::function<void()>& start) {
   messenger_.open_instances();
-  sched::block(scheduler().env(), what.c_str(), [&](sync::Waiter& waiter) {
+  const char* const shown = what.empty() ? "wait()" : what.c_str();
+  sched::block(scheduler().env(), shown, [&](sync::Waiter& waiter) {
     {
       const sync::Lock lock(mutex_);
       waiter_ = &waiter;
       parked_in_ = what;
       final_ = final;
+      parked_since_ns_ = scheduler().env().now_ns();
       outcome_ = Outcome::running;
       ++park_count_;
     }
@@ -210,6 +215,7 @@ void Scope::throw_failure() {
 // done with the scheduler.
 void Scope::end_hold() {
   const sync::Lock lock(mutex_);
+  holds_.fetch_sub(1, std::memory_order_relaxed);
   count_finished(scheduler().count_slot());
   scheduler().look_again();
 }
@@ -303,18 +309,40 @@ std::vector<std::string> Scope::describe_stuck() const {
         fmt::format("rank {}: the main function waits in {}, which not every rank called",
                     tree_.rank.value(), parked_in_));
   }
-  for (std::string& line : messenger_.describe_held()) lines.push_back(std::move(line));
+  for (const std::string& line : describe_waiting()) {
+    lines.push_back(fmt::format("rank {}: {}", tree_.rank.value(), line));
+  }
+  return lines;
+}
+
+std::vector<std::string> Scope::describe_waiting() const {
+  std::vector<std::string> lines = messenger_.describe_held();
   for (const Unsatisfied* source : sources_) {
     try {  // names are made by code of the program
-      for (const std::string& line : source->describe_unsatisfied()) {
-        lines.push_back(fmt::format("rank {}: {}", tree_.rank.value(), line));
-      }
+      for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
     } catch (...) {
-      lines.push_back(fmt::format("rank {}: something waits, but to name it failed: {}",
-                                  tree_.rank.value(), describe(std::current_exception())));
+      lines.push_back(fmt::format("something waits, but to name it failed: {}",
+                                  describe(std::current_exception())));
     }
   }
   return lines;
+}
+
+ScopeState Scope::state() const {
+  ScopeState state;
+  state.held = messenger_.held_count();
+  state.holds = holds_.load(std::memory_order_relaxed);
+  const sync::Lock lock(mutex_);
+  state.totals = totals();
+  if (waiter_ != nullptr) {
+    state.main_in = parked_in_.empty() ? "wait()" : parked_in_;
+    state.main_since_ns = parked_since_ns_;
+    state.main_final = final_;
+  }
+  if (error_.has_value()) state.failure = error_->what();
+  state.detection = detector_.state();
+  state.waiting = describe_waiting();
+  return state;
 }
 
 void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out) {

@@ -109,7 +109,8 @@ TEST(Block, WokenBeforePublishReturns_GoesOn) {
 TEST(Block, InAHandler_IsRefusedWithItsName) {
   SchedulerRun run(1);
   run.submit([&] {
-    const shoal::sched::HandlerMark mark;
+    const std::string name = "handler";
+    const shoal::sched::HandlerMark mark(name);
     EXPECT_TRUE(shoal::sched::in_handler());
     EXPECT_FALSE(shoal::sched::in_suspendable_task());
     shoal::sched::block(run.env(), "future.get()", [](Waiter&) { return false; });

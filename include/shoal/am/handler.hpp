@@ -93,6 +93,9 @@ class StaticHandler {
   StaticHandler* next_ = nullptr;
 };
 
+/// The function or lambda that a static handler's name stands for, as people write it.
+std::string short_name(const std::string& name);
+
 /// All static handlers in an order that depends on their names only. The first call fixes the set.
 const std::vector<Handler>& static_handlers();
 /// Equal in two processes exactly if (up to hash collisions) their tables are equal.

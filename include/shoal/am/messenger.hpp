@@ -44,10 +44,13 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void set_scope(sched::TaskScope& scope) { scope_ = &scope; }
   void set_idle_listener(IdleListener& listener) { idle_listener_ = &listener; }
   void set_context(void* context) { context_ = context; }
+  /// What the handlers of the messages between reports find with watch(); outlives the workers.
+  void set_watch(void* watch) { watch_ = watch; }
 
   [[nodiscard]] Rank rank() const { return options_.rank; }
   [[nodiscard]] int size() const { return fabric_.layout().world_size; }
   [[nodiscard]] void* context() const { return context_; }
+  [[nodiscard]] void* watch() const { return watch_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] sched::TaskScope& scope() const { return *scope_; }
   [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
@@ -117,6 +120,17 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// One line per source whose messages are held back.
   [[nodiscard]] std::vector<std::string> describe_held() const;
 
+  /// What has come from another rank, for reports.
+  struct Arrivals {
+    Rank source;
+    std::uint64_t message_count = 0;  // handled, or made into tasks
+    std::uint32_t last_handler = 0;   // of the last one, as MessageHeader::handler
+  };
+  /// Of all that something came from. Any thread.
+  [[nodiscard]] std::vector<Arrivals> arrivals() const;
+  /// What reports call a handler, from MessageHeader::handler. Any thread.
+  [[nodiscard]] std::string handler_name(std::uint32_t handler) const;
+
   struct Statistics {
     std::uint64_t messages_sent = 0;
     std::uint64_t messages_received = 0;
@@ -132,6 +146,11 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
  private:
   class MessageTask;
   struct Held;
+  /// The progress context writes; reports read: staleness is harmless.
+  struct ArrivalCounter {
+    std::atomic<std::uint64_t> message_count{0};
+    std::atomic<std::uint32_t> last_handler{0};
+  };
 
   void note_sent(std::size_t bytes) {
     messages_sent_.fetch_add(1, std::memory_order_relaxed);  // statistics
@@ -164,12 +183,13 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   sched::TaskScope* scope_ = nullptr;
   IdleListener* idle_listener_ = nullptr;
   void* context_ = nullptr;
+  void* watch_ = nullptr;
   const std::vector<Handler>& statics_;
 
   // Held by the one worker that runs the rank's progress. seq_cst: see poll().
   std::atomic<bool> polling_{false};
 
-  sync::Mutex instances_mutex_;
+  mutable sync::Mutex instances_mutex_;
   std::vector<std::shared_ptr<Handler>> instances_ SHOAL_GUARDED_BY(instances_mutex_);
   std::size_t open_count_ SHOAL_GUARDED_BY(instances_mutex_) = 0;  // of the first instances
   // Written under instances_mutex_. relaxed: the main function reads what it wrote itself.
@@ -179,6 +199,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   mutable sync::Mutex held_mutex_;
   std::map<int, Held> held_ SHOAL_GUARDED_BY(held_mutex_);  // by source
   std::atomic<std::uint64_t> held_count_{0};
+
+  std::vector<ArrivalCounter> arrivals_;  // by source
 
   std::atomic<std::uint64_t> messages_sent_{0};
   std::atomic<std::uint64_t> messages_received_{0};

@@ -108,7 +108,8 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_binding(F function) {
     return set(binding_, std::move(function));
   }
-  /// Optional: what reports call task k. Default: graph name and key.
+  /// Optional: what reports call task k; called by any thread, while the graph lives. Default:
+  /// graph name and key.
   template <class F>
   TaskGraph& set_name(F function) {
     return set(task_name_, std::move(function));
@@ -265,6 +266,8 @@ class TaskGraph final : private term::Unsatisfied {
 
   // Copies keys under the lock and names them outside: naming is the program's code.
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override {
+    // acquire as in fulfill(). Before the first one the main function may still set functions.
+    if (!complete_.load(std::memory_order_acquire)) return {};
     std::vector<std::pair<K, graph::Entry>> some;
     for (const Shard& shard : shards_) {
       const sync::Lock lock(shard.mutex);

@@ -15,6 +15,17 @@ struct LinkOptions {
   std::size_t window_bytes = 1UL << 20U;  // bytes appended and not consumed before senders wait
 };
 
+/// A link as reports see it.
+struct LinkState {
+  Rank target;
+  std::uint64_t message_count = 0;  // appended so far
+  std::uint32_t last_handler = 0;   // of the last one, as MessageHeader::handler
+  std::size_t in_flight_bytes = 0;  // appended, and the receiver is not done with them
+  std::size_t window_bytes = 0;
+  int waiting_senders = 0;
+  bool untaken = false;  // messages wait for the carrier
+};
+
 /// Messages are appended by any thread of the source rank and taken, packet by packet, by whoever
 /// carries them on. A link announces itself once when it stops being empty; what is appended until
 /// the carrier comes shares a packet. So a lone message waits for nobody, and a busy carrier finds
@@ -57,11 +68,8 @@ class Link : public PortItem, public PacketOwner {
     return in_flight_bytes_.load(std::memory_order_relaxed);  // for reports
   }
 
-  /// Nothing waits for its carrier.
-  [[nodiscard]] bool empty() {
-    const sync::Lock lock(mutex_);
-    return open_ == nullptr && closed_.empty();
-  }
+  /// Any thread.
+  [[nodiscard]] LinkState state() const;
 
   /// Registers `waiter` to be woken when there is room again. False: there is room now, and the
   /// waiter was not registered.
@@ -90,11 +98,13 @@ class Link : public PortItem, public PacketOwner {
   const Lane lane_;
   const LinkOptions options_;
 
-  sync::Mutex mutex_;
+  mutable sync::Mutex mutex_;
   PacketList closed_ SHOAL_GUARDED_BY(mutex_);
   Packet* open_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // the last one, still being filled
   bool announced_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::Waiter* waiters_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  std::uint64_t message_count_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::uint32_t last_handler_ SHOAL_GUARDED_BY(mutex_) = 0;
 
   // Senders add, consumers subtract; with has_waiters_ a store-load pair: see enlist().
   std::atomic<std::size_t> in_flight_bytes_{0};

@@ -30,7 +30,7 @@ struct MpiOptions {
   /// A message that finds the engine unpolled for this long is sent by its own thread. Also how
   /// long the engine must have had nothing to do before it acknowledges small amounts.
   std::uint64_t flush_ns = 20'000;
-  /// The process has no thread but the main one: even MPI_THREAD_SINGLE will do.
+  /// No thread of the process but the main one calls MPI: even MPI_THREAD_SINGLE will do.
   bool single_threaded = false;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;

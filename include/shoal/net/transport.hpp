@@ -74,12 +74,8 @@ class Fabric {
   [[nodiscard]] Port& port(Rank local);
   /// The link from a rank of this process to any rank; made on first use. Any thread.
   Link& link(Rank source, Rank target, Lane lane);
-  /// Calls visitor(Link&) for every link that was made. Any thread.
-  template <class Visitor>
-  void for_each_link(Visitor&& visitor) {
-    const sync::Lock lock(mutex_);
-    for (const auto& link : links_) visitor(*link);
-  }
+  /// The links of the normal lane that a rank of this process has used, by target. Any thread.
+  [[nodiscard]] std::vector<LinkState> link_states(Rank source) const;
 
  private:
   struct LocalRank;

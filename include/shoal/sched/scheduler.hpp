@@ -3,6 +3,7 @@
 
 #include <shoal/env/env.hpp>
 #include <shoal/sched/task.hpp>
+#include <shoal/sched/worker_state.hpp>
 #include <shoal/sync/waiter.hpp>
 
 #include <atomic>
@@ -78,6 +79,19 @@ class Scheduler {
   /// worlds.
   [[nodiscard]] bool holds_work() const;
 
+  // --- reports. One thread at a time, no worker.
+
+  /// Asks every worker to describe itself between two tasks, and wakes those that sleep.
+  void ask_workers();
+  /// By worker: how many tasks, parts of tasks and handlers it has begun. Any thread.
+  [[nodiscard]] std::vector<std::uint64_t> begun() const;
+  /// All have done so since the last ask_workers().
+  [[nodiscard]] bool all_workers_answered() const;
+  /// What the workers have answered to the last ask_workers(), and what can be seen without them.
+  [[nodiscard]] std::vector<WorkerState> worker_states();
+  /// The same without asking. **Caller**: the only thread there is, between steps.
+  [[nodiscard]] std::vector<WorkerState> worker_states_here();
+
  private:
   friend class Worker;
   bool wake_if_asleep(Worker& worker);
@@ -94,6 +108,7 @@ class Scheduler {
   std::atomic<unsigned> next_worker_{0};   // round robin for tasks of foreign threads
   std::atomic<bool> look_again_{false};    // set by look_again(), lowered before on_idle()
   std::atomic<bool> stopping_{false};
+  std::uint64_t asked_ = 0;  // how often ask_workers() was called
 };
 
 /// True on a worker's thread, inside a handler: nothing may block here.
@@ -105,19 +120,18 @@ class Scheduler {
 /// What the calling worker is running ("main", a task's or a handler's name), or "".
 [[nodiscard]] std::string current_activity();
 
-/// Lets the environment hear that the calling worker has begun this, if it wants to.
-void observe(const std::string& activity);
-
-/// Marks the calling worker as running a handler (or other code that must not block).
+/// Marks the calling worker as running a handler (or other code that must not block). `name` is
+/// what reports call it, and outlives the mark.
 class HandlerMark {
  public:
-  HandlerMark();
+  explicit HandlerMark(const std::string& name);
   ~HandlerMark();
   HandlerMark(const HandlerMark&) = delete;
   HandlerMark& operator=(const HandlerMark&) = delete;
 
  private:
-  Worker* worker_;
+  Worker* const worker_;
+  const std::string* outer_ = nullptr;  // the handler that this one runs in
 };
 
 /// Marks the calling worker as having one more sender that stands still: beyond a limit it starts
@@ -139,7 +153,7 @@ using Publish = std::function<bool(sync::Waiter&)>;
 
 /// Stands still until woken. **Caller**: a task (its fiber is parked and resumed by the same
 /// worker) or a foreign thread (it sleeps). **Errors**: CheckError in a handler; `what` says what
-/// was asked for.
+/// was asked for, in reports too.
 void block(env::Env& env, const char* what, const Publish& publish);
 
 }  // namespace shoal::sched

@@ -62,6 +62,18 @@ struct Tree {
   }
 };
 
+/// How far detection has come on one rank, for reports.
+struct DetectionState {
+  std::uint64_t epoch = 0;             // completions so far, and one
+  std::uint64_t version = 0;           // reports so far
+  std::vector<Rank> children_missing;  // have not reported in this epoch: they are not idle
+  bool wave_open = false;              // children were asked to confirm, and some have not
+  bool is_root = false;
+  // Of all ranks, as last reported. Root only, when no child is missing.
+  std::uint64_t queued = 0;
+  std::uint64_t processed = 0;
+};
+
 /// What the protocol needs from its surroundings.
 class DetectorHost {
  public:
@@ -94,6 +106,7 @@ class Detector {
   /// The scope was found complete: what follows is counted for the next time.
   void begin_epoch();
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] DetectionState state() const;
 
  private:
   struct Child {

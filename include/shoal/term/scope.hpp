@@ -26,6 +26,19 @@ class Unsatisfied {
   ~Unsatisfied() = default;
 };
 
+/// What a scope looks like on one rank at one moment, for reports.
+struct ScopeState {
+  sched::TaskScope::Totals totals;
+  std::uint64_t held = 0;   // messages for handlers that do not exist here yet
+  int holds = 0;            // they count as created tasks
+  std::string main_in;      // what the main function stands in: "wait()", a collective; "": nothing
+  bool main_final = false;  // it has ended, and takes part in the others' waits
+  std::uint64_t main_since_ns = 0;
+  std::string failure;  // of the scope, if it has failed
+  DetectionState detection;
+  std::vector<std::string> waiting;  // lines that name what waits
+};
+
 class Scope;
 
 /// Keeps wait() from completing: for threads that are not workers and will still submit or send.
@@ -72,6 +85,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void fail(const std::string& task_name, const std::exception_ptr& error) override;
   bool on_idle() override;
+  /// **Caller**: any thread. Runs the functions of graphs that name tasks.
+  [[nodiscard]] ScopeState state() const;
   /// The failure that all ranks were told of, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const;
   /// Called on the root when detection has found the scope complete, before anybody hears of it.
@@ -82,6 +97,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   static void check_main(const char* what);
 
  private:
+  friend class Hold;
   friend struct ScopeMessages;  // the control messages' handlers
   enum class Outcome { running, done, failed, stuck };
 
@@ -95,6 +111,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void park(const std::string& what, bool final, const std::function<void()>& start);
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
+  /// Of the sources; each line is about this rank.
+  [[nodiscard]] std::vector<std::string> describe_waiting() const SHOAL_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
   void on_done(std::uint64_t unsatisfied, bool all_final) SHOAL_REQUIRES(mutex_);
   void on_failure_up(Rank origin, const std::string& task_name, const std::string& text);
@@ -120,9 +138,12 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   std::string parked_in_ SHOAL_GUARDED_BY(mutex_);  // a collective's name, or "" in wait()
   bool final_ SHOAL_GUARDED_BY(mutex_) = false;
+  std::uint64_t parked_since_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
   bool all_final_ SHOAL_GUARDED_BY(mutex_) = false;
   std::uint64_t park_count_ SHOAL_GUARDED_BY(mutex_) = 0;
   Outcome outcome_ SHOAL_GUARDED_BY(mutex_) = Outcome::running;
+
+  std::atomic<int> holds_{0};  // a statistic
 
   bool failure_told_ = false;  // to the main function, which alone uses this
 
