@@ -34,6 +34,7 @@ struct Config {
   std::uint64_t flush_ns = 20'000;  // a message waits this long for a busy MPI engine
   bool check_payloads = false;      // of large messages between processes, by a checksum
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
+  std::uint64_t stall_report_ns = 30'000'000'000;  // without anything happening; 0: none
   bool sim = false;                                // in virtual time
   bool sim_check = false;                          // the same, twice, comparing
   std::uint64_t sim_seed = 1;
@@ -42,6 +43,7 @@ struct Config {
   std::string sim_node_net = "fixed:0us,10G";  // between ranks of one node
   int sim_node_ranks = 1;                      // in each node
   std::uint64_t sim_step_ns = 1000;            // what a step of a worker takes
+  std::uint64_t sim_limit_ns = 0;              // the run may take in virtual time; 0: no limit
   sim::CostKind sim_cost = sim::CostKind::declared;
   bool sim_dry = false;           // work with a declared cost is not done
   int sim_log = 0;                // of the last events to write at the end

@@ -102,6 +102,9 @@ constexpr NumberKind rate_kind{"a rate in flops per second", rate_units, 1'000,
 constexpr NumberKind flush_kind{"a time with its unit", time_units, 0, 10'000'000'000,
                                 ", for example 500ns, 20us, 1ms or 2s"};
 
+constexpr NumberKind long_kind{"a time with its unit", time_units, 0, 1'000'000'000'000'000,
+                               ", for example 500ms or 30s"};
+
 template <class E, std::size_t N>
 using Words = std::array<std::pair<std::string_view, E>, N>;
 constexpr Words<Pin, 3> pin_words{{{"none", Pin::none}, {"core", Pin::core}, {"pu", Pin::pu}}};
@@ -152,7 +155,7 @@ void set_text(std::string& text, const Setting& setting, Parse parse) {
   text = setting.value;
 }
 
-constexpr std::array<Option, 23> all_options{{
+constexpr std::array<Option, 25> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -183,6 +186,9 @@ constexpr std::array<Option, 23> all_options{{
     {"stack-bytes", "SIZE", "stack of a task that may wait",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},
+    {"stall-report", "TIME", "say what waits when nothing has happened; 0s: only on SIGUSR1",
+     [](C& c, const S& s) { c.stall_report_ns = parse_number(s, long_kind); },
+     [](const C& c) { return show(c.stall_report_ns, time_units); }},
     {"sim", "", "simulate all ranks in one thread, in virtual time",
      [](C& c, const S& s) { c.sim = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim, flag_words); }},
@@ -222,6 +228,9 @@ constexpr std::array<Option, 23> all_options{{
     {"sim-step", "TIME", "what a step of a worker takes",
      [](C& c, const S& s) { c.sim_step_ns = parse_number(s, step_kind); },
      [](const C& c) { return show(c.sim_step_ns, time_units); }},
+    {"sim-limit", "TIME", "end a run that takes longer, saying what waits; 0s: no limit",
+     [](C& c, const S& s) { c.sim_limit_ns = parse_number(s, long_kind); },
+     [](const C& c) { return c.sim_limit_ns == 0 ? "none" : show(c.sim_limit_ns, time_units); }},
 }};
 
 std::string help_line(std::string_view name, std::string_view value_name, std::string_view help) {

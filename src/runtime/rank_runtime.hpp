@@ -33,8 +33,10 @@ class RankRuntime {
   void start(const MainFunction& main_function, std::function<void()> ended);
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] messaging::Messenger& messenger() { return messenger_; }
   [[nodiscard]] term::Scope& scope() { return scope_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
+
   // --- after the end
 
   /// What the main function returned, or how it failed.

@@ -9,6 +9,7 @@
 #include "runtime/process_info.hpp"
 #include "runtime/rank_runtime.hpp"
 #include "runtime/simulated_run.hpp"
+#include "runtime/stall_watch.hpp"
 
 #include <fmt/format.h>
 
@@ -186,7 +187,13 @@ int Process::run(const MainFunction& main_function) {
     all.push_back(transport_->engine());
   }
   const env::PuSet before = topology_.current_thread_binding();
-  env_->drive(all);
+  {
+    StallWatch::Options options;
+    options.stall_ns = config_.stall_report_ns;
+    options.write = [](const std::string& text) { env::write_to_standard_error(text); };
+    const StallWatch watch(*env_, layout_, ranks_, std::move(options));
+    env_->drive(all);
+  }
   if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
   const int exit_code = report_errors(ranks_);
   if (transport_ != nullptr) transport_->finish();

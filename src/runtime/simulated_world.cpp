@@ -1,6 +1,7 @@
 #include "runtime/simulated_world.hpp"
 
 #include "runtime/end_report.hpp"
+#include "runtime/rank_report.hpp"
 
 #include <shoal/base/error.hpp>
 #include <shoal/sched/compute.hpp>
@@ -33,7 +34,7 @@ sim::SimulatorOptions options_of(const Config& config) {
         config.sim_dry ? "what is not done cannot be measured" : "no two runs take the same time"));
   }
   return {config.sim_seed, config.sim_order, config.sim_dry ? sim::CostKind::dry : config.sim_cost,
-          config.sim_step_ns, config.sim_flops};
+          config.sim_step_ns, config.sim_flops, config.sim_limit_ns};
 }
 
 sim::NetModel net_model_of(const Config& config) {
@@ -137,17 +138,27 @@ void SimulatedWorld::run(const MainFunction& main_function) {
       throw TransportError(
           fmt::format("the network lost {}: nothing can go on without it", fmt::join(lost, ", ")));
     }
-    throw Error(fmt::format(
+    throw_explained(fmt::format(
         "the simulated world hangs at {} ns: every worker sleeps, nothing is under way, and {} of "
-        "{} main functions have not ended. Replay: --sim-seed {}. The last events:\n  {}",
-        simulator_.now_ns(), ranks_running_, layout_.world_size, config_.sim_seed,
-        fmt::join(trace().last_lines(), "\n  ")));
+        "{} main functions have not ended",
+        simulator_.now_ns(), ranks_running_, layout_.world_size));
+  } catch (const sim::TimeLimit&) {
+    throw_explained(fmt::format(
+        "the simulated world has not ended at {} ns (--sim-limit): {} of {} main functions still "
+        "run",
+        simulator_.now_ns(), ranks_running_, layout_.world_size));
   }
   const std::vector<std::string> left = checker_.outstanding();
   if (!left.empty()) {
     throw Error(fmt::format("the simulated world ended and left: {}. This is a mistake of shoal",
                             fmt::join(left, "; ")));
   }
+}
+
+void SimulatedWorld::throw_explained(const std::string& what) {
+  throw Error(fmt::format(
+      "{}. Replay: --sim-seed {}. The last events:\n  {}\nreport of {} ranks:\n{}", what,
+      config_.sim_seed, fmt::join(trace().last_lines(), "\n  "), layout_.world_size, report()));
 }
 
 std::vector<std::string> SimulatedWorld::summary() {
@@ -170,6 +181,16 @@ std::vector<std::string> SimulatedWorld::summary() {
       us(sum_ns), layout_.world_size, workers_, percent(sum_ns) / layout_.world_size,
       percent(work_ns.front()), percent(work_ns.back()), percent(work_ns[work_ns.size() / 2])));
   return lines;
+}
+
+std::string SimulatedWorld::report() {
+  std::vector<RankPart> parts;
+  for (const auto& rank : ranks_) {
+    RankHistory history;
+    history.now_ns = simulator_.now_ns();
+    parts.push_back(describe_rank(*rank, rank->scheduler().worker_states_here(), history));
+  }
+  return merge_parts(std::move(parts), {});
 }
 
 }  // namespace shoal::runtime

@@ -25,8 +25,8 @@ class SimulatedWorld {
   [[nodiscard]] std::vector<std::string> summary();
 
   /// Once. Returns when all main functions have ended. Errors: Error when nothing can ever happen
-  /// again before that, with the last events; Error when the trace differs from what it is compared
-  /// with.
+  /// again before that, or when the time limit is reached, with the last events and a report of all
+  /// ranks; Error when the trace differs from what it is compared with.
   void run(const MainFunction& main_function);
 
  private:
@@ -34,6 +34,10 @@ class SimulatedWorld {
   void plan_faults();
   void check_completion();
   [[noreturn]] void end_at_once(const std::string& text);
+  /// Throws an Error that says what has happened, the last events, and what all ranks wait for.
+  [[noreturn]] void throw_explained(const std::string& what);
+  /// What all ranks say now.
+  [[nodiscard]] std::string report();
 
   const Config config_;
   const int workers_;  // per rank

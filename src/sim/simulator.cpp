@@ -114,6 +114,7 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
     agenda_.pop();
     if (entry.actor != nullptr && entry.version != entry.actor->version) continue;
     now_ns_ = entry.time_ns;
+    if (options_.limit_ns > 0 && now_ns_ >= options_.limit_ns) throw TimeLimit();
     if (entry.actor != nullptr) {
       step(*entry.actor);
     } else {

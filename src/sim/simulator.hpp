@@ -36,6 +36,13 @@ struct SimulatorOptions {
   CostKind costs = CostKind::declared;
   std::uint64_t step_ns = 1000;    // what a step costs that charges nothing
   double flops_per_second = 10e9;  // for costs in flops
+  std::uint64_t limit_ns = 0;      // drive() gives up at this time; 0: never
+};
+
+/// Thrown by Simulator::drive() when the virtual time reaches the limit.
+class TimeLimit : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "the time limit is reached"; }
 };
 
 /// Drives the workers of all ranks and what the network does from one agenda, ordered by virtual
@@ -57,7 +64,8 @@ class Simulator final : public env::Env {
   [[nodiscard]] bool observes() const override { return trace_.keeps_activities(); }
   void observe(const std::string& activity) override { activities_.push_back(activity); }
   [[nodiscard]] bool charges() const override { return true; }
-  /// Errors: NoProgress when no worker will ever be woken again and some have not stopped.
+  /// Errors: NoProgress when no worker will ever be woken again and some have not stopped;
+  /// TimeLimit.
   void drive(const std::vector<env::Steppable*>& all) override;
 
   /// Runs `action` at `time_ns`, or now if that is past.

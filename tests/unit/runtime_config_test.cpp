@@ -84,6 +84,22 @@ TEST(Config, NothingGiven_AllDefaults) {
   EXPECT_THAT(config.args, ElementsAre("app"));
 }
 
+TEST(Config, TimesOfReports_AreRead) {
+  EXPECT_EQ(parse({}).stall_report_ns, 30'000'000'000U);
+  EXPECT_EQ(parse({}).sim_limit_ns, 0U);
+  const Config config = parse({"--stall-report", "1500ms", "--sim-limit=2s"});
+  EXPECT_EQ(config.stall_report_ns, 1'500'000'000U);
+  EXPECT_EQ(config.sim_limit_ns, 2'000'000'000U);
+  EXPECT_EQ(parse({"--stall-report", "0s"}).stall_report_ns, 0U);
+  EXPECT_EQ(parse({}, {{"SHOAL_STALL_REPORT", "5s"}}).stall_report_ns, 5'000'000'000U);
+  EXPECT_THAT(error_of({"--stall-report", "30"}),
+              AllOf(HasSubstr("'30' is not a time with its unit"), HasSubstr("30s")));
+  EXPECT_THAT(error_of({"--sim-limit", "2000000s"}), HasSubstr("out of range"));
+  EXPECT_THAT(parse({"--help"}).help_text,
+              AllOf(HasSubstr("--stall-report TIME"), HasSubstr("(default: 30s)"),
+                    HasSubstr("--sim-limit TIME"), HasSubstr("(default: none)")));
+}
+
 TEST(Config, NoArgumentsAtAll_ProgramNameIsEmpty) {
   const Config config = shoal::runtime::parse_config(0, nullptr, environment_of({}));
   EXPECT_THAT(config.args, ElementsAre(""));

@@ -1,0 +1,327 @@
+#include "runtime/rank_report.hpp"
+
+#include "runtime/config_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace shoal::runtime {
+
+namespace {
+
+constexpr std::size_t kLinesMax = 40;     // of one rank
+constexpr std::size_t kPeersMax = 8;      // of one rank, each way
+constexpr std::size_t kParkedMax = 16;    // tasks of one rank
+constexpr std::size_t kDetailedMax = 64;  // ranks with lines of their own
+
+/// "3 tasks", "1 task".
+std::string count(std::uint64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+/// Collects what one rank has to say.
+class RankWriter {
+ public:
+  RankWriter(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
+             const RankHistory& history)
+      : rank_(rank), workers_(workers), history_(history), scope_(rank.scope().state()) {}
+
+  RankPart write() {
+    part_.rank = rank_.rank().value();
+    part_.quiet_ns = history_.quiet_ns.value_or(0);
+    part_.created = scope_.totals.created;
+    part_.finished = scope_.totals.finished;
+    part_.queued = scope_.totals.queued;
+    part_.processed = scope_.totals.processed;
+    for (const auto& worker : workers_) write_worker(worker);
+    write_queues();
+    write_parked();
+    for (const std::string& line : scope_.waiting) add(line);
+    if (!scope_.failure.empty()) add("has failed, and drops tasks and messages: " + scope_.failure);
+    write_tasks();
+    const bool has_news = !part_.lines.empty() || moves_ || main_is_lost();
+    write_links(has_news);
+    if (has_news || !part_.lines.empty()) {
+      write_arrivals();
+      write_detection();
+    }
+    write_title();
+    return std::move(part_);
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> text, Args&&... args) {
+    add(fmt::format(text, std::forward<Args>(args)...));
+  }
+  void add(const std::string& line) {
+    if (part_.lines.size() < kLinesMax) {
+      part_.lines.push_back(line);
+    } else {
+      ++part_.left_out;
+    }
+  }
+  [[nodiscard]] std::string since(std::uint64_t then_ns) const {
+    return show_time(history_.now_ns - std::min(then_ns, history_.now_ns));
+  }
+  [[nodiscard]] bool main_is_lost() const { return scope_.main_in.empty(); }
+
+  // A worker that did not come by when asked is in code of the program, or its thread has not had
+  // its turn.
+  void write_worker(const sched::WorkerState& worker) {
+    if (worker.throttled) {
+      add("worker {}: begins no further task, because so many that it began stand still in send()",
+          worker.worker.value());
+    }
+    if (worker.answered) return;
+    std::vector<std::string> runs;
+    if (!worker.task.empty()) {
+      runs.push_back(worker.task == "the main function"
+                         ? worker.task
+                         : fmt::format("the task '{}'", worker.task));
+    }
+    if (!worker.handler.empty()) {
+      runs.push_back(fmt::format("the handler '{}'", messaging::short_name(worker.handler)));
+    }
+    const auto index = static_cast<std::size_t>(worker.worker.value());
+    const std::string time =
+        index < history_.busy_ns.size() ? show_time(history_.busy_ns[index]) : "an unknown time";
+    if (runs.empty()) {
+      add("worker {}: did not answer, and nothing is known to run there", worker.worker.value());
+    } else {
+      add("worker {}: runs {} for {} and does not come back from it", worker.worker.value(),
+          fmt::join(runs, ", and in it "), time);
+    }
+  }
+
+  void write_queues() {
+    sched::QueueLengths sum;
+    for (const auto& worker : workers_) {
+      sum.resumed += worker.queues.resumed;
+      sum.delivered += worker.queues.delivered;
+      sum.ready += worker.queues.ready;
+      sum.own += worker.queues.own;
+      if (worker.queues.bound > 0) {
+        add("queued: {} bound to worker {}", count(worker.queues.bound, "task"),
+            worker.worker.value());
+      }
+    }
+    std::vector<std::string> items;
+    if (sum.ready + sum.own > 0) items.push_back(count(sum.ready + sum.own, "ready task"));
+    if (sum.delivered > 0) items.push_back(count(sum.delivered, "task") + " made from messages");
+    if (sum.resumed > 0) items.push_back(count(sum.resumed, "task") + " woken to go on");
+    if (rank_.messenger().looks_busy()) items.emplace_back("messages that have arrived");
+    if (!items.empty()) add("queued: {}", fmt::join(items, ", "));
+  }
+
+  // Many tasks that stand in the same call share a line.
+  void write_parked() {
+    std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>> groups;
+    for (const auto& worker : workers_) {
+      for (const sched::ParkedTask& task : worker.parked) {
+        if (task.is_main && !scope_.main_in.empty()) continue;  // stands in the title
+        if (task.is_main) {
+          main_parked_ = task.where;
+          main_since_ns_ = task.since_ns;
+          continue;
+        }
+        auto& [number, since_ns] = groups[{task.name, task.where}];
+        since_ns = number++ == 0 ? task.since_ns : std::min(since_ns, task.since_ns);
+      }
+    }
+    std::size_t written = 0;
+    for (const auto& [key, group] : groups) {
+      if (++written > kParkedMax) continue;
+      const auto& [name, where] = key;
+      const auto& [number, since_ns] = group;
+      add("parked: {}'{}' in {} for {}", number == 1 ? "" : fmt::format("{} times ", number), name,
+          where, since(since_ns));
+    }
+    if (written > kParkedMax) {
+      add("parked: and tasks of {} more kinds", written - kParkedMax);
+    }
+  }
+
+  void write_tasks() {
+    if (part_.created == part_.finished) return;
+    const std::uint64_t open = part_.created - std::min(part_.created, part_.finished);
+    std::string line = fmt::format("{} of {} not finished", open, count(part_.created, "task"));
+    if (scope_.holds > 0) {
+      line += fmt::format("; {} of them {} that the program has not ended", scope_.holds,
+                          scope_.holds == 1 ? "is a Hold" : "are Holds");
+    }
+    add(line);
+  }
+
+  void write_links(bool all) {
+    std::vector<net::LinkState> links = rank_.messenger().fabric().link_states(rank_.rank());
+    if (!all) {
+      std::erase_if(links, [](const net::LinkState& link) { return link.in_flight_bytes == 0; });
+    }
+    std::stable_sort(links.begin(), links.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.in_flight_bytes, a.message_count) >
+             std::pair(b.in_flight_bytes, b.message_count);
+    });
+    for (std::size_t i = 0; i < std::min(links.size(), kPeersMax); ++i) write_link(links[i]);
+    if (links.size() > kPeersMax) add("to {} more ranks: less", links.size() - kPeersMax);
+  }
+
+  void write_link(const net::LinkState& link) {
+    const int target = link.target.value();
+    std::string line =
+        fmt::format("to rank {}: {}, the last '{}'", target, count(link.message_count, "message"),
+                    rank_.messenger().handler_name(link.last_handler));
+    if (link.in_flight_bytes > 0) {
+      line += fmt::format("; {} bytes in flight", link.in_flight_bytes);
+      line += rank_.messenger().is_local(link.target) && link.untaken
+                  ? fmt::format(", and some wait for rank {} to look", target)
+                  : fmt::format(", which rank {} is not done with", target);
+    }
+    if (link.waiting_senders > 0) {
+      line += fmt::format(
+          "; {} in send() until half of the window of {} (--window-bytes) is free again",
+          link.waiting_senders == 1 ? "1 sender stands"
+                                    : fmt::format("{} senders stand", link.waiting_senders),
+          show_size(link.window_bytes));
+    }
+    add(line);
+  }
+
+  void write_arrivals() {
+    std::vector<messaging::Messenger::Arrivals> arrivals = rank_.messenger().arrivals();
+    std::stable_sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
+      return a.message_count > b.message_count;
+    });
+    for (std::size_t i = 0; i < std::min(arrivals.size(), kPeersMax); ++i) {
+      add("from rank {}: {} handled, the last to come '{}'", arrivals[i].source.value(),
+          count(arrivals[i].message_count, "message"),
+          rank_.messenger().handler_name(arrivals[i].last_handler));
+    }
+    if (arrivals.size() > kPeersMax) add("from {} more ranks: less", arrivals.size() - kPeersMax);
+  }
+
+  void write_detection() {
+    const term::DetectionState& state = scope_.detection;
+    std::vector<std::string> reasons;
+    if (main_is_lost()) reasons.emplace_back("this rank's main function to come to wait()");
+    if (part_.created != part_.finished) reasons.emplace_back("its tasks");
+    if (!state.children_missing.empty()) {
+      std::vector<int> missing(state.children_missing.begin(), state.children_missing.end());
+      reasons.push_back(fmt::format("the subtree{} of rank{} {} to become idle",
+                                    missing.size() == 1 ? "" : "s", missing.size() == 1 ? "" : "s",
+                                    show_ranks(missing)));
+    } else if (state.is_root && state.queued != state.processed) {
+      reasons.push_back(fmt::format("messages under way: {} sent, {} handled when last reported",
+                                    state.queued, state.processed));
+    }
+    if (state.wave_open) reasons.emplace_back("confirmations");
+    add("wait() number {} here, after {}: waits for {}", state.epoch,
+        count(state.version, "report"),
+        reasons.empty() ? "other ranks" : fmt::format("{}", fmt::join(reasons, ", ")));
+  }
+
+  void write_title() {
+    if (scope_.main_final) {
+      part_.title = "the main function has ended";
+    } else if (!scope_.main_in.empty()) {
+      part_.title = fmt::format("the main function stands in {}", scope_.main_in);
+      part_.age = fmt::format(" for {}", since(scope_.main_since_ns));
+    } else if (!main_parked_.empty()) {
+      part_.title = fmt::format("the main function stands in {}", main_parked_);
+      part_.age = fmt::format(" for {}", since(main_since_ns_));
+    } else {
+      part_.title = "the main function runs";
+    }
+    if (history_.quiet_ns.has_value()) {
+      part_.age += history_.active
+                       ? "; tasks run or messages move right now"
+                       : fmt::format("; nothing has happened for {}", show_time(part_.quiet_ns));
+    }
+  }
+
+  RankRuntime& rank_;
+  const std::vector<sched::WorkerState>& workers_;
+  const RankHistory& history_;
+  const term::ScopeState scope_;
+  const bool moves_ = history_.active;
+  std::string main_parked_;  // elsewhere than the scope knows of
+  std::uint64_t main_since_ns_ = 0;
+  RankPart part_;
+};
+
+}  // namespace
+
+RankPart describe_rank(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
+                       const RankHistory& history) {
+  return RankWriter(rank, workers, history).write();
+}
+
+std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& missing) {
+  std::sort(parts.begin(), parts.end(),
+            [](const RankPart& a, const RankPart& b) { return a.rank < b.rank; });
+  RankPart sum;
+  std::map<std::string, std::vector<int>> plain;  // by title
+  std::vector<int> unwritten;
+  std::string details;
+  std::size_t detailed = 0;
+  for (const RankPart& part : parts) {
+    sum.created += part.created;
+    sum.finished += part.finished;
+    sum.queued += part.queued;
+    sum.processed += part.processed;
+    if (part.lines.empty()) {
+      plain[part.title].push_back(part.rank);
+    } else if (++detailed > kDetailedMax) {
+      unwritten.push_back(part.rank);
+    } else {
+      details += fmt::format("\n  rank {}: {}{}\n    {}", part.rank, part.title, part.age,
+                             fmt::join(part.lines, "\n    "));
+      if (part.left_out > 0) details += fmt::format("\n    and {} more lines", part.left_out);
+    }
+  }
+  std::string text = fmt::format("  tasks: {} created, {} finished; messages: {} sent, {} handled",
+                                 sum.created, sum.finished, sum.queued, sum.processed);
+  if (!missing.empty()) {
+    text += fmt::format(
+        "\n  {} {} not answer: {} workers do not come back from what they run, or {} ended",
+        show_ranks(missing).insert(0, missing.size() == 1 ? "rank " : "ranks "),
+        missing.size() == 1 ? "does" : "do", missing.size() == 1 ? "its" : "their",
+        missing.size() == 1 ? "it has" : "they have");
+  }
+  text += details;
+  if (!unwritten.empty()) {
+    text += fmt::format("\n  and more of the kind from ranks {}", show_ranks(unwritten));
+  }
+  for (const auto& [title, ranks] : plain) {
+    text += fmt::format("\n  {}{}: {}; nothing runs, waits or is queued there",
+                        ranks.size() == 1 ? "rank " : "ranks ", show_ranks(ranks), title);
+  }
+  return text;
+}
+
+std::string show_time(std::uint64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (ns >= 1'000'000'000) return fmt::format("{:.1f} s", value / 1e9);
+  if (ns >= 1'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.1f} us", value / 1e3);
+}
+
+std::string show_ranks(const std::vector<int>& ranks) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    runs.push_back(end - i == 1   ? fmt::format("{}", ranks[i])
+                   : end - i == 2 ? fmt::format("{}, {}", ranks[i], ranks[i + 1])
+                                  : fmt::format("{} to {}", ranks[i], ranks[end - 1]));
+    i = end;
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+}  // namespace shoal::runtime

@@ -1,0 +1,55 @@
+#pragma once
+// What one rank says about itself when nothing moves, and the text made of what all of them say.
+
+#include "runtime/rank_runtime.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// The part of one rank.
+struct RankPart {
+  int rank = 0;
+  std::uint64_t quiet_ns = 0;  // since it last ran a task or sent or handled a message
+  std::string title;           // ranks with the same title and without lines share one
+  std::string age;             // goes behind the title where it stands alone
+  std::vector<std::string> lines;
+  std::uint64_t left_out = 0;  // lines that were too many
+  // Counts of its scope.
+  std::uint64_t created = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t queued = 0;
+  std::uint64_t processed = 0;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rank, quiet_ns, title, age, lines, left_out, created, finished, queued, processed);
+  }
+};
+
+/// What only somebody who has watched the rank for a while can tell.
+struct RankHistory {
+  std::uint64_t now_ns = 0;
+  std::optional<std::uint64_t> quiet_ns;  // see RankPart; none: unknown
+  bool active = false;                    // something has happened since the last look
+  std::vector<std::uint64_t> busy_ns;     // by worker: how long what it runs has been seen there
+};
+
+/// `workers` are the states of the rank's workers. **Caller**: any thread but the rank's workers,
+/// or the only thread there is.
+RankPart describe_rank(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
+                       const RankHistory& history);
+
+/// One text of the parts, in rank order; ranks that have nothing to say share lines. `missing` are
+/// ranks that gave no part.
+std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& missing);
+
+/// "30.1 s", "12.5 ms", "3.0 us".
+std::string show_time(std::uint64_t ns);
+/// "0 to 3, 7".
+std::string show_ranks(const std::vector<int>& ranks);
+
+}  // namespace shoal::runtime

@@ -1,0 +1,378 @@
+#include "runtime/stall_watch.hpp"
+
+#include <shoal/am/archive.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace shoal::runtime {
+
+namespace {
+
+// Signals of one `kill` of a launcher reach the processes one after the other.
+constexpr std::uint64_t kSameSignalNs = 500'000'000;
+
+// Between two looks that are to tell whether anything moves.
+constexpr std::uint64_t kLookNs = 20'000'000;
+
+/// The control messages: each hands over to the watch of its process.
+struct StallMessages {
+  using Message = messaging::Message;
+  using Handler = messaging::StaticHandler;
+
+  template <class F>
+  static void with_watch(const Message& message, F function) {
+    if (message.messenger.watch() == nullptr) return;
+    function(*static_cast<StallWatch*>(message.messenger.watch()));
+  }
+  static void on_ask(void*, const Message& message) {
+    with_watch(message, [&](StallWatch& watch) {
+      auto [ask] = decode<StallAsk>(message.arguments);
+      watch.on_ask(message.source, std::move(ask));
+    });
+  }
+  static void on_request(void*, const Message& message) {
+    with_watch(message, [&](StallWatch& watch) {
+      const auto [round] = decode<std::uint64_t>(message.arguments);
+      watch.on_request(message.source, round);
+    });
+  }
+  static void on_answer(void*, const Message& message) {
+    with_watch(message, [&](StallWatch& watch) {
+      auto [answer] = decode<StallAnswer>(message.arguments);
+      watch.on_answer(message.source, std::move(answer));
+    });
+  }
+
+  static constexpr auto kInlined = Delivery::inlined;
+  // They register themselves.
+  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+  static inline Handler ask{"shoal::stall_ask", 1, kInlined, &on_ask};
+  static inline Handler request{"shoal::stall_request", 2, kInlined, &on_request};
+  static inline Handler answer{"shoal::stall_answer", 3, kInlined, &on_answer};
+  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+};
+
+}  // namespace
+
+StallWatch::StallWatch(env::Env& env, const net::Layout& layout,
+                       const std::vector<std::unique_ptr<RankRuntime>>& ranks, Options options)
+    : env_(env),
+      layout_(layout),
+      ranks_(ranks),
+      options_(std::move(options)),
+      on_signal_(SIGUSR1, alarm_),
+      watched_(ranks.size()),
+      due_ns_(options_.stall_ns) {
+  for (Watched& watched : watched_) watched.active_ns = env_.now_ns();
+  for (const auto& rank : ranks_) rank->messenger().set_watch(this);
+  thread_ = std::make_unique<env::Thread>([this] { run(); });
+}
+
+StallWatch::~StallWatch() {
+  stop_.store(true, std::memory_order_seq_cst);
+  alarm_.ring();
+  thread_.reset();
+  for (const auto& rank : ranks_) rank->messenger().set_watch(nullptr);
+}
+
+// --- from the workers' threads
+
+void StallWatch::on_ask(Rank source, StallAsk ask) {
+  {
+    const sync::Lock lock(mutex_);
+    asks_.emplace_back(source, std::move(ask));
+  }
+  alarm_.ring();
+}
+
+void StallWatch::on_request(Rank source, std::uint64_t round) {
+  {
+    const sync::Lock lock(mutex_);
+    requests_.emplace_back(source, round);
+  }
+  alarm_.ring();
+}
+
+void StallWatch::on_answer(Rank source, StallAnswer answer) {
+  {
+    const sync::Lock lock(mutex_);
+    answers_.emplace_back(source, std::move(answer));
+  }
+  alarm_.ring();
+}
+
+// --- the thread
+
+void StallWatch::run() {
+  while (!stop_.load(std::memory_order_seq_cst)) {
+    sleep(until_next_ns());
+    try {
+      turn();
+    } catch (const std::exception& error) {  // no memory, say: the program is not to end by this
+      options_.write(fmt::format("shoal: warning: a report could not be made: {}\n", error.what()));
+    }
+  }
+}
+
+void StallWatch::turn() {
+  look();
+  take_mail();
+  if (std::exchange(signalled_, false)) notice(true);
+  if (options_.stall_ns > 0 && quiet_ns() >= due_ns_) {
+    // The next time after twice as long again, or when something has happened meanwhile.
+    due_ns_ = quiet_ns() + (options_.stall_ns << std::min(stalls_ + 1, 16));
+    ++stalls_;
+    notice(false);
+  }
+  const std::uint64_t now_ns = env_.now_ns();
+  if (round_.has_value() && (static_cast<int>(round_->answered.size()) == layout_.process_count() ||
+                             now_ns >= round_->deadline_ns)) {
+    end_round();
+  }
+  if (asked_.has_value() && now_ns >= asked_->deadline_ns) {
+    ask(asked_->candidate + 1, asked_->signalled);
+  }
+}
+
+void StallWatch::sleep(std::uint64_t timeout_ns) {
+  if (stop_.load(std::memory_order_seq_cst)) return;
+  if (alarm_.wait(timeout_ns).by_signal) signalled_ = true;
+}
+
+void StallWatch::wait_for(std::uint64_t ns, const std::function<bool()>& condition) {
+  const std::uint64_t deadline_ns = env_.now_ns() + ns;
+  while (!stop_.load(std::memory_order_seq_cst) && !condition() && env_.now_ns() < deadline_ns) {
+    sleep(1'000'000);
+  }
+}
+
+std::uint64_t StallWatch::until_next_ns() const {
+  constexpr std::uint64_t kLongestNs = 1'000'000'000;
+  constexpr std::uint64_t kShortestNs = 1'000'000;
+  std::uint64_t ns = kLongestNs;
+  if (options_.stall_ns > 0) ns = std::clamp(options_.stall_ns / 8, kShortestNs, kLongestNs);
+  const std::uint64_t now_ns = env_.now_ns();
+  for (const auto deadline_ns : {round_.has_value() ? round_->deadline_ns : now_ns + ns,
+                                 asked_.has_value() ? asked_->deadline_ns : now_ns + ns}) {
+    ns = std::min(ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+  }
+  return ns;
+}
+
+void StallWatch::look() {
+  const std::uint64_t now_ns = env_.now_ns();
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    RankRuntime& rank = *ranks_[i];
+    Watched& watched = watched_[i];
+    const messaging::Messenger::Statistics statistics = rank.messenger().statistics();
+    const std::uint64_t activity =
+        rank.scheduler().tasks_run() + statistics.messages_sent + statistics.messages_received;
+    watched.active = activity != std::exchange(watched.activity, activity);
+    if (watched.active) {
+      watched.active_ns = now_ns;
+      stalls_ = 0;
+      due_ns_ = options_.stall_ns;
+    }
+    const std::vector<std::uint64_t> begun = rank.scheduler().begun();
+    watched.workers.resize(begun.size(), {0, now_ns});
+    for (std::size_t worker = 0; worker < begun.size(); ++worker) {
+      Watched::Busy& busy = watched.workers[worker];
+      if (begun[worker] != busy.begun) busy = {begun[worker], now_ns};
+    }
+  }
+}
+
+// Of all ranks of this process.
+std::uint64_t StallWatch::quiet_ns() const {
+  const auto last = std::max_element(
+      watched_.begin(), watched_.end(),
+      [](const Watched& a, const Watched& b) { return a.active_ns < b.active_ns; });
+  const std::uint64_t now_ns = env_.now_ns();
+  return now_ns - std::min(last->active_ns, now_ns);
+}
+
+// Workers that do not come by in time are in code of the program: what that is can be seen from
+// here.
+StallWatch::Gathered StallWatch::gather() {
+  for (const auto& rank : ranks_) rank->scheduler().ask_workers();
+  const auto all_answered = [this] {
+    return std::all_of(ranks_.begin(), ranks_.end(),
+                       [](const auto& rank) { return rank->scheduler().all_workers_answered(); });
+  };
+  wait_for(options_.answer_ns, all_answered);
+  look();
+  wait_for(kLookNs, [] { return false; });
+  look();
+  Gathered result;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const std::vector<sched::WorkerState> workers = ranks_[i]->scheduler().worker_states();
+    RankHistory history;
+    history.now_ns = env_.now_ns();
+    history.quiet_ns = history.now_ns - watched_[i].active_ns;
+    history.active = watched_[i].active;
+    for (const Watched::Busy& busy : watched_[i].workers) {
+      history.busy_ns.push_back(history.now_ns - busy.since_ns);
+    }
+    result.parts.push_back(describe_rank(*ranks_[i], workers, history));
+    const bool speaks = std::any_of(workers.begin(), workers.end(),
+                                    [](const auto& worker) { return worker.answered; });
+    if (speaks && result.speaker == nullptr) result.speaker = ranks_[i].get();
+  }
+  return result;
+}
+
+// --- asking, and being asked
+
+void StallWatch::notice(bool signalled) {
+  if (round_.has_value()) {
+    round_->signalled = round_->signalled || signalled;
+    return;
+  }
+  if (asked_.has_value()) {
+    asked_->signalled = asked_->signalled || signalled;
+    return;
+  }
+  ask(0, signalled);
+}
+
+// A process none of whose workers come by hears nobody: it tells another one what it knows, and
+// itself writes what it knows if somebody wants to see it now, or if that has lasted for long.
+void StallWatch::ask(int candidate, bool signalled) {
+  asked_.reset();
+  Gathered mine = gather();
+  if (stop_.load(std::memory_order_seq_cst)) return;
+  const bool deaf = mine.speaker == nullptr;
+  if (layout_.process_count() == 1) {
+    write(signalled, "", std::move(mine.parts), {});
+    return;
+  }
+  if (candidate == layout_.process && !deaf) {
+    begin_round(signalled, std::move(mine));
+    return;
+  }
+  if (candidate == layout_.process) candidate = layout_.process == 0 ? 1 : 0;
+  RankRuntime& speaker = deaf ? *ranks_.front() : *mine.speaker;
+  send(StallMessages::ask, speaker, candidate, StallAsk{++asks_sent_, signalled, mine.parts}, true);
+  if (!deaf) {
+    asked_ = Asked{signalled, candidate, env_.now_ns() + options_.request_ns};
+  } else if (signalled || stalls_ > 1) {
+    write(signalled,
+          fmt::format("\n  only of process {}, all of whose workers are busy, so that it cannot "
+                      "hear the others",
+                      layout_.process),
+          std::move(mine.parts), {});
+  }
+}
+
+void StallWatch::take_mail() {
+  std::vector<std::pair<Rank, StallAsk>> asks;
+  std::vector<std::pair<Rank, std::uint64_t>> requests;
+  std::vector<std::pair<Rank, StallAnswer>> answers;
+  {
+    const sync::Lock lock(mutex_);
+    asks.swap(asks_);
+    requests.swap(requests_);
+    answers.swap(answers_);
+  }
+  for (auto& [source, answer] : answers) {
+    if (!round_.has_value() || answer.round != rounds_) continue;  // too late
+    const int process = layout_.process_of(source);
+    round_->answered.insert(process);
+    round_->parts[process] = std::move(answer.parts);
+  }
+  for (const auto& [source, round] : requests) {
+    answer_request(layout_.process_of(source), source, round);
+  }
+  for (auto& [source, ask] : asks) take_ask(layout_.process_of(source), std::move(ask));
+}
+
+// Each rank of a process may hear of the same round: one answer will do.
+void StallWatch::answer_request(int process, Rank asker, std::uint64_t round) {
+  const auto [seen, is_new] = rounds_seen_.try_emplace(process, asker, round);
+  if (!is_new && seen->second.second >= round) return;
+  seen->second = {asker, round};
+  asked_.reset();  // somebody collects
+  const Gathered mine = gather();
+  RankRuntime& speaker = mine.speaker != nullptr ? *mine.speaker : *ranks_.front();
+  send(StallMessages::answer, speaker, asker.value(), StallAnswer{round, mine.parts}, false);
+}
+
+void StallWatch::take_ask(int process, StallAsk ask) {
+  std::uint64_t& last = asks_seen_[process];
+  if (ask.number <= last) return;  // heard by another rank of this process
+  last = ask.number;
+  const std::uint64_t now_ns = env_.now_ns();
+  const std::uint64_t same_ns = ask.signalled ? kSameSignalNs : options_.stall_ns;
+  if (!round_.has_value()) {
+    if (written_ns_.has_value() && now_ns - *written_ns_ < same_ns) return;
+    Gathered mine = gather();
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    begin_round(ask.signalled, std::move(mine));
+  }
+  round_->signalled = round_->signalled || ask.signalled;
+  round_->parts.try_emplace(process, std::move(ask.parts));  // in case that it does not answer
+}
+
+void StallWatch::begin_round(bool signalled, Gathered mine) {
+  round_.emplace();
+  ++rounds_;
+  round_->signalled = signalled;
+  round_->deadline_ns = env_.now_ns() + options_.request_ns - options_.request_ns / 4;
+  round_->answered.insert(layout_.process);
+  round_->parts[layout_.process] = std::move(mine.parts);
+  RankRuntime& speaker = mine.speaker != nullptr ? *mine.speaker : *ranks_.front();
+  for (int process = 0; process < layout_.process_count(); ++process) {
+    if (process != layout_.process) send(StallMessages::request, speaker, process, rounds_, true);
+  }
+}
+
+void StallWatch::end_round() {
+  const StallRound round = std::move(*round_);
+  round_.reset();
+  std::vector<RankPart> parts;
+  for (const auto& [process, some] : round.parts) {
+    parts.insert(parts.end(), some.begin(), some.end());
+  }
+  const bool quiet = std::all_of(parts.begin(), parts.end(), [this](const RankPart& part) {
+    return part.quiet_ns >= options_.stall_ns;
+  });
+  if (!round.signalled && !quiet) return;  // the world moves, elsewhere
+  std::vector<int> missing;
+  for (int rank = 0; rank < layout_.world_size; ++rank) {
+    if (!round.answered.contains(layout_.process_of(Rank(rank)))) missing.push_back(rank);
+  }
+  written_ns_ = env_.now_ns();
+  write(round.signalled, "", std::move(parts), missing);
+}
+
+void StallWatch::write(bool signalled, const std::string& note, std::vector<RankPart> parts,
+                       const std::vector<int>& missing) {
+  std::uint64_t quiet_ns = ~std::uint64_t{0};
+  for (const RankPart& part : parts) quiet_ns = std::min(quiet_ns, part.quiet_ns);
+  const std::string cause =
+      signalled ? "asked for by SIGUSR1"
+                : fmt::format("nothing has happened for {} (--stall-report)", show_time(quiet_ns));
+  options_.write(fmt::format("shoal: report of {} rank{}: {}{}\n{}\n", layout_.world_size,
+                             layout_.world_size == 1 ? "" : "s", cause, note,
+                             merge_parts(std::move(parts), missing)));
+}
+
+// `process` is a rank where only one is meant.
+template <class T>
+void StallWatch::send(const messaging::StaticHandler& handler, RankRuntime& from, int process,
+                      const T& value, bool to_all_ranks) {
+  std::vector<std::byte> bytes(encoded_size<T>(value));
+  encode<T>(std::span(bytes), value);
+  if (!to_all_ranks) {
+    from.messenger().send_control(handler, Rank(process), bytes);
+    return;
+  }
+  for (int i = 0; i < layout_.ranks_per_process; ++i) {
+    from.messenger().send_control(handler, Rank(process * layout_.ranks_per_process + i), bytes);
+  }
+}
+
+}  // namespace shoal::runtime

@@ -1,0 +1,157 @@
+#pragma once
+// Notices that nothing moves any more, or is asked by a signal, and has one report written.
+
+#include "runtime/rank_report.hpp"
+
+#include <shoal/env/alarm.hpp>
+#include <shoal/net/transport.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// Asks another process to collect a report.
+struct StallAsk {
+  std::uint64_t number = 0;     // of the asks of its process
+  bool signalled = false;       // somebody wants to see it, whether anything moves or not
+  std::vector<RankPart> parts;  // of the ranks of the process that asks
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(number, signalled, parts);
+  }
+};
+
+/// What one process answers to the request of another one's round.
+struct StallAnswer {
+  std::uint64_t round = 0;
+  std::vector<RankPart> parts;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(round, parts);
+  }
+};
+
+/// A report that a process collects.
+struct StallRound {
+  bool signalled = false;
+  std::uint64_t deadline_ns = 0;
+  std::map<int, std::vector<RankPart>> parts;  // by process
+  std::set<int> answered;                      // processes
+};
+
+/// One per process, with a thread of its own from construction to destruction.
+///
+/// Whoever notices asks process 0, with the parts of its own ranks; a process that is asked
+/// requests the parts of all others and writes what it gets within a few seconds. A process that
+/// does not react is passed over: the next one is asked, and so on, in the end the noticing one
+/// itself. All of it are uncounted messages on the control lane, which completion detection does
+/// not see; late ones are ignored. docs/design/decisions.md says why.
+class StallWatch {
+ public:
+  struct Options {
+    std::uint64_t stall_ns = 0;                     // 0: reports on the signal only
+    std::uint64_t answer_ns = 1'000'000'000;        // what workers have time to answer
+    std::uint64_t request_ns = 4'000'000'000;       // what other processes have
+    std::function<void(const std::string&)> write;  // takes a whole report
+  };
+
+  /// The ranks are those of this process. All outlive this. Caller: before the workers start.
+  StallWatch(env::Env& env, const net::Layout& layout,
+             const std::vector<std::unique_ptr<RankRuntime>>& ranks, Options options);
+  /// After the workers have stopped.
+  ~StallWatch();
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+
+  // Called by handlers of control messages. Never block.
+  void on_ask(Rank source, StallAsk ask);
+  void on_request(Rank source, std::uint64_t round);
+  void on_answer(Rank source, StallAnswer answer);
+
+ private:
+  /// What is known of one rank of this process.
+  struct Watched {
+    std::uint64_t activity = 0;
+    std::uint64_t active_ns = 0;  // when it was last seen to have changed
+    bool active = false;          // it had, when last looked at
+    struct Busy {
+      std::uint64_t begun = 0;
+      std::uint64_t since_ns = 0;
+    };
+    std::vector<Busy> workers;
+  };
+  /// An ask of this process that nobody has reacted to.
+  struct Asked {
+    bool signalled = false;
+    int candidate = 0;  // the process that was asked
+    std::uint64_t deadline_ns = 0;
+  };
+  /// What this process's ranks say, and who can speak for them.
+  struct Gathered {
+    std::vector<RankPart> parts;
+    RankRuntime* speaker = nullptr;  // a worker of it came by; nullptr: of no rank
+  };
+
+  void run();
+  void turn();
+  void sleep(std::uint64_t timeout_ns);
+  void wait_for(std::uint64_t ns, const std::function<bool()>& condition);
+  [[nodiscard]] std::uint64_t until_next_ns() const;
+  void look();
+  [[nodiscard]] std::uint64_t quiet_ns() const;
+  Gathered gather();
+  void notice(bool signalled);
+  void ask(int candidate, bool signalled);
+  void take_mail();
+  void answer_request(int process, Rank asker, std::uint64_t round);
+  void take_ask(int process, StallAsk ask);
+  void begin_round(bool signalled, Gathered mine);
+  void end_round();
+  void write(bool signalled, const std::string& note, std::vector<RankPart> parts,
+             const std::vector<int>& missing);
+  template <class T>
+  void send(const messaging::StaticHandler& handler, RankRuntime& from, int process, const T& value,
+            bool to_all_ranks);
+
+  env::Env& env_;
+  const net::Layout layout_;
+  const std::vector<std::unique_ptr<RankRuntime>>& ranks_;
+  const Options options_;
+  env::Alarm alarm_;
+  const env::AlarmOnSignal on_signal_;
+  std::atomic<bool> stop_{false};
+
+  sync::Mutex mutex_;
+  std::vector<std::pair<Rank, StallAsk>> asks_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<std::pair<Rank, std::uint64_t>> requests_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<std::pair<Rank, StallAnswer>> answers_ SHOAL_GUARDED_BY(mutex_);
+
+  // The thread's own.
+  bool signalled_ = false;
+  std::vector<Watched> watched_;  // by rank of this process
+  std::uint64_t due_ns_ = 0;      // how long it must be quiet for the next report
+  int stalls_ = 0;                // how often it was, since anything happened
+  std::optional<StallRound> round_;
+  std::uint64_t rounds_ = 0;
+  std::optional<Asked> asked_;
+  std::uint64_t asks_sent_ = 0;
+  std::map<int, std::uint64_t> asks_seen_;                     // by process: the last number
+  std::map<int, std::pair<Rank, std::uint64_t>> rounds_seen_;  // by process: the last answered
+  std::optional<std::uint64_t> written_ns_;                    // the last report of a round
+
+  std::unique_ptr<env::Thread> thread_;
+};
+
+}  // namespace shoal::runtime

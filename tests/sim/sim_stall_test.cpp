@@ -1,0 +1,105 @@
+// Programs that hang, or seem to, in virtual time: what they say about themselves.
+
+#include <shoal/shoal.hpp>
+
+#include "support/seeded_bugs.hpp"
+#include "support/turn_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::Rank;
+using shoal::World;
+using shoal::testing::SeededBug;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(SimStall, SeededBugs_EndWithTheSameExplanationInEveryOrder) {
+  for (const SeededBug& bug : shoal::testing::seeded_bugs()) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+      std::string text;
+      shoal::testing::run_turns({.seed = seed, .ranks = 2, .workers = 1 + int(seed % 2)},
+                                [&](World& world) {
+                                  const std::string mine = explanation(bug, world);
+                                  if (world.rank() == 0) text = mine;
+                                  return 0;
+                                });
+      for (const std::string& part : bug.named) {
+        EXPECT_THAT(text, HasSubstr(part)) << bug.name << " with seed " << seed;
+      }
+    }
+  }
+}
+
+/// The error of a simulated world of two ranks.
+std::string error_of(const std::function<void(shoal::runtime::Config&)>& change,
+                     const std::function<void(World&)>& program) {
+  shoal::runtime::Config config;
+  config.ranks = 2;
+  config.sim_seed = 7;
+  config.args = {"test"};
+  change(config);
+  try {
+    shoal::runtime::SimulatedWorld world(config);
+    world.run([&](World& w) {
+      program(w);
+      return 0;
+    });
+  } catch (const shoal::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SimStall, HoldThatIsNeverEnded_IsNamedWithTheSeed) {
+  // Never ended, not even after its world.
+  static auto* const kept = new std::vector<std::unique_ptr<shoal::Hold>>;
+  const std::string text =
+      error_of([](auto&) {},
+               [&](World& world) {
+                 if (world.rank() == 1)
+                   kept->push_back(std::make_unique<shoal::Hold>(world.hold()));
+                 world.wait();
+               });
+  EXPECT_THAT(text, AllOf(HasSubstr("hangs"), HasSubstr("--sim-seed 7"),
+                          HasSubstr("rank 1: the main function stands in wait()"),
+                          HasSubstr("1 of 1 task not finished; 1 of them is a Hold")));
+  EXPECT_THAT(text, Not(HasSubstr("nothing has happened for")));
+}
+
+TEST(SimStall, PingPongWithoutEnd_ReachesTheLimitAndIsNamed) {
+  const std::atomic<bool> stop{false};
+  const std::string text = error_of([](auto& config) { config.sim_limit_ns = 10'000'000; },
+                                    [&](World& world) { shoal::testing::ping_pong(world, stop); });
+  EXPECT_THAT(text, AllOf(HasSubstr("--sim-limit"), HasSubstr("--sim-seed 7"),
+                          HasSubstr("2 of 2 main functions still run")));
+  EXPECT_THAT(text, ContainsRegex("to rank 1: [0-9]+ messages, the last 'ping'"));
+  EXPECT_THAT(text, ContainsRegex("from rank 1: [0-9]+ messages handled, the last to come 'pong'"));
+}
+
+TEST(SimStall, SameSeed_SaysTheSame) {
+  const std::atomic<bool> stop{false};
+  const auto run = [&] {
+    return error_of([](auto& config) { config.sim_limit_ns = 1'000'000; },
+                    [&](World& world) { shoal::testing::ping_pong(world, stop); });
+  };
+  EXPECT_EQ(run(), run());
+}
+
+TEST(SimStall, RunWithinItsLimit_IsNotDisturbed) {
+  EXPECT_EQ(error_of([](auto& config) { config.sim_limit_ns = 1'000'000'000; },
+                     [](World& world) { world.wait(); }),
+            "");
+}
+
+}  // namespace

@@ -1,0 +1,92 @@
+// The text of a report: what is said once, what is left out, how it stays short.
+
+#include "runtime/rank_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::runtime::merge_parts;
+using shoal::runtime::RankPart;
+using shoal::runtime::show_ranks;
+using shoal::runtime::show_time;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+RankPart part_of(int rank, const std::string& title, const std::vector<std::string>& lines = {}) {
+  RankPart part;
+  part.rank = rank;
+  part.title = title;
+  part.age = " for 1.0 s";
+  part.lines = lines;
+  part.created = 2;
+  part.finished = 1;
+  part.queued = 10;
+  part.processed = 9;
+  return part;
+}
+
+TEST(RankReport, Ranks_AreShownAsRuns) {
+  EXPECT_EQ(show_ranks({}), "");
+  EXPECT_EQ(show_ranks({5}), "5");
+  EXPECT_EQ(show_ranks({5, 6}), "5, 6");
+  EXPECT_EQ(show_ranks({0, 1, 2, 4, 6, 7, 8, 9}), "0 to 2, 4, 6 to 9");
+}
+
+TEST(RankReport, Times_HaveOneDigitBehindThePoint) {
+  EXPECT_EQ(show_time(0), "0.0 us");
+  EXPECT_EQ(show_time(1'500), "1.5 us");
+  EXPECT_EQ(show_time(12'345'678), "12.3 ms");
+  EXPECT_EQ(show_time(30'100'000'000), "30.1 s");
+}
+
+TEST(RankReport, PartsInAnyOrder_StandInRankOrder) {
+  EXPECT_EQ(merge_parts({part_of(2, "c", {"z"}), part_of(0, "a", {"x", "y"}), part_of(1, "b")}, {}),
+            "  tasks: 6 created, 3 finished; messages: 30 sent, 27 handled\n"
+            "  rank 0: a for 1.0 s\n"
+            "    x\n"
+            "    y\n"
+            "  rank 2: c for 1.0 s\n"
+            "    z\n"
+            "  rank 1: b; nothing runs, waits or is queued there");
+}
+
+TEST(RankReport, AThousandRanksWithNothingToSay_ShareALine) {
+  std::vector<RankPart> parts;
+  for (int rank = 0; rank < 1024; ++rank) {
+    parts.push_back(part_of(
+        rank, "the main function stands in wait()",
+        rank == 700 ? std::vector<std::string>{"the culprit"} : std::vector<std::string>{}));
+  }
+  const std::string text = merge_parts(parts, {});
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("the culprit"), HasSubstr("ranks 0 to 699, 701 to 1023: ")));
+}
+
+TEST(RankReport, AThousandRanksWithMuchToSay_AreCutShort) {
+  std::vector<RankPart> parts;
+  for (int rank = 0; rank < 1024; ++rank) {
+    parts.push_back(part_of(rank, "the main function runs", {"line"}));
+    parts.back().left_out = 7;
+  }
+  const std::string text = merge_parts(parts, {});
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 64 * 3 + 1) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("and 7 more lines"),
+                          HasSubstr("and more of the kind from ranks 64 to 1023")));
+}
+
+TEST(RankReport, RanksWithoutAnswer_AreNamed) {
+  EXPECT_THAT(merge_parts({part_of(0, "a")}, {1, 2, 3}),
+              HasSubstr("ranks 1 to 3 do not answer: their workers do not come back"));
+  EXPECT_THAT(merge_parts({part_of(0, "a")}, {3}),
+              HasSubstr("rank 3 does not answer: its workers"));
+  EXPECT_THAT(merge_parts({part_of(0, "a")}, {}), Not(HasSubstr("answer")));
+}
+
+}  // namespace

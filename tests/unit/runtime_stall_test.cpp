@@ -1,0 +1,346 @@
+// Programs that hang, or seem to, on real threads: what they say about themselves.
+
+#include <shoal/shoal.hpp>
+
+#include "support/run_world.hpp"
+#include "support/seeded_bugs.hpp"
+#include "support/stderr_tap.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace shoal::testing {
+void PrintTo(const SeededBug& bug, std::ostream* out) { *out << bug.name; }
+}  // namespace shoal::testing
+
+namespace {
+
+using shoal::Delivery;
+using shoal::Rank;
+using shoal::World;
+using shoal::testing::run_world;
+using shoal::testing::seeded_bugs;
+using shoal::testing::SeededBug;
+using shoal::testing::StderrTap;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+// --- those that end by themselves
+
+class EndingBug : public testing::TestWithParam<SeededBug> {};
+
+INSTANTIATE_TEST_SUITE_P(Stall, EndingBug, testing::ValuesIn(seeded_bugs()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(EndingBug, OnThreads_EndsAndNamesTheCulprit) {
+  for (const int workers : {1, 2}) {
+    StderrTap tap;
+    const int code = run_world(2, workers, GetParam().program);
+    const std::string said = tap.stop();
+    EXPECT_EQ(code, 1);
+    for (const std::string& part : GetParam().named) EXPECT_THAT(said, HasSubstr(part));
+  }
+}
+
+// --- those that do not
+
+/// Something that the program waits for outside shoal, until the test has seen enough.
+class Gate {
+ public:
+  void pass() {
+    inside_ = true;
+    inside_.notify_all();
+    open_.wait(false);
+  }
+  /// Somebody stands in pass().
+  void await_visitor() { inside_.wait(false); }
+  void open() {
+    open_ = true;
+    open_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+  std::atomic<bool> open_{false};
+};
+
+struct Shape {
+  int ranks = 2;
+  int workers = 1;
+  std::vector<std::string> more{"--stall-report", "0s"};
+};
+
+/// Runs a world; once standard error has each of `parts` (a report is written at once), calls
+/// `release`, which lets the world end. What was written.
+std::string report_of(const Shape& shape, const std::function<void(World&)>& program,
+                      const std::vector<std::string>& parts, const std::function<void()>& release) {
+  StderrTap tap;
+  bool found = true;
+  std::thread reader([&] {
+    for (const std::string& part : parts) found = found && tap.await(part);
+    release();
+  });
+  const int code = run_world(shape.ranks, shape.workers, program, shape.more);
+  reader.join();
+  EXPECT_TRUE(found);
+  EXPECT_EQ(code, 0);
+  return tap.stop();
+}
+
+TEST(Stall, HandlerThatBlocksOutsideShoal_IsNamedOnSignal) {
+  Gate gate;
+  const std::string said = report_of(
+      {2, 1},
+      [&](World& world) {
+        const auto log = world.make_am([&](int) { gate.pass(); }, {.name = "write log"});
+        if (world.rank() == 0) {
+          log.send(Rank(1), 1);
+          gate.await_visitor();
+          raise(SIGUSR1);
+        }
+        world.wait();
+      },
+      {"shoal: report"}, [&] { gate.open(); });
+  EXPECT_THAT(said, HasSubstr("report of 2 ranks: asked for by SIGUSR1"));
+  EXPECT_THAT(said, ContainsRegex("rank 1: the main function stands in wait[(][)] for "));
+  EXPECT_THAT(said, ContainsRegex("worker 0: runs the handler 'write log' for .* and does not come "
+                                  "back from it"));
+  EXPECT_THAT(said, HasSubstr("to rank 1: 1 message, the last 'write log'; "));
+}
+
+TEST(Stall, HandlerThatBlocksOutsideShoal_IsReportedWithoutBeingAsked) {
+  Gate gate;
+  const std::string said = report_of(
+      {2, 1, {"--stall-report", "100ms"}},
+      [&](World& world) {
+        const auto log = world.make_am([&](int) { gate.pass(); }, {.name = "write log"});
+        if (world.rank() == 0) log.send(Rank(1), 1);
+        world.wait();
+      },
+      {"the handler 'write log'"}, [&] { gate.open(); });
+  EXPECT_THAT(said, ContainsRegex("nothing has happened for .* [(]--stall-report[)]"));
+}
+
+TEST(Stall, NobodyAsksAndItIsOff_NothingIsSaid) {
+  StderrTap tap;
+  EXPECT_EQ(run_world(2, 2, [](World& world) { world.wait(); }, {"--stall-report", "0s"}), 0);
+  EXPECT_EQ(tap.stop(), "");
+}
+
+TEST(Stall, ReportedTwice_WhenItGoesOn) {
+  Gate gate;
+  StderrTap tap;
+  std::thread reader([&] {
+    EXPECT_TRUE(tap.await("nothing has happened for", 2));
+    gate.open();
+  });
+  run_world(1, 1, [&](World&) { gate.pass(); }, {"--stall-report", "50ms"});
+  reader.join();
+  EXPECT_THAT(tap.stop(), HasSubstr("runs the main function for "));
+}
+
+TEST(Stall, PingPongWithoutEnd_IsNamedOnSignalAsMoving) {
+  for (const int workers : {1, 2}) {
+    std::atomic<bool> stop{false};
+    const std::string said = report_of(
+        {2, workers},
+        [&](World& world) { shoal::testing::ping_pong(world, stop, [] { raise(SIGUSR1); }); },
+        {"tasks run or messages move right now", "the last 'ping'", "the last 'pong'",
+         "the last to come 'ping'", "the last to come 'pong'"},
+        [&] { stop = true; });
+    EXPECT_THAT(said, ContainsRegex("to rank 1: [0-9]+ messages, the last 'ping'"));
+  }
+}
+
+TEST(Stall, TaskThatNeverEnds_IsNamedWithItsKey) {
+  Gate gate;
+  const std::string said = report_of(
+      {1, 2},
+      [&](World& world) {
+        shoal::TaskGraph<int> graph(world, "solver");
+        graph.set_indegree([](int) { return 1; })
+            .set_mapping([](int) { return 1; })
+            .set_binding([](int) { return true; })
+            .set_task([&](int k) {
+              if (k == 3) gate.pass();
+            });
+        graph.fulfill(3);
+        gate.await_visitor();
+        graph.fulfill(4);
+        graph.fulfill(5);
+        raise(SIGUSR1);
+        world.wait();
+      },
+      {"shoal: report"}, [&] { gate.open(); });
+  EXPECT_THAT(said, ContainsRegex("worker 1: runs the task 'solver\\[3\\]' for "));
+  EXPECT_THAT(said, AllOf(HasSubstr("queued: 2 tasks bound to worker 1"),
+                          HasSubstr("3 of 3 tasks not finished")));
+}
+
+TEST(Stall, MainFunctionThatNeverComesToWait_IsNamed) {
+  Gate gate;
+  const std::string said = report_of(
+      {2, 1},
+      [&](World& world) {
+        if (world.rank() == 1) gate.pass();
+        if (world.rank() == 0) {
+          gate.await_visitor();
+          raise(SIGUSR1);
+        }
+        world.wait();
+      },
+      {"shoal: report"}, [&] { gate.open(); });
+  EXPECT_THAT(said, AllOf(HasSubstr("rank 1: the main function runs"),
+                          HasSubstr("worker 0: runs the main function for "),
+                          HasSubstr("this rank's main function to come to wait()")));
+}
+
+// Rank 1 takes nothing, so rank 0 soon may send nothing.
+TEST(Stall, SendersThatStandStill_AreNamedWithTheWindow) {
+  Gate gate;
+  const std::string said = report_of(
+      {2, 1, {"--stall-report", "100ms", "--window-bytes", "4K", "--packet-bytes", "1K"}},
+      [&](World& world) {
+        const auto flood = world.make_am([](const std::string&) {}, {.name = "flood"});
+        if (world.rank() == 1) gate.pass();
+        if (world.rank() == 0) {
+          gate.await_visitor();
+          world.spawn(
+              [&] {
+                for (int i = 0; i < 100; ++i) flood.send(Rank(1), std::string(1000, 'x'));
+              },
+              {.name = "producer"});
+        }
+        world.wait();
+      },
+      {"the last 'flood'"}, [&] { gate.open(); });
+  EXPECT_THAT(said, ContainsRegex("parked: 'producer' in send[(][)] to rank 1 for "));
+  EXPECT_THAT(said, HasSubstr("1 sender stands in send() until half of the window of 4K"));
+  EXPECT_THAT(said, HasSubstr("wait for rank 1 to look"));
+}
+
+TEST(Stall, HoldThatIsNeverEnded_IsNamed) {
+  std::atomic<bool> release{false};
+  const std::string said = report_of(
+      {1, 1, {"--stall-report", "100ms"}},
+      [&](World& world) {
+        std::thread thread([&release, hold = world.hold()] { release.wait(false); });
+        world.wait();
+        thread.join();
+      },
+      {"Hold"},
+      [&] {
+        release = true;
+        release.notify_all();
+      });
+  EXPECT_THAT(said, HasSubstr("1 of 1 task not finished; 1 of them is a Hold"));
+}
+
+TEST(Stall, MissingFulfillWhileAHoldKeepsTheWorldAlive_NamesTheKey) {
+  std::atomic<bool> release{false};
+  const std::string said = report_of(
+      {2, 1},
+      [&](World& world) {
+        shoal::TaskGraph<int> graph(world, "graph");
+        graph.set_indegree([](int) { return 2; })
+            .set_mapping([](int) { return 0; })
+            .set_task([](int) {});
+        if (world.rank() == 1) {
+          std::thread thread([&release, hold = world.hold()] { release.wait(false); });
+          graph.fulfill(8);
+          raise(SIGUSR1);
+          EXPECT_THROW(world.wait(), shoal::StuckError);
+          thread.join();
+        } else {
+          EXPECT_THROW(world.wait(), shoal::StuckError);
+        }
+      },
+      {"shoal: report"},
+      [&] {
+        release = true;
+        release.notify_all();
+      });
+  EXPECT_THAT(said, HasSubstr("task graph 'graph': graph[8] has fulfilled 1 of 2 dependencies"));
+}
+
+TEST(Stall, OneRankOfMany_IsNamed) {
+  Gate gate;
+  const std::string said = report_of(
+      {60, 1},
+      [&](World& world) {
+        if (world.rank() == 37) {
+          world.spawn([&] { gate.pass(); }, {.name = "culprit"});
+        } else if (world.rank() == 0) {
+          gate.await_visitor();
+          raise(SIGUSR1);
+        }
+        world.wait();
+      },
+      {"shoal: report"}, [&] { gate.open(); });
+  EXPECT_THAT(said, AllOf(HasSubstr("rank 37: "), HasSubstr("the task 'culprit'")));
+}
+
+// --- the signal
+
+void own_handler(int) {}
+
+TEST(Stall, SignalOfTheProgram_IsLeftAlone) {
+  struct sigaction before {};
+  struct sigaction own {};
+  own.sa_handler = own_handler;
+  sigaction(SIGUSR1, &own, &before);
+  StderrTap tap;
+  run_world(2, 1, [](World& world) {
+    raise(SIGUSR1);
+    struct sigaction now {};
+    sigaction(SIGUSR1, nullptr, &now);
+    EXPECT_EQ(now.sa_handler, &own_handler);
+    world.wait();
+  });
+  EXPECT_EQ(tap.stop(), "");
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(Stall, SignalsDefault_IsBackAfterTheRun) {
+  for (int i = 0; i < 3; ++i) {
+    run_world(2, 1, [](World& world) {
+      struct sigaction now {};
+      sigaction(SIGUSR1, nullptr, &now);
+      EXPECT_NE(now.sa_handler, SIG_DFL);
+      world.wait();
+    });
+    struct sigaction after {};
+    sigaction(SIGUSR1, nullptr, &after);
+    EXPECT_EQ(after.sa_handler, SIG_DFL);
+  }
+}
+
+TEST(Stall, SignalsAllTheTime_DisturbNothing) {
+  std::atomic<int> handled{0};
+  StderrTap tap;
+  const int code = run_world(4, 2, [&](World& world) {
+    const auto am = world.make_am([&](int n) {
+      if (n % 16 == 0) raise(SIGUSR1);
+      ++handled;
+    });
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 64; ++i) am.send(Rank(i % 4), i);
+      world.wait();
+    }
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(handled.load(), 20 * 4 * 64);
+  EXPECT_THAT(tap.stop(), Not(HasSubstr("error")));
+}
+
+}  // namespace
