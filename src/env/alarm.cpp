@@ -59,6 +59,7 @@ struct SignalState {
 };
 SignalState& state() {
   // Never destroyed: a signal may come at any time.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
   static auto* const state = new SignalState;
   return *state;
 }

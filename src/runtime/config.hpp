@@ -34,7 +34,7 @@ struct Config {
   std::uint64_t flush_ns = 20'000;  // a message waits this long for a busy MPI engine
   bool check_payloads = false;      // of large messages between processes, by a checksum
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
-  std::uint64_t stall_report_ns = 30'000'000'000;  // without anything happening; 0: none
+  std::uint64_t stall_report_ns = 30'000'000'000;  // without anything happening; 0: no watch
   bool sim = false;                                // in virtual time
   bool sim_check = false;                          // the same, twice, comparing
   std::uint64_t sim_seed = 1;

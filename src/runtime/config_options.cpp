@@ -186,7 +186,7 @@ constexpr std::array<Option, 25> all_options{{
     {"stack-bytes", "SIZE", "stack of a task that may wait",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},
-    {"stall-report", "TIME", "say what waits when nothing has happened; 0s: only on SIGUSR1",
+    {"stall-report", "TIME", "say what waits when nothing has happened, and on SIGUSR1; 0s: never",
      [](C& c, const S& s) { c.stall_report_ns = parse_number(s, long_kind); },
      [](const C& c) { return show(c.stall_report_ns, time_units); }},
     {"sim", "", "simulate all ranks in one thread, in virtual time",

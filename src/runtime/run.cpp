@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 namespace shoal::runtime {
 
@@ -187,13 +188,15 @@ int Process::run(const MainFunction& main_function) {
     all.push_back(transport_->engine());
   }
   const env::PuSet before = topology_.current_thread_binding();
-  {
+  std::optional<StallWatch> watch;
+  if (config_.stall_report_ns > 0) {
     StallWatch::Options options;
     options.stall_ns = config_.stall_report_ns;
     options.write = [](const std::string& text) { env::write_to_standard_error(text); };
-    const StallWatch watch(*env_, layout_, ranks_, std::move(options));
-    env_->drive(all);
+    watch.emplace(*env_, layout_, ranks_, std::move(options));
   }
+  env_->drive(all);
+  watch.reset();
   if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
   const int exit_code = report_errors(ranks_);
   if (transport_ != nullptr) transport_->finish();

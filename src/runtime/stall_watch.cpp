@@ -286,7 +286,7 @@ void StallWatch::take_mail() {
   for (const auto& [source, round] : requests) {
     answer_request(layout_.process_of(source), source, round);
   }
-  for (auto& [source, ask] : asks) take_ask(layout_.process_of(source), std::move(ask));
+  for (const auto& [source, ask] : asks) take_ask(layout_.process_of(source), ask);
 }
 
 // Each rank of a process may hear of the same round: one answer will do.
@@ -300,7 +300,7 @@ void StallWatch::answer_request(int process, Rank asker, std::uint64_t round) {
   send(StallMessages::answer, speaker, asker.value(), StallAnswer{round, mine.parts}, false);
 }
 
-void StallWatch::take_ask(int process, StallAsk ask) {
+void StallWatch::take_ask(int process, const StallAsk& ask) {
   std::uint64_t& last = asks_seen_[process];
   if (ask.number <= last) return;  // heard by another rank of this process
   last = ask.number;
@@ -313,7 +313,7 @@ void StallWatch::take_ask(int process, StallAsk ask) {
     begin_round(ask.signalled, std::move(mine));
   }
   round_->signalled = round_->signalled || ask.signalled;
-  round_->parts.try_emplace(process, std::move(ask.parts));  // in case that it does not answer
+  round_->parts.try_emplace(process, ask.parts);  // in case that it does not answer
 }
 
 void StallWatch::begin_round(bool signalled, Gathered mine) {

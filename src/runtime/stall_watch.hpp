@@ -116,7 +116,7 @@ class StallWatch {
   void ask(int candidate, bool signalled);
   void take_mail();
   void answer_request(int process, Rank asker, std::uint64_t round);
-  void take_ask(int process, StallAsk ask);
+  void take_ask(int process, const StallAsk& ask);
   void begin_round(bool signalled, Gathered mine);
   void end_round();
   void write(bool signalled, const std::string& note, std::vector<RankPart> parts,

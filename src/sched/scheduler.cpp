@@ -164,6 +164,7 @@ std::vector<std::uint64_t> Scheduler::begun() const {
 
 std::vector<WorkerState> Scheduler::worker_states() {
   std::vector<WorkerState> states;
+  states.reserve(workers_.size());
   for (const auto& worker : workers_) states.push_back(worker->state(asked_));
   return states;
 }

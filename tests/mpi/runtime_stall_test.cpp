@@ -96,7 +96,7 @@ void blocked_main_function(MPI_Comm pair) {
   live_bug(
       pair,
       {0,
-       {"--workers", "2", "--stall-report", "0s"},
+       {"--workers", "2", "--stall-report", "100000s"},
        {"report of 2 ranks: asked for by SIGUSR1", "rank 1: the main function runs",
         "worker 0: runs the main function for"}},
       [&](World& world) {
@@ -129,7 +129,7 @@ void signal_to_the_deaf(MPI_Comm pair) {
   live_bug(
       pair,
       {1,
-       {"--workers", "1", "--stall-report", "0s"},
+       {"--workers", "1", "--stall-report", "100000s"},
        {"only of process 1", "rank 1: the main function runs"}},
       [&](World& world) {
         if (world.rank() == 1) {
@@ -146,7 +146,7 @@ void ping_pong(MPI_Comm pair, const std::string& progress) {
   live_bug(
       pair,
       {0,
-       {"--stall-report", "0s", "--progress", progress, "--workers", "2"},
+       {"--stall-report", "100000s", "--progress", progress, "--workers", "2"},
        {"tasks run or messages move right now", "the last 'ping'", "the last 'pong'",
         "the last to come 'ping'", "the last to come 'pong'"}},
       [&](World& world) { shoal::testing::ping_pong(world, stop, [] { raise(SIGUSR1); }); },

@@ -77,7 +77,7 @@ class Gate {
 struct Shape {
   int ranks = 2;
   int workers = 1;
-  std::vector<std::string> more{"--stall-report", "0s"};
+  std::vector<std::string> more{"--stall-report", "100000s"};  // on the signal only
 };
 
 /// Runs a world; once standard error has each of `parts` (a report is written at once), calls
@@ -131,9 +131,15 @@ TEST(Stall, HandlerThatBlocksOutsideShoal_IsReportedWithoutBeingAsked) {
   EXPECT_THAT(said, ContainsRegex("nothing has happened for .* [(]--stall-report[)]"));
 }
 
-TEST(Stall, NobodyAsksAndItIsOff_NothingIsSaid) {
+TEST(Stall, SwitchedOff_LeavesTheSignalAlone) {
   StderrTap tap;
-  EXPECT_EQ(run_world(2, 2, [](World& world) { world.wait(); }, {"--stall-report", "0s"}), 0);
+  const auto program = [](World& world) {
+    struct sigaction now {};
+    sigaction(SIGUSR1, nullptr, &now);
+    EXPECT_EQ(now.sa_handler, SIG_DFL);
+    world.wait();
+  };
+  EXPECT_EQ(run_world(2, 2, program, {"--stall-report", "0s"}), 0);
   EXPECT_EQ(tap.stop(), "");
 }
 
