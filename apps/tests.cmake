@@ -141,6 +141,6 @@ if(TARGET calibrate AND NOT SHOAL_SANITIZE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME bench.sim_validation
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/sim_validation"
-                   $<TARGET_FILE_DIR:calibrate> --short --repeat 1)
+                   $<TARGET_FILE_DIR:calibrate> --short --rounds 1 --repeat 1)
   shoal_test_properties(bench.sim_validation apps 120 PROCESSORS 2)
 endif()

@@ -8,7 +8,7 @@
 namespace calibrate {
 
 /// Measures every kernel on tiles of several sizes, on all workers of rank 0 at once, as they run
-/// in an application; the operands come from a set of tiles larger than the caches of a core.
+/// in an application; the operands come from sets of tiles larger than the caches of a core.
 /// Returns what apps::KernelCosts reads: on rank 0. Blocks: collective.
 nlohmann::json measure_kernels(shoal::World& world);
 

@@ -33,8 +33,9 @@ sim::SimulatorOptions options_of(const Config& config) {
         "--sim-cost measured does not go with --sim-{}: {}", config.sim_dry ? "dry" : "check",
         config.sim_dry ? "what is not done cannot be measured" : "no two runs take the same time"));
   }
-  return {config.sim_seed, config.sim_order, config.sim_dry ? sim::CostKind::dry : config.sim_cost,
-          config.sim_step_ns, config.sim_flops, config.sim_limit_ns};
+  return {
+      config.sim_seed,    config.sim_order, config.sim_dry ? sim::CostKind::dry : config.sim_cost,
+      config.sim_step_ns, config.sim_flops, config.sim_limit_ns};
 }
 
 sim::NetModel net_model_of(const Config& config) {

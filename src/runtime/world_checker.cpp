@@ -14,8 +14,8 @@ std::vector<std::string> WorldChecker::outstanding() const {
     }
   }
   const auto add_link = [&lines](Rank source, Rank target, const char* where) {
-    lines.push_back(fmt::format("messages of rank {} for rank {}, {}", source.value(),
-                                target.value(), where));
+    lines.push_back(
+        fmt::format("messages of rank {} for rank {}, {}", source.value(), target.value(), where));
   };
   for (const auto& fabric : fabrics_) {
     const net::Layout& layout = fabric->layout();

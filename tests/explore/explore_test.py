@@ -61,6 +61,13 @@ class Explore(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("no end within 0.2 s", text)
 
+    def test_program_that_goes_on_for_ever_in_virtual_time(self):
+        program = self.script('case "$*" in *--sim-limit\\ 3s*) '
+                              'echo "error: no end (--sim-limit)" >&2; exit 1;; esac; exit 0')
+        code, text = self.explore("--limit", "3s", "--orders", "time", "--", program)
+        self.assertEqual(code, 1)
+        self.assertIn(f"{program} --sim --sim-seed 1 --sim-limit 3s\n", text)
+
     def test_program_that_crashes(self):
         code, text = self.explore("--log", "0", "--no-shrink", "--", self.script("kill -SEGV $$"))
         self.assertEqual(code, 1)
