@@ -94,6 +94,7 @@ Fault parse_fault(const std::string& part) {
   const auto info = std::ranges::find(kKinds, part.substr(0, colon), &KindInfo::name);
   if (info == kKinds.end()) {
     std::vector<std::string_view> names;
+    names.reserve(kKinds.size());
     for (const KindInfo& kind : kKinds) names.push_back(kind.name);
     refuse(part, fmt::format("'{}' is unknown", part.substr(0, colon)),
            fmt::format("{}", fmt::join(names, ", ")));
