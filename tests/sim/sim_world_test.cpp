@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -335,6 +336,48 @@ TEST(Options, ProcessesOnTwoNodes_AreRefused) {
                      storm),
             1);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("--sim-node-ranks 3"));
+}
+
+// --- budgets
+
+// What tasks send stops at the window; only what is already decided when it fills comes on top: one
+// message of each worker.
+TEST(Budget, OfBytesInFlight_IsKeptInEveryOrder) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t{sized(30, 6)}; ++seed) {
+    Config config = config_of(3, 2, seed);
+    config.sim_order = kOrders[seed % std::size(kOrders)];
+    config.packet_bytes = 1024;
+    config.window_bytes = 4096;
+    SimulatedWorld world(config);
+    std::size_t most_bytes = 0;
+    std::size_t received = 0;
+    const auto look = [&] {
+      for (const auto& rank : world.ranks()) {
+        for (const auto& link : rank->messenger().fabric().link_states(rank->rank())) {
+          most_bytes = std::max(most_bytes, link.in_flight_bytes);
+        }
+      }
+    };
+    world.run([&](World& mine) {
+      const auto message = mine.make_am([&](const std::vector<char>&) {
+        ++received;
+        look();
+      });
+      for (int worker = 0; worker < 2; ++worker) {
+        mine.spawn([&] {
+          for (int i = 0; i < 200; ++i) {
+            message.send(Rank((mine.rank() + 1) % mine.size()), std::vector<char>(200));
+            look();
+          }
+        });
+      }
+      mine.wait();
+      return 0;
+    });
+    EXPECT_EQ(received, 3U * 2 * 200);
+    EXPECT_GT(most_bytes, config.window_bytes / 2) << "seed " << seed;  // it was a flood
+    EXPECT_LE(most_bytes, config.window_bytes + 2 * 256) << "seed " << seed;
+  }
 }
 
 // --- completion
