@@ -11,6 +11,7 @@ install(
   EXPORT shoalTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(
   EXPORT shoalTargets
   NAMESPACE shoal::

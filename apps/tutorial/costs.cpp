@@ -5,7 +5,6 @@
 
 #include <shoal/shoal.hpp>
 
-#include <array>
 #include <cstdio>
 
 int main(int argc, char** argv) {
