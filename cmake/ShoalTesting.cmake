@@ -319,6 +319,8 @@ function(shoal_add_simulation_tests)
   endforeach()
 endfunction()
 
+set(SHOAL_MUTANT_OPTIONS --ranks 7 --workers 3 --packet-bytes 512 --window-bytes 2048)
+
 # shoal_add_mutant(<name> <file of src/> <from> <to>): a planted bug. The program is
 # tests/explore/random_program.cpp with that file, in which the text <from>, which must stand in it
 # once, became <to>; shoal-explore must find that.
@@ -344,7 +346,7 @@ function(shoal_add_mutant name file from to)
   add_test(NAME explore.mutant_${name}
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/mutant_test.py"
                    "${PROJECT_SOURCE_DIR}/tools/shoal-explore" $<TARGET_FILE:mutant_${name}>
-                   --ranks 7 --workers 3 --packet-bytes 512 --window-bytes 2048)
+                   ${SHOAL_MUTANT_OPTIONS})
   shoal_test_properties(explore.mutant_${name} explore 120 PROCESSORS 2)
 endfunction()
 
@@ -356,6 +358,19 @@ function(shoal_add_explore_tests)
   shoal_test_program(explore_random_program
                      "${PROJECT_SOURCE_DIR}/tests/explore/random_program.cpp" shoal::shoal)
   get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
+  set(faults "delay:p=0.05,by=100us;delay:p=0.01,by=5ms;pause:rank=1,at=20us,for=2ms")
+  foreach(fate IN ITEMS --fails --gets-stuck)
+    add_test(NAME explore.random_program${fate}
+             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --faults
+                     "${faults}" -- $<TARGET_FILE:explore_random_program> --ranks 5 --workers 2
+                     ${fate})
+    shoal_test_properties(explore.random_program${fate} explore ${arg_TIMEOUT} PROCESSORS 2)
+  endforeach()
+  # What the mutants are compared with: the same options, and no bug.
+  add_test(NAME explore.no_mutant
+           COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --
+                   $<TARGET_FILE:explore_random_program> ${SHOAL_MUTANT_OPTIONS})
+  shoal_test_properties(explore.no_mutant explore ${arg_TIMEOUT} PROCESSORS 2)
   foreach(program IN LISTS programs ITEMS cholesky gemm2d gemm3d explore_random_program)
     if(NOT TARGET ${program})
       continue()
@@ -367,9 +382,8 @@ function(shoal_add_explore_tests)
       list(APPEND arguments --n 40 --tile 10)
     endif()
     add_test(NAME explore.${program}
-             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS}
-                     --faults "delay:p=0.05,by=100us;delay:p=0.01,by=5ms;pause:rank=1,at=20us,for=2ms"
-                     -- $<TARGET_FILE:${program}> ${arguments})
+             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --faults
+                     "${faults}" -- $<TARGET_FILE:${program}> ${arguments})
     shoal_test_properties(explore.${program} explore ${arg_TIMEOUT} PROCESSORS 2)
     set_tests_properties(explore.${program} PROPERTIES ENVIRONMENT OPENBLAS_NUM_THREADS=1)
   endforeach()

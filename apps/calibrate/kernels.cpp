@@ -113,7 +113,7 @@ nlohmann::json measure_kernels(shoal::World& world) {
       const double seconds = time_on_all_workers(world, kernel, n);
       const double gflops = apps::flops_of(kernel, n) / seconds * 1e-9;
       kernels[std::string(apps::kKernelNames[i])].push_back({{"size", n}, {"gflops", gflops}});
-      fmt::print("  {:<6} {:>4}  {:>9.3f} us  {:>7.2f} GFLOP/s\n", apps::kKernelNames[i], n,
+      fmt::print(stderr, "  {:<6} {:>4}  {:>9.3f} us  {:>7.2f} GFLOP/s\n", apps::kKernelNames[i], n,
                  seconds * 1e6, gflops);
     }
   }

@@ -29,14 +29,13 @@ class Output {
       throw apps::InputError(fmt::format("cannot write to {}", path));
     }
   }
-  /// Rank 0's text. Returns the exit code.
-  int write(const std::string& text) {
+  /// Rank 0's text. Errors: InputError when it cannot be written.
+  void write(const std::string& text) {
     if (!to_file_) {
       fmt::print("{}", text);
-      return 0;
+    } else if (!(file_ << text).flush()) {
+      throw apps::InputError("the result could not be written: is the disk full?");
     }
-    file_ << text;
-    return file_.flush() ? 0 : 1;
   }
 
  private:
@@ -56,7 +55,8 @@ int run(shoal::World& world, const std::string& what, const std::string& path) {
   Output output(world, path);
   const std::string text =
       kernels ? measure_kernels(world).dump(2) + "\n" : to_config(world, measure_net(world));
-  return world.rank() == 0 ? output.write(text) : 0;
+  if (world.rank() == 0) output.write(text);
+  return 0;
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ void Alarm::ring() { add(descriptor_, kThreadRing); }
 
 Alarm::Rung Alarm::wait(std::uint64_t timeout_ns) {
   constexpr std::uint64_t kMaxMs = std::numeric_limits<int>::max();
-  const auto timeout_ms = static_cast<int>(std::min((timeout_ns + 999'999) / 1'000'000, kMaxMs));
+  const std::uint64_t whole_ms = timeout_ns / 1'000'000 + (timeout_ns % 1'000'000 != 0 ? 1 : 0);
+  const auto timeout_ms = static_cast<int>(std::min(whole_ms, kMaxMs));
   pollfd entry{descriptor_, POLLIN, 0};
   // Interrupted, it returns early: the caller waits again.
   static_cast<void>(poll(&entry, 1, timeout_ms));

@@ -78,7 +78,6 @@ class RankWriter {
       add("worker {}: begins no further task, because so many that it began stand still in send()",
           worker.worker.value());
     }
-    if (worker.answered) return;
     std::vector<std::string> runs;
     if (!worker.task.empty()) {
       runs.push_back(worker.task == "the main function"
@@ -87,6 +86,12 @@ class RankWriter {
     }
     if (!worker.handler.empty()) {
       runs.push_back(fmt::format("the handler '{}'", messaging::short_name(worker.handler)));
+    }
+    if (worker.answered) {
+      if (!runs.empty()) {
+        add("worker {}: runs {}", worker.worker.value(), fmt::join(runs, ", and in it "));
+      }
+      return;
     }
     const auto index = static_cast<std::size_t>(worker.worker.value());
     const std::string time =

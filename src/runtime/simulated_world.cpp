@@ -95,6 +95,7 @@ void SimulatedWorld::end_at_once(const std::string& text) {
   const TransportError error(text);
   if (!sched::costs_count()) throw error;  // not in a step
   simulator_.fail(std::make_exception_ptr(error));
+  if (ranks_running_ == 0) std::abort();  // workers that stop do not leave a step any more
   while (true) static_cast<void>(sched::spend({}));
 }
 

@@ -227,6 +227,11 @@ StallWatch::Gathered StallWatch::gather() {
 // --- asking, and being asked
 
 void StallWatch::notice(bool signalled) {
+  // Another process has just reported the same stall.
+  if (!signalled && collected_ns_.has_value() &&
+      env_.now_ns() - *collected_ns_ < options_.stall_ns) {
+    return;
+  }
   if (round_.has_value()) {
     round_->signalled = round_->signalled || signalled;
     return;
@@ -292,9 +297,10 @@ void StallWatch::take_mail() {
 // Each rank of a process may hear of the same round: one answer will do.
 void StallWatch::answer_request(int process, Rank asker, std::uint64_t round) {
   const auto [seen, is_new] = rounds_seen_.try_emplace(process, asker, round);
+  asked_.reset();  // somebody collects, or has just written
+  collected_ns_ = env_.now_ns();
   if (!is_new && seen->second.second >= round) return;
   seen->second = {asker, round};
-  asked_.reset();  // somebody collects
   const Gathered mine = gather();
   RankRuntime& speaker = mine.speaker != nullptr ? *mine.speaker : *ranks_.front();
   send(StallMessages::answer, speaker, asker.value(), StallAnswer{round, mine.parts}, false);
@@ -307,7 +313,11 @@ void StallWatch::take_ask(int process, const StallAsk& ask) {
   const std::uint64_t now_ns = env_.now_ns();
   const std::uint64_t same_ns = ask.signalled ? kSameSignalNs : options_.stall_ns;
   if (!round_.has_value()) {
-    if (written_ns_.has_value() && now_ns - *written_ns_ < same_ns) return;
+    if (written_ns_.has_value() && now_ns - *written_ns_ < same_ns) {
+      // A round that is over: its asker hears that it need not ask anybody else.
+      send(StallMessages::request, *ranks_.front(), process, rounds_, true);
+      return;
+    }
     Gathered mine = gather();
     if (stop_.load(std::memory_order_seq_cst)) return;
     begin_round(ask.signalled, std::move(mine));

@@ -149,6 +149,7 @@ class StallWatch {
   std::uint64_t asks_sent_ = 0;
   std::map<int, std::uint64_t> asks_seen_;                     // by process: the last number
   std::map<int, std::pair<Rank, std::uint64_t>> rounds_seen_;  // by process: the last answered
+  std::optional<std::uint64_t> collected_ns_;                  // when another process last did
   std::optional<std::uint64_t> written_ns_;                    // the last report of a round
 
   std::unique_ptr<env::Thread> thread_;

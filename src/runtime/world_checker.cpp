@@ -12,6 +12,10 @@ std::vector<std::string> WorldChecker::outstanding() const {
     if (rank->scheduler().holds_work()) {
       lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
     }
+    // Between steps only work in a handler keeps it from ending. The root finds completion in one.
+    if (rank->rank() != 0 && rank->messenger().is_handling()) {
+      lines.push_back(fmt::format("a handler of rank {}", rank->rank().value()));
+    }
   }
   const auto add_link = [&lines](Rank source, Rank target, const char* where) {
     lines.push_back(

@@ -175,7 +175,10 @@ std::vector<WorkerState> Scheduler::worker_states_here() {
     worker->ask(asked_);
     worker->answer();
   }
-  return worker_states();
+  // Work that takes its time in a simulated world stands in the middle of a step.
+  std::vector<WorkerState> states = worker_states();
+  for (std::size_t i = 0; i < states.size(); ++i) workers_[i]->add_running(states[i]);
+  return states;
 }
 
 bool in_handler() {

@@ -334,13 +334,17 @@ WorkerState Worker::state(std::uint64_t asked) {
     state.parked = answer_.parked;
     state.throttled = answer_.throttled;
   } else {
-    running_task.visit([&](const Task& task) { state.task = name_of(task); });
-    running_handler.visit([&](const std::string& name) { state.handler = name; });
+    add_running(state);
   }
   state.queues = {resumed_own.size(), bound_own.size(), delivered_shared.size(),
                   ready_shared.size(),
                   static_cast<std::size_t>(std::max<std::int64_t>(deque.size_hint(), 0))};
   return state;
+}
+
+void Worker::add_running(WorkerState& state) {
+  running_task.visit([&](const Task& task) { state.task = name_of(task); });
+  running_handler.visit([&](const std::string& name) { state.handler = name; });
 }
 
 bool Worker::sees_work() const {

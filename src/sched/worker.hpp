@@ -46,6 +46,8 @@ class Worker final : public env::Steppable {
   void answer();
   /// Not the owner, but in a world of one thread.
   [[nodiscard]] WorkerState state(std::uint64_t asked);
+  /// The names of what runs now.
+  void add_running(WorkerState& state);
 
   // Queues; who may take from them stands in their names.
   ReadyQueue resumed_own;       // parked fibers that may go on

@@ -223,11 +223,14 @@ Mishap Faults::draw(int source, int target, bool is_payload) {
 }
 
 std::uint64_t Faults::clogged_until(int source, int target, std::uint64_t time_ns) const {
-  for (const Fault& fault : plan_) {
-    if (fault.kind != FaultKind::clog || fault.from != source || fault.to != target) continue;
-    if (time_ns >= fault.at_ns && time_ns < fault.at_ns + fault.for_ns) {
-      time_ns = fault.at_ns + fault.for_ns;
-    }
+  const auto clogged = [&](const Fault& fault) {
+    return fault.kind == FaultKind::clog && fault.from == source && fault.to == target &&
+           time_ns >= fault.at_ns && time_ns < fault.at_ns + fault.for_ns;
+  };
+  // The end of one may lie in another one.
+  for (auto fault = plan_.begin(); fault != plan_.end();) {
+    fault = std::ranges::find_if(plan_, clogged);
+    if (fault != plan_.end()) time_ns = fault->at_ns + fault->for_ns;
   }
   return time_ns;
 }

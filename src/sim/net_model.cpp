@@ -26,6 +26,7 @@ namespace {
 double need_value(const std::string& text, const std::string& part, Units units) {
   const std::optional<double> value = parse_value(part, units);
   if (!value) refuse(text, fmt::format("'{}' is not a number with its unit", part));
+  if (*value > 1e15) refuse(text, fmt::format("'{}' is too large", part));
   return *value;
 }
 

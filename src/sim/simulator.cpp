@@ -67,8 +67,10 @@ void Simulator::push(std::uint64_t time_ns, Actor* actor, std::size_t action) {
 
 bool Simulator::charge(const Cost& cost) {
   const double ns = (cost.seconds + cost.flops / options_.flops_per_second) * 1e9;
-  SHOAL_CHECK(std::isfinite(ns) && cost.seconds >= 0 && cost.flops >= 0,
-              "a cost of {} seconds and {} flops", cost.seconds, cost.flops);
+  constexpr double kMax_ns = 1e15;  // so that no order stretches it beyond what a clock can count
+  SHOAL_CHECK(ns <= kMax_ns && cost.seconds >= 0 && cost.flops >= 0,
+              "a cost of {} seconds and {} flops: at least 0, and at most 10^6 seconds",
+              cost.seconds, cost.flops);
   // Measured, the whole step is.
   if (host_ == nullptr) charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
   return options_.costs != CostKind::dry;
@@ -126,7 +128,8 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
 }
 
 void Simulator::pause(int rank, std::uint64_t until_ns) {
-  paused_until_ns_[static_cast<std::size_t>(rank)] = until_ns;
+  std::uint64_t& paused = paused_until_ns_[static_cast<std::size_t>(rank)];
+  paused = std::max(paused, until_ns);
 }
 
 void Simulator::step(Actor& actor) {

@@ -52,7 +52,7 @@ DetectionState Detector::state() const {
   for (const Child& child : children_) {
     if (child.epoch != epoch_) state.children_missing.push_back(child.rank);
   }
-  state.wave_open = wave_ > 0 && confirmations_missing_ > 0;
+  state.wave_open = wave_ > 0 && confirmations_missing_ > 0 && wave_version_ == version_;
   state.is_root = tree_.is_root();
   const Counts sum = subtree();
   state.queued = sum.queued;
@@ -85,6 +85,7 @@ void Detector::on_report(Rank child, const Report& report) {
 
 void Detector::start_wave(std::uint64_t wave) {
   wave_ = wave;
+  wave_version_ = version_;
   confirmations_missing_ = children_.size();
   for (const Child& child : children_) {
     host_.send_request(child.rank, {epoch_, wave, child.version});

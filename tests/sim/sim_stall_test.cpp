@@ -61,6 +61,18 @@ std::string error_of(const std::function<void(shoal::runtime::Config&)>& change,
   return "";
 }
 
+TEST(SimStall, LongWork_IsNamedWhenTheTimeIsUp) {
+  const std::string text =
+      error_of([](auto& config) { config.sim_limit_ns = 1'000'000'000; },
+               [&](World& world) {
+                 world.spawn([] { shoal::compute(shoal::Cost::of_seconds(100), [] {}); },
+                             {.name = "a long one"});
+                 world.wait();
+               });
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("--sim-limit"), HasSubstr("worker 0: runs the task 'a long one'")));
+}
+
 TEST(SimStall, HoldThatIsNeverEnded_IsNamedWithTheSeed) {
   // Never ended, not even after its world.
   static auto* const kept = new std::vector<std::unique_ptr<shoal::Hold>>;

@@ -104,6 +104,9 @@ TEST(Faults, Clog_HoldsBackForItsTime) {
   EXPECT_EQ(faults.clogged_until(0, 1, 14), 15U);
   EXPECT_EQ(faults.clogged_until(0, 1, 15), 15U);
   EXPECT_EQ(faults.clogged_until(1, 0, 12), 12U);
+  const Faults two(
+      parse_fault_plan("clog:from=0,to=1,at=10ns,for=5ns;clog:from=0,to=1,at=0s,for=11ns"), 1, 2);
+  EXPECT_EQ(two.clogged_until(0, 1, 5), 15U);
 }
 
 }  // namespace

@@ -100,6 +100,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   [[nodiscard]] bool looks_busy() const override;
   [[nodiscard]] bool must_poll(WorkerId worker) const override;
   bool on_idle() override;
+  /// Some worker is in the middle of what arrived.
+  [[nodiscard]] bool is_handling() const { return polling_.load(std::memory_order_seq_cst); }
   void wake_for_progress() override { scheduler_.wake_one(); }
   void on_packet(net::Packet* packet) override;
 

@@ -108,8 +108,8 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_binding(F function) {
     return set(binding_, std::move(function));
   }
-  /// Optional: what reports call task k; called by any thread, while the graph lives. Default:
-  /// graph name and key.
+  /// Optional: what reports call task k; called by any thread, while the graph lives, and with
+  /// locks of shoal held: it must not block or call shoal. Default: graph name and key.
   template <class F>
   TaskGraph& set_name(F function) {
     return set(task_name_, std::move(function));

@@ -22,8 +22,8 @@ namespace sched {
 ///
 /// **Caller**: a task, a handler or the main function, holding no lock of its own: in a simulated
 /// world the workers that go on run on the same thread. **Blocks**: never; it keeps its worker.
-/// **Errors**: CheckError, in simulated worlds, for a cost that is negative or not finite. What
-/// `work` throws goes through. **Cost**: a few nanoseconds outside simulated worlds.
+/// **Errors**: CheckError, in simulated worlds, for a cost that is negative or more than 10^6
+/// seconds. What `work` throws goes through. **Cost**: a few nanoseconds outside simulated worlds.
 template <class Work>
 void compute(const Cost& cost, Work&& work) {
   if (sched::spend(cost)) std::forward<Work>(work)();

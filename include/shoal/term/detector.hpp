@@ -131,6 +131,7 @@ class Detector {
   bool must_report_ = true;    // something changed since, or a request was not confirmed
   std::uint64_t wave_ = 0;     // the one last taken part in (root: one for each report)
   std::size_t confirmations_missing_ = 0;
+  std::uint64_t wave_version_ = 0;  // the version that the wave asks about; for state()
 };
 
 }  // namespace shoal::term
