@@ -11,7 +11,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <string_view>
 #include <utility>
 

@@ -122,8 +122,11 @@ std::uint64_t Network::depart(const Route& route, std::uint64_t from_ns, std::ui
   return free_ns;
 }
 
-std::uint64_t Network::travel_ns(Rank source, Rank target) {
-  return simulator_.order().travel_ns(source, target, route(source, target).costs.travel_ns());
+std::uint64_t Network::arrival_ns(Rank source, Rank target, std::uint64_t left_ns,
+                                  const Mishap& mishap) {
+  const std::uint64_t travel_ns = route(source, target).costs.travel_ns();
+  return faults_.clogged_until(source, target, left_ns) +
+         simulator_.order().travel_ns(source, target, travel_ns) + mishap.delay_ns;
 }
 
 // An eager payload is under way since it was sent; a larger one leaves when the receiver's place is
@@ -164,9 +167,7 @@ void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
                                          source.value(), target.value()));
     return;
   }
-  const std::uint64_t arrival =
-      faults_.clogged_until(source, target, left) + travel_ns(source, target) + mishap.delay_ns;
-  simulator_.at(arrival,
+  simulator_.at(arrival_ns(source, target, left, mishap),
                 [this, payload, corrupt = mishap.corrupt] { end_payload(payload, corrupt); });
 }
 

@@ -15,7 +15,6 @@
 
 namespace shoal::sim {
 
-class SimInlet;
 class SimLink;
 
 /// What has left the processes so far.
@@ -43,7 +42,7 @@ class Network {
   void for_each_link(Visitor&& visitor) const {
     for (const SimLink* link : links_) visitor(*link);
   }
-  /// Sent and not received, or received before they are sent.
+  /// Sent and not received.
   [[nodiscard]] std::size_t payloads_under_way() const { return payloads_under_way_; }
   /// What left and can never arrive, one line each.
   [[nodiscard]] std::vector<std::string> lost() const;
@@ -71,8 +70,8 @@ class Network {
   [[nodiscard]] Route route(Rank source, Rank target);
   /// Keeps the interface busy for `bytes`; when they have left.
   static std::uint64_t depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes);
-  /// From leaving to arriving, in the order that the seed makes.
-  std::uint64_t travel_ns(Rank source, Rank target);
+  /// When what left at `left_ns` arrives: in the order that the seed makes, and with its mishap.
+  std::uint64_t arrival_ns(Rank source, Rank target, std::uint64_t left_ns, const Mishap& mishap);
   /// What the plan of faults does to a packet or payload that leaves now.
   Mishap draw_mishap(Rank source, Rank target, bool is_payload);
   Payload& payload(int process, std::uint32_t tag) { return payloads_[{process, tag}]; }

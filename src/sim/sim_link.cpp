@@ -55,8 +55,7 @@ void SimLink::send(net::Packet* packet) {
     discard(packet);
     return;
   }
-  const std::uint64_t arrival = network_.faults_.clogged_until(source(), target(), left) +
-                                network_.travel_ns(source(), target()) + mishap.delay_ns;
+  const std::uint64_t arrival = network_.arrival_ns(source(), target(), left, mishap);
   const std::uint64_t in_order = std::max(arrival, last_arrival_ns_ + 1);
   if (mishap.duplicate) bring(copy_of(packet), in_order + 1);
   if (mishap.overtaken_ns > 0) {

@@ -107,7 +107,8 @@ void Trace::add(const TraceEvent& event, const std::vector<std::string>& activit
   hash_ = mix(hash_, (std::uint64_t{event.lane} << 32U) | static_cast<std::uint32_t>(event.kind));
   hash_ = mix(hash_, event.detail);
   ++count_;
-  last_.push_back({event, fmt::format("{}", fmt::join(activities, ", "))});
+  last_.push_back(
+      {event, activities.empty() ? "" : fmt::format("{}", fmt::join(activities, ", "))});
   if (last_.size() > last_max_) last_.pop_front();
   if (recording_ != nullptr) recording_->add(event);
   if (expected_ == nullptr) return;

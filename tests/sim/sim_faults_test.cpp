@@ -5,6 +5,7 @@
 
 #include "support/random_dag.hpp"
 #include "support/run_world.hpp"
+#include "support/sim_config.hpp"
 #include "support/sizes.hpp"
 
 #include <shoal/shoal.hpp>
@@ -30,17 +31,12 @@ using testing::AnyOf;
 using testing::HasSubstr;
 
 Config config_of(int ranks, std::uint64_t seed, const std::string& faults) {
-  Config config;
-  config.ranks = ranks;
-  config.workers = 2;
-  config.sim_seed = seed;
+  Config config = shoal::testing::sim_config(ranks, 2, seed);
   config.sim_faults = faults;
   if (seed % 2 == 0) {  // senders wait for room
     config.packet_bytes = 512;
     config.window_bytes = 1024;
   }
-  config.stack_bytes = std::size_t{256} << 10;
-  config.args = {"test"};
   return config;
 }
 

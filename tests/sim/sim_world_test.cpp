@@ -5,6 +5,7 @@
 
 #include "support/random_dag.hpp"
 #include "support/run_world.hpp"
+#include "support/sim_config.hpp"
 #include "support/sizes.hpp"
 
 #include <shoal/shoal.hpp>
@@ -32,22 +33,13 @@ using shoal::runtime::Config;
 using shoal::runtime::SimulatedWorld;
 using shoal::sim::OrderKind;
 using shoal::testing::run_with;
+using shoal::testing::sim_config;
 using shoal::testing::sized;
 using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr OrderKind kOrders[] = {OrderKind::time,      OrderKind::uniform,   OrderKind::priorities,
                                  OrderKind::slow_rank, OrderKind::slow_link, OrderKind::late};
-
-Config config_of(int ranks, int workers, std::uint64_t seed) {
-  Config config;
-  config.ranks = ranks;
-  config.workers = workers;
-  config.sim_seed = seed;
-  config.stack_bytes = std::size_t{256} << 10;
-  config.args = {"test"};
-  return config;
-}
 
 /// Tasks and messages that make each other, until hops are used up.
 int storm(World& world) {
@@ -76,7 +68,7 @@ std::uint64_t trace_of(const Config& config) {
 
 TEST(Simulation, OfOneSeed_IsTheSameEveryTime) {
   for (const OrderKind order : kOrders) {
-    Config config = config_of(5, 2, 7);
+    Config config = sim_config(5, 2, 7);
     config.sim_order = order;
     EXPECT_EQ(trace_of(config), trace_of(config));
   }
@@ -84,7 +76,7 @@ TEST(Simulation, OfOneSeed_IsTheSameEveryTime) {
 
 TEST(Simulation, OfOtherSeeds_TakesOtherOrders) {
   std::set<std::uint64_t> hashes;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) hashes.insert(trace_of(config_of(5, 2, seed)));
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) hashes.insert(trace_of(sim_config(5, 2, seed)));
   EXPECT_EQ(hashes.size(), 20U);
 }
 
@@ -95,7 +87,7 @@ TEST(Simulation, RandomGraphs_HaveTheSameValuesInEveryOrder) {
         .seed = seed, .nodes = 300, .ranks = 1 + static_cast<int>(seed % 7), .workers = 2};
     const shoal::testing::Dag dag = shoal::testing::make_dag(options);
     for (const OrderKind order : kOrders) {
-      Config config = config_of(options.ranks, options.workers, seed);
+      Config config = sim_config(options.ranks, options.workers, seed);
       config.sim_order = order;
       config.packet_bytes = 1024;
       config.window_bytes = 4096;
@@ -112,7 +104,7 @@ TEST(Simulation, RandomGraphs_HaveTheSameValuesInEveryOrder) {
 
 // One 8-byte message there and one back, in packets of their own.
 TEST(Simulation, RoundTrip_TakesTwiceTheLatency) {
-  Config config = config_of(2, 1, 1);
+  Config config = sim_config(2, 1, 1);
   config.sim_net = "fixed:1ms,1000G";
   config.sim_step_ns = 1;
   std::uint64_t round_trip_ns = 0;
@@ -132,7 +124,7 @@ TEST(Simulation, RoundTrip_TakesTwiceTheLatency) {
 }
 
 TEST(Simulation, LargePayload_TakesItsSizeOverTheBandwidth) {
-  Config config = config_of(2, 1, 1);
+  Config config = sim_config(2, 1, 1);
   config.sim_net = "loggp:1us,0ns,0ns,1ns,0";  // a byte takes a nanosecond
   config.sim_step_ns = 1;
   constexpr std::size_t kBytes = 10'000'000;
@@ -164,7 +156,7 @@ std::uint64_t time_of(const Config& config, const shoal::runtime::MainFunction& 
 }
 
 Config config_of_costs(int ranks, int workers) {
-  Config config = config_of(ranks, workers, 1);
+  Config config = sim_config(ranks, workers, 1);
   config.sim_net = "zero";
   config.sim_step_ns = 1;
   return config;
@@ -344,7 +336,7 @@ TEST(Options, ProcessesOnTwoNodes_AreRefused) {
 // message of each worker.
 TEST(Budget, OfBytesInFlight_IsKeptInEveryOrder) {
   for (std::uint64_t seed = 1; seed <= std::uint64_t{sized(30, 6)}; ++seed) {
-    Config config = config_of(3, 2, seed);
+    Config config = sim_config(3, 2, seed);
     config.sim_order = kOrders[seed % std::size(kOrders)];
     config.packet_bytes = 1024;
     config.window_bytes = 4096;
@@ -387,7 +379,7 @@ TEST(Completion, IsFoundSoonAfterTheLastTask) {
   constexpr std::uint64_t kHop_ns = 5'000;  // 1 us on the way, the rest in steps
   for (int depth = 0, size = 1; depth < 5; ++depth, size = 4 * size + 1) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      Config config = config_of(size, 2, seed);
+      Config config = sim_config(size, 2, seed);
       config.sim_net = "fixed:1us,100G";
       std::uint64_t task_ended_ns = 0;
       std::uint64_t last_returned_ns = 0;
@@ -412,7 +404,7 @@ TEST(Completion, IsFoundSoonAfterTheLastTask) {
 }
 
 TEST(Simulation, OfAThousandRanks_Ends) {
-  SimulatedWorld world(config_of(sized(1024, 128), 1, 1));
+  SimulatedWorld world(sim_config(sized(1024, 128), 1, 1));
   world.run([](World& mine) {
     EXPECT_EQ(mine.allreduce(1, [](int a, int b) { return a + b; }), mine.size());
     return 0;
@@ -420,7 +412,7 @@ TEST(Simulation, OfAThousandRanks_Ends) {
 }
 
 TEST(Simulation, Hang_IsAnErrorWithTheSeedAndTheLastEvents) {
-  SimulatedWorld world(config_of(2, 1, 77));
+  SimulatedWorld world(sim_config(2, 1, 77));
   try {
     world.run([](World& mine) {
       if (mine.rank() == 1) {

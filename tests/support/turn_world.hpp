@@ -6,6 +6,7 @@
 #include <shoal/net/transport.hpp>
 
 #include "runtime/simulated_world.hpp"
+#include "support/sim_config.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -33,19 +34,14 @@ struct TurnResult {
 inline TurnResult run_turns(const TurnOptions& options,
                             const runtime::MainFunction& main_function) {
   constexpr std::uint64_t kOrders = 6;
-  runtime::Config config;
-  config.ranks = options.ranks;
-  config.workers = options.workers;
+  runtime::Config config = sim_config(options.ranks, options.workers, options.seed);
   config.packet_bytes = options.link.packet_bytes;
   config.window_bytes = options.link.window_bytes;
-  config.stack_bytes = std::size_t{256} << 10;
-  config.sim_seed = options.seed;
   config.sim_order = static_cast<sim::OrderKind>(options.seed % kOrders);
   config.ranks_per_process = options.seed / kOrders % 2 == 0 ? 1 : options.ranks;
   if (options.seed / kOrders % 3 == 0) {  // nothing that changes a result
     config.sim_faults = "delay:p=0.1,by=100us;delay:p=0.01,by=10ms;pause:rank=0,at=50us,for=1ms";
   }
-  config.args = {"test"};
   runtime::SimulatedWorld world(config);
   world.run(main_function);
   TurnResult result;
