@@ -33,6 +33,8 @@ class Messenger::MessageTask final : public sched::Task {
     handler_.invoke(handler_.self, message_);
   }
   [[nodiscard]] std::string name() const override { return handler_.name; }
+  // The sender's window must not wait for what this task waits for.
+  void before_parking() override { packet_->disown(); }
 
  private:
   std::shared_ptr<Handler> instance_;  // keeps handler_ alive, unless that is a static one

@@ -1,7 +1,5 @@
 #include "sched/fiber.hpp"
 
-#include <boost/context/protected_fixedsize_stack.hpp>
-
 #include <cxxabi.h>
 #include <memory>
 #include <utility>
@@ -36,22 +34,26 @@ namespace context = boost::context;
 
 namespace {
 
-// Remembers where the stack lies, which AddressSanitizer wants to know.
-class NotedStack {
+// The stack belongs to somebody else.
+class BorrowedStack {
  public:
-  explicit NotedStack(context::stack_context stack) : stack_(stack) {}
-  context::stack_context allocate() { return stack_; }
-  void deallocate(context::stack_context& stack) noexcept {
-    context::protected_fixedsize_stack(stack.size).deallocate(stack);
+  explicit BorrowedStack(const env::Stack& stack) {
+    context_.sp = stack.bottom + stack.size_bytes;
+    context_.size = stack.size_bytes;
   }
+  context::stack_context allocate() { return context_; }
+  void deallocate(context::stack_context& /*stack*/) noexcept {}
 
  private:
-  context::stack_context stack_;
+  context::stack_context context_;
 };
 
 }  // namespace
 
-Fiber::ExceptionState& Fiber::thread_exception_state() {
+// Not inlined, and opaque: __cxa_get_globals() is declared constant, and a fiber may be on another
+// thread after a switch.
+[[gnu::noinline]] Fiber::ExceptionState& Fiber::thread_exception_state() {
+  asm volatile("" ::: "memory");
   // Itanium C++ ABI, 2.2.2: __cxa_eh_globals begins with these two members.
   return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
 }
@@ -62,18 +64,16 @@ Fiber::Fiber() : is_thread_(true) {
 #endif
 }
 
-Fiber::Fiber(std::size_t stack_bytes, Entry entry, void* argument) : is_thread_(false) {
+Fiber::Fiber(const env::Stack& stack, Entry entry, void* argument)
+    : stack_bottom_(stack.bottom), stack_bytes_(stack.size_bytes), is_thread_(false) {
 #ifdef SHOAL_TSAN
   tsan_fiber_ = __tsan_create_fiber(0);
 #endif
-  const context::stack_context stack = context::protected_fixedsize_stack(stack_bytes).allocate();
-  stack_bytes_ = stack.size;
-  stack_bottom_ = static_cast<const std::byte*>(stack.sp) - stack.size;
 #ifdef SHOAL_ASAN
   // The addresses may have been those of a stack whose last frames were never left.
   __asan_unpoison_memory_region(stack_bottom_, stack_bytes_);
 #endif
-  context_ = context::fiber(std::allocator_arg, NotedStack(stack),
+  context_ = context::fiber(std::allocator_arg, BorrowedStack(stack),
                             [this, entry, argument](context::fiber&&) {
                               arrived();
                               entry(argument);

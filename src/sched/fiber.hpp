@@ -2,6 +2,8 @@
 // One execution context: a stack that can be left and entered again. Wraps Boost.Context and tells
 // AddressSanitizer and ThreadSanitizer of every switch.
 
+#include <shoal/env/stack_memory.hpp>
+
 #include <boost/context/fiber.hpp>
 
 #include <cstddef>
@@ -14,18 +16,26 @@ class Fiber {
 
   /// Stands for the stack of the calling thread.
   Fiber();
-  /// A new stack that runs entry(argument) when first entered; when it returns, the context given
-  /// to leave_to() is entered and this one has ended.
-  Fiber(std::size_t stack_bytes, Entry entry, void* argument);
+  /// Runs entry(argument) on `stack` when first entered; when it returns, the context given to
+  /// leave_to() is entered and this one has ended. The stack outlives the fiber.
+  Fiber(const env::Stack& stack, Entry entry, void* argument);
   /// Ended, or the thread's own. A fiber that still has frames is abandoned with them.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Leaves `from`, which must be running, and enters `to`. Returns when `from` is entered again.
+  /// Leaves `from`, which must be running, and enters `to`. Returns when `from` is entered again,
+  /// perhaps by another thread.
   static void switch_to(Fiber& from, Fiber& to);
   /// Where to go when the entry function returns; called by it last.
   void leave_to(Fiber& to) { leave_to_ = &to; }
+
+  /// No frames are left on it, or it was never entered by another.
+  [[nodiscard]] bool has_ended() const { return !context_; }
+  /// Of a thread's own: unknown.
+  [[nodiscard]] env::Stack stack() const {
+    return {static_cast<std::byte*>(const_cast<void*>(stack_bottom_)), stack_bytes_};
+  }
 
  private:
   /// Leaves the stack and what is on it as they are, for ever.

@@ -1,4 +1,5 @@
 #include <shoal/sched/compute.hpp>
+#include <shoal/sched/park.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include <shoal/base/check.hpp>
@@ -10,9 +11,14 @@
 namespace shoal::sched {
 
 Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
-    : env_(env), options_(options) {
+    : env_(env),
+      options_(options),
+      fibers_(std::make_unique<FiberPool>(options.stack_bytes, &Worker::enter_loop)) {
   SHOAL_CHECK(options.worker_count >= 1, "a rank needs at least one worker, not {}",
               options.worker_count);
+  for (int i = 0; i <= options.worker_count; ++i) {
+    parked_.push_back(std::make_unique<ParkedList>());
+  }
   for (int i = 0; i < options.worker_count; ++i) {
     workers_.push_back(std::make_unique<Worker>(*this, WorkerId(i)));
   }
@@ -95,6 +101,42 @@ void Scheduler::look_again() {
   look_again_.store(true, std::memory_order_seq_cst);
   wake_one();
 }
+
+// A worker that is about to sleep raises its flag, takes the keeper's place if it is free, and looks
+// at the first timer; here the timer is published first. Either it sees the timer, or it is seen
+// here and woken. All seq_cst.
+void Scheduler::add_timer(Timer& timer, std::uint64_t due_ns) {
+  if (!timers_.add(timer, due_ns)) return;
+  wake_one(timer_keeper_.load(std::memory_order_seq_cst));
+}
+
+ParkedList& Scheduler::parked_here() const {
+  return *parked_[static_cast<std::size_t>(count_slot())];
+}
+
+std::uint64_t Scheduler::waiting_count() const {
+  std::uint64_t count = 0;
+  for (const auto& list : parked_) count += list->uncounted();
+  return count;
+}
+
+std::vector<std::string> Scheduler::describe_waiting() const {
+  std::vector<const ParkedList*> lists;
+  for (const auto& list : parked_) lists.push_back(list.get());
+  return describe_waits(lists);
+}
+
+void Scheduler::cancel_waiting() {
+  for (const auto& list : parked_) list->cancel(false);
+}
+
+bool Scheduler::cancel_main() {
+  int count = 0;
+  for (const auto& list : parked_) count += list->cancel(true);
+  return count > 0;
+}
+
+std::size_t Scheduler::stack_count() const { return fibers_->count(); }
 
 void Scheduler::request_stop() {
   stopping_.store(true, std::memory_order_seq_cst);
@@ -189,19 +231,17 @@ bool in_handler() {
 bool in_suspendable_task() {
   const Worker* worker = current_worker();
   if (worker == nullptr || worker->handler_depth > 0) return false;
-  const Task* task = worker->current_->task;
+  const Task* task = current_task();
   return task != nullptr && task->kind == TaskKind::local;
 }
 
 bool in_main_function() {
   if (!in_suspendable_task()) return false;
-  return current_worker()->current_->task->scope == nullptr;
+  return current_task()->scope == nullptr;
 }
 
 std::string current_activity() {
-  const Worker* worker = current_worker();
-  if (worker == nullptr || worker->current_ == nullptr) return "";
-  const Task* task = worker->current_->task;
+  const Task* task = current_task();
   return task != nullptr ? task->name() : "";
 }
 
@@ -232,19 +272,32 @@ HandlerMark::~HandlerMark() {
 }
 
 ParkedSenderMark::ParkedSenderMark() : worker_(current_worker()) {
-  if (worker_ != nullptr) ++worker_->parked_senders_;
+  if (worker_ == nullptr) return;
+  // relaxed: the owner's, and reports read it
+  worker_->parked_senders_.fetch_add(1, std::memory_order_relaxed);
 }
 
 ParkedSenderMark::~ParkedSenderMark() {
-  if (worker_ != nullptr) --worker_->parked_senders_;
+  if (worker_ == nullptr) return;
+  worker_->parked_senders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 namespace {
 
-class ThreadWaiter final : public sync::Waiter {
+void check_may_block(const char* what) {
+  SHOAL_CHECK(!in_handler(),
+              "{} would block, and a handler must not: deliver the message as a task instead",
+              what);
+}
+
+/// A thread of the program; it is not counted anywhere, unless by its Hold.
+class ThreadWaiter final : public ParkedWaiter {
  public:
-  explicit ThreadWaiter(env::Env& env) : parker_(env.make_parker()) {}
-  void wake() override { parker_->unpark(); }
+  ThreadWaiter(env::Env& env, Waitable* for_what) : parker_(env.make_parker()) {
+    waitable = for_what;
+    since_ns = env.now_ns();
+  }
+  void go_on(bool /*tell_scope*/) override { parker_->unpark(); }
   void wait() { parker_->park(0); }
 
  private:
@@ -254,15 +307,56 @@ class ThreadWaiter final : public sync::Waiter {
 }  // namespace
 
 void block(env::Env& env, const char* what, const Publish& publish) {
-  SHOAL_CHECK(!in_handler(),
-              "{} would block, and a handler must not: deliver the message as a task instead",
-              what);
+  check_may_block(what);
   if (Worker* worker = current_worker(); worker != nullptr) {
     worker->suspend(what, publish);
     return;
   }
-  ThreadWaiter waiter(env);
+  ThreadWaiter waiter(env, nullptr);
   if (publish(waiter)) waiter.wait();
+}
+
+void wait_for(Scheduler& scheduler, Waitable& what) {
+  if (in_handler()) check_may_block(what.describe().c_str());
+  if (Worker* worker = current_worker(); worker != nullptr) {
+    SHOAL_CHECK(&worker->scheduler() == &scheduler, "{} belongs to another rank", what.describe());
+    const bool is_main = in_main_function();
+    if (worker->wait_for(what)) return;
+    if (is_main) scheduler.scope().throw_to_main();
+  } else {
+    ThreadWaiter waiter(scheduler.env(), &what);
+    ParkedList& list = *scheduler.parked_.back();
+    if (list.enlist(waiter, &scheduler.scope())) waiter.wait();
+    list.remove(waiter);
+    if (!waiter.cancelled) return;
+  }
+  throw CancelledError(what.describe() + ": the world has failed");
+}
+
+void yield() {
+  Worker* const worker = current_worker();
+  SHOAL_CHECK(worker != nullptr, "yield() was called on a thread that is no worker");
+  check_may_block("yield()");
+  worker->suspend(
+      "yield()",
+      [](sync::Waiter& waiter) {
+        waiter.wake();
+        return true;
+      },
+      true);
+}
+
+Scheduler& current_scheduler(const char* what) {
+  Worker* const worker = current_worker();
+  SHOAL_CHECK(worker != nullptr,
+              "{} was made on a thread that is no worker of shoal: give it the world", what);
+  return worker->scheduler();
+}
+
+Task* current_task() {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr || worker->current_ == nullptr) return nullptr;
+  return worker->current_->task;
 }
 
 }  // namespace shoal::sched

@@ -1,11 +1,15 @@
 #include <shoal/sched/task.hpp>
 
+#include <shoal/base/error.hpp>
+
 namespace shoal::sched {
 
 TaskScope::TaskScope(int worker_count)
     : foreign_slot_(worker_count), slots_(new Slot[index(worker_count) + 1]) {}
 
 TaskScope::~TaskScope() = default;
+
+void TaskScope::throw_to_main() { throw CancelledError("the world has failed"); }
 
 TaskScope::Totals TaskScope::totals() const {
   const auto sum = [this](std::atomic<std::uint64_t> Slot::*counter) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -28,15 +29,6 @@ constexpr unsigned kFairEvery = 32;    // picks between two that prefer what oth
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
-// The name may be made by code of the program.
-std::string name_of(const Task& task) {
-  try {
-    return task.name();
-  } catch (...) {
-    return fmt::format("a task that could not be named ({})", describe(std::current_exception()));
-  }
-}
-
 void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -47,30 +39,58 @@ void pause_briefly() {
 
 Worker* current_worker() { return t_worker; }
 
-/// Stands for a parked fiber: on the stack of the very fiber it resumes.
-class Worker::ResumeTask final : public Task, public sync::Waiter {
+/// Stands in a queue for a parked fiber.
+class Worker::ResumeTask final : public Task {
  public:
-  ResumeTask(Worker& owner, SchedulingFiber& fiber) : owner_(owner), fiber_(fiber) {
-    kind = TaskKind::resumed;
-  }
-  void run() override { owner_.resume(fiber_); }
+  explicit ResumeTask(SchedulingFiber& fiber) : fiber_(fiber) { kind = TaskKind::resumed; }
+  void run() override { current_worker()->resume(fiber_); }
   [[nodiscard]] std::string name() const override { return "resume"; }
-  void wake() override {
+
+ private:
+  SchedulingFiber& fiber_;
+};
+
+/// A task that parked on `owner`: on the stack of the very fiber that is parked.
+class Worker::ParkedHere final : public ParkedWaiter {
+ public:
+  ParkedHere(Worker& owner, ReadyQueue& queue, const char* in, Waitable* for_what)
+      : resume_(*owner.current_), owner_(owner), queue_(queue) {
+    task = owner.current_->task;
+    waitable = for_what;
+    what = in;
+    since_ns = owner.scheduler_.env_.now_ns();
+    counted = for_what == nullptr || is_main() || for_what->ends_by_itself();
+    if (task != nullptr) resume_.priority = task->priority;
+  }
+
+  void go_on(bool tell_scope) override {
+    if (!counted) task->scope->count_created(owner_.scheduler_.count_slot());
+    if (waitable != nullptr && is_main() && tell_scope) owner_.scheduler_.scope_->main_goes_on();
+    go_back();
+  }
+  void go_back() {
     Worker& owner = owner_;  // once pushed, this object may be gone
-    owner.resumed_own.push(this);
-    owner.scheduler_.wake(owner.id_);
+    const bool own = &queue_ != &owner.delivered_shared && &queue_ != &owner.ready_shared;
+    queue_.push(&resume_);
+    if (own) {
+      owner.scheduler_.wake(owner.id_);
+    } else {
+      owner.scheduler_.wake_one(owner.id_.value());
+    }
   }
 
  private:
+  ResumeTask resume_;
   Worker& owner_;
-  SchedulingFiber& fiber_;
+  ReadyQueue& queue_;
 };
 
 Worker::Worker(Scheduler& scheduler, WorkerId id)
     : scheduler_(scheduler),
       id_(id),
       parker_(scheduler.env().make_parker()),
-      random_(static_cast<unsigned>(scheduler.env().random_seed())) {}
+      random_(static_cast<unsigned>(scheduler.env().random_seed())),
+      parked_(*scheduler.parked_[static_cast<std::size_t>(id.value())]) {}
 
 Worker::~Worker() {
   // Left over only after an error that stopped the world: never run, only freed.
@@ -91,6 +111,7 @@ void Worker::run() {
   if (scheduler_.options_.on_worker_start) scheduler_.options_.on_worker_start(id_);
   t_worker = this;
   thread_fiber_ = std::make_unique<Fiber>();
+  fault_watch_.emplace(&explain_fault);
   current_ = &idle_fiber();
   Fiber::switch_to(*thread_fiber_, current_->fiber);  // returns when the loop has ended
   end_fibers();
@@ -102,6 +123,7 @@ env::StepResult Worker::step() {
   stepping_ = true;
   if (thread_fiber_ == nullptr) {
     thread_fiber_ = std::make_unique<Fiber>();
+    fault_watch_.emplace(&explain_fault);
     current_ = &idle_fiber();
   }
   Fiber::switch_to(*thread_fiber_, current_->fiber);
@@ -113,29 +135,33 @@ env::StepResult Worker::step() {
   return step_result_;
 }
 
-// The loop's fibers return from the loop, one by one. Parked ones (only after an error) are
-// abandoned.
+// The idle fibers return from the loop, one by one. Parked ones (only after an error) stay.
 void Worker::end_fibers() {
-  for (SchedulingFiber* fiber : std::exchange(idle_, {})) {
-    current_ = fiber;
-    Fiber::switch_to(*thread_fiber_, fiber->fiber);
-  }
+  const auto end = [this](SchedulingFiber& fiber) {
+    current_ = &fiber;
+    Fiber::switch_to(*thread_fiber_, fiber.fiber);
+  };
+  for (SchedulingFiber* fiber : std::exchange(idle_, {})) end(*fiber);
+  while (SchedulingFiber* fiber = scheduler_.fibers_->try_take()) end(*fiber);
   current_ = nullptr;
-  fibers_.clear();
+  fault_watch_.reset();
 }
 
-void Worker::enter_loop(void* worker) {
-  auto* self = static_cast<Worker*>(worker);
-  self->loop();
-  self->current_->fiber.leave_to(*self->thread_fiber_);
+void Worker::enter_loop(void* /*unused*/) {
+  loop();
+  Worker* const worker = current_worker();
+  worker->current_->fiber.leave_to(*worker->thread_fiber_);
 }
 
 void Worker::loop() {
-  if (after_switch_) {  // entered because a task was suspended: that was a step
-    after_switch();
-    after_step(env::StepResult::worked);
+  if (Worker* const worker = current_worker(); worker->after_switch_) {
+    worker->after_switch();  // entered because a task was suspended: that was a step
+    worker->after_step(env::StepResult::worked);
   }
-  while (!scheduler_.stopping()) after_step(step_once());
+  while (!current_worker()->scheduler_.stopping()) {
+    const env::StepResult result = current_worker()->step_once();
+    current_worker()->after_step(result);
+  }
 }
 
 void Worker::after_step(env::StepResult result) {
@@ -159,15 +185,15 @@ env::StepResult Worker::step_once() {
   if (asked_.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed)) {
     answer();
   }
-  bool progressed = false;
-  if (ticks_ % kPollEvery == 0 || progress.looks_busy()) progressed = progress.poll();
+  bool progressed = ticks_ % kPollEvery == 0 && expire_timers();
+  if (ticks_ % kPollEvery == 0 || progress.looks_busy()) progressed = progress.poll() || progressed;
   if (Task* task = next_task(); task != nullptr) {
     // Busy from now on: another sleeper takes over polling.
     if (std::exchange(was_poller_, false)) scheduler_.wake_one();
     execute(task);
-    return env::StepResult::worked;
+    return env::StepResult::worked;  // perhaps on another worker
   }
-  if (!progressed) progressed = progress.poll();
+  if (!progressed) progressed = progress.poll() || expire_timers();
   if (!progressed) {
     // relaxed: a hint, sleep() looks again; what came before the call of look_again() whose flag is
     // lowered here is seen by on_idle().
@@ -222,36 +248,70 @@ void Worker::execute(Task* task) {
   run_counted(std::unique_ptr<Task>(task));
 }
 
+bool Worker::expire_timers() {
+  if (scheduler_.timers_.next_ns() == Timers::kNever) return false;
+  return scheduler_.timers_.expire(scheduler_.env_.now_ns());
+}
+
 void Worker::run_counted(std::unique_ptr<Task> task) {
   TaskScope* const scope = task->scope;
   if (scope == nullptr || !scope->failed()) {
-    current_->task = task.get();
-    if (stepping_ && scheduler_.env().observes()) scheduler_.env().observe(name_of(*task));
-    running_task.show(task.get());
+    Worker* worker = current_worker();
+    worker->current_->task = task.get();
+    if (worker->stepping_ && worker->scheduler_.env().observes()) {
+      worker->scheduler_.env().observe(name_of(*task));
+    }
+    worker->running_task.show(task.get());
     try {
       task->run();
     } catch (...) {
       if (scope == nullptr) throw;  // the main function's wrapper lets nothing through
       scope->fail(name_of(*task), std::current_exception());
     }
-    current_->task = nullptr;
-    running_task.hide();
+    worker = current_worker();
+    worker->current_->task = nullptr;
+    worker->running_task.hide();
     // relaxed: one writer, read by reports
-    tasks_run.store(tasks_run.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    worker->tasks_run.store(worker->tasks_run.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
   }
   task.reset();  // its captures are gone before wait() can return
-  if (scope != nullptr) scope->count_finished(id_);
+  if (scope != nullptr) scope->count_finished(current_worker()->id_);
 }
 
-void Worker::suspend(const char* what, const Publish& publish) {
-  SchedulingFiber& self = *current_;
-  self.parked_in = what;
-  self.parked_since_ns = scheduler_.env_.now_ns();
-  ResumeTask waiter(*this, self);
+void Worker::suspend(const char* what, const Publish& publish, bool last) {
+  const bool bound = current_->task != nullptr && current_->task->bound;
+  ParkedHere waiter(*this, !last ? resumed_own : bound ? bound_own : ready_shared, what, nullptr);
+  parked_.add(waiter);
   after_switch_ = [&] {
     if (!publish(waiter)) waiter.wake();
   };
-  switch_fiber(self, idle_fiber());
+  ParkedList& list = parked_;
+  switch_fiber(*current_, idle_fiber());
+  list.remove(waiter);
+}
+
+bool Worker::wait_for(Waitable& what) {
+  Task* const task = current_->task;
+  task->before_parking();
+  ParkedHere waiter(*this, task->bound ? resumed_own : delivered_shared, "", &what);
+  ParkedList& list = parked_;
+  after_switch_ = [&waiter] {
+    // Once it is enlisted, the task may be running elsewhere: nothing of its stack is touched.
+    Worker& self = *current_worker();
+    TaskScope* const counts = waiter.counted ? nullptr : waiter.task->scope;
+    const bool is_main = waiter.is_main();
+    if (!self.parked_.enlist(waiter, self.scheduler_.scope_)) {
+      waiter.go_back();
+    } else if (is_main) {
+      self.scheduler_.scope_->main_parks();
+    } else if (counts != nullptr) {
+      counts->count_finished(self.id_);
+    }
+  };
+  switch_fiber(*current_, idle_fiber());
+  list.remove(waiter);
+  return !waiter.cancelled;
 }
 
 // The next step goes on here: until then the worker is busy, whatever there is to do.
@@ -264,63 +324,50 @@ bool Worker::spend(const Cost& cost) {
 
 void Worker::resume(SchedulingFiber& fiber) {
   SchedulingFiber& self = *current_;
-  idle_.push_back(&self);
+  // Nobody takes it from here before it was left: other workers do not look into idle_.
+  keep_idle(self);
   switch_fiber(self, fiber);
 }
 
 void Worker::switch_fiber(SchedulingFiber& from, SchedulingFiber& to) {
-  current_ = &to;
-  running_task.show(to.task);  // the parked one cannot end before this worker goes on with it
+  Worker* const worker = current_worker();
+  worker->current_ = &to;
+  worker->running_task.hide(to.task);  // the parked one may end on another worker
   Fiber::switch_to(from.fiber, to.fiber);
-  after_switch();
+  current_worker()->after_switch();
 }
 
+// The action may publish what stands on the stack that was left: the worker that goes on with that
+// may be any other, from then on.
 void Worker::after_switch() {
-  // The action refers to the stack of the fiber just left, which stays parked: the worker that
-  // could resume it is this one, and it is busy here.
   if (after_switch_) std::exchange(after_switch_, nullptr)();
 }
 
-Worker::SchedulingFiber& Worker::idle_fiber() {
-  if (idle_.empty()) {
-    fibers_.push_back(std::make_unique<SchedulingFiber>(scheduler_.options_.stack_bytes,
-                                                        &Worker::enter_loop, this));
-    return *fibers_.back();
-  }
+SchedulingFiber& Worker::idle_fiber() {
+  if (idle_.empty()) return scheduler_.fibers_->take();
   SchedulingFiber& fiber = *idle_.back();
   idle_.pop_back();
   return fiber;
+}
+
+void Worker::keep_idle(SchedulingFiber& fiber) {
+  idle_.push_back(&fiber);
+  if (idle_.size() <= kIdleFibersMax) return;
+  scheduler_.fibers_->give(*idle_.front());  // not the one that is about to be left
+  idle_.erase(idle_.begin());
 }
 
 bool Worker::holds_work() const {
   for (const ReadyQueue* queue : {&resumed_own, &bound_own, &delivered_shared, &ready_shared}) {
     if (!queue->looks_empty()) return true;
   }
-  if (deque.size_hint() > 0) return true;
-  return std::ranges::any_of(fibers_, [](const auto& fiber) {
-    return fiber->task != nullptr && fiber->task->scope != nullptr;
-  });
+  if (deque.size_hint() > 0 || parked_.holds_counted()) return true;
+  return current_ != nullptr && current_->task != nullptr && current_->task->scope != nullptr;
 }
 
 void Worker::ask(std::uint64_t number) {
   slept_.store(state_.load(std::memory_order_relaxed) == State::asleep, std::memory_order_relaxed);
   asked_.store(number, std::memory_order_seq_cst);
-}
-
-void Worker::answer() {
-  const std::uint64_t number = asked_.load(std::memory_order_seq_cst);
-  Answer mine{{}, throttled()};
-  for (const auto& fiber : fibers_) {
-    const Task* const task = fiber.get() == current_ ? nullptr : fiber->task;
-    if (task == nullptr) continue;
-    mine.parked.push_back(
-        {name_of(*task), fiber->parked_in, fiber->parked_since_ns, task->scope == nullptr});
-  }
-  {
-    const sync::Lock lock(answer_mutex_);
-    answer_ = std::move(mine);
-  }
-  answered_.store(number, std::memory_order_release);
 }
 
 WorkerState Worker::state(std::uint64_t asked) {
@@ -330,12 +377,13 @@ WorkerState Worker::state(std::uint64_t asked) {
   state.begun = begun.load(std::memory_order_relaxed);
   if (state.answered) {
     state.asleep = slept_.load(std::memory_order_relaxed);
-    const sync::Lock lock(answer_mutex_);
-    state.parked = answer_.parked;
-    state.throttled = answer_.throttled;
   } else {
     add_running(state);
   }
+  state.throttled = throttled();
+  parked_.for_each([&state](const Parked& one) {
+    state.parked.push_back({one.name(), one.where(), one.since_ns, one.is_main()});
+  });
   state.queues = {resumed_own.size(), bound_own.size(), delivered_shared.size(),
                   ready_shared.size(),
                   static_cast<std::size_t>(std::max<std::int64_t>(deque.size_hint(), 0))};
@@ -387,22 +435,63 @@ void Worker::idle() {
 void Worker::sleep(bool may_poll) {
   state_.store(State::asleep, std::memory_order_seq_cst);
   scheduler_.sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
+  bool keeps_time = false;
   if (!sees_work() && !scheduler_.progress_->looks_busy() && !scheduler_.stopping()) {
-    std::uint64_t timeout_ns = 0;
-    if (may_poll) {
-      const unsigned rounds = idle_rounds_ - std::min(idle_rounds_, kPollRounds);
-      const unsigned doublings = std::min(rounds / 8, 5U);
-      timeout_ns = std::min(kPollSleepMinNs << doublings, kPollSleepMaxNs);
-    }
+    std::uint64_t timeout_ns = may_poll ? poll_timeout_ns() : 0;
+    keeps_time = limit_by_timer(timeout_ns);
     parker_->park(timeout_ns);
   }
   if (stepping_) leave_step(env::StepResult::idle);  // sleeps until the next step
+  if (keeps_time) scheduler_.timer_keeper_.store(Task::kAnyWorker, std::memory_order_seq_cst);
   // Whoever lowers the flag takes this worker off the count: a waker, or it itself.
   if (state_.exchange(State::awake, std::memory_order_seq_cst) == State::asleep) {
     scheduler_.sleeper_count_.fetch_sub(1, std::memory_order_seq_cst);
   } else {
     idle_rounds_ = 0;  // woken: there is something to find
   }
+}
+
+std::uint64_t Worker::poll_timeout_ns() const {
+  const unsigned rounds = idle_rounds_ - std::min(idle_rounds_, kPollRounds);
+  const unsigned doublings = std::min(rounds / 8, 5U);
+  return std::min(kPollSleepMinNs << doublings, kPollSleepMaxNs);
+}
+
+// One of the sleeping workers wakes up for the next timer; it hands over when it finds work. True
+// if this one does.
+bool Worker::limit_by_timer(std::uint64_t& timeout_ns) {
+  if (scheduler_.timers_.next_ns() == Timers::kNever) return false;
+  int nobody = Task::kAnyWorker;
+  if (!scheduler_.timer_keeper_.compare_exchange_strong(nobody, id_.value(),
+                                                        std::memory_order_seq_cst)) {
+    return false;
+  }
+  // Read after the keeper is known: see Scheduler::add_timer().
+  const std::uint64_t next_ns = scheduler_.timers_.next_ns();
+  if (next_ns != Timers::kNever) {
+    const std::uint64_t now_ns = scheduler_.env_.now_ns();
+    const std::uint64_t left_ns = next_ns > now_ns ? next_ns - now_ns : 1;
+    timeout_ns = timeout_ns == 0 ? left_ns : std::min(timeout_ns, left_ns);
+    was_poller_ = true;
+  }
+  return true;
+}
+
+std::size_t explain_fault(const void* address, char* text, std::size_t size) {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr || worker->current_ == nullptr) return 0;
+  const env::Stack stack = worker->current_->fiber.stack();
+  constexpr std::ptrdiff_t kGuardBytes = 4096;
+  const std::ptrdiff_t below = stack.bottom - static_cast<const std::byte*>(address);
+  if (below <= 0 || below > kGuardBytes) return 0;
+  // No name: to make it could need the very lock that the task holds.
+  const auto result = fmt::format_to_n(
+      text, size,
+      "shoal: error: the stack of {} on rank {}, worker {} has overflowed: its {} KiB are full. "
+      "Choose a larger --stack-bytes, or recurse less.\n",
+      worker->current_->task != nullptr ? "a task" : "a handler", worker->scheduler().rank().value(),
+      worker->id().value(), stack.size_bytes / 1024);
+  return std::min(result.size, size);
 }
 
 }  // namespace shoal::sched

@@ -1,22 +1,27 @@
 #pragma once
 // Executes the tasks of a rank, one at a time, on fibers of its own.
 
+#include <shoal/env/stack_memory.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/exposed.hpp>
 #include <shoal/sync/work_deque.hpp>
 
-#include "sched/fiber.hpp"
+#include "sched/fiber_pool.hpp"
+#include "sched/parked.hpp"
 #include "sched/ready_queue.hpp"
 
+#include <optional>
 #include <random>
 
 namespace shoal::sched {
 
 /// The loop runs on a scheduling fiber. A task runs right there; when it blocks, its fiber is left
-/// parked with the task's frames on it, and the loop goes on on another fiber.
+/// parked with the task's frames on it, and the loop goes on on another fiber. Another worker may go
+/// on with the task, and then with the loop that stands below it on the fiber: code that comes after
+/// a task has run, or after a switch, must ask for the current_worker() again.
 ///
-/// Invariant: each fiber of the worker is either current_, or in idle_ (standing in the loop, no
-/// task on it), or parked under exactly one task.
+/// Invariant: each fiber of the rank is either the current_ one of a worker, or idle, in idle_ of a
+/// worker or in the pool (standing in the loop, no task on it), or parked under exactly one task.
 class Worker final : public env::Steppable {
  public:
   Worker(Scheduler& scheduler, WorkerId id);
@@ -29,8 +34,11 @@ class Worker final : public env::Steppable {
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] WorkerId id() const { return id_; }
 
-  /// Parks the running task until the waiter that `publish` gets is woken. `what` says in what.
-  void suspend(const char* what, const Publish& publish);
+  /// Parks the running task, as one that runs, until the waiter that `publish` gets is woken. `what`
+  /// says in what. This worker goes on with it, at once or, if `last`, behind what is ready.
+  void suspend(const char* what, const Publish& publish, bool last = false);
+  /// See sched::wait_for(). False: it was cancelled.
+  [[nodiscard]] bool wait_for(Waitable& what);
   /// See sched::spend().
   [[nodiscard]] bool spend(const Cost& cost);
 
@@ -42,17 +50,19 @@ class Worker final : public env::Steppable {
     // acquire pairs with the release in answer()
     return answered_.load(std::memory_order_acquire) == number;
   }
-  /// Describes itself: the owner, between two tasks.
-  void answer();
+  /// The owner, between two tasks.
+  void answer() {
+    answered_.store(asked_.load(std::memory_order_seq_cst), std::memory_order_release);
+  }
   /// Not the owner, but in a world of one thread.
   [[nodiscard]] WorkerState state(std::uint64_t asked);
   /// The names of what runs now.
   void add_running(WorkerState& state);
 
   // Queues; who may take from them stands in their names.
-  ReadyQueue resumed_own;       // parked fibers that may go on
+  ReadyQueue resumed_own;       // parked fibers that only this worker goes on with
   ReadyQueue bound_own;         // tasks bound to this worker
-  ReadyQueue delivered_shared;  // tasks made from messages
+  ReadyQueue delivered_shared;  // tasks made from messages, and parked fibers
   ReadyQueue ready_shared;      // with a priority, or pushed by others
   sync::WorkDeque<Task> deque;  // pushed by this worker without priority
 
@@ -60,7 +70,9 @@ class Worker final : public env::Steppable {
   [[nodiscard]] bool holds_work() const;
   /// Something that this worker may run, wherever it is queued.
   [[nodiscard]] bool sees_work() const;
-  [[nodiscard]] bool throttled() const { return parked_senders_ >= kParkedSendersMax; }
+  [[nodiscard]] bool throttled() const {
+    return parked_senders_.load(std::memory_order_relaxed) >= kParkedSendersMax;
+  }
 
   int handler_depth = 0;  // this worker's thread only
   // Owner writes; read by reports: staleness is harmless.
@@ -77,36 +89,33 @@ class Worker final : public env::Steppable {
  private:
   friend class Scheduler;
   friend class ParkedSenderMark;
-  friend std::string current_activity();
-  friend bool in_suspendable_task();
-  friend bool in_main_function();
+  friend Task* current_task();
+  friend std::size_t explain_fault(const void* address, char* text, std::size_t size);
 
   static constexpr int kParkedSendersMax = 64;
   enum class State : int { awake, asleep };
 
-  struct SchedulingFiber {
-    SchedulingFiber(std::size_t stack_bytes, Fiber::Entry entry, void* argument)
-        : fiber(stack_bytes, entry, argument) {}
-    Fiber fiber;
-    Task* task = nullptr;             // running or parked on it
-    const char* parked_in = nullptr;  // while the task is parked, for reports
-    std::uint64_t parked_since_ns = 0;
-  };
+  static constexpr std::size_t kIdleFibersMax = 8;  // more go to the pool
   class ResumeTask;
+  class ParkedHere;
 
-  static void enter_loop(void* worker);
-  void loop();
+  static void enter_loop(void* unused);
+  static void loop();
   env::StepResult step_once();
   void after_step(env::StepResult result);
   void leave_step(env::StepResult result);
   void idle();
   void sleep(bool may_poll);
+  [[nodiscard]] std::uint64_t poll_timeout_ns() const;
+  bool limit_by_timer(std::uint64_t& timeout_ns);
   Task* next_task();
   Task* take_ready();
+  bool expire_timers();
   void execute(Task* task);
-  void run_counted(std::unique_ptr<Task> task);
+  static void run_counted(std::unique_ptr<Task> task);
   void resume(SchedulingFiber& fiber);
-  void switch_fiber(SchedulingFiber& from, SchedulingFiber& to);
+  static void switch_fiber(SchedulingFiber& from, SchedulingFiber& to);
+  void keep_idle(SchedulingFiber& fiber);
   void after_switch();
   SchedulingFiber& idle_fiber();
   void end_fibers();
@@ -120,29 +129,27 @@ class Worker final : public env::Steppable {
   unsigned turns_ = 0;  // looks for a task
   unsigned picks_ = 0;  // of ready tasks
   unsigned idle_rounds_ = 0;
-  int parked_senders_ = 0;
-  bool was_poller_ = false;  // the last sleep was a short one, to poll
+  std::atomic<int> parked_senders_{0};  // owner writes; read by reports
+  bool was_poller_ = false;  // the last sleep was a short one, to poll or for a timer
 
   // An inspector raises asked_ and then wakes; a worker that is about to sleep looks at it like at
   // a queue: seq_cst, see sleep().
   std::atomic<std::uint64_t> asked_{0};
   std::atomic<std::uint64_t> answered_{0};  // owner writes
-  sync::Mutex answer_mutex_;
-  struct Answer {
-    std::vector<ParkedTask> parked;
-    bool throttled = false;
-  };
-  Answer answer_ SHOAL_GUARDED_BY(answer_mutex_);
   std::atomic<bool> slept_{false};  // when it was last asked
 
+  ParkedList& parked_;  // those that parked on this worker
   std::unique_ptr<Fiber> thread_fiber_;
-  std::vector<std::unique_ptr<SchedulingFiber>> fibers_;
+  std::optional<env::FaultWatch> fault_watch_;
   std::vector<SchedulingFiber*> idle_;
   SchedulingFiber* current_ = nullptr;
   std::function<void()> after_switch_;  // run by the fiber that is switched to
   bool stepping_ = false;               // driven by step(), not by run()
   env::StepResult step_result_ = env::StepResult::idle;
 };
+
+/// env::FaultExplainer: whether the running task's stack has overflowed.
+std::size_t explain_fault(const void* address, char* text, std::size_t size);
 
 /// The calling thread's worker, or nullptr. Not inlined: a task may be on another thread after it
 /// was suspended.

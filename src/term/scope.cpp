@@ -106,6 +106,7 @@ Scope::Scope(messaging::Messenger& messenger, int size)
       children_(tree_.children()),
       detector_(tree_, *this) {
   messenger.set_scope(*this);
+  messenger.scheduler().set_scope(*this);
   messenger.set_idle_listener(*this);
 }
 
@@ -189,6 +190,31 @@ void Scope::park(const std::string& what, bool final, const std::function<void()
   if (outcome == Outcome::stuck) throw StuckError(stuck);
 }
 
+// Told in any order: a main function may be woken before it is known to stand still.
+void Scope::main_parks() {
+  const sync::Lock lock(mutex_);
+  ++main_waits_;
+  ++park_count_;
+  parked_.store(main_waits_ > 0, std::memory_order_release);
+}
+
+// Whoever wakes it has not been counted as finished yet, so no snapshot can miss that it runs.
+void Scope::main_goes_on() {
+  const sync::Lock lock(mutex_);
+  --main_waits_;
+  parked_.store(false, std::memory_order_release);
+}
+
+void Scope::throw_to_main() {
+  if (failed()) throw_failure();
+  std::string text;
+  {
+    const sync::Lock lock(mutex_);
+    text = stuck_text_;
+  }
+  throw StuckError(text);
+}
+
 void Scope::unpark_main() {
   const sync::Lock lock(mutex_);
   finish_park(Outcome::done);
@@ -197,7 +223,12 @@ void Scope::unpark_main() {
 // The main function counts as running from here on, before it runs again: a handler that unparks it
 // has not been counted as processed yet, so no snapshot can miss it.
 void Scope::finish_park(Outcome outcome) {
-  if (waiter_ == nullptr) return;
+  if (waiter_ == nullptr) {
+    if (outcome != Outcome::stuck || main_waits_ == 0 || !scheduler().cancel_main()) return;
+    --main_waits_;
+    parked_.store(false, std::memory_order_release);
+    return;
+  }
   parked_.store(false, std::memory_order_release);
   outcome_ = outcome;
   std::exchange(waiter_, nullptr)->wake();
@@ -249,14 +280,15 @@ std::optional<Snapshot> Scope::snapshot() {
   Snapshot result;
   result.counts.queued = now.queued;
   result.counts.processed = now.processed + held;
-  result.counts.all_final = final_;
+  result.counts.all_final = waiter_ != nullptr && final_;
   result.tasks = now.created;
   result.parks = park_count_;
   // What waits changes by tasks, messages and the main function only, so a look at each source is
   // due only after those.
   result.counts.unsatisfied = last_snapshot_.counts.unsatisfied;
   if (result != last_snapshot_) {
-    result.counts.unsatisfied = held + (parked_in_.empty() ? 0 : 1);
+    const bool in_wait = waiter_ != nullptr && parked_in_.empty();
+    result.counts.unsatisfied = held + (in_wait ? 0 : 1) + scheduler().waiting_count();
     for (const Unsatisfied* source : sources_) {
       result.counts.unsatisfied += source->unsatisfied_count();
     }
@@ -304,7 +336,7 @@ void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
 
 std::vector<std::string> Scope::describe_stuck() const {
   std::vector<std::string> lines;
-  if (!parked_in_.empty()) {
+  if (waiter_ != nullptr && !parked_in_.empty()) {
     lines.push_back(
         fmt::format("rank {}: the main function waits in {}, which not every rank called",
                     tree_.rank.value(), parked_in_));
@@ -317,6 +349,7 @@ std::vector<std::string> Scope::describe_stuck() const {
 
 std::vector<std::string> Scope::describe_waiting() const {
   std::vector<std::string> lines = messenger_.describe_held();
+  for (std::string& line : scheduler().describe_waiting()) lines.push_back(std::move(line));
   for (const Unsatisfied* source : sources_) {
     try {  // names are made by code of the program
       for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
@@ -392,6 +425,7 @@ void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::
     mark_failed();
   }
   messenger_.drop_held();
+  scheduler().cancel_waiting();
   if (tree_.is_root()) {
     on_failure_down(origin, task_name, text);
   } else {
@@ -407,6 +441,7 @@ void Scope::on_failure_down(Rank origin, const std::string& task_name, const std
     mark_failed();
   }
   messenger_.drop_held();
+  scheduler().cancel_waiting();
   for (const Rank child : children_) {
     send(messenger_, ScopeMessages::failure_down, child, origin.value(), task_name, text);
   }

@@ -104,6 +104,7 @@ class SchedulerParts {
   SchedulerParts(env::Env& env, const sched::SchedulerOptions& options)
       : scheduler_(env, options), scope_(options.worker_count) {
     scheduler_.set_progress(progress_);
+    scheduler_.set_scope(scope_);
   }
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }

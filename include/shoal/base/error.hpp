@@ -63,6 +63,13 @@ class StuckError : public Error {
   using Error::Error;
 };
 
+/// What a task waited for will not come, because its world has failed or ends. Thrown by whatever it
+/// waits in, so that its stack unwinds; let it through.
+class CancelledError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// what() of the exception behind `error`, or a fixed text when it is not a std::exception.
 std::string describe(const std::exception_ptr& error);
 

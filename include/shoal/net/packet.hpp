@@ -66,7 +66,8 @@ class Packet {
   /// takes no more memory than its messages need; the caller's reference passes over.
   static Packet* compact(Packet* packet);
 
-  /// Reports to the owner now instead of on the last release(). The caller holds a reference.
+  /// Reports to the owner now instead of on the last release(). The caller holds a reference. Any
+  /// thread.
   void disown();
   /// Drops one reference; the last one reports to the owner and frees.
   void release();

@@ -3,6 +3,7 @@
 
 #include <shoal/env/env.hpp>
 #include <shoal/sched/task.hpp>
+#include <shoal/sched/timers.hpp>
 #include <shoal/sched/worker_state.hpp>
 #include <shoal/sync/waiter.hpp>
 
@@ -14,8 +15,11 @@
 
 namespace shoal::sched {
 
-class Worker;
+class FiberPool;
+class ParkedList;
 class Scheduler;
+class Waitable;
+class Worker;
 
 /// What workers call between tasks: the am layer's message progress.
 class Progress {
@@ -51,12 +55,15 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Before the first step.
+  // --- before the first step
   void set_progress(Progress& progress) { progress_ = &progress; }
+  /// Where what comes to be without a task is counted.
+  void set_scope(TaskScope& scope) { scope_ = &scope; }
 
   [[nodiscard]] Rank rank() const { return options_.rank; }
   [[nodiscard]] int worker_count() const { return options_.worker_count; }
   [[nodiscard]] env::Env& env() const { return env_; }
+  [[nodiscard]] TaskScope& scope() const { return *scope_; }
   /// For the environment to drive.
   [[nodiscard]] std::vector<env::Steppable*> steppables();
 
@@ -73,6 +80,25 @@ class Scheduler {
   void look_again();
   void request_stop();
   [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_seq_cst); }
+
+  // --- time. Any thread.
+
+  void add_timer(Timer& timer, std::uint64_t due_ns);
+  /// False: it has expired or expires right now.
+  bool remove_timer(Timer& timer) { return timers_.remove(timer); }
+
+  // --- what stands still in wait_for(). Any thread.
+
+  /// How many tasks do, that are not counted meanwhile.
+  [[nodiscard]] std::uint64_t waiting_count() const;
+  /// Lines that name them, and circles of locks among them.
+  [[nodiscard]] std::vector<std::string> describe_waiting() const;
+  /// The scope has failed: all that stand still go on with an exception.
+  void cancel_waiting();
+  /// The same for the main function only, which its scope knows of. False: it does not stand still.
+  bool cancel_main();
+  /// Stacks that were ever in use at once, those of the workers among them.
+  [[nodiscard]] std::size_t stack_count() const;
 
   [[nodiscard]] std::uint64_t tasks_run() const;
   /// A counted task is queued, runs or is parked. While no worker runs: for checks in simulated
@@ -94,6 +120,9 @@ class Scheduler {
 
  private:
   friend class Worker;
+  friend void wait_for(Scheduler& scheduler, Waitable& what);
+  /// Of the calling worker, or of threads.
+  [[nodiscard]] ParkedList& parked_here() const;
   bool wake_if_asleep(Worker& worker);
   /// A task that `thief` may run from another worker's queues.
   Task* steal_for(Worker& thief, bool delivered_only);
@@ -102,6 +131,11 @@ class Scheduler {
   env::Env& env_;
   const SchedulerOptions options_;
   Progress* progress_ = nullptr;
+  TaskScope* scope_ = nullptr;
+  std::unique_ptr<FiberPool> fibers_;
+  std::vector<std::unique_ptr<ParkedList>> parked_;  // by worker; the last one is for threads
+  Timers timers_;
+  std::atomic<int> timer_keeper_{Task::kAnyWorker};  // the sleeping worker that wakes up for them
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<int> sleeper_count_{0};      // workers whose state is asleep
   std::atomic<bool> poller_taken_{false};  // one sleeper at a time wakes up to poll
@@ -151,9 +185,9 @@ class ParkedSenderMark {
 /// need to wait, and nobody has the waiter.
 using Publish = std::function<bool(sync::Waiter&)>;
 
-/// Stands still until woken. **Caller**: a task (its fiber is parked and resumed by the same
-/// worker) or a foreign thread (it sleeps). **Errors**: CheckError in a handler; `what` says what
-/// was asked for, in reports too.
+/// Stands still until woken, as something that runs: what wakes it will come. **Caller**: a task
+/// (its fiber is parked and resumed by the same worker) or a foreign thread (it sleeps).
+/// **Errors**: CheckError in a handler; `what` says what was asked for, in reports too.
 void block(env::Env& env, const char* what, const Publish& publish);
 
 }  // namespace shoal::sched

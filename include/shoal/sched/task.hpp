@@ -13,6 +13,12 @@ namespace shoal::sched {
 
 class TaskScope;
 
+/// Something that belongs to one task, and ends with it.
+class TaskLocal {
+ public:
+  virtual ~TaskLocal() = default;
+};
+
 enum class TaskKind : std::uint8_t {
   local,      // made by a task, the main function or a foreign thread
   delivered,  // made from a message: runs even while senders of this worker stand still
@@ -31,12 +37,15 @@ class Task {
   virtual void run() = 0;
   /// What error reports call it.
   [[nodiscard]] virtual std::string name() const = 0;
+  /// It is about to stand still for long.
+  virtual void before_parking() {}
 
   TaskScope* scope = nullptr;        // counts it; null: uncounted (the main function)
   int priority = 0;                  // larger first, among the ready tasks of one worker
   std::int16_t worker = kAnyWorker;  // where it is queued at first
   bool bound = false;                // true: only `worker` may run it
   TaskKind kind = TaskKind::local;
+  std::unique_ptr<TaskLocal> local;  // of the layer above that wants it
 
  protected:
   Task() = default;
@@ -79,6 +88,13 @@ class TaskScope {
   }
   /// A task or handler of this rank threw.
   virtual void fail(const std::string& task_name, const std::exception_ptr& error) = 0;
+
+  // The main function stands in a wait_for() like a task. It is not counted, so the scope is told,
+  // any thread, and in any order.
+  virtual void main_parks() {}
+  virtual void main_goes_on() {}
+  /// Throws what the main function is to hear that was taken out of a wait_for().
+  [[noreturn]] virtual void throw_to_main();
 
   /// The slot of threads that are no workers.
   [[nodiscard]] int foreign_slot() const { return foreign_slot_; }

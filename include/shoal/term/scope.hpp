@@ -84,6 +84,9 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void remove(Unsatisfied& source);
 
   void fail(const std::string& task_name, const std::exception_ptr& error) override;
+  void main_parks() override;
+  void main_goes_on() override;
+  [[noreturn]] void throw_to_main() override;
   bool on_idle() override;
   /// **Caller**: any thread. Runs the functions of graphs that name tasks.
   [[nodiscard]] ScopeState state() const;
@@ -134,10 +137,12 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   Snapshot last_snapshot_ SHOAL_GUARDED_BY(mutex_);
 
   // The main function's state.
-  std::atomic<bool> parked_{false};  // written under mutex_; a hint outside
+  // In park(), or in a wait_for() like a task. Written under mutex_; a hint outside.
+  std::atomic<bool> parked_{false};
   sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   std::string parked_in_ SHOAL_GUARDED_BY(mutex_);  // a collective's name, or "" in wait()
   bool final_ SHOAL_GUARDED_BY(mutex_) = false;
+  int main_waits_ SHOAL_GUARDED_BY(mutex_) = 0;     // 1: it stands in a wait_for()
   std::uint64_t parked_since_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
   bool all_final_ SHOAL_GUARDED_BY(mutex_) = false;
   std::uint64_t park_count_ SHOAL_GUARDED_BY(mutex_) = 0;

@@ -1,0 +1,78 @@
+#pragma once
+// Memory for the stacks of tasks, with a guard below each, and what is said when one overflows.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shoal::env {
+
+struct Stack {
+  std::byte* bottom = nullptr;  // the lowest address that may be used
+  std::size_t size_bytes = 0;
+};
+
+/// How the page below a stack is made to fault.
+enum class Guards {
+  automatic,  // without a mapping of its own where the kernel can (Linux 6.13), else mapped
+  mapped,     // each splits a mapping in two; the kernel allows a process vm.max_map_count of them
+};
+
+/// Stacks of one size, cut from large mappings. Only pages that were touched take memory.
+/// **Caller**: one thread at a time.
+class StackMemory {
+ public:
+  /// At most `mapped_max` mapped guards; 0: as many as the kernel allows, less some for others.
+  explicit StackMemory(std::size_t stack_bytes, Guards guards = Guards::automatic,
+                       std::size_t mapped_max = 0);
+  /// Gives all memory back, but for the mappings in which a stack is kept.
+  ~StackMemory();
+  StackMemory(const StackMemory&) = delete;
+  StackMemory& operator=(const StackMemory&) = delete;
+
+  /// **Errors**: Error that says which limit of the system was reached.
+  Stack allocate();
+  /// The stack stays mapped for ever.
+  void keep(const Stack& stack);
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  struct Slab {
+    std::byte* begin = nullptr;
+    std::size_t size_bytes = 0;
+    bool kept = false;
+  };
+  void add_slab();
+  void guard(std::byte* page);
+
+  const std::size_t page_bytes_;
+  const std::size_t stack_bytes_;  // with its guard
+  Guards guards_;
+  std::size_t mapped_max_;
+  std::size_t mapped_ = 0;
+  std::size_t count_ = 0;
+  std::size_t left_in_slab_ = 0;
+  std::vector<Slab> slabs_;
+};
+
+/// Writes what is known about a fault at `address` to `text` and returns how many characters, 0 if
+/// nothing is. Called in a signal handler.
+using FaultExplainer = std::size_t (*)(const void* address, char* text, std::size_t size);
+
+/// While it lives, a fault on this thread that `explain` knows is written to standard error before
+/// the process dies of it as it would have. **Lifetime**: of the thread's work; begins and ends on
+/// the thread.
+class FaultWatch {
+ public:
+  explicit FaultWatch(FaultExplainer explain);
+  ~FaultWatch();
+  FaultWatch(const FaultWatch&) = delete;
+  FaultWatch& operator=(const FaultWatch&) = delete;
+
+ private:
+  std::vector<std::byte> memory_;  // the signal handler's stack
+  bool installed_ = false;         // this thread had none of its own
+};
+
+}  // namespace shoal::env

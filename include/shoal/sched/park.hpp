@@ -1,0 +1,51 @@
+#pragma once
+// How a task stands still until something happens, so that everybody can see what it waits for.
+
+#include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/waiter.hpp>
+
+#include <string>
+
+namespace shoal::sched {
+
+/// Something that can be waited for. Behind it stands a list of waiters, under a lock.
+///
+/// Whoever takes a waiter out of the list, and nobody else, wakes it, after the lock was left: the
+/// one that is woken may destroy the list.
+class Waitable {
+ public:
+  /// Enters the list. False: there is no need to wait.
+  virtual bool enlist(sync::Waiter& waiter) = 0;
+  /// Leaves the list. False: somebody has taken the waiter out, and wakes it.
+  virtual bool withdraw(sync::Waiter& waiter) = 0;
+  /// What reports say: "get() of a future". Any thread, while somebody waits.
+  [[nodiscard]] virtual std::string describe() const = 0;
+  /// The task that has what is waited for, if it is a lock.
+  [[nodiscard]] virtual const Task* holder() const { return nullptr; }
+  /// Time will wake those who wait: they count as running.
+  [[nodiscard]] virtual bool ends_by_itself() const { return false; }
+
+ protected:
+  ~Waitable() = default;
+};
+
+/// Stands still until woken. A task's stack is parked, and any worker of the rank goes on with it,
+/// unless the task is bound; a thread of the program sleeps.
+///
+/// To completion detection, a task that is parked has finished, and waking it creates one: when
+/// nothing is left that could wake it, StuckError names it (docs/design/events.md).
+/// **Caller**: a task, the main function, a thread of the program; not a handler.
+/// **Errors**: CheckError in a handler; CancelledError when the world has failed, in the main
+/// function TaskError; StuckError in the main function when nothing is left that could wake it.
+void wait_for(Scheduler& scheduler, Waitable& what);
+
+/// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.
+void yield();
+
+/// Where the caller's tasks and messages are counted, and its worker's rank.
+/// **Errors**: CheckError, naming `what`, on a thread that is no worker.
+[[nodiscard]] Scheduler& current_scheduler(const char* what);
+/// The task that runs here, or nullptr. The main function is one.
+[[nodiscard]] Task* current_task();
+
+}  // namespace shoal::sched

@@ -1,0 +1,179 @@
+#include <shoal/env/stack_memory.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace shoal::env {
+
+namespace {
+
+// Linux 6.13, include/uapi/asm-generic/mman-common.h; older headers do not name it.
+constexpr int kMadviseGuardInstall = 102;
+
+constexpr std::size_t kSlabStacksMin = 4;
+constexpr std::size_t kSlabStacksMax = 64;
+
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// How many mappings guards may take: two each, and some thousand are left for everybody else.
+std::size_t mapped_guards_max() {
+  constexpr std::size_t kDefault = 65530;
+  constexpr std::size_t kReserve = 4096;
+  std::size_t limit = kDefault;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  return (std::max(limit, 2 * kReserve) - kReserve) / 2;
+}
+
+[[noreturn]] void throw_no_stack(std::size_t count, std::size_t bytes, const std::string& why) {
+  throw Error(
+      fmt::format("no stack for another task that waits: {} stacks of {} KiB are in use, and {}",
+                  count, bytes / 1024, why));
+}
+
+}  // namespace
+
+StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t mapped_max)
+    : page_bytes_(page_size()),
+      stack_bytes_((stack_bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_ + page_bytes_),
+      guards_(guards),
+      mapped_max_(mapped_max) {}
+
+StackMemory::~StackMemory() {
+  for (const Slab& slab : slabs_) {
+    if (!slab.kept) munmap(slab.begin, slab.size_bytes);
+  }
+}
+
+void StackMemory::add_slab() {
+  const std::size_t stacks = std::clamp(count_, kSlabStacksMin, kSlabStacksMax);
+  Slab slab{nullptr, stacks * stack_bytes_};
+  slabs_.reserve(slabs_.size() + 1);
+  void* const memory = mmap(nullptr, slab.size_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw_no_stack(count_, stack_bytes_ - page_bytes_,
+                   fmt::format("the system has no address space for more ({}): let fewer tasks "
+                               "wait at once, or choose a smaller --stack-bytes",
+                               std::generic_category().message(errno)));
+  }
+  slab.begin = static_cast<std::byte*>(memory);
+  slabs_.push_back(slab);
+  left_in_slab_ = stacks;
+}
+
+Stack StackMemory::allocate() {
+  if (left_in_slab_ == 0) add_slab();
+  const Slab& slab = slabs_.back();
+  std::byte* const place = slab.begin + slab.size_bytes - left_in_slab_ * stack_bytes_;
+  guard(place);
+  --left_in_slab_;
+  ++count_;
+  return {place + page_bytes_, stack_bytes_ - page_bytes_};
+}
+
+void StackMemory::guard(std::byte* page) {
+  if (guards_ == Guards::automatic) {
+    if (madvise(page, page_bytes_, kMadviseGuardInstall) == 0) return;
+    guards_ = Guards::mapped;
+  }
+  if (mapped_max_ == 0) mapped_max_ = mapped_guards_max();
+  if (mapped_ >= mapped_max_ || mprotect(page, page_bytes_, PROT_NONE) != 0) {
+    throw_no_stack(count_, stack_bytes_ - page_bytes_,
+                   "each takes two of the memory mappings that the kernel allows a process "
+                   "(sysctl vm.max_map_count): raise that limit, or let fewer tasks wait at once");
+  }
+  ++mapped_;
+}
+
+void StackMemory::keep(const Stack& stack) {
+  for (Slab& slab : slabs_) {
+    if (stack.bottom > slab.begin && stack.bottom < slab.begin + slab.size_bytes) slab.kept = true;
+  }
+}
+
+// --- faults
+
+namespace {
+
+// What a signal handler needs; set while any FaultWatch lives.
+struct FaultState {
+  std::mutex mutex;
+  int watches = 0;                    // guarded by mutex
+  struct sigaction old_segv {};       // written before the handler can run
+  struct sigaction old_bus {};        // likewise
+  std::atomic<FaultExplainer> explain{nullptr};
+};
+
+// A signal handler can be given nothing.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+FaultState fault_state;
+
+void write_all(const char* text, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(STDERR_FILENO, text, size);
+    if (written <= 0) return;
+    text += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+// Says what it knows, and returns to the instruction that faults, with the former action in place.
+void on_fault(int signal, siginfo_t* info, void* /*context*/) {
+  char text[512];
+  const FaultExplainer explain = fault_state.explain.load(std::memory_order_acquire);
+  const std::size_t size = explain != nullptr ? explain(info->si_addr, text, sizeof text) : 0;
+  write_all(text, size);
+  sigaction(signal, signal == SIGSEGV ? &fault_state.old_segv : &fault_state.old_bus, nullptr);
+}
+
+}  // namespace
+
+FaultWatch::FaultWatch(FaultExplainer explain) {
+  stack_t old{};
+  sigaltstack(nullptr, &old);
+  if ((old.ss_flags & SS_DISABLE) != 0) {
+    constexpr std::size_t kHandlerStackBytes = 64UL << 10U;
+    memory_.resize(kHandlerStackBytes);
+    stack_t mine{};
+    mine.ss_sp = memory_.data();
+    mine.ss_size = memory_.size();
+    installed_ = sigaltstack(&mine, nullptr) == 0;
+  }
+  const std::lock_guard lock(fault_state.mutex);
+  if (++fault_state.watches > 1) return;
+  fault_state.explain.store(explain, std::memory_order_release);
+  struct sigaction action {};
+  action.sa_sigaction = &on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, &fault_state.old_segv);
+  sigaction(SIGBUS, &action, &fault_state.old_bus);
+}
+
+FaultWatch::~FaultWatch() {
+  {
+    const std::lock_guard lock(fault_state.mutex);
+    if (--fault_state.watches == 0) {
+      sigaction(SIGSEGV, &fault_state.old_segv, nullptr);
+      sigaction(SIGBUS, &fault_state.old_bus, nullptr);
+      fault_state.explain.store(nullptr, std::memory_order_release);
+    }
+  }
+  if (!installed_) return;
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
+}  // namespace shoal::env

@@ -1,0 +1,50 @@
+#pragma once
+// The fibers of a rank's workers.
+
+#include <shoal/env/stack_memory.hpp>
+#include <shoal/sched/task.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include "sched/fiber.hpp"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace shoal::sched {
+
+/// Runs the loop of whichever worker enters it, and the tasks that it starts.
+struct SchedulingFiber {
+  SchedulingFiber(const env::Stack& stack, Fiber::Entry entry) : fiber(stack, entry, nullptr) {}
+  Fiber fiber;
+  Task* task = nullptr;  // running or parked on it
+};
+
+/// Makes them, and keeps those that no worker needs right now: they stand in the loop, without a
+/// task. Any thread.
+class FiberPool {
+ public:
+  FiberPool(std::size_t stack_bytes, Fiber::Entry entry) : memory_(stack_bytes), entry_(entry) {}
+  ~FiberPool();
+  FiberPool(const FiberPool&) = delete;
+  FiberPool& operator=(const FiberPool&) = delete;
+
+  /// An idle one if there is one. **Errors**: Error when there is no memory for a new stack.
+  SchedulingFiber& take();
+  /// nullptr: none is idle.
+  SchedulingFiber* try_take();
+  void give(SchedulingFiber& idle);
+
+  /// How many there are. Any thread.
+  [[nodiscard]] std::size_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  sync::Mutex mutex_;
+  env::StackMemory memory_ SHOAL_GUARDED_BY(mutex_);
+  const Fiber::Entry entry_;
+  std::vector<std::unique_ptr<SchedulingFiber>> all_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<SchedulingFiber*> idle_ SHOAL_GUARDED_BY(mutex_);
+  std::atomic<std::size_t> count_{0};  // a statistic
+};
+
+}  // namespace shoal::sched

@@ -1,0 +1,151 @@
+#include "sched/parked.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace shoal::sched {
+
+std::string name_of(const Task& task) {
+  try {
+    return task.name();
+  } catch (...) {
+    return fmt::format("a task that could not be named ({})", describe(std::current_exception()));
+  }
+}
+
+std::string Parked::name() const {
+  return task != nullptr ? name_of(*task) : "a thread of the program";
+}
+
+std::string Parked::where() const {
+  return waitable != nullptr ? waitable->describe() : std::string(what);
+}
+
+void ParkedList::link(ParkedWaiter& one) {
+  one.listed = true;
+  one.before = nullptr;
+  one.behind = first_;
+  if (first_ != nullptr) first_->before = &one;
+  first_ = &one;
+  if (!one.counted) uncounted_.fetch_add(1, std::memory_order_release);
+}
+
+void ParkedList::unlink(ParkedWaiter& one) {
+  one.listed = false;
+  if (one.before != nullptr) one.before->behind = one.behind;
+  if (one.behind != nullptr) one.behind->before = one.before;
+  if (first_ == &one) first_ = behind_of(one);
+  if (!one.counted) uncounted_.fetch_sub(1, std::memory_order_release);
+}
+
+bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
+  const sync::Lock lock(mutex_);
+  // A failure that comes after this look finds it in the list.
+  if (scope != nullptr && scope->failed()) {
+    one.cancelled = true;
+    return false;
+  }
+  link(one);
+  if (one.waitable->enlist(one)) return true;
+  unlink(one);
+  return false;
+}
+
+int ParkedList::cancel(bool main_only) {
+  std::vector<ParkedWaiter*> taken;
+  {
+    const sync::Lock lock(mutex_);
+    for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
+      if (one->waitable == nullptr || (main_only && !one->is_main())) continue;
+      if (!one->waitable->withdraw(*one)) continue;
+      one->cancelled = true;
+      taken.push_back(one);
+    }
+  }
+  // They stand where they are until they are woken here.
+  for (ParkedWaiter* one : taken) one->go_on(!main_only);
+  return static_cast<int>(taken.size());
+}
+
+bool ParkedList::holds_counted() const {
+  bool found = false;
+  for_each([&found](const Parked& one) { found = found || (one.counted && !one.is_main()); });
+  return found;
+}
+
+namespace {
+
+struct WaitLine {
+  std::string name;
+  std::string where;
+};
+
+constexpr std::size_t kKindsMax = 32;  // lines of one rank
+constexpr std::size_t kCircleMax = 16;
+
+// Follows who waits for whom from `start`; the circle that leads back to it, if there is one.
+std::vector<const Task*> circle_from(const Task* start,
+                                     const std::map<const Task*, const Task*>& waits_for) {
+  std::vector<const Task*> path{start};
+  for (auto it = waits_for.find(start); it != waits_for.end(); it = waits_for.find(it->second)) {
+    if (it->second == start) return path;
+    if (path.size() > waits_for.size()) return {};  // runs into a circle that start is not part of
+    path.push_back(it->second);
+  }
+  return {};
+}
+
+std::vector<std::string> describe_circles(const std::map<const Task*, const Task*>& waits_for,
+                                          const std::map<const Task*, WaitLine>& waits) {
+  std::vector<std::string> lines;
+  for (const auto& [task, holder] : waits_for) {
+    const std::vector<const Task*> circle = circle_from(task, waits_for);
+    // Each circle once: from its smallest task.
+    if (circle.empty() || *std::min_element(circle.begin(), circle.end()) != task) continue;
+    std::string line = "lock cycle: ";
+    for (std::size_t i = 0; i < std::min(circle.size(), kCircleMax); ++i) {
+      const WaitLine& wait = waits.at(circle[i]);
+      line += fmt::format("{}'{}' waits in {}", i == 0 ? "" : "; ", wait.name, wait.where);
+    }
+    lines.push_back(std::move(line));
+  }
+  std::sort(lines.begin(), lines.end());  // not by address
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists) {
+  std::map<const Task*, const Task*> waits_for;
+  std::map<const Task*, WaitLine> waits;
+  std::map<std::pair<std::string, std::string>, int> kinds;
+  for (const ParkedList* list : lists) {
+    list->for_each([&](const Parked& one) {
+      if (one.counted && !one.is_main()) return;
+      WaitLine line{one.name(), one.where()};
+      ++kinds[{line.name, line.where}];
+      if (one.waitable == nullptr || one.waitable->holder() == nullptr) return;
+      waits_for[one.task] = one.waitable->holder();
+      waits[one.task] = std::move(line);
+    });
+  }
+  std::vector<std::string> lines = describe_circles(waits_for, waits);
+  std::size_t written = 0;
+  for (const auto& [kind, count] : kinds) {
+    if (++written > kKindsMax) break;
+    const auto& [name, where] = kind;
+    lines.push_back(fmt::format("{}'{}' waits in {}",
+                                count == 1 ? "" : fmt::format("{} times ", count), name, where));
+  }
+  if (kinds.size() > kKindsMax) {
+    lines.push_back(fmt::format("and tasks of {} more kinds wait", kinds.size() - kKindsMax));
+  }
+  return lines;
+}
+
+}  // namespace shoal::sched

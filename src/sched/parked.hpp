@@ -1,0 +1,95 @@
+#pragma once
+// Who stands still on a rank, and in what.
+
+#include <shoal/sched/park.hpp>
+#include <shoal/sched/worker_state.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shoal::sched {
+
+class ParkedList;
+
+/// A task or a thread that stands still. Lives on its stack; stands in one list from before it can
+/// be woken until it goes on.
+struct Parked {
+  const Task* task = nullptr;     // nullptr: a thread of the program
+  Waitable* waitable = nullptr;   // nullptr: it waits for `what`, and nobody can take it out
+  const char* what = nullptr;
+  std::uint64_t since_ns = 0;
+  bool counted = true;            // for detection it runs
+  bool cancelled = false;         // set by whoever takes it out of what it waits for
+  bool listed = false;            // guarded by the list's lock
+  Parked* before = nullptr;     // likewise
+  Parked* behind = nullptr;         // likewise
+
+  [[nodiscard]] std::string where() const;
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] bool is_main() const { return task != nullptr && task->scope == nullptr; }
+};
+
+/// Goes on when it is woken: how depends on who it is.
+class ParkedWaiter : public sync::Waiter, public Parked {
+ public:
+  /// `tell_scope`: if it is the main function, its scope does not know yet that it goes on.
+  virtual void go_on(bool tell_scope) = 0;
+  void wake() final { go_on(true); }
+
+ protected:
+  ~ParkedWaiter() = default;
+};
+
+/// Those that parked on one worker, or threads. Its lock comes before those of what is waited for.
+class ParkedList {
+ public:
+  void add(ParkedWaiter& one) {
+    const sync::Lock lock(mutex_);
+    link(one);
+  }
+  /// Adds it and lets it enter the list of what it waits for, in one: nobody who cancels finds one
+  /// without the other. False: there is no need to wait, or the scope has failed and it is
+  /// cancelled; it is not added.
+  bool enlist(ParkedWaiter& one, const TaskScope* scope);
+  void remove(ParkedWaiter& one) {
+    const sync::Lock lock(mutex_);
+    if (one.listed) unlink(one);
+  }
+
+  /// Takes those out of what they wait for that nobody else has taken out, and lets them go on.
+  /// `main_only`: only the main function, without telling its scope. Returns how many.
+  int cancel(bool main_only);
+
+  /// Of those that are not counted.
+  [[nodiscard]] std::uint64_t uncounted() const {
+    return uncounted_.load(std::memory_order_acquire);
+  }
+  /// Of those that stand still and count as running, but for the main function.
+  [[nodiscard]] bool holds_counted() const;
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    const sync::Lock lock(mutex_);
+    for (const ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) visit(*one);
+  }
+
+ private:
+  static ParkedWaiter* behind_of(const Parked& one) { return static_cast<ParkedWaiter*>(one.behind); }
+  void link(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
+  void unlink(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
+
+  mutable sync::Mutex mutex_;
+  ParkedWaiter* first_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  // Written under mutex_; read by detection, when nobody who counts is left to write.
+  std::atomic<std::uint64_t> uncounted_{0};
+};
+
+/// The name of a task, whatever the program's code for it does.
+std::string name_of(const Task& task);
+
+/// Lines that name who waits for what and is not counted, and the circles of locks among them.
+std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists);
+
+}  // namespace shoal::sched
