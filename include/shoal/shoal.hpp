@@ -10,3 +10,8 @@
 #include <shoal/runtime/run.hpp>        // IWYU pragma: export
 #include <shoal/runtime/world.hpp>      // IWYU pragma: export
 #include <shoal/sched/compute.hpp>      // IWYU pragma: export
+#include <shoal/sched/full_empty.hpp>   // IWYU pragma: export
+#include <shoal/sched/locks.hpp>        // IWYU pragma: export
+#include <shoal/sched/sleep.hpp>        // IWYU pragma: export
+#include <shoal/sched/task_group.hpp>   // IWYU pragma: export
+#include <shoal/sched/when.hpp>         // IWYU pragma: export

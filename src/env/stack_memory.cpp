@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -11,9 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <sys/mman.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace shoal::env {
 
@@ -110,9 +110,9 @@ namespace {
 // What a signal handler needs; set while any FaultWatch lives.
 struct FaultState {
   std::mutex mutex;
-  int watches = 0;                    // guarded by mutex
-  struct sigaction old_segv {};       // written before the handler can run
-  struct sigaction old_bus {};        // likewise
+  int watches = 0;               // guarded by mutex
+  struct sigaction old_segv {};  // written before the handler can run
+  struct sigaction old_bus {};   // likewise
   std::atomic<FaultExplainer> explain{nullptr};
 };
 

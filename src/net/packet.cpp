@@ -51,8 +51,7 @@ Packet* Packet::compact(Packet* packet) {
 
 void Packet::disown() {
   // acq_rel: several that hold a reference may do this at once, one of them tells.
-  PacketOwner* const told =
-      std::atomic_ref(owner).exchange(nullptr, std::memory_order_acq_rel);
+  PacketOwner* const told = std::atomic_ref(owner).exchange(nullptr, std::memory_order_acq_rel);
   if (told != nullptr) told->consumed(accounted_bytes);
 }
 

@@ -16,7 +16,6 @@ void World::barrier() {
 }
 
 void World::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
-  task->scope = &scope();
   task->priority = options.priority;
   if (options.worker.has_value()) {
     const int worker = *options.worker;

@@ -27,7 +27,7 @@ std::string Parked::where() const {
 }
 
 void ParkedList::link(ParkedWaiter& one) {
-  one.listed = true;
+  one.in_list = true;
   one.before = nullptr;
   one.behind = first_;
   if (first_ != nullptr) first_->before = &one;
@@ -36,7 +36,7 @@ void ParkedList::link(ParkedWaiter& one) {
 }
 
 void ParkedList::unlink(ParkedWaiter& one) {
-  one.listed = false;
+  one.in_list = false;
   if (one.before != nullptr) one.before->behind = one.behind;
   if (one.behind != nullptr) one.behind->before = one.before;
   if (first_ == &one) first_ = behind_of(one);
@@ -46,7 +46,7 @@ void ParkedList::unlink(ParkedWaiter& one) {
 bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
-  if (scope != nullptr && scope->failed()) {
+  if (scope != nullptr && scope->failed() && one.waitable->is_cancellable()) {
     one.cancelled = true;
     return false;
   }
@@ -61,8 +61,8 @@ int ParkedList::cancel(bool main_only) {
   {
     const sync::Lock lock(mutex_);
     for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
-      if (one->waitable == nullptr || (main_only && !one->is_main())) continue;
-      if (!one->waitable->withdraw(*one)) continue;
+      if (one->waitable == nullptr || (main_only && !one->is_waiting_main())) continue;
+      if (!one->waitable->is_cancellable() || !one->waitable->withdraw(*one)) continue;
       one->cancelled = true;
       taken.push_back(one);
     }
@@ -126,7 +126,7 @@ std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& li
   std::map<std::pair<std::string, std::string>, int> kinds;
   for (const ParkedList* list : lists) {
     list->for_each([&](const Parked& one) {
-      if (one.counted && !one.is_main()) return;
+      if (one.counted && !one.is_waiting_main()) return;
       WaitLine line{one.name(), one.where()};
       ++kinds[{line.name, line.where}];
       if (one.waitable == nullptr || one.waitable->holder() == nullptr) return;

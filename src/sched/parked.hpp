@@ -17,19 +17,23 @@ class ParkedList;
 /// A task or a thread that stands still. Lives on its stack; stands in one list from before it can
 /// be woken until it goes on.
 struct Parked {
-  const Task* task = nullptr;     // nullptr: a thread of the program
-  Waitable* waitable = nullptr;   // nullptr: it waits for `what`, and nobody can take it out
+  const Task* task = nullptr;    // nullptr: a thread of the program
+  Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and nobody can take it out
   const char* what = nullptr;
   std::uint64_t since_ns = 0;
-  bool counted = true;            // for detection it runs
-  bool cancelled = false;         // set by whoever takes it out of what it waits for
-  bool listed = false;            // guarded by the list's lock
-  Parked* before = nullptr;     // likewise
-  Parked* behind = nullptr;         // likewise
+  bool counted = true;       // for detection it runs
+  bool cancelled = false;    // set by whoever takes it out of what it waits for
+  bool in_list = false;      // guarded by the list's lock
+  Parked* before = nullptr;  // likewise
+  Parked* behind = nullptr;  // likewise
 
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;
   [[nodiscard]] bool is_main() const { return task != nullptr && task->scope == nullptr; }
+  /// The main function, in something that only others can end: its scope keeps track of it.
+  [[nodiscard]] bool is_waiting_main() const {
+    return is_main() && waitable != nullptr && !waitable->ends_by_itself();
+  }
 };
 
 /// Goes on when it is woken: how depends on who it is.
@@ -56,7 +60,7 @@ class ParkedList {
   bool enlist(ParkedWaiter& one, const TaskScope* scope);
   void remove(ParkedWaiter& one) {
     const sync::Lock lock(mutex_);
-    if (one.listed) unlink(one);
+    if (one.in_list) unlink(one);
   }
 
   /// Takes those out of what they wait for that nobody else has taken out, and lets them go on.
@@ -76,7 +80,9 @@ class ParkedList {
   }
 
  private:
-  static ParkedWaiter* behind_of(const Parked& one) { return static_cast<ParkedWaiter*>(one.behind); }
+  static ParkedWaiter* behind_of(const Parked& one) {
+    return static_cast<ParkedWaiter*>(one.behind);
+  }
   void link(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
   void unlink(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
 

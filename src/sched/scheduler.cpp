@@ -102,9 +102,9 @@ void Scheduler::look_again() {
   wake_one();
 }
 
-// A worker that is about to sleep raises its flag, takes the keeper's place if it is free, and looks
-// at the first timer; here the timer is published first. Either it sees the timer, or it is seen
-// here and woken. All seq_cst.
+// A worker that is about to sleep raises its flag, takes the keeper's place if it is free, and
+// looks at the first timer; here the timer is published first. Either it sees the timer, or it is
+// seen here and woken. All seq_cst.
 void Scheduler::add_timer(Timer& timer, std::uint64_t due_ns) {
   if (!timers_.add(timer, due_ns)) return;
   wake_one(timer_keeper_.load(std::memory_order_seq_cst));
@@ -316,7 +316,8 @@ void block(env::Env& env, const char* what, const Publish& publish) {
   if (publish(waiter)) waiter.wait();
 }
 
-void wait_for(Scheduler& scheduler, Waitable& what) {
+void wait_for(Waitable& what) {
+  Scheduler& scheduler = what.scheduler();
   if (in_handler()) check_may_block(what.describe().c_str());
   if (Worker* worker = current_worker(); worker != nullptr) {
     SHOAL_CHECK(&worker->scheduler() == &scheduler, "{} belongs to another rank", what.describe());
@@ -331,6 +332,42 @@ void wait_for(Scheduler& scheduler, Waitable& what) {
     if (!waiter.cancelled) return;
   }
   throw CancelledError(what.describe() + ": the world has failed");
+}
+
+/// A task that is submitted once it is woken. Owns itself.
+class Deferred final : public ParkedWaiter {
+ public:
+  Deferred(const std::shared_ptr<Waitable>& for_what, std::unique_ptr<Task> owned)
+      : kept_(for_what),
+        scheduler_(for_what->scheduler()),
+        list_(scheduler_.parked_here()),
+        task_(std::move(owned)) {
+    task = task_.get();
+    waitable = for_what.get();
+    since_ns = scheduler_.env().now_ns();
+    counted = false;
+  }
+
+  void start() {
+    // Once it is enlisted it may be gone.
+    if (!list_.enlist(*this, &scheduler_.scope())) go_on(false);
+  }
+  void go_on(bool /*tell_scope*/) override {
+    const std::unique_ptr<Deferred> self(this);
+    list_.remove(*this);
+    scheduler_.submit(std::move(task_));  // which counts it
+  }
+
+ private:
+  const std::shared_ptr<Waitable> kept_;
+  Scheduler& scheduler_;
+  ParkedList& list_;
+  std::unique_ptr<Task> task_;
+};
+
+void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task) {
+  auto* const deferred = new Deferred(what, std::move(task));
+  deferred->start();
 }
 
 void yield() {

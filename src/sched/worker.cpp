@@ -65,7 +65,7 @@ class Worker::ParkedHere final : public ParkedWaiter {
 
   void go_on(bool tell_scope) override {
     if (!counted) task->scope->count_created(owner_.scheduler_.count_slot());
-    if (waitable != nullptr && is_main() && tell_scope) owner_.scheduler_.scope_->main_goes_on();
+    if (is_waiting_main() && tell_scope) owner_.scheduler_.scope_->main_goes_on();
     go_back();
   }
   void go_back() {
@@ -300,7 +300,7 @@ bool Worker::wait_for(Waitable& what) {
     // Once it is enlisted, the task may be running elsewhere: nothing of its stack is touched.
     Worker& self = *current_worker();
     TaskScope* const counts = waiter.counted ? nullptr : waiter.task->scope;
-    const bool is_main = waiter.is_main();
+    const bool is_main = waiter.is_waiting_main();
     if (!self.parked_.enlist(waiter, self.scheduler_.scope_)) {
       waiter.go_back();
     } else if (is_main) {
@@ -489,8 +489,8 @@ std::size_t explain_fault(const void* address, char* text, std::size_t size) {
       text, size,
       "shoal: error: the stack of {} on rank {}, worker {} has overflowed: its {} KiB are full. "
       "Choose a larger --stack-bytes, or recurse less.\n",
-      worker->current_->task != nullptr ? "a task" : "a handler", worker->scheduler().rank().value(),
-      worker->id().value(), stack.size_bytes / 1024);
+      worker->current_->task != nullptr ? "a task" : "a handler",
+      worker->scheduler().rank().value(), worker->id().value(), stack.size_bytes / 1024);
   return std::min(result.size, size);
 }
 

@@ -16,9 +16,9 @@
 namespace shoal::sched {
 
 /// The loop runs on a scheduling fiber. A task runs right there; when it blocks, its fiber is left
-/// parked with the task's frames on it, and the loop goes on on another fiber. Another worker may go
-/// on with the task, and then with the loop that stands below it on the fiber: code that comes after
-/// a task has run, or after a switch, must ask for the current_worker() again.
+/// parked with the task's frames on it, and the loop goes on on another fiber. Another worker may
+/// go on with the task, and then with the loop that stands below it on the fiber: code that comes
+/// after a task has run, or after a switch, must ask for the current_worker() again.
 ///
 /// Invariant: each fiber of the rank is either the current_ one of a worker, or idle, in idle_ of a
 /// worker or in the pool (standing in the loop, no task on it), or parked under exactly one task.
@@ -34,8 +34,8 @@ class Worker final : public env::Steppable {
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] WorkerId id() const { return id_; }
 
-  /// Parks the running task, as one that runs, until the waiter that `publish` gets is woken. `what`
-  /// says in what. This worker goes on with it, at once or, if `last`, behind what is ready.
+  /// Parks the running task, as one that runs, until the waiter that `publish` gets is woken.
+  /// `what` says in what. This worker goes on with it, at once or, if `last`, behind what is ready.
   void suspend(const char* what, const Publish& publish, bool last = false);
   /// See sched::wait_for(). False: it was cancelled.
   [[nodiscard]] bool wait_for(Waitable& what);
@@ -130,13 +130,13 @@ class Worker final : public env::Steppable {
   unsigned picks_ = 0;  // of ready tasks
   unsigned idle_rounds_ = 0;
   std::atomic<int> parked_senders_{0};  // owner writes; read by reports
-  bool was_poller_ = false;  // the last sleep was a short one, to poll or for a timer
+  bool was_poller_ = false;             // the last sleep was a short one, to poll or for a timer
 
   // An inspector raises asked_ and then wakes; a worker that is about to sleep looks at it like at
   // a queue: seq_cst, see sleep().
   std::atomic<std::uint64_t> asked_{0};
   std::atomic<std::uint64_t> answered_{0};  // owner writes
-  std::atomic<bool> slept_{false};  // when it was last asked
+  std::atomic<bool> slept_{false};          // when it was last asked
 
   ParkedList& parked_;  // those that parked on this worker
   std::unique_ptr<Fiber> thread_fiber_;

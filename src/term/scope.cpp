@@ -2,6 +2,7 @@
 
 #include <shoal/am/archive.hpp>
 #include <shoal/base/check.hpp>
+#include <shoal/sched/function_task.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -224,14 +225,25 @@ void Scope::unpark_main() {
 // has not been counted as processed yet, so no snapshot can miss it.
 void Scope::finish_park(Outcome outcome) {
   if (waiter_ == nullptr) {
-    if (outcome != Outcome::stuck || main_waits_ == 0 || !scheduler().cancel_main()) return;
-    --main_waits_;
-    parked_.store(false, std::memory_order_release);
+    if (outcome == Outcome::stuck && main_waits_ > 0) end_main_wait();
     return;
   }
   parked_.store(false, std::memory_order_release);
   outcome_ = outcome;
   std::exchange(waiter_, nullptr)->wake();
+}
+
+// The main function that stands in a wait of its own hears that nothing is left to end it. If it
+// cannot be taken out (of a group whose tasks are stuck), they have to be: the scope fails.
+void Scope::end_main_wait() {
+  if (scheduler().cancel_main()) {
+    --main_waits_;
+    parked_.store(false, std::memory_order_release);
+    return;
+  }
+  scheduler().submit(sched::make_function_task(*this, "end", [this, text = stuck_text_] {
+    fail("the tasks of a group", std::make_exception_ptr(StuckError(text)));
+  }));
 }
 
 void Scope::throw_failure() {

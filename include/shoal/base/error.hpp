@@ -63,8 +63,8 @@ class StuckError : public Error {
   using Error::Error;
 };
 
-/// What a task waited for will not come, because its world has failed or ends. Thrown by whatever it
-/// waits in, so that its stack unwinds; let it through.
+/// What a task waited for will not come, because its world has failed or ends. Thrown by whatever
+/// it waits in, so that its stack unwinds; let it through.
 class CancelledError : public Error {
  public:
   using Error::Error;

@@ -6,6 +6,9 @@
 #include <shoal/am/large_message.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/coll/collectives.hpp>
+#include <shoal/runtime/remote_promise.hpp>
+#include <shoal/sched/function_task.hpp>
+#include <shoal/sched/future.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <cstdint>
@@ -45,6 +48,13 @@ struct Stats {
 };
 
 using Hold = term::Hold;
+
+class World;
+
+namespace messaging {
+template <>
+inline constexpr bool is_handler_context_v<World> = true;
+}  // namespace messaging
 
 /// One per rank; lives as long as the main functions run. Where nothing else is said, any thread
 /// may call, and calls do not block.
@@ -91,7 +101,25 @@ class World {
   /// Runs `function` as a task of this rank.
   template <class F>
   void spawn(F function, const TaskOptions& options = {}) {
-    submit(std::make_unique<FunctionTask<F>>(std::move(function), options.name), options);
+    submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+  }
+
+  /// The same, with the future of what it returns or throws: such an exception does not fail the
+  /// world.
+  template <class F>
+  [[nodiscard]] auto async(F function) {
+    return async(std::move(function), TaskOptions());
+  }
+  // Two functions: GCC 12 destroys a default argument twice that stands in a co_await.
+  template <class F>
+  [[nodiscard]] auto async(F function, const TaskOptions& options) {
+    using Result = std::invoke_result_t<F&>;
+    Promise<Result> promise(scheduler(), options.name);
+    Future<Result> future = promise.future();
+    spawn([promise = std::move(promise),
+           function = std::move(function)]() mutable { promise.set_from(function); },
+          options);
+    return future;
   }
 
   /// Keeps wait() from completing until the returned object is destroyed. For threads of the
@@ -143,6 +171,49 @@ class World {
                                       std::move(release), options);
   }
 
+  // --- futures across ranks
+
+  /// Lets other ranks fulfil the promise: the result travels in messages. It is fulfilled once, by
+  /// fulfill() or fail() on any rank. Any thread.
+  template <class T>
+  [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
+    return {rank().value(), promises_.add(std::move(promise))};
+  }
+  /// Fulfils a promise of some rank; a message, as send(). **Errors**: the scope fails there when
+  /// it was fulfilled already.
+  template <class T, class Value>
+  void fulfill(const RemotePromise<T>& promise, Value&& value) {
+    send(am<&World::accept_value<T>>, Rank(promise.rank), promise.number,
+         static_cast<T>(std::forward<Value>(value)));
+  }
+  void fulfill(const RemotePromise<void>& promise) {
+    send(am<&World::accept_void>, Rank(promise.rank), promise.number);
+  }
+  /// Gives it a RemoteError with this text.
+  template <class T>
+  void fail(const RemotePromise<T>& promise, const std::string& text) {
+    send(am<&World::accept_error>, Rank(promise.rank), promise.number, rank().value(), text);
+  }
+
+  /// Calls the function named by `am<function>` as a task on `target`, and brings back what it
+  /// returns. It may take World& first, and may wait. The arguments are copied; the future gets
+  /// RemoteError when the function throws, and the world does not fail.
+  template <auto Function, Delivery How, class... Args>
+  [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
+    struct Named {
+      static auto function() { return Function; }
+    };
+    return call_through<Named>(target, std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
+    struct Named {
+      static Closure function() { return {}; }
+    };
+    return call_through<Named>(target, std::forward<Args>(args)...);
+  }
+
   // --- collective operations: main functions of all ranks, in the same order. They suspend the
   // main function. Errors: as wait(); CheckError when ranks called different operations.
 
@@ -181,20 +252,72 @@ class World {
   /// What task graphs are made on: TaskGraph<int> graph(world).
   [[nodiscard]] term::Scope& scope() const { return *parts_.scope; }
   operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
+  /// What locks and promises are made on: Mutex mutex(world).
+  operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
 
  private:
-  template <class F>
-  class FunctionTask final : public sched::Task {
-   public:
-    FunctionTask(F function, std::string name)
-        : function_(std::move(function)), name_(std::move(name)) {}
-    void run() override { function_(); }
-    [[nodiscard]] std::string name() const override { return name_; }
+  // Handlers of fulfill() and fail().
+  template <class T>
+  static void accept_value(World& world, std::uint64_t number, T value) {
+    world.promises_.take<T>(number).set_value(std::move(value));
+  }
+  static void accept_void(World& world, std::uint64_t number) {
+    world.promises_.take<void>(number).set_value();
+  }
+  static void accept_error(World& world, std::uint64_t number, int rank, const std::string& text) {
+    world.promises_.fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
+  }
 
-   private:
-    F function_;
-    std::string name_;
-  };
+  template <class Named, class... Args>
+  auto call_through(Rank target, Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Named::function())>;
+    return call_as<Named>(target, typename Traits::Wires{}, std::forward<Args>(args)...);
+  }
+  template <class Named, class... Ws, class... Args>
+  auto call_as(Rank target, messaging::TypeList<Ws...>, Args&&... args) {
+    static_assert(sizeof...(Ws) == sizeof...(Args),
+                  "shoal: the number of arguments differs from the function's parameters");
+    using Result = CallResult<Named, Ws...>;
+    Promise<Result> promise(scheduler(), "a call");
+    Future<Result> future = promise.future();
+    const RemotePromise<Result> reply = publish(std::move(promise));
+    send(am<&World::accept_call<Named, messaging::Storage<Ws>...>>, target, reply,
+         messaging::Storage<Ws>(std::forward<Args>(args))...);
+    return future;
+  }
+  template <class Named, class... Values>
+  static decltype(auto) apply(World& world, Values&... values) {
+    auto function = Named::function();
+    if constexpr (messaging::FunctionTraits<decltype(function)>::has_context) {
+      return function(world, std::move(values)...);
+    } else {
+      return function(std::move(values)...);
+    }
+  }
+  template <class Named, class... Ws>
+  using CallResult = decltype(apply<Named, messaging::Storage<Ws>...>(
+      std::declval<World&>(), std::declval<messaging::Storage<Ws>&>()...));
+  template <class Named, class... Values>
+  static void accept_call(World& world, RemotePromise<CallResult<Named, Values...>> reply,
+                          Values... values) {
+    world.spawn(
+        [&world, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
+          try {
+            const auto run = [&](Values&... each) { return apply<Named>(world, each...); };
+            if constexpr (std::is_void_v<CallResult<Named, Values...>>) {
+              std::apply(run, values);
+              world.fulfill(reply);
+            } else {
+              world.fulfill(reply, std::apply(run, values));
+            }
+          } catch (const CancelledError&) {
+            throw;  // the world has failed, and the caller hears of that
+          } catch (...) {
+            world.fail(reply, describe(std::current_exception()));
+          }
+        },
+        {.name = "a call"});
+  }
 
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
@@ -237,11 +360,7 @@ class World {
   }
 
   const Parts parts_;
+  runtime::PromiseTable promises_;
 };
-
-namespace messaging {
-template <>
-inline constexpr bool is_handler_context_v<World> = true;
-}  // namespace messaging
 
 }  // namespace shoal

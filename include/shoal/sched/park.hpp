@@ -2,8 +2,10 @@
 // How a task stands still until something happens, so that everybody can see what it waits for.
 
 #include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/mutex.hpp>
 #include <shoal/sync/waiter.hpp>
 
+#include <memory>
 #include <string>
 
 namespace shoal::sched {
@@ -14,7 +16,9 @@ namespace shoal::sched {
 /// one that is woken may destroy the list.
 class Waitable {
  public:
-  /// Enters the list. False: there is no need to wait.
+  Waitable(const Waitable&) = delete;
+  Waitable& operator=(const Waitable&) = delete;
+  /// Enters the list. False: there is no need to wait. Wakes nobody: a lock is held around it.
   virtual bool enlist(sync::Waiter& waiter) = 0;
   /// Leaves the list. False: somebody has taken the waiter out, and wakes it.
   virtual bool withdraw(sync::Waiter& waiter) = 0;
@@ -24,9 +28,37 @@ class Waitable {
   [[nodiscard]] virtual const Task* holder() const { return nullptr; }
   /// Time will wake those who wait: they count as running.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
+  /// False: those who wait are not taken out when the world fails; what they wait for comes
+  /// even then.
+  [[nodiscard]] virtual bool is_cancellable() const { return true; }
+
+  /// Where those who wait are kept track of.
+  [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
 
  protected:
+  explicit Waitable(Scheduler& scheduler) : scheduler_(scheduler) {}
   ~Waitable() = default;
+  /// See wait_for().
+  void wait_here();
+
+ private:
+  Scheduler& scheduler_;
+};
+
+/// A Waitable with one lock and one list.
+class WaitingRoom : public Waitable {
+ public:
+  bool withdraw(sync::Waiter& waiter) override {
+    const sync::Lock lock(mutex_);
+    return waiters_.remove(waiter);
+  }
+
+ protected:
+  using Waitable::Waitable;
+  ~WaitingRoom() = default;
+
+  mutable sync::Mutex mutex_;
+  sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
 };
 
 /// Stands still until woken. A task's stack is parked, and any worker of the rank goes on with it,
@@ -37,7 +69,14 @@ class Waitable {
 /// **Caller**: a task, the main function, a thread of the program; not a handler.
 /// **Errors**: CheckError in a handler; CancelledError when the world has failed, in the main
 /// function TaskError; StuckError in the main function when nothing is left that could wake it.
-void wait_for(Scheduler& scheduler, Waitable& what);
+void wait_for(Waitable& what);
+
+inline void Waitable::wait_here() { wait_for(*this); }
+
+/// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
+/// the task is not counted, but named when nothing is left that could wake it, and dropped when its
+/// scope fails. **Caller**: any thread; never blocks.
+void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task);
 
 /// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.
 void yield();

@@ -120,7 +120,8 @@ class Scheduler {
 
  private:
   friend class Worker;
-  friend void wait_for(Scheduler& scheduler, Waitable& what);
+  friend void wait_for(Waitable& what);
+  friend class Deferred;
   /// Of the calling worker, or of threads.
   [[nodiscard]] ParkedList& parked_here() const;
   bool wake_if_asleep(Worker& worker);

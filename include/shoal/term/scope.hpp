@@ -114,6 +114,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void park(const std::string& what, bool final, const std::function<void()>& start);
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
+  void end_main_wait() SHOAL_REQUIRES(mutex_);
   /// Of the sources; each line is about this rank.
   [[nodiscard]] std::vector<std::string> describe_waiting() const SHOAL_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
@@ -142,7 +143,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   std::string parked_in_ SHOAL_GUARDED_BY(mutex_);  // a collective's name, or "" in wait()
   bool final_ SHOAL_GUARDED_BY(mutex_) = false;
-  int main_waits_ SHOAL_GUARDED_BY(mutex_) = 0;     // 1: it stands in a wait_for()
+  int main_waits_ SHOAL_GUARDED_BY(mutex_) = 0;  // 1: it stands in a wait_for()
   std::uint64_t parked_since_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
   bool all_final_ SHOAL_GUARDED_BY(mutex_) = false;
   std::uint64_t park_count_ SHOAL_GUARDED_BY(mutex_) = 0;

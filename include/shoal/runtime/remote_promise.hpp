@@ -1,0 +1,82 @@
+#pragma once
+// Promises that are fulfilled from another rank, and calls that return a future.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/base/check.hpp>
+#include <shoal/base/ids.hpp>
+#include <shoal/sched/future.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace shoal {
+
+/// Stands for a promise of type T on some rank; travels in messages. See World::publish().
+template <class T>
+struct RemotePromise {
+  int rank = -1;
+  std::uint64_t number = 0;
+};
+
+/// What a function threw that was called on another rank.
+class RemoteError : public Error {
+ public:
+  RemoteError(Rank rank, std::string text);
+  [[nodiscard]] Rank rank() const { return rank_; }
+  /// what() of the original exception.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  Rank rank_;
+  std::string text_;
+};
+
+namespace runtime {
+
+/// The promises of one rank that others may fulfil. Any thread.
+class PromiseTable {
+ public:
+  template <class T>
+  std::uint64_t add(Promise<T> promise) {
+    return add_entry(std::make_unique<Entry<T>>(std::move(promise)));
+  }
+  /// Takes it out. **Errors**: CheckError when it is not there: it was fulfilled already, or its
+  /// type is another.
+  template <class T>
+  Promise<T> take(std::uint64_t number) {
+    const std::unique_ptr<EntryBase> entry = take_entry(number, type_signature<T>());
+    return std::move(static_cast<Entry<T>&>(*entry).promise);
+  }
+  /// Gives it the exception, whatever its type.
+  void fail(std::uint64_t number, std::exception_ptr error);
+
+ private:
+  struct EntryBase {
+    virtual ~EntryBase() = default;
+    virtual void fail(std::exception_ptr error) = 0;
+    std::uint32_t signature = 0;
+  };
+  template <class T>
+  struct Entry final : EntryBase {
+    explicit Entry(Promise<T> given) : promise(std::move(given)) {
+      signature = type_signature<T>();
+    }
+    void fail(std::exception_ptr error) override { promise.set_exception(std::move(error)); }
+    Promise<T> promise;
+  };
+  std::uint64_t add_entry(std::unique_ptr<EntryBase> entry);
+  /// `signature` 0: of any type.
+  std::unique_ptr<EntryBase> take_entry(std::uint64_t number, std::uint32_t signature);
+
+  sync::Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<EntryBase>> entries_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace runtime
+}  // namespace shoal

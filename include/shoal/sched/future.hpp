@@ -1,0 +1,302 @@
+#pragma once
+// Values that are still to come.
+
+#include <shoal/base/check.hpp>
+#include <shoal/sched/function_task.hpp>
+#include <shoal/sched/park.hpp>
+
+#include <atomic>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+template <class T>
+class Future;
+template <class T>
+class Promise;
+
+/// The promise behind a future was destroyed before it was fulfilled.
+class BrokenPromise : public Error {
+ public:
+  using Error::Error;
+};
+
+namespace sched {
+
+/// What a promise and its future share, but for the value.
+class FutureState : public WaitingRoom {
+ public:
+  FutureState(Scheduler& scheduler, std::string name)
+      : WaitingRoom(scheduler), name_(std::move(name)) {}
+  virtual ~FutureState();
+
+  bool enlist(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] bool is_ready() const {
+    return ready_.load(std::memory_order_acquire);  // pairs with the release in complete()
+  }
+  /// Waits, and throws the error if there is one.
+  void await();
+  void rethrow_error() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+  [[nodiscard]] const std::exception_ptr& error() const { return error_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// Called once, by the promise, after the value was stored. The state outlives the call.
+  void complete(std::exception_ptr error = nullptr);
+
+ private:
+  const std::string name_;
+  std::exception_ptr error_;  // written before ready_
+  std::atomic<bool> ready_{false};
+};
+
+/// Stands for void.
+struct Nothing {};
+template <class T>
+using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
+
+template <class T>
+class ValueState final : public FutureState {
+ public:
+  using FutureState::FutureState;
+  std::optional<Stored<T>> value;  // written before complete()
+};
+
+[[noreturn]] void refuse_promise(const std::string& name, const char* what);
+[[noreturn]] void refuse_future(const char* what);
+
+/// Runs a coroutine on, or ends it if that is not to be.
+class CoroutineTask final : public Task {
+ public:
+  CoroutineTask(TaskScope& in, std::coroutine_handle<> handle) : handle_(handle) { scope = &in; }
+  ~CoroutineTask() override {
+    if (handle_) handle_.destroy();
+  }
+  void run() override { std::exchange(handle_, nullptr).resume(); }
+  [[nodiscard]] std::string name() const override { return "a coroutine"; }
+
+ private:
+  std::coroutine_handle<> handle_;
+};
+
+template <class T>
+struct CoroutinePromise;
+
+}  // namespace sched
+
+/// The one end of a value that is still to come. Movable; used by one owner.
+///
+/// A function that returns a Future may be a coroutine: it starts at once in its caller, and what
+/// follows a co_await of a future that is not ready runs as a task of its own.
+template <class T>
+class Future {
+ public:
+  using value_type = T;
+  using promise_type = sched::CoroutinePromise<T>;
+
+  /// Has no value to come.
+  Future() = default;
+
+  [[nodiscard]] bool valid() const { return state_ != nullptr; }
+  /// get() would not wait. Any thread.
+  [[nodiscard]] bool is_ready() const { return state().is_ready(); }
+
+  /// Returns when the value or the exception is there.
+  /// **Caller**: a task, the main function, a thread of the program. **Blocks**: parks the task;
+  /// its worker goes on. **Errors**: CheckError in a handler or without a value to come; as
+  /// sched::wait_for().
+  void wait() const {
+    if (!is_ready()) state().await();
+  }
+  /// The same, and hands the value over, or throws what the promise was given. Afterwards the
+  /// future is not valid.
+  T get() {
+    wait();
+    const std::shared_ptr<State> state = std::move(state_);
+    state->rethrow_error();
+    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+  }
+
+  /// Runs f(value), or f() for void, as a task once the value is there: the future of what it
+  /// returns. An exception goes past f to that future. Afterwards this future is not valid.
+  /// **Blocks**: never. If the value never comes, StuckError names `name`.
+  template <class F>
+  auto then(F f, std::string name = "a continuation");
+
+  /// In a coroutine: suspends it until the value is there, and then as get().
+  [[nodiscard]] auto operator co_await() && {
+    static_cast<void>(state());
+    return Awaiter{std::move(state_)};
+  }
+  [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
+
+  /// For what is built on futures.
+  [[nodiscard]] const std::shared_ptr<sched::ValueState<T>>& shared_state() const { return state_; }
+
+ private:
+  friend class Promise<T>;
+  using State = sched::ValueState<T>;
+  struct Awaiter {
+    std::shared_ptr<State> state;
+    [[nodiscard]] bool await_ready() const { return state->is_ready(); }
+    void await_suspend(std::coroutine_handle<> handle) const {
+      const std::shared_ptr<State> kept = state;  // the coroutine may be gone before this returns
+      sched::TaskScope& scope = kept->scheduler().scope();
+      sched::submit_after(kept, std::make_unique<sched::CoroutineTask>(scope, handle));
+    }
+    T await_resume() { return Future(std::move(state)).get(); }
+  };
+  explicit Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  State& state() const {
+    if (state_ == nullptr) sched::refuse_future("it has no value to come: get() was called");
+    return *state_;
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+/// The other end: fulfilled once, by anybody. Movable. One that is destroyed unfulfilled gives the
+/// future a BrokenPromise.
+template <class T>
+class Promise {
+ public:
+  using value_type = T;
+
+  /// **Caller**: a task, handler or main function; elsewhere give the world.
+  explicit Promise(std::string name = "a promise")
+      : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
+  explicit Promise(sched::Scheduler& scheduler, std::string name = "a promise")
+      : state_(std::make_shared<State>(scheduler, std::move(name))) {}
+  ~Promise() { break_off(); }
+  Promise(Promise&& other) noexcept = default;
+  Promise& operator=(Promise&& other) noexcept {
+    if (this != &other) {
+      break_off();
+      state_ = std::move(other.state_);
+      future_taken_ = other.future_taken_;
+    }
+    return *this;
+  }
+
+  /// Once. **Errors**: CheckError the second time.
+  [[nodiscard]] Future<T> future() {
+    check(!future_taken_, "its future was taken already");
+    future_taken_ = true;
+    return Future<T>(state_);
+  }
+
+  /// Fulfils the promise: who waits goes on.
+  /// **Caller**: any thread, task or handler; a thread of the program holds a Hold. **Blocks**:
+  /// never. **Errors**: CheckError the second time. **Ordering**: what came before is visible to
+  /// who gets the value.
+  template <class... Args>
+  void set_value(Args&&... args) {
+    fresh()->value.emplace(std::forward<Args>(args)...);
+    std::exchange(state_, nullptr)->complete();
+  }
+  void set_exception(std::exception_ptr error) {
+    static_cast<void>(fresh());
+    std::exchange(state_, nullptr)->complete(std::move(error));
+  }
+  /// Fulfils it with what f() returns or throws.
+  template <class F>
+  void set_from(F&& f) {
+    try {
+      if constexpr (std::is_void_v<T>) {
+        std::forward<F>(f)();
+        set_value();
+      } else {
+        set_value(std::forward<F>(f)());
+      }
+    } catch (...) {
+      if (state_ == nullptr) throw;
+      set_exception(std::current_exception());
+    }
+  }
+
+ private:
+  using State = sched::ValueState<T>;
+  void check(bool good, const char* what) const {
+    if (!good) sched::refuse_promise(state_ != nullptr ? state_->name() : "", what);
+  }
+  State* fresh() const {
+    check(state_ != nullptr, "it was fulfilled already");
+    return state_.get();
+  }
+  void break_off() {
+    if (state_ == nullptr) return;
+    if (state_.use_count() > 1) {
+      state_->complete(std::make_exception_ptr(BrokenPromise(
+          fmt::format("promise '{}' was destroyed before it was fulfilled", state_->name()))));
+    }
+    state_ = nullptr;
+  }
+
+  std::shared_ptr<State> state_;  // nullptr: fulfilled
+  bool future_taken_ = false;
+};
+
+namespace sched {
+
+template <class T>
+struct CoroutinePromiseBase {
+  Promise<T> promise{std::string("a coroutine")};
+  Future<T> get_return_object() { return promise.future(); }
+  static std::suspend_never initial_suspend() noexcept { return {}; }
+  static std::suspend_never final_suspend() noexcept { return {}; }
+  void unhandled_exception() { promise.set_exception(std::current_exception()); }
+};
+template <class T>
+struct CoroutinePromise : CoroutinePromiseBase<T> {
+  template <class Value>
+  void return_value(Value&& value) {
+    this->promise.set_value(std::forward<Value>(value));
+  }
+};
+template <>
+struct CoroutinePromise<void> : CoroutinePromiseBase<void> {
+  void return_void() { promise.set_value(); }
+};
+
+template <class T, class F>
+struct ThenResult {
+  using type = std::invoke_result_t<F&, T>;
+};
+template <class F>
+struct ThenResult<void, F> {
+  using type = std::invoke_result_t<F&>;
+};
+
+}  // namespace sched
+
+template <class T>
+template <class F>
+auto Future<T>::then(F f, std::string name) {
+  using Result = typename sched::ThenResult<T, F>::type;
+  const std::shared_ptr<State> state = state_;
+  static_cast<void>(this->state());
+  Promise<Result> promise(state->scheduler(), name);
+  Future<Result> result = promise.future();
+  auto run = [source = std::move(*this), promise = std::move(promise), f = std::move(f)]() mutable {
+    if (const std::exception_ptr error = source.state_->error(); error != nullptr) {
+      promise.set_exception(error);
+    } else if constexpr (std::is_void_v<T>) {
+      promise.set_from(f);
+    } else {
+      promise.set_from([&] { return f(source.get()); });
+    }
+  };
+  sched::submit_after(state, sched::make_function_task(state->scheduler().scope(), std::move(name),
+                                                       std::move(run)));
+  return result;
+}
+
+}  // namespace shoal

@@ -1,0 +1,145 @@
+#pragma once
+// Locks and meeting points for tasks: who waits is parked, and its worker goes on.
+//
+// Each is made on a rank, for the tasks, the main function and the threads of that rank. Handlers
+// may use what never blocks. What waits without anybody left to wake it is named by StuckError, a
+// circle of locks as such.
+
+#include <shoal/sched/park.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace shoal {
+
+/// Mutual exclusion; those who wait get it in the order they came. Fits std::unique_lock and the
+/// like. **Errors**: CheckError when the holder locks it again, or somebody else unlocks it.
+class Mutex final : public sched::WaitingRoom {
+ public:
+  explicit Mutex(std::string name = "a mutex")
+      : Mutex(sched::current_scheduler("a mutex"), std::move(name)) {}
+  explicit Mutex(sched::Scheduler& scheduler, std::string name = "a mutex")
+      : WaitingRoom(scheduler), name_(std::move(name)) {}
+
+  void lock();
+  [[nodiscard]] bool try_lock();
+  void unlock();
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  bool enlist(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] const sched::Task* holder() const override;
+
+ private:
+  friend class Condition;
+  void hand_over();
+  void check_not_mine(const char* what) const;
+
+  const std::string name_;
+  bool locked_ SHOAL_GUARDED_BY(mutex_) = false;
+  // nullptr: a thread of the program, or it is just being handed over.
+  const sched::Task* holder_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+};
+
+/// Waiting for something that a Mutex protects.
+class Condition final {
+ public:
+  explicit Condition(std::string name = "a condition")
+      : Condition(sched::current_scheduler("a condition"), std::move(name)) {}
+  explicit Condition(sched::Scheduler& scheduler, std::string name = "a condition")
+      : scheduler_(scheduler), name_(std::move(name)) {}
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+
+  /// Leaves the lock while it waits. No notification that comes after that is missed.
+  void wait(std::unique_lock<Mutex>& lock);
+  template <class Predicate>
+  void wait(std::unique_lock<Mutex>& lock, Predicate predicate) {
+    while (!predicate()) wait(lock);
+  }
+  void notify_one();
+  void notify_all();
+
+ private:
+  class Ticket;
+  sched::Scheduler& scheduler_;
+  const std::string name_;
+  sync::Mutex mutex_;
+  std::uint64_t tickets_ SHOAL_GUARDED_BY(mutex_) = 0;
+  // Of those that have left their lock, or are about to, and do not stand in the list yet.
+  std::vector<std::uint64_t> coming_ SHOAL_GUARDED_BY(mutex_);
+  sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
+};
+
+/// A number of permits; those who wait get them in the order they came.
+class Semaphore final : public sched::WaitingRoom {
+ public:
+  explicit Semaphore(std::int64_t permits, std::string name = "a semaphore")
+      : Semaphore(sched::current_scheduler("a semaphore"), permits, std::move(name)) {}
+  /// **Errors**: CheckError for a negative number.
+  Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::string name = "a semaphore");
+
+  void acquire();
+  [[nodiscard]] bool try_acquire();
+  void release(std::int64_t count = 1);
+
+  bool enlist(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  const std::string name_;
+  std::int64_t permits_ SHOAL_GUARDED_BY(mutex_);
+};
+
+/// `count` tasks meet here, as often as they like. (World::barrier() is that of all ranks.)
+class Barrier final {
+ public:
+  explicit Barrier(std::int64_t count, std::string name = "a barrier")
+      : Barrier(sched::current_scheduler("a barrier"), count, std::move(name)) {}
+  /// **Errors**: CheckError for a count below 1.
+  Barrier(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a barrier");
+
+  Barrier(const Barrier&) = delete;
+  Barrier& operator=(const Barrier&) = delete;
+
+  void arrive_and_wait();
+
+ private:
+  class Meeting;
+  sched::Scheduler& scheduler_;
+  const std::string name_;
+  const std::int64_t count_;
+  mutable sync::Mutex mutex_;
+  sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
+  std::int64_t missing_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t meetings_ SHOAL_GUARDED_BY(mutex_) = 0;
+};
+
+/// Counts down to zero, once; then all who wait go on.
+class Counter : public sched::WaitingRoom {
+ public:
+  virtual ~Counter() = default;
+  explicit Counter(std::int64_t count, std::string name = "a counter")
+      : Counter(sched::current_scheduler("a counter"), count, std::move(name)) {}
+  /// **Errors**: CheckError for a negative count.
+  Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a counter");
+
+  /// **Errors**: CheckError when it is at zero already: who waited may be gone.
+  void add(std::int64_t count);
+  /// **Errors**: CheckError when that would lead below zero.
+  void count_down(std::int64_t count = 1);
+  [[nodiscard]] bool is_zero() const;
+  void wait();
+
+  bool enlist(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  const std::string name_;
+  std::int64_t count_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal

@@ -1,0 +1,27 @@
+#pragma once
+// Time, for tasks.
+
+#include <shoal/sched/park.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace shoal {
+
+namespace sched {
+void sleep_ns(std::uint64_t duration_ns);
+}
+
+/// Parks the task for at least so long; in a simulated world for so much virtual time. It counts as
+/// running meanwhile. **Caller**: a task or the main function. **Errors**: CheckError elsewhere;
+/// CancelledError when the world has failed.
+template <class Rep, class Period>
+void sleep_for(std::chrono::duration<Rep, Period> duration) {
+  const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(duration).count();
+  sched::sleep_ns(ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
+}
+
+/// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.
+inline void yield() { sched::yield(); }
+
+}  // namespace shoal

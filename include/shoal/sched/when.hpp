@@ -1,0 +1,95 @@
+#pragma once
+// Futures of several futures.
+
+#include <shoal/sched/future.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+namespace sched {
+
+/// Calls `done` once, in the context that makes the last of `needed` futures ready. Lives until all
+/// of them are.
+class ReadyGate {
+ public:
+  static void watch(const std::vector<std::shared_ptr<FutureState>>& futures, std::size_t needed,
+                    std::function<void()> done);
+};
+
+}  // namespace sched
+
+/// Ready when all are: their values in order, or the first exception in that order. For futures of
+/// void there are no values. **Blocks**: never.
+template <class T>
+auto when_all(std::vector<Future<T>> futures) {
+  using Values = std::conditional_t<std::is_void_v<T>, void, std::vector<sched::Stored<T>>>;
+  sched::Scheduler& scheduler = futures.empty() ? sched::current_scheduler("when_all()")
+                                                : futures.front().shared_state()->scheduler();
+  auto promise = std::make_shared<Promise<Values>>(scheduler, "when_all()");
+  Future<Values> result = promise->future();
+  auto kept = std::make_shared<std::vector<Future<T>>>(std::move(futures));
+  std::vector<std::shared_ptr<sched::FutureState>> states;
+  for (const Future<T>& future : *kept) states.push_back(future.shared_state());
+  sched::ReadyGate::watch(states, states.size(), [promise, kept] {
+    promise->set_from([&] {
+      if constexpr (std::is_void_v<T>) {
+        for (Future<T>& future : *kept) future.get();
+      } else {
+        Values values;
+        values.reserve(kept->size());
+        for (Future<T>& future : *kept) values.push_back(future.get());
+        return values;
+      }
+    });
+  });
+  return result;
+}
+
+/// The same for futures of different types, none of them void.
+template <class... Ts>
+Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
+  static_assert(sizeof...(Ts) > 0 && (!std::is_void_v<Ts> && ...));
+  auto kept = std::make_shared<std::tuple<Future<Ts>...>>(std::move(futures)...);
+  std::vector<std::shared_ptr<sched::FutureState>> states;
+  std::apply([&](const auto&... each) { (states.push_back(each.shared_state()), ...); }, *kept);
+  auto promise =
+      std::make_shared<Promise<std::tuple<Ts...>>>(states.front()->scheduler(), "when_all()");
+  auto result = promise->future();
+  sched::ReadyGate::watch(states, states.size(), [promise, kept] {
+    promise->set_from([&] {
+      return std::apply([](auto&... each) { return std::tuple<Ts...>{each.get()...}; }, *kept);
+    });
+  });
+  return result;
+}
+
+/// One of several that is ready, and all of them.
+template <class T>
+struct AnyReady {
+  std::size_t index = 0;
+  std::vector<Future<T>> futures;
+};
+
+/// Ready when one is. **Errors**: CheckError when there is none. **Blocks**: never.
+template <class T>
+Future<AnyReady<T>> when_any(std::vector<Future<T>> futures) {
+  SHOAL_CHECK(!futures.empty(), "when_any() of no futures would never be ready");
+  std::vector<std::shared_ptr<sched::FutureState>> states;
+  for (const Future<T>& future : futures) states.push_back(future.shared_state());
+  auto promise = std::make_shared<Promise<AnyReady<T>>>(states.front()->scheduler(), "when_any()");
+  auto result = promise->future();
+  auto kept = std::make_shared<AnyReady<T>>(AnyReady<T>{0, std::move(futures)});
+  sched::ReadyGate::watch(states, 1, [promise, kept] {
+    while (!kept->futures[kept->index].is_ready()) ++kept->index;
+    promise->set_value(std::move(*kept));
+  });
+  return result;
+}
+
+}  // namespace shoal

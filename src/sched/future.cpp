@@ -1,0 +1,38 @@
+#include <shoal/sched/future.hpp>
+
+namespace shoal::sched {
+
+FutureState::~FutureState() = default;
+
+bool FutureState::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(mutex_);
+  // relaxed: written under the lock
+  if (ready_.load(std::memory_order_relaxed)) return false;
+  waiters_.push(waiter);
+  return true;
+}
+
+std::string FutureState::describe() const { return fmt::format("get() of '{}'", name_); }
+
+void FutureState::await() { wait_here(); }
+
+void FutureState::complete(std::exception_ptr error) {
+  sync::WaiterList woken;
+  {
+    const sync::Lock lock(mutex_);
+    error_ = std::move(error);
+    ready_.store(true, std::memory_order_release);
+    std::swap(woken, waiters_);
+  }
+  woken.wake_all();
+}
+
+void refuse_promise(const std::string& name, const char* what) {
+  throw CheckError(fmt::format("promise '{}' cannot be used so: {}", name, what));
+}
+
+void refuse_future(const char* what) {
+  throw CheckError(fmt::format("a future cannot be used so: {}", what));
+}
+
+}  // namespace shoal::sched

@@ -1,0 +1,294 @@
+#include <shoal/sched/locks.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal {
+
+namespace {
+
+/// After the lock of a list was left.
+void wake(sync::Waiter* waiter) {
+  if (waiter != nullptr) waiter->wake();
+}
+
+}  // namespace
+
+// --- Mutex
+
+void Mutex::check_not_mine(const char* what) const {
+  const sched::Task* const me = sched::current_task();
+  SHOAL_CHECK(me == nullptr || holder() != me, "{} of mutex '{}': the caller holds it already",
+              what, name_);
+}
+
+void Mutex::lock() {
+  if (try_lock()) return;
+  check_not_mine("lock()");
+  wait_here();
+  const sync::Lock lock(mutex_);
+  holder_ = sched::current_task();
+}
+
+bool Mutex::try_lock() {
+  const sync::Lock lock(mutex_);
+  if (locked_) return false;
+  locked_ = true;
+  holder_ = sched::current_task();
+  return true;
+}
+
+bool Mutex::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(mutex_);
+  if (!locked_) {
+    locked_ = true;
+    return false;
+  }
+  waiters_.push(waiter);
+  return true;
+}
+
+void Mutex::unlock() {
+  {
+    const sync::Lock lock(mutex_);
+    SHOAL_CHECK(locked_ && holder_ == sched::current_task(),
+                "unlock() of mutex '{}': the caller does not hold it", name_);
+  }
+  hand_over();
+}
+
+// To the first who waits: it stays locked, and nobody can come between.
+void Mutex::hand_over() {
+  sync::Waiter* next = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    holder_ = nullptr;
+    next = waiters_.pop();
+    locked_ = next != nullptr;
+  }
+  wake(next);
+}
+
+const sched::Task* Mutex::holder() const {
+  const sync::Lock lock(mutex_);
+  return holder_;
+}
+
+std::string Mutex::describe() const { return fmt::format("lock() of mutex '{}'", name_); }
+
+// --- Condition
+
+/// Taken while the lock is held: it is notified from then on, in the list or on the way there.
+class Condition::Ticket final : public sched::Waitable {
+ public:
+  explicit Ticket(Condition& condition) : Waitable(condition.scheduler_), condition_(condition) {
+    const sync::Lock lock(condition.mutex_);
+    number_ = ++condition.tickets_;
+    condition.coming_.push_back(number_);
+  }
+  ~Ticket() {
+    const sync::Lock lock(condition_.mutex_);
+    std::erase(condition_.coming_, number_);
+  }
+  bool enlist(sync::Waiter& waiter) override {
+    const sync::Lock lock(condition_.mutex_);
+    if (std::erase(condition_.coming_, number_) == 0) return false;  // notified on the way
+    condition_.waiters_.push(waiter);
+    return true;
+  }
+  bool withdraw(sync::Waiter& waiter) override {
+    const sync::Lock lock(condition_.mutex_);
+    return condition_.waiters_.remove(waiter);
+  }
+  [[nodiscard]] std::string describe() const override {
+    return fmt::format("wait() of condition '{}'", condition_.name_);
+  }
+  void wait() { wait_here(); }
+
+ private:
+  Condition& condition_;
+  std::uint64_t number_ = 0;
+};
+
+void Condition::wait(std::unique_lock<Mutex>& lock) {
+  SHOAL_CHECK(lock.owns_lock() && lock.mutex()->holder() == sched::current_task(),
+              "wait() of condition '{}': the caller does not hold the lock it gave", name_);
+  {
+    Ticket ticket(*this);
+    lock.unlock();
+    ticket.wait();
+  }
+  lock.lock();
+}
+
+void Condition::notify_one() {
+  sync::Waiter* first = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    first = waiters_.pop();
+    if (first == nullptr && !coming_.empty()) coming_.erase(coming_.begin());
+  }
+  wake(first);
+}
+
+void Condition::notify_all() {
+  sync::WaiterList woken;
+  {
+    const sync::Lock lock(mutex_);
+    coming_.clear();
+    std::swap(woken, waiters_);
+  }
+  woken.wake_all();
+}
+
+// --- Semaphore
+
+Semaphore::Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::string name)
+    : WaitingRoom(scheduler), name_(std::move(name)), permits_(permits) {
+  SHOAL_CHECK(permits >= 0, "semaphore '{}' cannot have {} permits", name_, permits);
+}
+
+void Semaphore::acquire() {
+  if (!try_acquire()) wait_here();
+}
+
+bool Semaphore::try_acquire() {
+  const sync::Lock lock(mutex_);
+  if (permits_ == 0) return false;
+  --permits_;
+  return true;
+}
+
+bool Semaphore::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(mutex_);
+  if (permits_ > 0) {
+    --permits_;
+    return false;
+  }
+  waiters_.push(waiter);
+  return true;
+}
+
+void Semaphore::release(std::int64_t count) {
+  SHOAL_CHECK(count >= 1, "semaphore '{}' cannot get {} permits back", name_, count);
+  sync::WaiterList woken;
+  {
+    const sync::Lock lock(mutex_);
+    for (; count > 0; --count) {
+      sync::Waiter* const next = waiters_.pop();
+      if (next == nullptr) break;
+      woken.push(*next);
+    }
+    permits_ += count;
+  }
+  woken.wake_all();
+}
+
+std::string Semaphore::describe() const {
+  return fmt::format("acquire() of semaphore '{}'", name_);
+}
+
+// --- Barrier
+
+Barrier::Barrier(sched::Scheduler& scheduler, std::int64_t count, std::string name)
+    : scheduler_(scheduler), name_(std::move(name)), count_(count), missing_(count) {
+  SHOAL_CHECK(count >= 1, "barrier '{}' cannot be for {} tasks", name_, count);
+}
+
+/// One of the meetings.
+class Barrier::Meeting final : public sched::Waitable {
+ public:
+  Meeting(Barrier& barrier, std::uint64_t number)
+      : Waitable(barrier.scheduler_), barrier_(barrier), number_(number) {}
+  bool enlist(sync::Waiter& waiter) override {
+    const sync::Lock lock(barrier_.mutex_);
+    if (barrier_.meetings_ != number_) return false;  // it took place meanwhile
+    barrier_.waiters_.push(waiter);
+    return true;
+  }
+  bool withdraw(sync::Waiter& waiter) override {
+    const sync::Lock lock(barrier_.mutex_);
+    return barrier_.waiters_.remove(waiter);
+  }
+  [[nodiscard]] std::string describe() const override {
+    const sync::Lock lock(barrier_.mutex_);
+    return fmt::format("arrive_and_wait() of barrier '{}', to which {} of {} have come",
+                       barrier_.name_, barrier_.count_ - barrier_.missing_, barrier_.count_);
+  }
+  void wait() { wait_here(); }
+
+ private:
+  Barrier& barrier_;
+  const std::uint64_t number_;
+};
+
+void Barrier::arrive_and_wait() {
+  sync::WaiterList woken;
+  std::uint64_t number = 0;
+  bool last = false;
+  {
+    const sync::Lock lock(mutex_);
+    number = meetings_;
+    last = --missing_ == 0;
+    if (last) {
+      missing_ = count_;
+      ++meetings_;
+      std::swap(woken, waiters_);
+    }
+  }
+  if (last) {
+    woken.wake_all();
+  } else {
+    Meeting(*this, number).wait();
+  }
+}
+
+// --- Counter
+
+Counter::Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name)
+    : WaitingRoom(scheduler), name_(std::move(name)), count_(count) {
+  SHOAL_CHECK(count >= 0, "counter '{}' cannot begin at {}", name_, count);
+}
+
+void Counter::add(std::int64_t count) {
+  const sync::Lock lock(mutex_);
+  SHOAL_CHECK(count >= 1, "add({}) to counter '{}'", count, name_);
+  SHOAL_CHECK(count_ > 0, "add() to counter '{}', which is at zero already", name_);
+  count_ += count;
+}
+
+void Counter::count_down(std::int64_t count) {
+  sync::WaiterList woken;
+  {
+    const sync::Lock lock(mutex_);
+    SHOAL_CHECK(count >= 1 && count <= count_, "count_down({}) of counter '{}', which is at {}",
+                count, name_, count_);
+    count_ -= count;
+    if (count_ == 0) std::swap(woken, waiters_);
+  }
+  woken.wake_all();
+}
+
+bool Counter::is_zero() const {
+  const sync::Lock lock(mutex_);
+  return count_ == 0;
+}
+
+void Counter::wait() {
+  if (!is_zero()) wait_here();
+}
+
+bool Counter::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(mutex_);
+  if (count_ == 0) return false;
+  waiters_.push(waiter);
+  return true;
+}
+
+std::string Counter::describe() const {
+  const sync::Lock lock(mutex_);
+  return fmt::format("wait() of counter '{}', which is at {}", name_, count_);
+}
+
+}  // namespace shoal

@@ -1,0 +1,85 @@
+#include <shoal/sched/task_group.hpp>
+
+#include <shoal/base/check.hpp>
+
+namespace shoal {
+
+/// Says to a task which group it belongs to.
+class TaskGroup::Membership final : public sched::TaskLocal {
+ public:
+  explicit Membership(TaskGroup& of) : group(of) {}
+  static TaskGroup* current() {
+    const sched::Task* const task = sched::current_task();
+    if (task == nullptr) return nullptr;
+    const auto* const mine = dynamic_cast<const Membership*>(task->local.get());
+    return mine != nullptr ? &mine->group : nullptr;
+  }
+  TaskGroup& group;
+};
+
+/// When the world fails they end by themselves, and the group must not go before them.
+class TaskGroup::Children final : public Counter {
+ public:
+  using Counter::Counter;
+  [[nodiscard]] bool is_cancellable() const override { return false; }
+};
+
+TaskGroup::TaskGroup(std::string name)
+    : scheduler_(sched::current_scheduler("a task group")),
+      name_(std::move(name)),
+      outer_(Membership::current()),
+      open_(std::make_shared<Children>(scheduler_, 1, name_)) {}
+
+TaskGroup::~TaskGroup() {
+  try {
+    wait();
+  } catch (const CancelledError&) {  // the world has failed anyway
+  } catch (...) {
+    scheduler_.scope().fail(name_, std::current_exception());
+  }
+}
+
+bool TaskGroup::is_cancelled() const {
+  return cancelled_.load(std::memory_order_acquire) ||
+         (outer_ != nullptr && outer_->is_cancelled());
+}
+
+void TaskGroup::begin_one() { open_->add(1); }
+
+void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
+  task->scope = &scheduler_.scope();
+  task->local = std::make_unique<Membership>(*this);
+  scheduler_.submit(std::move(task));
+}
+
+void TaskGroup::keep(std::exception_ptr error) {
+  cancel();
+  const sync::Lock lock(mutex_);
+  if (error_ == nullptr) error_ = std::move(error);
+}
+
+void TaskGroup::end_one() {
+  const std::shared_ptr<Counter> open = open_;  // the group may be gone once it is at zero
+  open->count_down();
+}
+
+std::exception_ptr TaskGroup::take_error() {
+  const sync::Lock lock(mutex_);
+  return std::exchange(error_, nullptr);
+}
+
+void TaskGroup::wait() {
+  open_->count_down();
+  open_->wait();
+  open_ = std::make_shared<Children>(scheduler_, 1, name_);  // for what is spawned after this
+  if (const std::exception_ptr error = take_error(); error != nullptr) {
+    std::rethrow_exception(error);
+  }
+}
+
+bool is_cancelled() {
+  const TaskGroup* const group = TaskGroup::Membership::current();
+  return group != nullptr && group->is_cancelled();
+}
+
+}  // namespace shoal

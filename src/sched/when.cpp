@@ -1,0 +1,45 @@
+#include <shoal/sched/when.hpp>
+
+#include <atomic>
+
+namespace shoal::sched {
+
+namespace {
+
+struct Gate {
+  std::function<void()> done;
+  std::atomic<std::size_t> missing;
+};
+
+/// Stands in the list of one future. Owns itself.
+class GateWaiter final : public sync::Waiter {
+ public:
+  explicit GateWaiter(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+  void wake() override {
+    const std::unique_ptr<GateWaiter> self(this);
+    // acq_rel: the last one sees what the others made ready
+    if (gate_->missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const std::function<void()> done = std::move(gate_->done);
+    done();
+  }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+};
+
+}  // namespace
+
+void ReadyGate::watch(const std::vector<std::shared_ptr<FutureState>>& futures, std::size_t needed,
+                      std::function<void()> done) {
+  if (needed == 0) {
+    done();
+    return;
+  }
+  const auto gate = std::make_shared<Gate>(std::move(done), needed);
+  for (const auto& future : futures) {
+    auto* const waiter = new GateWaiter(gate);
+    if (!future->enlist(*waiter)) waiter->wake();
+  }
+}
+
+}  // namespace shoal::sched
