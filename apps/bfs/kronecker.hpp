@@ -24,8 +24,8 @@ class Scramble {
 
   std::uint64_t mask_;
   int shift_;
-  std::uint64_t factors_[kRounds];  // odd, so that multiplication loses nothing
-  std::uint64_t offsets_[kRounds];
+  std::uint64_t factors_[kRounds] = {};  // odd, so that multiplication loses nothing
+  std::uint64_t offsets_[kRounds] = {};
 };
 
 /// Edges as functions of (seed, index): any rank makes any of them, so the graph does not depend on

@@ -15,10 +15,10 @@ struct Candidate {
 
 /// Leaves the candidates with the smallest keys, in order.
 void keep_first(std::vector<Candidate>& candidates, int count) {
-  std::ranges::sort(candidates, {}, &Candidate::key);
-  if (candidates.size() > static_cast<std::size_t>(count)) {
-    candidates.resize(static_cast<std::size_t>(count));
-  }
+  const std::size_t kept = std::min(candidates.size(), static_cast<std::size_t>(count));
+  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::ranges::partial_sort(candidates, end, {}, &Candidate::key);
+  candidates.resize(kept);
 }
 
 }  // namespace
