@@ -2,7 +2,7 @@
 
 set(SHOAL_DATA_DIR
     "${PROJECT_SOURCE_DIR}/../shared/data"
-    CACHE PATH "Folder with bcsstk13.mtx and bcsstk16.mtx; tests skip what is not there")
+    CACHE PATH "Folder with bcsstk13.mtx and other matrices; tests skip what is not there")
 set(small_data "${PROJECT_SOURCE_DIR}/tests/unit/data")
 
 # shoal_add_error_test(<name> PATTERN <regex> [TIMES <n>] COMMAND <target> [<argument>...])
@@ -144,3 +144,47 @@ if(TARGET calibrate AND NOT SHOAL_SANITIZE)
                    $<TARGET_FILE_DIR:calibrate> --short --rounds 1 --repeat 1)
   shoal_test_properties(bench.sim_validation apps 120 PROCESSORS 2)
 endif()
+
+# Breadth-first search. The levels are a property of the graph: every variant finds the same ones,
+# on any ranks and workers.
+if(TARGET bfs)
+  set(commands "")
+  foreach(variant IN ITEMS async level_am)
+    shoal_add_app_test(bfs_${variant} APP bfs TIMEOUT 120 ARGS --scale 11 --roots 16 --variant
+                                                              ${variant})
+    if(NOT SHOAL_SANITIZE)
+      add_test(NAME explore.bfs_${variant}
+               COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 50 -- $<TARGET_FILE:bfs>
+                       --ranks 4 --workers 2 --scale 6 --roots 4 --variant ${variant})
+      shoal_test_properties(explore.bfs_${variant} explore 120 PROCESSORS 2)
+    endif()
+    foreach(run IN ITEMS "--ranks 1 --workers 1" "--ranks 5 --workers 1" "--ranks 3 --workers 4"
+                         "--ranks 16 --sim")
+      list(APPEND commands
+           "$<TARGET_FILE:bfs> --scale 9 --roots 8 --seed 3 --variant ${variant} ${run}")
+    endforeach()
+    foreach(matrix IN ITEMS karate jagmesh7 west0067)
+      if(EXISTS "${SHOAL_DATA_DIR}/${matrix}.mtx")
+        shoal_add_app_run(bfs_${matrix}.${variant} COMMAND bfs --graph
+                          "${SHOAL_DATA_DIR}/${matrix}.mtx" --ranks 4 --variant ${variant})
+      endif()
+    endforeach()
+    # More ranks than vertices, and fewer vertices with an edge than searches.
+    shoal_add_app_run(bfs_tiny.${variant} COMMAND bfs --scale 2 --edgefactor 2 --ranks 9 --variant
+                                                  ${variant})
+  endforeach()
+  list(JOIN commands "|" commands)
+  add_test(NAME apps.bfs_same_levels
+           COMMAND "${CMAKE_COMMAND}" "-DPATTERN=checksum +[0-9a-f]+" "-DCOMMANDS=${commands}" -P
+                   "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
+  shoal_test_properties(apps.bfs_same_levels apps 120 PROCESSORS 2)
+endif()
+shoal_add_error_test(bfs_variant PATTERN "'sideways' is none of async, level_am"
+                     COMMAND bfs --variant sideways --ranks 2)
+shoal_add_error_test(bfs_scale PATTERN "bfs: --scale: .*99" COMMAND bfs --scale 99 --ranks 2)
+shoal_add_error_test(bfs_no_file PATTERN "/nonexistent.mtx: cannot open this file"
+                     COMMAND bfs --graph /nonexistent.mtx --ranks 2)
+shoal_add_error_test(bfs_not_square PATTERN "not_square.mtx:4: the matrix is 2 x 3: it must be"
+                     COMMAND bfs --graph "${small_data}/not_square.mtx" --ranks 3)
+shoal_add_error_test(bfs_no_edges PATTERN "diagonal.mtx: no vertex has an edge to another one"
+                     COMMAND bfs --graph "${small_data}/diagonal.mtx" --ranks 3)

@@ -182,7 +182,7 @@ int run(shoal::World& world, const Options& options) {
   bool good = !result.residual || *result.residual <= kResidualMax;
   if (world.rank() == 0) {
     print(world, options, layout, result);
-    good = apps::write_json(options.common, to_json(world, options, layout, result)) && good;
+    good = apps::write_json(options.common.json, to_json(world, options, layout, result)) && good;
   }
   return good ? 0 : 1;
 }

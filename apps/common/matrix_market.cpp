@@ -100,10 +100,29 @@ class Lines {
 struct Header {
   bool coordinate = false;
   bool integer = false;
+  bool pattern = false;  // entries have no values
   bool symmetric = false;
 };
 
-Header read_banner(Lines& lines) {
+/// What the matrix is for: its values, or only where it has some.
+enum class Use { values, pattern };
+
+void check_field(const Lines& lines, const Header& header, const std::string& field, Use use) {
+  if (header.pattern && use == Use::values) {
+    lines.fail(
+        "field 'pattern' is not supported, only 'real' and 'integer' are: a factorization needs "
+        "real values");
+  }
+  if (header.pattern && !header.coordinate) {
+    lines.fail("an 'array' cannot have the field 'pattern': it is nothing but values");
+  }
+  if (field != "real" && !header.integer && !header.pattern) {
+    lines.fail(fmt::format("field {} is not supported, only 'real'{} are", quoted(field),
+                           use == Use::values ? " and 'integer'" : ", 'integer' and 'pattern'"));
+  }
+}
+
+Header read_banner(Lines& lines, Use use) {
   const auto tokens = lines.next();
   if (!tokens) lines.fail_at(1, "the file is empty");
   if (tokens->empty() || lower_case(tokens->front()) != "%%matrixmarket") {
@@ -123,17 +142,14 @@ Header read_banner(Lines& lines) {
     lines.fail(fmt::format("format {} is not supported, only 'coordinate' and 'array' are",
                            quoted(format)));
   }
-  if (field != "real" && field != "integer") {
-    lines.fail(
-        fmt::format("field {} is not supported, only 'real' and 'integer' are: a "
-                    "factorization needs real values",
-                    quoted(field)));
-  }
+  const Header header{format == "coordinate", field == "integer", field == "pattern",
+                      symmetry == "symmetric"};
+  check_field(lines, header, field, use);
   if (symmetry != "symmetric" && symmetry != "general") {
     lines.fail(fmt::format("symmetry {} is not supported, only 'symmetric' and 'general' are",
                            quoted(symmetry)));
   }
-  return {format == "coordinate", field == "integer", symmetry == "symmetric"};
+  return header;
 }
 
 /// An entry as the file gives it, with its line for later messages.
@@ -215,8 +231,9 @@ int read_index(const Lines& lines, std::string_view token, std::string_view what
 
 FileEntry read_coordinate(const Lines& lines, const Header& header, const Tokens& tokens,
                           int size) {
-  if (tokens.size() != 3) {
-    lines.fail(fmt::format("expected 'row column value', found {} fields", tokens.size()));
+  if (tokens.size() != (header.pattern ? 2 : 3)) {
+    lines.fail(fmt::format("expected 'row column{}', found {} fields",
+                           header.pattern ? "" : " value", tokens.size()));
   }
   const int row = read_index(lines, tokens[0], "row", size);
   const int column = read_index(lines, tokens[1], "column", size);
@@ -226,7 +243,8 @@ FileEntry read_coordinate(const Lines& lines, const Header& header, const Tokens
                     "lower triangle only",
                     row + 1, column + 1));
   }
-  return {row, column, read_value(lines, header, tokens[2]), lines.number()};
+  const double value = header.pattern ? 1 : read_value(lines, header, tokens[2]);
+  return {row, column, value, lines.number()};
 }
 
 /// Calls `take(tokens)` for each of the `count` lines of entries, and checks that no more follow.
@@ -299,11 +317,15 @@ void check_symmetric(const Lines& lines, const std::vector<FileEntry>& sorted) {
   }
 }
 
-}  // namespace
+/// All that a file has, the two entries of a symmetric pair side by side.
+struct Content {
+  int size = 0;
+  std::vector<FileEntry> entries;
+};
 
-SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name) {
+Content read_content(std::istream& in, const std::string& name, Use use) {
   Lines lines(in, name);
-  const Header header = read_banner(lines);
+  const Header header = read_banner(lines, use);
   const Size size = read_size(lines, header);
   auto entries =
       header.coordinate ? read_coordinates(lines, header, size) : read_array(lines, header, size);
@@ -311,18 +333,48 @@ SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name) {
     return std::tuple(a.position(), a.column, a.line) < std::tuple(b.position(), b.column, b.line);
   });
   check_no_duplicates(lines, entries);
-  if (!header.symmetric) check_symmetric(lines, entries);
-  SymmetricMatrix matrix{size.size, {}};
-  for (const FileEntry& entry : entries) {
+  if (!header.symmetric && use == Use::values) check_symmetric(lines, entries);
+  return {size.size, std::move(entries)};
+}
+
+std::ifstream open(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(fmt::format("{}: cannot open this file", path));
+  return file;
+}
+
+}  // namespace
+
+SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name) {
+  const Content content = read_content(in, name, Use::values);
+  SymmetricMatrix matrix{content.size, {}};
+  for (const FileEntry& entry : content.entries) {
     if (entry.row >= entry.column) matrix.lower.push_back({entry.row, entry.column, entry.value});
   }
   return matrix;
 }
 
 SymmetricMatrix read_matrix_market_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot open this file", path));
+  std::ifstream file = open(path);
   return read_matrix_market(file, path);
+}
+
+SymmetricPattern read_matrix_market_pattern(std::istream& in, const std::string& name) {
+  const Content content = read_content(in, name, Use::pattern);
+  SymmetricPattern pattern{content.size, {}};
+  for (const FileEntry& entry : content.entries) {
+    const auto [row, column] = entry.position();
+    const Position position{row, column};
+    if (pattern.lower.empty() || pattern.lower.back() != position) {
+      pattern.lower.push_back(position);
+    }
+  }
+  return pattern;
+}
+
+SymmetricPattern read_matrix_market_pattern_file(const std::string& path) {
+  std::ifstream file = open(path);
+  return read_matrix_market_pattern(file, path);
 }
 
 }  // namespace apps

@@ -1,6 +1,8 @@
 #pragma once
-// Reader of symmetric matrices in Matrix Market format (math.nist.gov/MatrixMarket/formats.html).
+// Reader of symmetric matrices, and of the patterns of any square ones, in Matrix Market format
+// (math.nist.gov/MatrixMarket/formats.html).
 
+#include <compare>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -27,5 +29,24 @@ SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name);
 
 /// The same for the file at `path`. Errors: also InputError when it cannot be opened or read.
 SymmetricMatrix read_matrix_market_file(const std::string& path);
+
+/// Where an entry is: 0 <= column <= row < size.
+struct Position {
+  int row;
+  int column;
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+/// Where a matrix A or its transpose has entries: the lower triangle of A + A^T, by row, then
+/// column, each position once.
+struct SymmetricPattern {
+  int size = 0;
+  std::vector<Position> lower;
+};
+
+/// As read_matrix_market(), but takes `pattern` matrices too, and `general` ones that are not
+/// symmetric. What a `coordinate` file lists is an entry, whatever its value.
+SymmetricPattern read_matrix_market_pattern(std::istream& in, const std::string& name);
+SymmetricPattern read_matrix_market_pattern_file(const std::string& path);
 
 }  // namespace apps

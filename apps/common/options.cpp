@@ -96,12 +96,12 @@ int run_app(CLI::App& app, shoal::World& world, const std::function<int()>& body
   }
 }
 
-bool write_json(const CommonOptions& options, const nlohmann::json& json) {
-  if (options.json.empty()) return true;
-  std::ofstream file(options.json);
+bool write_json(const std::string& path, const nlohmann::json& json) {
+  if (path.empty()) return true;
+  std::ofstream file(path);
   file << json.dump(2) << '\n';
   if (file.flush()) return true;
-  fmt::print(stderr, "cannot write the results to {}\n", options.json);
+  fmt::print(stderr, "cannot write the results to {}\n", path);
   return false;
 }
 

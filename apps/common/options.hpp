@@ -51,8 +51,8 @@ ProcessGrid grid_of(const std::string& text, int rank_count);
 /// rank 0, and end the program (exit code 2 for errors).
 int run_app(CLI::App& app, shoal::World& world, const std::function<int()>& body);
 
-/// Writes `json` to the file options.json, if one was asked for; false (and a message) if that
-/// fails. Caller: rank 0.
-[[nodiscard]] bool write_json(const CommonOptions& options, const nlohmann::json& json);
+/// Writes `json` to the file at `path`, which --json gave; does nothing when it is empty. False
+/// (and a message) if that fails. Caller: rank 0.
+[[nodiscard]] bool write_json(const std::string& path, const nlohmann::json& json);
 
 }  // namespace apps

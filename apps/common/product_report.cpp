@@ -48,7 +48,7 @@ int report_product(const shoal::World& world, const ProductOptions& options,
   json["mode"] = mode;
   if (result.critical_path) json["critical_path_seconds"] = *result.critical_path;
   if (result.error) json["error"] = *result.error;
-  return write_json(options.common, json) && correct ? 0 : 1;
+  return write_json(options.common.json, json) && correct ? 0 : 1;
 }
 
 double product_path_seconds(const shoal::World& world, const RunMeter& meter,

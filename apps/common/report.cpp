@@ -11,18 +11,6 @@ namespace {
 
 constexpr double kMiBPerByte = 1.0 / (1024 * 1024);
 
-std::string_view describe(shoal::Launch launch) {
-  switch (launch) {
-    case shoal::Launch::mpi:
-      return "MPI";
-    case shoal::Launch::simulated:
-      return "simulated";
-    case shoal::Launch::embedded:
-      break;
-  }
-  return "embedded";
-}
-
 void print_cost(std::string_view rank, const RankCost& cost, int workers) {
   const double busy = cost.seconds > 0 ? cost.busy_seconds / (cost.seconds * workers) : 0;
   fmt::print("  {:>6} {:>10.4g} {:>7.0f}% {:>10} {:>10} {:>12.1f}\n", rank, cost.seconds,
@@ -33,6 +21,18 @@ void print_cost(std::string_view rank, const RankCost& cost, int workers) {
 
 std::string_view describe(AmKind am) {
   return am == AmKind::small ? "small messages" : "large messages";
+}
+
+std::string_view describe(shoal::Launch launch) {
+  switch (launch) {
+    case shoal::Launch::mpi:
+      return "MPI";
+    case shoal::Launch::simulated:
+      return "simulated";
+    case shoal::Launch::embedded:
+      break;
+  }
+  return "embedded";
 }
 
 void print_title(std::string_view program, const shoal::World& world, std::string_view problem) {

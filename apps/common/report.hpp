@@ -13,8 +13,9 @@
 
 namespace apps {
 
-/// What the active messages are called in the summary.
+/// What the active messages, and a way to start ranks, are called in the summary.
 std::string_view describe(AmKind am);
+std::string_view describe(shoal::Launch launch);
 
 /// The first lines: the program and how it runs, then what it computes.
 void print_title(std::string_view program, const shoal::World& world, std::string_view problem);

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -163,6 +164,51 @@ TEST(AppsMatrixMarket, ReadFile_WhenItDoesNotExist_NamesIt) {
 
 TEST(AppsMatrixMarket, ReadFile_WhenItIsADirectory_NamesIt) {
   EXPECT_THROW(apps::read_matrix_market_file("/"), apps::InputError);
+}
+
+std::vector<std::pair<int, int>> pattern(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::pair<int, int>> positions;
+  for (const auto& p : apps::read_matrix_market_pattern(in, "a.mtx").lower) {
+    positions.emplace_back(p.row, p.column);
+  }
+  return positions;
+}
+
+using Positions = std::vector<std::pair<int, int>>;
+
+TEST(AppsMatrixMarket, ReadPattern_WhenPattern_NeedsNoValues) {
+  EXPECT_EQ(pattern("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n3 1\n1 1\n2 1\n"),
+            (Positions{{0, 0}, {1, 0}, {2, 0}}));
+}
+
+TEST(AppsMatrixMarket, ReadPattern_WhenGeneral_HasEachPairOnce) {
+  EXPECT_EQ(pattern(general + "3 3 4\n1 2 3\n2 1 4\n1 3 0\n3 3 1\n"),
+            (Positions{{1, 0}, {2, 0}, {2, 2}}));
+}
+
+TEST(AppsMatrixMarket, ReadPattern_WhenArray_LeavesOutZeros) {
+  EXPECT_EQ(pattern(array_general + "2 2\n0\n2\n0\n3\n"), (Positions{{1, 0}, {1, 1}}));
+}
+
+TEST(AppsMatrixMarket, ReadPattern_WhenMalformed_SaysWhere) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      pattern(text);
+    } catch (const apps::InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string banner = "%%MatrixMarket matrix coordinate pattern general\n";
+  EXPECT_THAT(message(banner + "2 2 1\n1 2 3\n"),
+              StartsWith("a.mtx:3: expected 'row column', found 3 fields"));
+  EXPECT_THAT(message(banner + "2 3 1\n1 2\n"), HasSubstr("2 x 3: it must be square"));
+  EXPECT_THAT(message(banner + "2 2 2\n1 2\n1 2\n"), HasSubstr("was given before, on line 3"));
+  EXPECT_THAT(message("%%MatrixMarket matrix array pattern general\n2 2\n"),
+              HasSubstr("an 'array' cannot have the field 'pattern'"));
+  EXPECT_THAT(message("%%MatrixMarket matrix coordinate complex general\n2 2 0\n"),
+              HasSubstr("only 'real', 'integer' and 'pattern' are"));
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+#pragma once
+// Asynchronous breadth-first search: nobody waits for anybody before the end.
+
+#include <shoal/sync/mutex.hpp>
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "bfs/arc_exchange.hpp"
+#include "bfs/search.hpp"
+
+namespace bfs {
+
+/// Label-correcting: a vertex that is told of a shorter way takes it, and tells its neighbours
+/// again. Ends when there is nothing to tell, by wait().
+///
+/// Why the levels are right then: whenever a vertex p gets a smaller level, all its neighbours are
+/// told of it later. So at the end no neighbour of p has a level above level(p) + 1, and the level
+/// of a vertex v is that of its parent plus one: its parent told it so, and would have told it
+/// again had it got a smaller one.
+class AsyncSearch final : public Search {
+ public:
+  explicit AsyncSearch(const SearchContext& context);
+
+  void prepare() override;
+  void run(Vertex root) override;
+  [[nodiscard]] const Tree& tree() const override { return tree_; }
+
+ private:
+  /// Vertices of one level; none: there is nothing to do.
+  struct Batch {
+    int level = kNone;
+    std::vector<Vertex> vertices;
+  };
+
+  void visit(int level, std::span<const Arc> arcs);
+  /// A task: takes the nearest vertices that are to tell their neighbours, and does that.
+  void tell();
+  Batch take_batch();
+
+  const SearchContext context_;
+  Tree tree_;  // changed under mutex_ until wait() has returned; then read by the main function
+  shoal::sync::Mutex mutex_;
+  // Vertices that got a level and have not told it: by level, because what a near vertex tells is
+  // less likely to be corrected. One that has got a smaller level since stands there twice.
+  std::map<int, std::vector<Vertex>> waiting_ SHOAL_GUARDED_BY(mutex_);
+  int tellers_ SHOAL_GUARDED_BY(mutex_) = 0;  // tasks that will look at waiting_ again
+  ArcExchange exchange_;
+};
+
+}  // namespace bfs

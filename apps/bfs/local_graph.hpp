@@ -1,0 +1,43 @@
+#pragma once
+// The part of a graph that one rank has: its own vertices with all their neighbours.
+
+#include <shoal/base/ids.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bfs/vertex_partition.hpp"
+
+namespace bfs {
+
+/// Compressed rows of the own vertices. An edge that was given more than once is kept as often; a
+/// self-loop is no neighbour, but counted.
+class LocalGraph {
+ public:
+  /// The `at` of each arc is a vertex of `rank`.
+  LocalGraph(const VertexPartition& partition, shoal::Rank rank, std::span<const Arc> arcs);
+
+  /// The own vertices are first() to first() + size() - 1.
+  [[nodiscard]] Vertex first() const { return first_; }
+  [[nodiscard]] std::size_t size() const { return loops_.size(); }
+
+  /// Sorted. `vertex` is an own one.
+  [[nodiscard]] std::span<const Vertex> neighbours(Vertex vertex) const {
+    const auto row = static_cast<std::size_t>(vertex - first_);
+    return std::span(columns_).subspan(begins_[row], begins_[row + 1] - begins_[row]);
+  }
+  /// How many self-loops were given at an own vertex.
+  [[nodiscard]] std::int64_t loops(Vertex vertex) const {
+    return loops_[static_cast<std::size_t>(vertex - first_)];
+  }
+
+ private:
+  Vertex first_;
+  std::vector<std::size_t> begins_;  // of each row in columns_, and the end of the last
+  std::vector<Vertex> columns_;
+  std::vector<std::int64_t> loops_;
+};
+
+}  // namespace bfs

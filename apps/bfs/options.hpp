@@ -1,0 +1,24 @@
+#pragma once
+// What the user of `bfs` may choose.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+namespace bfs {
+
+struct Options {
+  int scale = 16;
+  int edge_factor = 16;
+  std::uint64_t seed = 1;
+  std::string graph;    // a Matrix Market file; empty: a random graph
+  std::string variant;  // of the search
+  int roots = 64;
+  bool verify = true;
+  std::string json;  // where results go; empty: nowhere
+};
+
+/// Adds all options to `app`.
+void add_options(CLI::App& app, Options& options);
+
+}  // namespace bfs

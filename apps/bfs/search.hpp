@@ -1,0 +1,54 @@
+#pragma once
+// Breadth-first search: what all variants have in common.
+
+#include <shoal/shoal.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bfs/local_graph.hpp"
+#include "bfs/vertex_partition.hpp"
+
+namespace bfs {
+
+/// Instead of a level or a parent: the vertex was not reached.
+inline constexpr int kNone = -1;
+
+/// The result of a search at the own vertices, by their local number. The root is its own parent.
+struct Tree {
+  std::vector<Vertex> parent;
+  std::vector<int> level;  // edges from the root
+};
+
+/// Where a search runs. All of it outlives the search.
+struct SearchContext {
+  shoal::World& world;
+  const VertexPartition& partition;
+  const LocalGraph& graph;
+};
+
+/// One algorithm. All ranks make theirs in the same order, and call the same functions.
+class Search {
+ public:
+  Search() = default;
+  virtual ~Search() = default;
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  /// Forgets an earlier search. Blocks: collective: no rank begins before all have forgotten.
+  virtual void prepare() = 0;
+  /// Searches from `root`, after prepare(). Blocks: collective; the whole tree is there when it
+  /// returns.
+  virtual void run(Vertex root) = 0;
+  /// Valid after run().
+  [[nodiscard]] virtual const Tree& tree() const = 0;
+};
+
+/// The names of the variants, the default one first.
+[[nodiscard]] std::vector<std::string> search_variants();
+/// Collective. `variant` is one of the names.
+[[nodiscard]] std::unique_ptr<Search> make_search(const std::string& variant,
+                                                  const SearchContext& context);
+
+}  // namespace bfs
