@@ -56,19 +56,19 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   return false;
 }
 
-int ParkedList::cancel(bool main_only) {
+int ParkedList::cancel(bool main) {
   std::vector<ParkedWaiter*> taken;
   {
     const sync::Lock lock(mutex_);
     for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
-      if (one->waitable == nullptr || (main_only && !one->is_waiting_main())) continue;
+      if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
       if (!one->waitable->is_cancellable() || !one->waitable->withdraw(*one)) continue;
       one->cancelled = true;
       taken.push_back(one);
     }
   }
   // They stand where they are until they are woken here.
-  for (ParkedWaiter* one : taken) one->go_on(!main_only);
+  for (ParkedWaiter* one : taken) one->go_on(!main);
   return static_cast<int>(taken.size());
 }
 

@@ -63,9 +63,9 @@ class ParkedList {
     if (one.in_list) unlink(one);
   }
 
-  /// Takes those out of what they wait for that nobody else has taken out, and lets them go on.
-  /// `main_only`: only the main function, without telling its scope. Returns how many.
-  int cancel(bool main_only);
+  /// Takes the tasks and threads out of what they wait for that nobody else has taken out, and lets
+  /// them go on; or else only the main function, without telling its scope. Returns how many.
+  int cancel(bool main);
 
   /// Of those that are not counted.
   [[nodiscard]] std::uint64_t uncounted() const {

@@ -301,7 +301,9 @@ bool Worker::wait_for(Waitable& what) {
     Worker& self = *current_worker();
     TaskScope* const counts = waiter.counted ? nullptr : waiter.task->scope;
     const bool is_main = waiter.is_waiting_main();
-    if (!self.parked_.enlist(waiter, self.scheduler_.scope_)) {
+    // The main function goes on when its scope is done with what failed: tasks may use what stands
+    // on its stack.
+    if (!self.parked_.enlist(waiter, is_main ? nullptr : self.scheduler_.scope_)) {
       waiter.go_back();
     } else if (is_main) {
       self.scheduler_.scope_->main_parks();

@@ -224,8 +224,10 @@ void Scope::unpark_main() {
 // The main function counts as running from here on, before it runs again: a handler that unparks it
 // has not been counted as processed yet, so no snapshot can miss it.
 void Scope::finish_park(Outcome outcome) {
-  if (waiter_ == nullptr) {
-    if (outcome == Outcome::stuck && main_waits_ > 0) end_main_wait();
+  if (waiter_ == nullptr) {  // it may stand in a wait of its own
+    if (outcome == Outcome::done || main_waits_ == 0 || !scheduler().cancel_main()) return;
+    --main_waits_;
+    parked_.store(false, std::memory_order_release);
     return;
   }
   parked_.store(false, std::memory_order_release);
@@ -233,22 +235,10 @@ void Scope::finish_park(Outcome outcome) {
   std::exchange(waiter_, nullptr)->wake();
 }
 
-// The main function that stands in a wait of its own hears that nothing is left to end it. If it
-// cannot be taken out (of a group whose tasks are stuck), they have to be: the scope fails.
-void Scope::end_main_wait() {
-  if (scheduler().cancel_main()) {
-    --main_waits_;
-    parked_.store(false, std::memory_order_release);
-    return;
-  }
-  scheduler().submit(sched::make_function_task(*this, "end", [this, text = stuck_text_] {
-    fail("the tasks of a group", std::make_exception_ptr(StuckError(text)));
-  }));
-}
-
 void Scope::throw_failure() {
   failure_told_ = true;
   const sync::Lock lock(mutex_);
+  if (std::exchange(stuck_told_late_, false)) throw StuckError(stuck_text_);
   throw TaskError(*error_);
 }
 
@@ -413,7 +403,16 @@ void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t
 void Scope::on_verdict(const std::string& text) {
   for (const Rank child : children_) send(messenger_, ScopeMessages::verdict, child, text);
   stuck_text_ = text;
-  finish_park(Outcome::stuck);
+  if (scheduler().waiting_count() == 0) {
+    finish_park(Outcome::stuck);
+    return;
+  }
+  // Tasks stand parked here that may use what is on the main function's stack. They end first, with
+  // their scope; then the main function hears of this.
+  stuck_told_late_ = true;
+  scheduler().submit(sched::make_function_task(*this, "end", [this, text] {
+    fail("the tasks that wait", std::make_exception_ptr(StuckError(text)));
+  }));
 }
 
 // --- failure: told up the tree to the root, which tells everybody. Both travel on the paths of

@@ -92,7 +92,8 @@ class World {
   /// main function; its worker goes on. **Errors**: the same on all ranks: TaskError when a task, a
   /// handler or a main function threw (the world then drops tasks and messages; what is left is to
   /// end); StuckError when nothing runs any more and something still waits, with the list; it may
-  /// be caught and repaired. **Ordering**: everything before it on any rank happens before its
+  /// be caught and repaired, unless tasks were parked: they were ended, and the world has failed.
+  /// **Ordering**: everything before it on any rank happens before its
   /// return.
   /// **Cost**: O(log size) messages in depth after the last rank became idle; none while nothing
   /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.

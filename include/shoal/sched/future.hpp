@@ -114,7 +114,8 @@ class Future {
   /// its worker goes on. **Errors**: CheckError in a handler or without a value to come; as
   /// sched::wait_for().
   void wait() const {
-    if (!is_ready()) state().await();
+    const std::shared_ptr<State> kept = state_;
+    if (!is_ready()) kept->await();
   }
   /// The same, and hands the value over, or throws what the promise was given. Afterwards the
   /// future is not valid.
@@ -233,10 +234,8 @@ class Promise {
   }
   void break_off() {
     if (state_ == nullptr) return;
-    if (state_.use_count() > 1) {
-      state_->complete(std::make_exception_ptr(BrokenPromise(
-          fmt::format("promise '{}' was destroyed before it was fulfilled", state_->name()))));
-    }
+    state_->complete(std::make_exception_ptr(BrokenPromise(
+        fmt::format("promise '{}' was destroyed before it was fulfilled", state_->name()))));
     state_ = nullptr;
   }
 

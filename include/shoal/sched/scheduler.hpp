@@ -93,9 +93,10 @@ class Scheduler {
   [[nodiscard]] std::uint64_t waiting_count() const;
   /// Lines that name them, and circles of locks among them.
   [[nodiscard]] std::vector<std::string> describe_waiting() const;
-  /// The scope has failed: all that stand still go on with an exception.
+  /// The scope has failed: tasks and threads that stand still go on with an exception.
   void cancel_waiting();
-  /// The same for the main function only, which its scope knows of. False: it does not stand still.
+  /// The same for the main function, of which its scope keeps track. False: it does not stand
+  /// still.
   bool cancel_main();
   /// Stacks that were ever in use at once, those of the workers among them.
   [[nodiscard]] std::size_t stack_count() const;

@@ -114,7 +114,6 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void park(const std::string& what, bool final, const std::function<void()>& start);
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
-  void end_main_wait() SHOAL_REQUIRES(mutex_);
   /// Of the sources; each line is about this rank.
   [[nodiscard]] std::vector<std::string> describe_waiting() const SHOAL_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
@@ -162,6 +161,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   std::vector<std::string> stuck_lines_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t stuck_left_out_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::string stuck_text_ SHOAL_GUARDED_BY(mutex_);
+  bool stuck_told_late_ SHOAL_GUARDED_BY(mutex_) = false;  // the failure is that one
 };
 
 }  // namespace shoal::term
