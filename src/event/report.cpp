@@ -80,7 +80,7 @@ std::string type_of(const Content& content) {
   std::string text(content.type_text);
   replace_all(text, "std::__cxx11::", "std::");
   replace_all(text, "std::basic_string<char>", "std::string");
-  replace_all(text, "> >", ">>");
+  replace_all(text, " >", ">");
   switch (content.type) {
     case EventType::none:
       return "nothing";
