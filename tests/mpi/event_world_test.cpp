@@ -2,6 +2,7 @@
 // worlds.
 
 #include <shoal/event.hpp>
+#include <shoal/mpi.hpp>
 
 #include "mpi/world_battery.hpp"
 #include "support/event_plan.hpp"
@@ -81,16 +82,20 @@ void battery(World& world) {
 
 }  // namespace
 
-int main() {
-  return shoal::testing::report([] {
+int main(int argc, char** argv) {
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);  // several worlds in a row
+  const int failed = shoal::testing::report([] {
     for (const std::string progress : {"worker", "thread"}) {
       for (const std::string ranks_per_process : {"1", "3"}) {
-        const int code = run_with(
-            {"--ranks-per-process", ranks_per_process, "--progress", progress, "--workers", "2"},
-            [](World& world) { battery(world); });
+        const int code = run_with({"--ranks-per-process", ranks_per_process, "--progress", progress,
+                                   "--workers", "2"},
+                                  [](World& world) { battery(world); }, MPI_COMM_WORLD);
         require(code == 0, "{} ranks per process, --progress {}: ended with {}", ranks_per_process,
                 progress, code);
       }
     }
   });
+  MPI_Finalize();
+  return failed;
 }
