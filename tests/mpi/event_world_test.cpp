@@ -88,9 +88,9 @@ int main(int argc, char** argv) {
   const int failed = shoal::testing::report([] {
     for (const std::string progress : {"worker", "thread"}) {
       for (const std::string ranks_per_process : {"1", "3"}) {
-        const int code = run_with({"--ranks-per-process", ranks_per_process, "--progress", progress,
-                                   "--workers", "2"},
-                                  [](World& world) { battery(world); }, MPI_COMM_WORLD);
+        const int code = run_with(
+            {"--ranks-per-process", ranks_per_process, "--progress", progress, "--workers", "2"},
+            [](World& world) { battery(world); }, MPI_COMM_WORLD);
         require(code == 0, "{} ranks per process, --progress {}: ended with {}", ranks_per_process,
                 progress, code);
       }
