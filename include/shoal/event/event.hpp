@@ -1,0 +1,198 @@
+#pragma once
+// One event: where it came from, its name, and what was fired with it.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/base/ids.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// Where the event of a dependency comes from, or where an event goes: a rank, or one of the
+/// constants below.
+class EventPeer {
+ public:
+  enum class Kind : std::uint8_t { rank, self, any, all };
+  constexpr EventPeer(Rank rank) : rank_(rank) {}  // NOLINT(google-explicit-constructor)
+  constexpr explicit EventPeer(Kind kind) : kind_(kind) {}
+
+  [[nodiscard]] constexpr Kind kind() const { return kind_; }
+  /// Of Kind::rank.
+  [[nodiscard]] constexpr Rank rank() const { return rank_; }
+  bool operator==(const EventPeer&) const = default;
+
+ private:
+  Kind kind_ = Kind::rank;
+  Rank rank_;
+};
+
+/// The calling rank.
+inline constexpr EventPeer self{EventPeer::Kind::self};
+/// As a source: whichever rank. Nothing can be fired to it.
+inline constexpr EventPeer any{EventPeer::Kind::any};
+/// As a source: one event of every rank. As a target: every rank.
+inline constexpr EventPeer all{EventPeer::Kind::all};
+
+/// One event that a task needs; with `all`, one per rank, in the order of ranks.
+struct EventDependency {
+  EventPeer source;
+  std::string name;
+};
+
+/// What was fired with an event.
+enum class EventType : std::uint8_t {
+  none,     // nothing
+  value,    // a C++ value
+  raw,      // bytes with a type number, for interfaces of other languages
+  address,  // of memory of this rank
+};
+
+/// What other languages fire: `count` elements of a type that they number.
+struct RawPayload {
+  int type = 0;
+  std::size_t count = 0;
+  std::span<const std::byte> bytes{};
+};
+
+/// What Event and Events are made of. Not for programs.
+namespace event {
+
+/// A fired event, shared by all who hold it; nobody changes it any more.
+struct Content {
+  std::string name;
+  Rank source;
+  bool persistent = false;
+  EventType type = EventType::none;
+  std::uint32_t signature = 0;  // of the value, or of what the address points to
+  std::string_view type_text;   // its type for people; of the program's own text or in type_store
+  std::string type_store{};
+  std::vector<std::byte> bytes{};  // value, raw; begins at a multiple of 16, as decode() needs
+  RawPayload raw{};
+  void* address = nullptr;
+};
+
+/// The owning type that stands for T: what is fired as a view can be got as a container, and the
+/// other way round. The wire formats are the same.
+template <class T>
+struct OwnerOf {
+  using type = T;
+};
+template <class T, std::size_t Extent>
+struct OwnerOf<std::span<T, Extent>> {
+  using type = std::vector<std::remove_cv_t<T>>;
+};
+template <class Char, class Traits>
+struct OwnerOf<std::basic_string_view<Char, Traits>> {
+  using type = std::basic_string<Char, Traits>;
+};
+template <class T>
+using Owner = typename OwnerOf<T>::type;
+
+/// What encode() is given for an argument of fire(): text and arrays as views, all else as it is.
+template <class T>
+struct FiredAs {
+  using type =
+      std::conditional_t<std::is_convertible_v<const T&, const char*>, std::string_view, T>;
+};
+template <class T, std::size_t N>
+struct FiredAs<T[N]> {
+  using type = std::span<const T>;
+};
+template <std::size_t N>
+struct FiredAs<char[N]> {
+  using type = std::string_view;
+};
+template <class T>
+using Fired = typename FiredAs<T>::type;
+
+template <class T>
+constexpr std::string_view pretty_name() {
+  return __PRETTY_FUNCTION__;
+}
+/// From "... pretty_name() [with T = X; ...]" or "... [T = X]".
+constexpr std::string_view cut_pretty_name(std::string_view text) {
+  constexpr std::string_view kBefore = "T = ";
+  const std::size_t begin = text.find(kBefore);
+  if (begin == std::string_view::npos) return text;
+  text.remove_prefix(begin + kBefore.size());
+  const std::size_t semicolon = text.find("; std::");
+  return text.substr(0, semicolon != std::string_view::npos ? semicolon : text.size() - 1);
+}
+/// T as the compiler spells it.
+template <class T>
+constexpr std::string_view type_text() {
+  return cut_pretty_name(pretty_name<T>());
+}
+
+/// What get<T>() and the like are asked for.
+struct Asked {
+  EventType type;
+  std::uint32_t signature;
+  std::string_view type_text;
+};
+template <class T>
+constexpr Asked asked_for(EventType type) {
+  return {type, type_signature<T>(), type_text<T>()};
+}
+/// Throws CheckError, with both types, unless that is what was fired.
+void check_type(const Content& content, const Asked& asked);
+
+}  // namespace event
+
+/// One event in the hands of a task. Shares what was fired with its copies. Any thread.
+class Event {
+ public:
+  explicit Event(std::shared_ptr<const event::Content> content) : content_(std::move(content)) {}
+
+  [[nodiscard]] Rank source() const { return content_->source; }
+  [[nodiscard]] const std::string& name() const { return content_->name; }
+  [[nodiscard]] EventType type() const { return content_->type; }
+  /// False: it was fired with nothing but its name.
+  [[nodiscard]] bool has_value() const { return content_->type != EventType::none; }
+
+  /// A copy of the value. T is the type that was fired; a std::vector or std::string may also be
+  /// got for a view and as a view, which is then valid as long as this event or a copy of it.
+  /// **Errors**: CheckError that names the event and both types when T is another type.
+  template <class T>
+  [[nodiscard]] T get() const {
+    event::check_type(*content_, event::asked_for<event::Owner<T>>(EventType::value));
+    return std::get<0>(decode<T>(content_->bytes));
+  }
+
+  /// The elements of a std::vector or std::span of trivially copyable T, where they lie. Valid as
+  /// long as this event or a copy of it. Errors as get().
+  template <class T>
+  [[nodiscard]] std::span<const T> view() const {
+    return get<std::span<const T>>();
+  }
+
+  /// What fire_address() was given. Errors as get().
+  template <class T>
+  [[nodiscard]] T* address() const {
+    event::check_type(*content_, event::asked_for<T>(EventType::address));
+    return static_cast<T*>(content_->address);
+  }
+
+  /// What fire_raw() was given, valid as long as this event or a copy of it; nullptr if it was
+  /// fired otherwise.
+  [[nodiscard]] const RawPayload* raw() const {
+    return content_->type == EventType::raw ? &content_->raw : nullptr;
+  }
+
+ private:
+  std::shared_ptr<const event::Content> content_;
+};
+
+/// In the order of the dependencies.
+using EventList = std::vector<Event>;
+
+}  // namespace shoal

@@ -1,0 +1,178 @@
+#pragma once
+// Tasks that run when the events that they depend on have come: the EDAT model.
+
+#include <shoal/base/check.hpp>
+#include <shoal/event/event.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// What is chosen when a task is submitted.
+struct EventTaskOptions {
+  std::string name{};       // for is_submitted(), remove() and reports; need not be unique
+  bool persistent = false;  // runs as often as its dependencies are met, and keeps no world waiting
+  bool greedy = false;      // persistent only: takes all events that fit until it begins to run
+  int priority = 0;         // larger first, among the tasks that are ready
+};
+
+namespace event {
+
+class Core;
+
+/// What a task does, without its type.
+class TaskBody {
+ public:
+  virtual ~TaskBody() = default;
+  TaskBody(const TaskBody&) = delete;
+  TaskBody& operator=(const TaskBody&) = delete;
+  virtual void run(EventList& events) = 0;
+
+ protected:
+  TaskBody() = default;
+};
+
+template <class F>
+class FunctionBody final : public TaskBody {
+ public:
+  explicit FunctionBody(F function) : function_(std::move(function)) {}
+  void run(EventList& events) override {
+    if constexpr (std::is_invocable_v<F&, EventList&>) {
+      function_(events);
+    } else {
+      static_assert(std::is_invocable_v<F&>,
+                    "shoal: the function of an event task takes a shoal::EventList& or nothing");
+      function_();
+    }
+  }
+
+ private:
+  F function_;
+};
+
+}  // namespace event
+
+/// Tasks and events of one rank (edat paper, sections II and IV; docs/design/events.md).
+///
+/// A task names the events that it depends on by source and name, and runs once it has them all.
+/// An event goes to the earliest submitted task that still needs such a one, or waits for one to be
+/// submitted. All ranks make their Events in the same order; several are separate name spaces.
+///
+/// **Ordering**: events of one source arrive at each target in the order fired, whether to `all` or
+/// to it alone: as one task fires them, and one fire() after another that has returned. The tasks
+/// of a rank begin in the order in which they became ready, by priority. What happened before an
+/// event was fired is visible to the task that gets it.
+/// **Completion**: World::wait() returns when, on all ranks, tasks have run and events have been
+/// consumed; StuckError names those that wait and those that nobody takes. Persistent tasks with
+/// the events that they hold, and persistent events, are left out of that.
+/// **Caller**: any thread, task or handler, except where said otherwise. **Lifetime**: until wait()
+/// has returned.
+class Events {
+ public:
+  /// `name` stands for it in reports. **Caller**: main functions.
+  explicit Events(term::Scope& scope, std::string name = "events");
+  ~Events();
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  /// Runs `function`, void(EventList&) or void(), once its dependencies are met; at once if there
+  /// are none. That of a persistent task may run on several workers at the same time.
+  /// **Blocks**: never. **Errors**: CheckError for a rank that there is not, a function that is not
+  /// set, a persistent task without dependencies, a greedy one that is not persistent.
+  template <class F>
+  void submit(std::vector<EventDependency> dependencies, F function,
+              const EventTaskOptions& options = {}) {
+    if constexpr (std::is_constructible_v<bool, F&> && !std::is_empty_v<F>) {
+      if (!static_cast<bool>(function)) refuse_unset(options);
+    }
+    submit_body(dependencies, std::make_shared<event::FunctionBody<F>>(std::move(function)),
+                options);
+  }
+
+  /// Fires an event without a value to a rank, `self` or `all`.
+  ///
+  /// **Blocks**: as ActiveMessage::send(); not when fired to the own rank. **Errors**: CheckError
+  /// for `any` and for a rank that there is not. **Cost**: one message; to `all`, up to four from
+  /// here and each rank that passes them on, log4(size) hops deep.
+  void fire(EventPeer target, std::string_view name) { fire_nothing(target, name, false); }
+  /// With a copy of a value of any type that an active message can carry; views and text are got as
+  /// std::vector and std::string, or as views again.
+  template <class T>
+  void fire(EventPeer target, std::string_view name, const T& value) {
+    fire_value<event::Fired<T>>(target, name, value, false);
+  }
+
+  /// A persistent event is there again, on the target, as soon as a task that got it begins to run.
+  void fire_persistent(EventPeer target, std::string_view name) {
+    fire_nothing(target, name, true);
+  }
+  template <class T>
+  void fire_persistent(EventPeer target, std::string_view name, const T& value) {
+    fire_value<event::Fired<T>>(target, name, value, true);
+  }
+
+  /// Fires an address, which only means something here. **Errors**: CheckError unless `target` is
+  /// `self` or the own rank.
+  template <class T>
+  void fire_address(EventPeer target, std::string_view name, T* address) {
+    fire_pointer(target, name, address, false);
+  }
+  template <class T>
+  void fire_persistent_address(EventPeer target, std::string_view name, T* address) {
+    fire_pointer(target, name, address, true);
+  }
+
+  /// For interfaces of other languages: a copy of `payload.bytes`.
+  void fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
+                bool persistent = false);
+
+  /// The first event that is there for each dependency, if there is one: at most as many as
+  /// dependencies, in their order. **Blocks**: never. Errors as submit().
+  [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
+
+  /// A task of this name waits for events, or is persistent.
+  [[nodiscard]] bool is_submitted(std::string_view task_name) const;
+  /// Takes back the earliest submitted task of this name; false: there is none. Other tasks get the
+  /// events that it held. It runs still if it is ready.
+  bool remove(std::string_view task_name);
+
+  [[nodiscard]] const std::string& name() const;
+
+ private:
+  using Draft = std::shared_ptr<event::Content>;  // until it is fired
+
+  [[noreturn]] void refuse_unset(const EventTaskOptions& options) const;
+  void submit_body(const std::vector<EventDependency>& dependencies,
+                   std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options);
+  static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
+  void fire_draft(EventPeer target, const Draft& content);
+  void fire_nothing(EventPeer target, std::string_view name, bool persistent);
+
+  template <class T>
+  void fire_value(EventPeer target, std::string_view name, const T& value, bool persistent) {
+    const Draft content =
+        draft(name, persistent, event::asked_for<event::Owner<T>>(EventType::value));
+    content->bytes.resize(encoded_size<T>(value));
+    encode<T>(std::span(content->bytes), value);
+    fire_draft(target, content);
+  }
+
+  template <class T>
+  void fire_pointer(EventPeer target, std::string_view name, T* address, bool persistent) {
+    const Draft content = draft(name, persistent, event::asked_for<T>(EventType::address));
+    content->address = const_cast<std::remove_cv_t<T>*>(address);
+    fire_draft(target, content);
+  }
+
+  const std::unique_ptr<event::Core> core_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,319 @@
+#include "event/core.hpp"
+
+#include "event/report.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace shoal::event {
+
+namespace {
+
+EventList to_events(const std::vector<Payload>& payloads) {
+  EventList events;
+  events.reserve(payloads.size());
+  for (const Payload& payload : payloads) {
+    events.emplace_back(std::static_pointer_cast<const Content>(payload));
+  }
+  return events;
+}
+
+TaskAction& action_of(const Instance& instance) {
+  return *static_cast<TaskAction*>(instance.action().get());
+}
+
+ConsumerKind kind_of(const EventTaskOptions& options) {
+  if (!options.persistent) return ConsumerKind::task;
+  return options.greedy ? ConsumerKind::greedy : ConsumerKind::persistent;
+}
+
+}  // namespace
+
+/// Runs the task that became ready first among those not begun, whichever made this: queues of
+/// workers are last in, first out, where tasks are made on the worker itself.
+class Core::Runner final : public sched::Task {
+ public:
+  Runner(Core& core, int task_priority) : core_(core) {
+    scope = &core.scope_;
+    priority = task_priority;
+  }
+  void run() override {
+    begun_ = core_.begin_next();
+    // release pairs with the acquire in name(), which reports call from other threads
+    action_.store(begun_.action.get(), std::memory_order_release);
+    begun_.action->body->run(begun_.events);
+  }
+  [[nodiscard]] std::string name() const override {
+    const TaskAction* const action = action_.load(std::memory_order_acquire);
+    return action != nullptr ? action->name : core_.next_name();
+  }
+
+ private:
+  Core& core_;
+  Begun begun_;
+  std::atomic<const TaskAction*> action_{nullptr};
+};
+
+Core::Core(term::Scope& scope, std::string name)
+    : scope_(scope),
+      name_(std::move(name)),
+      outbox_(scope.messenger().rank(), scope.messenger().size()),
+      inbox_(scope.messenger().rank(), scope.messenger().size()),
+      message_(
+          scope.messenger(), [this](const Parcel& parcel) { receive(parcel); },
+          AmOptions{.name = fmt::format("events '{}'", name_)}) {
+  scope_.add(*this);
+}
+
+Core::~Core() { scope_.remove(*this); }
+
+// --- tasks
+
+std::string Core::describe_task(const EventTaskOptions& options) const {
+  if (options.name.empty()) return fmt::format("events '{}': a task", name_);
+  return fmt::format("events '{}': task '{}'", name_, options.name);
+}
+
+void Core::check_rank(Rank rank, const std::string& who) const {
+  if (rank >= 0 && rank < size()) return;
+  throw CheckError(
+      fmt::format("{} rank {}: this world has ranks 0 to {}", who, rank.value(), size() - 1));
+}
+
+std::vector<Dependency> Core::expand(const std::vector<EventDependency>& dependencies,
+                                     const std::string& who) const {
+  std::vector<Dependency> expanded;
+  for (const EventDependency& dependency : dependencies) {
+    switch (dependency.source.kind()) {
+      case EventPeer::Kind::rank:
+        check_rank(dependency.source.rank(),
+                   fmt::format("{} cannot depend on \"{}\" from", who, dependency.name));
+        expanded.push_back({dependency.source.rank(), dependency.name});
+        break;
+      case EventPeer::Kind::self:
+        expanded.push_back({rank(), dependency.name});
+        break;
+      case EventPeer::Kind::any:
+        expanded.push_back({kAnySource, dependency.name});
+        break;
+      case EventPeer::Kind::all:
+        for (int source = 0; source < size(); ++source) {
+          expanded.push_back({source, dependency.name});
+        }
+        break;
+    }
+  }
+  return expanded;
+}
+
+void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
+                  const EventTaskOptions& options) {
+  const std::string who = describe_task(options);
+  if (options.greedy && !options.persistent) {
+    throw CheckError(fmt::format("{} is greedy but not persistent: set both, or neither", who));
+  }
+  if (options.persistent && dependencies.empty()) {
+    throw CheckError(
+        fmt::format("{} is persistent and depends on nothing: it would run for ever", who));
+  }
+  const std::vector<Dependency> expanded = expand(dependencies, who);
+  const auto action = std::make_shared<TaskAction>();
+  action->body = std::move(body);
+  action->name = options.name;
+  action->priority = options.priority;
+  Ready ready;
+  {
+    const sync::Lock lock(mutex_);
+    const std::uint64_t number = task_count_++;
+    if (action->name.empty()) action->name = fmt::format("{}[{}]", name_, number);
+    ConsumerSpec spec{kind_of(options), options.name, expanded, action};
+    matcher_.add_consumer(spec, ready);
+    enqueue(ready);
+  }
+  submit_runners(ready);
+}
+
+void Core::enqueue(const Ready& ready) {
+  for (const auto& instance : ready) {
+    ready_[action_of(*instance).priority].push_back(instance);
+  }
+}
+
+// Outside the lock. Whoever made them ready is itself counted, or is a main function that runs, so
+// the world cannot end before they are.
+void Core::submit_runners(const Ready& ready) {
+  for (const auto& instance : ready) {
+    scope_.scheduler().submit(std::make_unique<Runner>(*this, action_of(*instance).priority));
+  }
+}
+
+Core::Begun Core::begin_next() {
+  Begun begun;
+  Ready ready;
+  std::vector<Payload> payloads;
+  {
+    const sync::Lock lock(mutex_);
+    auto& [priority, queue] = *ready_.begin();
+    const std::shared_ptr<Instance> instance = std::move(queue.front());
+    queue.pop_front();
+    if (queue.empty()) ready_.erase(ready_.begin());
+    begun.action = std::static_pointer_cast<TaskAction>(instance->action());
+    payloads = matcher_.begin_run(*instance, ready);
+    enqueue(ready);
+  }
+  submit_runners(ready);
+  begun.events = to_events(payloads);
+  return begun;
+}
+
+std::string Core::next_name() const {
+  const sync::Lock lock(mutex_);
+  if (ready_.empty()) return fmt::format("a task of events '{}'", name_);
+  return action_of(*ready_.begin()->second.front()).name;
+}
+
+bool Core::is_submitted(std::string_view task_name) const {
+  const sync::Lock lock(mutex_);
+  return matcher_.is_submitted(task_name);
+}
+
+bool Core::remove(std::string_view task_name) {
+  Ready ready;
+  bool found = false;
+  {
+    const sync::Lock lock(mutex_);
+    found = matcher_.remove(task_name, ready);
+    enqueue(ready);
+  }
+  submit_runners(ready);
+  return found;
+}
+
+EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
+  const std::vector<Dependency> expanded =
+      expand(dependencies, fmt::format("events '{}': retrieve_any()", name_));
+  Ready ready;
+  std::vector<Payload> payloads;
+  {
+    const sync::Lock lock(mutex_);
+    payloads = matcher_.retrieve_any(expanded, ready);
+    enqueue(ready);
+  }
+  submit_runners(ready);
+  return to_events(payloads);
+}
+
+// --- events
+
+void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
+  const auto who = [&] {
+    return fmt::format("events '{}': \"{}\" cannot be fired to", name_, content->name);
+  };
+  content->source = rank();
+  Rank to = rank();
+  if (target.kind() == EventPeer::Kind::rank) {
+    to = target.rank();
+    check_rank(to, who());
+  } else if (target.kind() == EventPeer::Kind::any) {
+    throw CheckError(fmt::format("{} any: name a rank, or shoal::self, or shoal::all", who()));
+  }
+  const bool to_all = target.kind() == EventPeer::Kind::all;
+  if (content->type == EventType::address && (to_all || to != rank())) {
+    throw CheckError(fmt::format("{} {} with an address: it means nothing on other ranks", who(),
+                                 to_all ? "all" : fmt::format("rank {}", to.value())));
+  }
+  if (to_all) {
+    fire_to_all(content);
+  } else if (to != rank()) {
+    Parcel parcel;
+    {
+      const sync::Lock lock(out_mutex_);
+      parcel = outbox_.to_one(to, content);
+    }
+    message_.send(to, std::move(parcel));
+  } else {
+    deliver_here(content);
+  }
+}
+
+// What this rank fires to itself needs no message to keep its order: fire() has matched it when it
+// returns.
+void Core::deliver_here(const SharedContent& content) {
+  Ready ready;
+  {
+    const sync::Lock lock(mutex_);
+    arrive(content, ready);
+    enqueue(ready);
+  }
+  submit_runners(ready);
+}
+
+void Core::fire_to_all(const SharedContent& content) {
+  Parcel parcel;
+  {
+    const sync::Lock lock(out_mutex_);
+    parcel = outbox_.to_all(content);
+  }
+  pass_on_to_others(parcel);
+  deliver_here(content);
+}
+
+void Core::pass_on_to_others(const Parcel& parcel) {
+  for (auto& [target, part] : pass_on(parcel, rank(), size())) {
+    message_.send(target, std::move(part));
+  }
+}
+
+void Core::receive(const Parcel& parcel) {
+  if (parcel.to_all) pass_on_to_others(parcel);
+  Ready ready;
+  {
+    const sync::Lock lock(mutex_);
+    inbox_.accept(parcel, [&](const SharedContent& content)
+                              SHOAL_REQUIRES(mutex_) { arrive(content, ready); });
+    enqueue(ready);
+  }
+  submit_runners(ready);
+}
+
+void Core::arrive(const SharedContent& content, Ready& ready) {
+  matcher_.arrive({content->source, content->name, content, content->persistent}, ready);
+}
+
+// --- reports
+
+std::uint64_t Core::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  return matcher_.waiting_count() + matcher_.unconsumed_count() + inbox_.held_count();
+}
+
+std::vector<std::string> Core::describe_unsatisfied() const {
+  Leftovers leftovers;
+  std::map<std::tuple<std::string, int, std::string>, std::uint64_t> kinds;
+  {
+    const sync::Lock lock(mutex_);
+    leftovers.waiting = matcher_.waiting(kLinesMax);
+    leftovers.waiting_count = matcher_.waiting_count();
+    leftovers.held_sources = inbox_.held_sources();
+    matcher_.for_each_unconsumed([&](int source, const std::string& name, const Payload& payload) {
+      const Content& content = *static_cast<const Content*>(payload.get());
+      ++kinds[{name, source, type_of(content)}];
+    });
+  }
+  for (WaitingConsumer& one : leftovers.waiting) {
+    one.name = static_cast<const TaskAction*>(one.action.get())->name;
+  }
+  for (const auto& [kind, count] : kinds) {
+    const auto& [name, source, type] = kind;
+    leftovers.unconsumed.push_back({name, source, type, count});
+  }
+  return describe(name_, leftovers);
+}
+
+}  // namespace shoal::event

@@ -1,0 +1,94 @@
+#pragma once
+// Events without templates: matching, messages, tasks and reports of one rank.
+
+#include "event/matcher.hpp"
+#include "event/order.hpp"
+#include "event/parcel.hpp"
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/event/events.hpp>
+#include <shoal/sync/mutex.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shoal::event {
+
+/// What an instance of a task runs.
+struct TaskAction {
+  std::shared_ptr<TaskBody> body;
+  std::string name;
+  int priority = 0;
+};
+
+class Core final : private term::Unsatisfied {
+ public:
+  Core(term::Scope& scope, std::string name);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // As in Events.
+  void submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
+              const EventTaskOptions& options);
+  void fire(EventPeer target, const std::shared_ptr<Content>& content);
+  [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
+  [[nodiscard]] bool is_submitted(std::string_view task_name) const;
+  bool remove(std::string_view task_name);
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// "events 'x': task 'y'", or the like without a name.
+  [[nodiscard]] std::string describe_task(const EventTaskOptions& options) const;
+
+ private:
+  class Runner;
+  /// A task that is ready, with its events once it begins.
+  struct Begun {
+    std::shared_ptr<TaskAction> action;
+    EventList events;
+  };
+
+  [[nodiscard]] Rank rank() const { return scope_.messenger().rank(); }
+  [[nodiscard]] int size() const { return scope_.messenger().size(); }
+  [[nodiscard]] std::vector<Dependency> expand(const std::vector<EventDependency>& dependencies,
+                                               const std::string& who) const;
+  void check_rank(Rank rank, const std::string& who) const;
+  void deliver_here(const SharedContent& content);
+  void fire_to_all(const SharedContent& content);
+  void receive(const Parcel& parcel);
+  void pass_on_to_others(const Parcel& parcel);
+  void arrive(const SharedContent& content, Ready& ready) SHOAL_REQUIRES(mutex_);
+  void enqueue(const Ready& ready) SHOAL_REQUIRES(mutex_);
+  void submit_runners(const Ready& ready);
+  Begun begin_next();
+  /// Of the task that begins next.
+  [[nodiscard]] std::string next_name() const;
+
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+
+  term::Scope& scope_;
+  const std::string name_;
+
+  mutable sync::Mutex out_mutex_;
+  Outbox outbox_ SHOAL_GUARDED_BY(out_mutex_);
+
+  mutable sync::Mutex mutex_;
+  Matcher matcher_ SHOAL_GUARDED_BY(mutex_);
+  Inbox inbox_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t task_count_ SHOAL_GUARDED_BY(mutex_) = 0;
+  // By priority, in the order in which they became ready. There is a Runner for each.
+  std::map<int, std::deque<std::shared_ptr<Instance>>, std::greater<>> ready_
+      SHOAL_GUARDED_BY(mutex_);
+
+  // The last member: its handler uses the others.
+  const ActiveMessage<Parcel> message_;
+};
+
+}  // namespace shoal::event

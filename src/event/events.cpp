@@ -1,0 +1,74 @@
+#include <shoal/event/events.hpp>
+
+#include "event/core.hpp"
+#include "event/report.hpp"
+
+#include <fmt/format.h>
+
+namespace shoal {
+
+namespace event {
+
+void check_type(const Content& content, const Asked& asked) {
+  if (content.type == asked.type && content.signature == asked.signature) return;
+  Content wanted;
+  wanted.type = asked.type;
+  wanted.type_text = asked.type_text;
+  throw CheckError(fmt::format("event \"{}\" from rank {} was fired with {}, not with {}",
+                               content.name, content.source.value(), type_of(content),
+                               type_of(wanted)));
+}
+
+}  // namespace event
+
+Events::Events(term::Scope& scope, std::string name)
+    : core_(std::make_unique<event::Core>(scope, std::move(name))) {}
+Events::~Events() = default;
+
+const std::string& Events::name() const { return core_->name(); }
+
+void Events::refuse_unset(const EventTaskOptions& options) const {
+  throw CheckError(fmt::format("{} has no function: it was submitted with an empty one",
+                               core_->describe_task(options)));
+}
+
+void Events::submit_body(const std::vector<EventDependency>& dependencies,
+                         std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options) {
+  core_->submit(dependencies, std::move(body), options);
+}
+
+Events::Draft Events::draft(std::string_view name, bool persistent, const event::Asked& what) {
+  auto content = std::make_shared<event::Content>();
+  content->name = name;
+  content->persistent = persistent;
+  content->type = what.type;
+  content->signature = what.signature;
+  content->type_text = what.type_text;
+  return content;
+}
+
+void Events::fire_draft(EventPeer target, const Draft& content) { core_->fire(target, content); }
+
+void Events::fire_nothing(EventPeer target, std::string_view name, bool persistent) {
+  fire_draft(target, draft(name, persistent, {EventType::none, 0, ""}));
+}
+
+void Events::fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
+                      bool persistent) {
+  const Draft content = draft(name, persistent, {EventType::raw, 0, ""});
+  content->bytes.assign(payload.bytes.begin(), payload.bytes.end());
+  content->raw = {payload.type, payload.count, content->bytes};
+  fire_draft(target, content);
+}
+
+EventList Events::retrieve_any(const std::vector<EventDependency>& dependencies) {
+  return core_->retrieve_any(dependencies);
+}
+
+bool Events::is_submitted(std::string_view task_name) const {
+  return core_->is_submitted(task_name);
+}
+
+bool Events::remove(std::string_view task_name) { return core_->remove(task_name); }
+
+}  // namespace shoal

@@ -1,0 +1,491 @@
+#include "event/matcher.hpp"
+
+#include "event/list.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace shoal::event {
+
+/// An event that waits, or is held by an instance.
+struct StoredEvent {
+  std::uint64_t number = 0;  // place in the order of arrival
+  NameEntry* name = nullptr;
+  Slot* slot = nullptr;  // of its source
+  Payload payload;
+  bool persistent = false;
+  Link<StoredEvent> in_slot;
+  Link<StoredEvent> in_name;
+};
+
+/// The dependencies of one consumer on one slot. In the slot's list while one may be filled.
+struct Group {
+  Consumer* consumer = nullptr;
+  Slot* slot = nullptr;
+  std::uint64_t filled_count = 0;  // over all instances of a persistent task
+  std::uint32_t size = 0;
+  std::uint32_t offset = 0;  // into Consumer::members
+  Link<Group> in_slot;
+};
+
+/// Where events of one source under one name meet dependencies on them; or events of any source.
+struct Slot {
+  NameEntry* name = nullptr;
+  int source = kAnySource;
+  List<StoredEvent, &StoredEvent::in_slot> events;  // of any source: NameEntry::events instead
+  List<Group, &Group::in_slot> groups;
+};
+
+struct NameEntry {
+  const std::string* text = nullptr;                // the key in the table of names
+  std::uint64_t use_count = 0;                      // events and groups that refer to it
+  List<StoredEvent, &StoredEvent::in_name> events;  // of all sources
+  Slot any;
+  std::unordered_map<int, Slot> by_source;
+};
+
+struct Consumer {
+  ConsumerId id = 0;
+  ConsumerKind kind = ConsumerKind::task;
+  std::string name;
+  std::shared_ptr<void> action;
+  std::size_t dependency_count = 0;
+  std::vector<Group> groups;           // never grows after the first has entered a slot
+  std::vector<std::uint32_t> members;  // dependencies, by group
+  std::vector<std::shared_ptr<Instance>> instances;  // not ready; greedy: the one not begun
+  std::uint64_t first_instance = 0;                  // number of instances[0]
+  std::size_t left_count = 0;                        // so many first ones have become ready
+  Link<Consumer> in_order;
+  Link<Consumer> in_name;
+
+  [[nodiscard]] bool is_transient() const {
+    return kind == ConsumerKind::task || kind == ConsumerKind::wait;
+  }
+  [[nodiscard]] bool is_greedy() const { return kind == ConsumerKind::greedy; }
+
+  std::shared_ptr<Instance> take_oldest() {
+    std::shared_ptr<Instance> oldest = std::move(instances[left_count++]);
+    if (2 * left_count > instances.size()) {
+      instances.erase(instances.begin(),
+                      instances.begin() + static_cast<std::ptrdiff_t>(left_count));
+      first_instance += std::exchange(left_count, 0);
+    }
+    return oldest;
+  }
+};
+
+struct ConsumerLists {
+  List<Consumer, &Consumer::in_order> transient;
+  ByString<List<Consumer, &Consumer::in_name>> by_name;
+};
+
+/// One more event for a dependency that has one.
+struct Instance::Extra {
+  std::uint32_t dependency;
+  EventPtr event;
+};
+
+Instance::Instance(std::shared_ptr<void> action, std::size_t dependency_count)
+    : action_(std::move(action)), events_(dependency_count), missing_(dependency_count) {}
+Instance::~Instance() = default;
+
+namespace {
+
+constexpr std::size_t kNamesMin = 64;  // fewer are kept without a look at their use
+
+/// What a group fills next. The smaller one comes first.
+struct Place {
+  std::uint64_t round;  // number of the instance; greedy: 1 if every dependency has an event
+  std::uint32_t dependency;
+  auto operator<=>(const Place&) const = default;
+};
+
+Place next_place(const Group& group) {
+  const Consumer& consumer = *group.consumer;
+  const std::uint32_t* const members = consumer.members.data() + group.offset;
+  if (consumer.is_greedy() && group.filled_count >= group.size) return {1, members[0]};
+  return {group.filled_count / group.size, members[group.filled_count % group.size]};
+}
+
+std::shared_ptr<Instance>& instance_at(Consumer& consumer, std::uint64_t number) {
+  const std::uint64_t index = consumer.is_greedy() ? 0 : number - consumer.first_instance;
+  if (index == consumer.instances.size()) {
+    consumer.instances.push_back(
+        std::make_shared<Instance>(consumer.action, consumer.dependency_count));
+  }
+  return consumer.instances[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
+Matcher::Matcher() : sweep_at_(kNamesMin), lists_(std::make_unique<ConsumerLists>()) {}
+
+Matcher::~Matcher() {
+  for (auto& [text, name] : names_) {
+    while (StoredEvent* event = name->events.first()) {
+      name->events.erase(*event);
+      const EventPtr owned(event);
+    }
+  }
+}
+
+// --- names. Those without use go when the table has doubled: so none is made and dropped in turn,
+// and to drop them costs each that was made a constant.
+
+NameEntry& Matcher::intern(std::string_view text) {
+  ++probe_count_;
+  if (const auto it = names_.find(text); it != names_.end()) return *it->second;
+  if (names_.size() >= sweep_at_) sweep_names();
+  const auto it = names_.emplace(std::string(text), std::make_unique<NameEntry>()).first;
+  NameEntry& name = *it->second;
+  name.text = &it->first;
+  name.any.name = &name;
+  return name;
+}
+
+void Matcher::sweep_names() {
+  probe_count_ += names_.size();
+  std::erase_if(names_, [](const auto& entry) { return entry.second->use_count == 0; });
+  sweep_at_ = std::max(kNamesMin, 2 * names_.size());
+}
+
+Slot& Matcher::make_slot(NameEntry& name, int source) {
+  ++probe_count_;
+  if (source == kAnySource) return name.any;
+  Slot& slot = name.by_source[source];
+  slot.name = &name;
+  slot.source = source;
+  return slot;
+}
+
+Slot* Matcher::find_slot(const Dependency& dependency) {
+  ++probe_count_;
+  const auto name = names_.find(dependency.name);
+  if (name == names_.end()) return nullptr;
+  if (dependency.source == kAnySource) return &name->second->any;
+  const auto slot = name->second->by_source.find(dependency.source);
+  return slot == name->second->by_source.end() ? nullptr : &slot->second;
+}
+
+// --- consumers
+
+ConsumerId Matcher::add_consumer(const ConsumerSpec& spec, Ready& ready) {
+  const ConsumerId id = next_consumer_++;
+  if (spec.dependencies.empty()) {
+    SHOAL_DCHECK(spec.kind == ConsumerKind::task || spec.kind == ConsumerKind::wait,
+                 "a persistent consumer without dependencies would always be ready");
+    ready.push_back(std::make_shared<Instance>(spec.action, 0));
+    return id;
+  }
+  const auto it = consumers_.emplace(id, std::make_unique<Consumer>()).first;
+  Consumer& consumer = *it->second;
+  consumer.id = id;
+  consumer.kind = spec.kind;
+  consumer.name = spec.name;
+  consumer.action = spec.action;
+  consumer.dependency_count = spec.dependencies.size();
+  if (consumer.is_transient()) {
+    ++waiting_count_;
+    lists_->transient.push_back(consumer);
+  }
+  if (!spec.name.empty()) lists_->by_name[spec.name].push_back(consumer);
+  take_what_waits(consumer, make_groups(consumer, spec.dependencies), ready);
+  return id;
+}
+
+/// The group of each dependency.
+std::vector<Group*> Matcher::make_groups(Consumer& consumer,
+                                         std::span<const Dependency> dependencies) {
+  std::vector<Group*> group_of;
+  group_of.reserve(dependencies.size());
+  consumer.groups.reserve(dependencies.size());
+  for (const Dependency& dependency : dependencies) {
+    Slot& slot = make_slot(intern(dependency.name), dependency.source);
+    Group* group = slot.groups.last();
+    if (group == nullptr || group->consumer != &consumer) {
+      group = &consumer.groups.emplace_back();
+      group->consumer = &consumer;
+      group->slot = &slot;
+      slot.groups.push_back(*group);
+      ++slot.name->use_count;
+    }
+    ++group->size;
+    group_of.push_back(group);
+  }
+  std::uint32_t offset = 0;
+  for (Group& group : consumer.groups) {
+    group.offset = offset;
+    offset += std::exchange(group.size, 0);
+  }
+  consumer.members.resize(dependencies.size());
+  for (std::uint32_t i = 0; i < dependencies.size(); ++i) {
+    Group& group = *group_of[i];
+    consumer.members[group.offset + group.size++] = i;
+  }
+  return group_of;
+}
+
+// Dependency by dependency, the earliest event that fits; a persistent task goes on with its next
+// instance, and a greedy one takes the rest, as long as there is something.
+void Matcher::take_what_waits(Consumer& consumer, const std::vector<Group*>& group_of,
+                              Ready& ready) {
+  const bool once = consumer.is_transient();
+  const bool greedy = consumer.is_greedy();
+  for (bool took = true; took;) {
+    took = false;
+    for (Group* const group : group_of) {
+      if (EventPtr event = take_first(*group->slot)) {
+        took = true;
+        if (give(*group, std::move(event), ready)) return;
+      }
+    }
+    if (once) return;
+    if (greedy) break;
+  }
+  if (!greedy) return;
+  for (Group* const group : group_of) {
+    while (EventPtr event = take_first(*group->slot)) give(*group, std::move(event), ready);
+  }
+}
+
+void Matcher::match(EventPtr event, Ready& ready) {
+  if (Group* const group = choose(*event)) {
+    give(*group, std::move(event), ready);
+  } else {
+    keep(std::move(event));
+  }
+}
+
+// The earliest consumer stands first in one of two lists. If it is first in both, the event goes to
+// its oldest instance, and in it to the first dependency.
+Group* Matcher::choose(const StoredEvent& event) {
+  probe_count_ += 2;
+  Group* const exact = event.slot->groups.first();
+  Group* const any = event.name->any.groups.first();
+  if (exact == nullptr || any == nullptr) return exact != nullptr ? exact : any;
+  if (exact->consumer != any->consumer) {
+    return exact->consumer->id < any->consumer->id ? exact : any;
+  }
+  return next_place(*exact) < next_place(*any) ? exact : any;
+}
+
+bool Matcher::give(Group& group, EventPtr event, Ready& ready) {
+  ++probe_count_;
+  Consumer& consumer = *group.consumer;
+  const Place place = next_place(group);
+  Instance& instance = *instance_at(consumer, place.round);
+  ++group.filled_count;
+  if (consumer.is_transient() && group.filled_count == group.size) {
+    group.slot->groups.erase(group);
+  }
+  if (consumer.is_greedy() && place.round > 0) {
+    instance.extras_.push_back({place.dependency, std::move(event)});
+    return false;
+  }
+  instance.events_[place.dependency] = std::move(event);
+  return --instance.missing_ == 0 && complete(consumer, ready);
+}
+
+// The oldest instance is the one that is ready: what it has, younger ones got later.
+bool Matcher::complete(Consumer& consumer, Ready& ready) {
+  if (consumer.is_greedy()) {
+    consumer.instances.front()->greedy_ = &consumer;
+    ready.push_back(consumer.instances.front());
+    return false;
+  }
+  ready.push_back(consumer.take_oldest());
+  if (!consumer.is_transient()) return false;
+  forget(consumer);
+  return true;
+}
+
+void Matcher::forget(Consumer& consumer) {
+  for (Group& group : consumer.groups) {
+    ++probe_count_;
+    const bool listed = !consumer.is_transient() || group.filled_count < group.size;
+    if (listed) group.slot->groups.erase(group);
+    --group.slot->name->use_count;
+  }
+  if (consumer.is_transient()) {
+    --waiting_count_;
+    lists_->transient.erase(consumer);
+  }
+  if (!consumer.name.empty()) {
+    const auto it = lists_->by_name.find(consumer.name);
+    it->second.erase(consumer);
+    if (it->second.empty()) lists_->by_name.erase(it);
+  }
+  consumers_.erase(consumer.id);
+}
+
+// --- events
+
+void Matcher::arrive(const Arrival& arrival, Ready& ready) {
+  auto event = std::make_unique<StoredEvent>();
+  event->number = next_arrival_++;
+  event->name = &intern(arrival.name);
+  event->slot = &make_slot(*event->name, arrival.source);
+  event->payload = arrival.payload;
+  event->persistent = arrival.persistent;
+  ++event->name->use_count;
+  match(std::move(event), ready);
+}
+
+// At the end, unless it comes back: then only others that came back earlier, or that are of other
+// sources, can be older.
+void Matcher::keep(EventPtr owned) {
+  StoredEvent& event = *owned.release();
+  if (!event.persistent) ++unconsumed_count_;
+  const auto place_in = [&](const auto& list) -> StoredEvent* {
+    ++probe_count_;
+    if (list.empty() || list.last()->number < event.number) return nullptr;
+    StoredEvent* place = list.first();
+    for (; place->number < event.number; place = list.next(*place)) ++probe_count_;
+    return place;
+  };
+  event.slot->events.insert_before(place_in(event.slot->events), event);
+  event.name->events.insert_before(place_in(event.name->events), event);
+}
+
+EventPtr Matcher::take_first(Slot& slot) {
+  ++probe_count_;
+  StoredEvent* const event =
+      slot.source == kAnySource ? slot.name->events.first() : slot.events.first();
+  if (event == nullptr) return nullptr;
+  event->slot->events.erase(*event);
+  event->name->events.erase(*event);
+  if (!event->persistent) --unconsumed_count_;
+  return EventPtr(event);
+}
+
+void Matcher::fire_again(std::vector<EventPtr> events, Ready& ready) {
+  for (EventPtr& event : events) {
+    event->number = next_arrival_++;
+    match(std::move(event), ready);
+  }
+}
+
+std::vector<Payload> Matcher::retrieve_any(std::span<const Dependency> dependencies, Ready& ready) {
+  std::vector<Payload> payloads;
+  std::vector<EventPtr> again;
+  for (const Dependency& dependency : dependencies) {
+    Slot* const slot = find_slot(dependency);
+    EventPtr event = slot != nullptr ? take_first(*slot) : nullptr;
+    if (event == nullptr) continue;
+    payloads.push_back(event->payload);
+    if (event->persistent) {
+      again.push_back(std::move(event));
+    } else {
+      --event->name->use_count;
+    }
+  }
+  fire_again(std::move(again), ready);
+  return payloads;
+}
+
+std::vector<Payload> Matcher::begin_run(Instance& instance, Ready& ready) {
+  if (Consumer* const consumer = std::exchange(instance.greedy_, nullptr)) {
+    consumer->instances.clear();
+    for (Group& group : consumer->groups) group.filled_count = 0;
+  }
+  std::vector<Payload> payloads;
+  payloads.reserve(instance.events_.size() + instance.extras_.size());
+  std::vector<EventPtr> again;
+  const auto take = [&](EventPtr event) {
+    payloads.push_back(event->payload);
+    if (event->persistent) {
+      again.push_back(std::move(event));
+    } else {
+      --event->name->use_count;
+    }
+  };
+  std::ranges::stable_sort(instance.extras_, {}, &Instance::Extra::dependency);
+  auto extra = instance.extras_.begin();
+  for (std::uint32_t i = 0; i < instance.events_.size(); ++i) {
+    take(std::move(instance.events_[i]));
+    for (; extra != instance.extras_.end() && extra->dependency == i; ++extra) {
+      take(std::move(extra->event));
+    }
+  }
+  instance.events_.clear();
+  instance.extras_.clear();
+  fire_again(std::move(again), ready);
+  return payloads;
+}
+
+// --- removal
+
+bool Matcher::is_submitted(std::string_view name) const {
+  return lists_->by_name.find(name) != lists_->by_name.end();
+}
+
+bool Matcher::remove(std::string_view name, Ready& ready) {
+  ++probe_count_;
+  const auto it = lists_->by_name.find(name);
+  if (it == lists_->by_name.end()) return false;
+  discard(*it->second.first(), ready);
+  return true;
+}
+
+bool Matcher::withdraw(ConsumerId wait, Ready& ready) {
+  ++probe_count_;
+  const auto it = consumers_.find(wait);
+  if (it == consumers_.end()) return false;
+  discard(*it->second, ready);
+  return true;
+}
+
+void Matcher::discard(Consumer& consumer, Ready& ready) {
+  std::vector<EventPtr> events;
+  for (const auto& instance : consumer.instances) {
+    if (instance == nullptr) continue;
+    instance->greedy_ = nullptr;
+    if (instance->is_ready()) continue;  // greedy, and still to run
+    for (EventPtr& event : instance->events_) {
+      if (event != nullptr) events.push_back(std::move(event));
+    }
+    for (Instance::Extra& extra : instance->extras_) events.push_back(std::move(extra.event));
+  }
+  forget(consumer);
+  std::ranges::sort(events, {}, [](const EventPtr& event) { return event->number; });
+  for (EventPtr& event : events) match(std::move(event), ready);
+}
+
+// --- reports
+
+std::vector<WaitingConsumer> Matcher::waiting(std::size_t count_max) const {
+  std::vector<WaitingConsumer> result;
+  const Consumer* consumer = lists_->transient.first();
+  for (; consumer != nullptr && result.size() < count_max; consumer = consumer->in_order.next) {
+    WaitingConsumer& one = result.emplace_back();
+    one.id = consumer->id;
+    one.kind = consumer->kind;
+    one.name = consumer->name;
+    one.action = consumer->action;
+    std::vector<std::pair<std::uint32_t, const Slot*>> missing;
+    for (const Group& group : consumer->groups) {
+      for (std::uint64_t i = group.filled_count; i < group.size; ++i) {
+        missing.emplace_back(consumer->members[group.offset + i], group.slot);
+      }
+    }
+    std::ranges::sort(missing, {}, &std::pair<std::uint32_t, const Slot*>::first);
+    one.held_count = consumer->dependency_count - missing.size();
+    for (const auto& [dependency, slot] : missing) {
+      one.missing.push_back({slot->source, *slot->name->text});
+    }
+  }
+  return result;
+}
+
+void Matcher::for_each_unconsumed(const Visit& visit) const {
+  for (const auto& [text, name] : names_) {
+    for (const StoredEvent* event = name->events.first(); event != nullptr;
+         event = event->in_name.next) {
+      if (!event->persistent) visit(event->slot->source, text, event->payload);
+    }
+  }
+}
+
+}  // namespace shoal::event

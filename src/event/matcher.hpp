@@ -1,0 +1,193 @@
+#pragma once
+// Who gets which event: the matching engine of one rank. Pure and single-threaded; callers lock.
+//
+// Invariant, between two calls: no event that waits fits an unfilled dependency of a consumer that
+// waits. So an event that arrives has to be compared with consumers only, a new consumer with
+// events only, and either finds what it needs at the head of a list:
+// - `Slot` is where events of one source (or of any) under one name meet: the events that wait, in
+//   the order of arrival, and the dependencies that wait, in the order of submission.
+// - `Group` is the dependencies of one consumer on one slot. They are filled in turn, so a counter
+//   says which is next, also over the instances of a persistent task: the instances of each
+//   dependency that are filled are always the first ones.
+
+#include "event/list.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::event {
+
+inline constexpr int kAnySource = -1;
+
+struct Dependency {
+  int source = 0;  // rank, or kAnySource
+  std::string name;
+};
+
+/// What was fired, as its consumers get it. The matcher only passes it on.
+using Payload = std::shared_ptr<const void>;
+
+struct Arrival {
+  int source = 0;
+  std::string_view name;
+  Payload payload;
+  bool persistent = false;
+};
+
+enum class ConsumerKind : std::uint8_t {
+  task,        // runs once
+  persistent,  // runs as often as its dependencies are met
+  greedy,      // persistent; an instance takes all that fits until it begins to run
+  wait,        // a task that stands still
+};
+
+/// Submissions are numbered from 0 on.
+using ConsumerId = std::uint64_t;
+
+struct ConsumerSpec {
+  ConsumerKind kind = ConsumerKind::task;
+  std::string name;  // "": it cannot be found by name
+  std::span<const Dependency> dependencies;
+  std::shared_ptr<void> action;  // what the instances are for; passed on
+};
+
+/// A consumer in reports.
+struct WaitingConsumer {
+  ConsumerId id = 0;
+  ConsumerKind kind = ConsumerKind::task;
+  std::string name;
+  std::shared_ptr<void> action;
+  std::size_t held_count = 0;       // events that it was given
+  std::vector<Dependency> missing;  // in the order of the dependencies
+};
+
+// Defined in matcher.cpp.
+struct Consumer;
+struct Group;
+struct NameEntry;
+struct Slot;
+struct StoredEvent;
+struct ConsumerLists;
+using EventPtr = std::unique_ptr<StoredEvent>;
+
+/// One set of events on its way to a consumer.
+class Instance {
+ public:
+  Instance(std::shared_ptr<void> action, std::size_t dependency_count);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  /// Of the consumer's spec.
+  [[nodiscard]] const std::shared_ptr<void>& action() const { return action_; }
+  /// All dependencies are met. Stays so.
+  [[nodiscard]] bool is_ready() const { return missing_ == 0; }
+
+ private:
+  friend class Matcher;
+  struct Extra;
+
+  std::shared_ptr<void> action_;
+  Consumer* greedy_ = nullptr;    // it takes more for this one
+  std::vector<EventPtr> events_;  // by dependency
+  std::vector<Extra> extras_;     // greedy: further ones, in the order taken
+  std::size_t missing_;
+};
+
+/// Instances, in the order in which they became ready.
+using Ready = std::vector<std::shared_ptr<Instance>>;
+
+struct StringHash {
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+template <class T>
+using ByString = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
+
+/// Functions that make instances ready append them to `ready`; begin_run() is due for each.
+class Matcher {
+ public:
+  Matcher();
+  ~Matcher();
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+
+  /// A persistent consumer has dependencies. Cost, here and below: a few look-ups per dependency
+  /// and per event taken, however much else waits.
+  ConsumerId add_consumer(const ConsumerSpec& spec, Ready& ready);
+  void arrive(const Arrival& arrival, Ready& ready);
+  /// At most one event per dependency of those that are there. Persistent ones arrive again.
+  std::vector<Payload> retrieve_any(std::span<const Dependency> dependencies, Ready& ready);
+  /// The events of a ready instance, in the order of its dependencies. Persistent ones arrive
+  /// again.
+  std::vector<Payload> begin_run(Instance& instance, Ready& ready);
+
+  /// A task of this name waits, or is persistent.
+  [[nodiscard]] bool is_submitted(std::string_view name) const;
+  /// Removes the earliest submitted task of this name; false: there is none. What it held goes back
+  /// to its old place in the order of arrival and is matched again. Instances that are ready stay.
+  /// Cost: per event that goes back, up to the number of older ones under its name that wait.
+  bool remove(std::string_view name, Ready& ready);
+  /// The same for a wait; false: it is ready.
+  bool withdraw(ConsumerId wait, Ready& ready);
+
+  // --- what keeps the world from ending
+
+  /// Transient tasks and waits that are not ready.
+  [[nodiscard]] std::uint64_t waiting_count() const { return waiting_count_; }
+  /// Events that are not persistent and that nobody has taken.
+  [[nodiscard]] std::uint64_t unconsumed_count() const { return unconsumed_count_; }
+
+  // --- reports
+
+  /// The first `count_max` of the waiting_count(), in the order of submission.
+  [[nodiscard]] std::vector<WaitingConsumer> waiting(std::size_t count_max) const;
+  using Visit = std::function<void(int source, const std::string& name, const Payload& payload)>;
+  /// Calls `visit` for each of the unconsumed_count(); those of one name in the order of arrival.
+  void for_each_unconsumed(const Visit& visit) const;
+
+  /// Entries of lists and tables looked at so far: what tests measure cost by.
+  [[nodiscard]] std::uint64_t probe_count() const { return probe_count_; }
+
+ private:
+  NameEntry& intern(std::string_view text);
+  void sweep_names();
+  /// nullptr: nothing ever met there.
+  Slot* find_slot(const Dependency& dependency);
+  Slot& make_slot(NameEntry& name, int source);
+
+  std::vector<Group*> make_groups(Consumer& consumer, std::span<const Dependency> dependencies);
+  void take_what_waits(Consumer& consumer, const std::vector<Group*>& group_of, Ready& ready);
+  void match(EventPtr event, Ready& ready);
+  Group* choose(const StoredEvent& event);
+  /// Fills the next dependency of the group. True: its consumer is complete and gone.
+  bool give(Group& group, EventPtr event, Ready& ready);
+  bool complete(Consumer& consumer, Ready& ready);
+
+  void keep(EventPtr event);
+  EventPtr take_first(Slot& slot);
+  void fire_again(std::vector<EventPtr> events, Ready& ready);
+  void discard(Consumer& consumer, Ready& ready);
+  void forget(Consumer& consumer);
+
+  ByString<std::unique_ptr<NameEntry>> names_;
+  std::size_t sweep_at_;  // number of names at which those without use are dropped
+  std::unordered_map<ConsumerId, std::unique_ptr<Consumer>> consumers_;
+  std::unique_ptr<ConsumerLists> lists_;
+  ConsumerId next_consumer_ = 0;
+  std::uint64_t next_arrival_ = 0;
+  std::uint64_t waiting_count_ = 0;
+  std::uint64_t unconsumed_count_ = 0;
+  std::uint64_t probe_count_ = 0;
+};
+
+}  // namespace shoal::event

@@ -1,0 +1,54 @@
+#pragma once
+// The message that carries an event.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/event/event.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace shoal::event {
+
+using SharedContent = std::shared_ptr<const Content>;
+
+/// Within the process, ranks share the content; between processes it is encoded straight into the
+/// packet. See order.hpp for the numbers.
+struct Parcel {
+  /// So many events to `rank` alone come before an event to all.
+  struct Before {
+    std::int64_t rank;  // counted from the source on, round the world
+    std::uint64_t one_count;
+  };
+
+  SharedContent content;
+  bool to_all = false;
+  std::uint64_t number = 0;     // from 1 on: of those to this rank alone, or of those to all
+  std::uint64_t all_count = 0;  // to one: so many to all come before
+  std::int32_t end = 0;  // to all: the receiver is in charge of the ranks from itself to here
+  std::vector<Before> before{};  // to all: of these ranks, in their order
+};
+
+}  // namespace shoal::event
+
+namespace shoal::wire {
+
+template <>
+struct IsPlain<event::Parcel> : std::true_type {};
+
+template <>
+struct Codec<event::Parcel> {
+  template <class Archive>
+  static void save(Archive& ar, const event::Parcel& parcel) {
+    const event::Content& content = *parcel.content;
+    ar(parcel.number, parcel.all_count, parcel.end, parcel.to_all, content.persistent, content.type,
+       content.source, content.signature, content.raw.type, content.raw.count);
+    ar(parcel.before);
+    save_argument(ar, std::string_view(content.name));
+    save_argument(ar, content.type_text);
+    ar(content.bytes);
+  }
+  static event::Parcel load(ReadArchive& ar);
+};
+
+}  // namespace shoal::wire

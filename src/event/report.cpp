@@ -1,0 +1,140 @@
+#include "event/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace shoal::event {
+
+namespace {
+
+constexpr std::size_t kMissingMax = 8;  // per task
+
+std::string source_text(int source) {
+  return source == kAnySource ? "any rank" : fmt::format("rank {}", source);
+}
+
+std::string dependency_text(const Dependency& dependency) {
+  return fmt::format("\"{}\" from {}", dependency.name, source_text(dependency.source));
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+bool looks_alike(const std::string& a, const std::string& b) {
+  const std::size_t allowed = std::min(a.size(), b.size()) <= 3 ? 1 : 2;
+  return edit_distance(a, b) <= allowed;
+}
+
+/// What may have been meant: the right name from another rank, or a name that is nearly right.
+std::string hint_for(const WaitingConsumer& consumer, const std::vector<Unconsumed>& unconsumed) {
+  const Unconsumed* alike = nullptr;
+  for (const Dependency& wanted : consumer.missing) {
+    for (const Unconsumed& there : unconsumed) {
+      if (there.name == wanted.name) {
+        return fmt::format("; \"{}\" is here from {}: is the source right?", there.name,
+                           source_text(there.source));
+      }
+      const bool fits = wanted.source == kAnySource || wanted.source == there.source;
+      if (alike == nullptr && fits && looks_alike(there.name, wanted.name)) alike = &there;
+    }
+  }
+  if (alike == nullptr) return "";
+  return fmt::format("; \"{}\" is here from {}: is the name right?", alike->name,
+                     source_text(alike->source));
+}
+
+std::string describe_waiting(const WaitingConsumer& consumer,
+                             const std::vector<Unconsumed>& unconsumed) {
+  std::vector<std::string> missing;
+  for (const Dependency& dependency : consumer.missing) {
+    if (missing.size() == kMissingMax) {
+      missing.push_back(fmt::format("{} more", consumer.missing.size() - kMissingMax));
+      break;
+    }
+    missing.push_back(dependency_text(dependency));
+  }
+  const std::size_t total = consumer.held_count + consumer.missing.size();
+  return fmt::format("{} has {} of {} events and waits for {}{}", consumer.name,
+                     consumer.held_count, total, fmt::join(missing, ", "),
+                     hint_for(consumer, unconsumed));
+}
+
+std::string describe_unconsumed(const Unconsumed& event) {
+  const std::string times = event.count == 1 ? "" : fmt::format(", {} times", event.count);
+  return fmt::format("nobody took \"{}\" from {} with {}{}", event.name, source_text(event.source),
+                     event.type, times);
+}
+
+}  // namespace
+
+std::string type_of(const Content& content) {
+  std::string text(content.type_text);
+  replace_all(text, "std::__cxx11::", "std::");
+  replace_all(text, "std::basic_string<char>", "std::string");
+  replace_all(text, " >", ">");
+  switch (content.type) {
+    case EventType::none:
+      return "nothing";
+    case EventType::value:
+      return text;
+    case EventType::raw:
+      return fmt::format("{} elements of raw type {}", content.raw.count, content.raw.type);
+    case EventType::address:
+      return fmt::format("the address of {}", text);
+  }
+  return text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before_last = std::exchange(last, std::exchange(row, before_last));
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> describe(const std::string& events, const Leftovers& leftovers) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& text) {
+    lines.push_back(fmt::format("events '{}': {}", events, text));
+  };
+  for (const WaitingConsumer& consumer : leftovers.waiting) {
+    add(describe_waiting(consumer, leftovers.unconsumed));
+  }
+  if (leftovers.waiting_count > leftovers.waiting.size()) {
+    add(fmt::format("and {} more tasks", leftovers.waiting_count - leftovers.waiting.size()));
+  }
+  const std::size_t shown = std::min(leftovers.unconsumed.size(), kLinesMax);
+  for (std::size_t i = 0; i < shown; ++i) add(describe_unconsumed(leftovers.unconsumed[i]));
+  std::uint64_t left_out = 0;
+  for (std::size_t i = shown; i < leftovers.unconsumed.size(); ++i) {
+    left_out += leftovers.unconsumed[i].count;
+  }
+  if (left_out > 0) add(fmt::format("and {} more events that nobody took", left_out));
+  for (const Rank source : leftovers.held_sources) {
+    add(fmt::format("events from rank {} wait for earlier ones that were lost", source.value()));
+  }
+  return lines;
+}
+
+}  // namespace shoal::event

@@ -1,0 +1,371 @@
+// The rules of matching, one by one.
+
+#include "event/matcher.hpp"
+
+#include "event/list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::event::ConsumerId;
+using shoal::event::ConsumerKind;
+using shoal::event::Dependency;
+using shoal::event::kAnySource;
+using shoal::event::Matcher;
+using shoal::event::Payload;
+using shoal::event::Ready;
+
+using Ids = std::vector<int>;
+
+/// A matcher whose events are numbers.
+class MatcherRule : public ::testing::Test {
+ protected:
+  ConsumerId submit(std::vector<Dependency> dependencies, ConsumerKind kind = ConsumerKind::task,
+                    const std::string& name = "") {
+    return matcher.add_consumer({kind, name, dependencies, nullptr}, ready);
+  }
+  void arrive(int source, const std::string& name, int id, bool persistent = false) {
+    matcher.arrive({source, name, std::make_shared<const int>(id), persistent}, ready);
+  }
+  /// The events of the first instance that is ready and has not begun.
+  Ids begin() {
+    EXPECT_LT(begun_, ready.size());
+    if (begun_ >= ready.size()) return {};
+    const auto instance = ready[begun_++];
+    return ids_of(matcher.begin_run(*instance, ready));
+  }
+  Ids retrieve(std::vector<Dependency> dependencies) {
+    return ids_of(matcher.retrieve_any(dependencies, ready));
+  }
+  [[nodiscard]] std::size_t ready_count() const { return ready.size() - begun_; }
+  static Ids ids_of(const std::vector<Payload>& payloads) {
+    Ids ids;
+    for (const Payload& payload : payloads) ids.push_back(*static_cast<const int*>(payload.get()));
+    return ids;
+  }
+
+  Matcher matcher;
+  Ready ready;
+
+ private:
+  std::size_t begun_ = 0;
+};
+
+// --- transient tasks
+
+TEST_F(MatcherRule, ATaskWithoutDependencies_IsReadyAtOnce) {
+  submit({});
+  EXPECT_EQ(begin(), Ids{});
+  EXPECT_EQ(matcher.waiting_count(), 0U);
+}
+
+TEST_F(MatcherRule, Events_AreInTheOrderOfTheDependenciesWhateverTheirArrival) {
+  submit({{0, "a"}, {1, "b"}, {2, "c"}});
+  arrive(2, "c", 3);
+  arrive(0, "a", 1);
+  EXPECT_EQ(ready_count(), 0U);
+  arrive(1, "b", 2);
+  EXPECT_EQ(begin(), (Ids{1, 2, 3}));
+}
+
+TEST_F(MatcherRule, SourceAndName_HaveToFit) {
+  submit({{0, "a"}});
+  arrive(1, "a", 1);
+  arrive(0, "b", 2);
+  EXPECT_EQ(ready_count(), 0U);
+  EXPECT_EQ(matcher.unconsumed_count(), 2U);
+  arrive(0, "a", 3);
+  EXPECT_EQ(begin(), Ids{3});
+}
+
+TEST_F(MatcherRule, AnEvent_GoesToTheTaskSubmittedFirst) {
+  submit({{0, "a"}, {0, "x"}});
+  submit({{0, "a"}, {0, "y"}});
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  arrive(0, "y", 3);
+  EXPECT_EQ(begin(), (Ids{2, 3}));
+}
+
+TEST_F(MatcherRule, AnyAndARankAlike_ServeTheTaskSubmittedFirst) {
+  submit({{kAnySource, "a"}, {0, "x"}});
+  submit({{3, "a"}, {0, "y"}});
+  submit({{kAnySource, "a"}, {0, "z"}});
+  for (const int id : {1, 2, 3}) arrive(3, "a", id);
+  arrive(0, "y", 4);
+  EXPECT_EQ(begin(), (Ids{2, 4}));
+  arrive(0, "z", 5);
+  EXPECT_EQ(begin(), (Ids{3, 5}));
+}
+
+TEST_F(MatcherRule, ATask_TakesTheEventsThatCameFirst) {
+  arrive(1, "a", 1);
+  arrive(0, "a", 2);
+  arrive(0, "a", 3);
+  submit({{0, "a"}});
+  EXPECT_EQ(begin(), Ids{2});
+  submit({{kAnySource, "a"}});
+  EXPECT_EQ(begin(), Ids{1});
+}
+
+TEST_F(MatcherRule, ANewTask_TakesDependencyByDependency) {
+  arrive(0, "a", 1);
+  arrive(1, "a", 2);
+  submit({{kAnySource, "a"}, {0, "a"}});  // any takes the only one of rank 0
+  EXPECT_EQ(ready_count(), 0U);
+  arrive(0, "a", 3);
+  EXPECT_EQ(begin(), (Ids{1, 3}));
+}
+
+TEST_F(MatcherRule, AnArrival_FillsTheFirstDependencyThatFits) {
+  submit({{0, "a"}, {kAnySource, "a"}, {0, "a"}});
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  arrive(0, "a", 3);
+  EXPECT_EQ(begin(), (Ids{1, 2, 3}));
+}
+
+TEST_F(MatcherRule, ATaskThatHoldsEvents_KeepsThemFromLaterTasks) {
+  submit({{0, "a"}, {0, "never"}});
+  arrive(0, "a", 1);
+  submit({{0, "a"}});
+  EXPECT_EQ(ready_count(), 0U);
+  EXPECT_EQ(matcher.waiting_count(), 2U);
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+}
+
+// --- persistent tasks
+
+TEST_F(MatcherRule, APersistentTask_RunsForEachSetOfEvents) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent);
+  for (const int id : {1, 2, 3}) arrive(0, "a", id);
+  EXPECT_EQ(ready_count(), 0U);
+  arrive(0, "b", 11);
+  arrive(0, "b", 12);
+  EXPECT_EQ(begin(), (Ids{1, 11}));
+  EXPECT_EQ(begin(), (Ids{2, 12}));
+  EXPECT_EQ(matcher.waiting_count(), 0U);
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);  // the third is held
+}
+
+TEST_F(MatcherRule, APersistentTask_TakesAllThatIsThere) {
+  for (const int id : {1, 2, 3}) arrive(0, "a", id);
+  for (const int id : {11, 12}) arrive(1, "b", id);
+  submit({{0, "a"}, {kAnySource, "b"}}, ConsumerKind::persistent);
+  EXPECT_EQ(begin(), (Ids{1, 11}));
+  EXPECT_EQ(begin(), (Ids{2, 12}));
+  EXPECT_EQ(ready_count(), 0U);
+  arrive(5, "b", 13);
+  EXPECT_EQ(begin(), (Ids{3, 13}));
+}
+
+TEST_F(MatcherRule, APersistentTask_GetsEventsBeforeTasksThatWereSubmittedLater) {
+  submit({{0, "a"}}, ConsumerKind::task);
+  submit({{0, "a"}, {0, "never"}}, ConsumerKind::persistent);
+  submit({{0, "a"}});
+  for (const int id : {1, 2, 3}) arrive(0, "a", id);
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(ready_count(), 0U);
+  EXPECT_EQ(matcher.waiting_count(), 1U);
+}
+
+TEST_F(MatcherRule, APersistentTaskWithAnyAndARank_FillsItsOldestInstance) {
+  submit({{0, "a"}, {kAnySource, "a"}}, ConsumerKind::persistent);
+  arrive(1, "a", 1);
+  arrive(1, "a", 2);
+  arrive(0, "a", 3);  // the first dependency of the first instance
+  EXPECT_EQ(begin(), (Ids{3, 1}));
+  arrive(0, "a", 4);
+  EXPECT_EQ(begin(), (Ids{4, 2}));
+}
+
+// --- greedy tasks
+
+TEST_F(MatcherRule, AGreedyTask_TakesAllThatIsThere) {
+  for (const int id : {1, 2, 3}) arrive(id % 2, "a", id);
+  submit({{kAnySource, "a"}}, ConsumerKind::greedy);
+  EXPECT_EQ(ready_count(), 1U);
+  EXPECT_EQ(begin(), (Ids{1, 2, 3}));
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+}
+
+TEST_F(MatcherRule, AGreedyTask_TakesMoreUntilItBegins) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::greedy);
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  EXPECT_EQ(ready_count(), 0U);
+  arrive(0, "b", 11);
+  EXPECT_EQ(ready_count(), 1U);
+  arrive(0, "a", 3);
+  arrive(0, "b", 12);
+  EXPECT_EQ(ready_count(), 1U);
+  EXPECT_EQ(begin(), (Ids{1, 2, 3, 11, 12}));
+  arrive(0, "a", 4);
+  arrive(0, "b", 13);
+  EXPECT_EQ(begin(), (Ids{4, 13}));
+}
+
+TEST_F(MatcherRule, AGreedyTaskWithEqualDependencies_FillsEachBeforeTheFirstTakesMore) {
+  submit({{0, "a"}, {kAnySource, "a"}}, ConsumerKind::greedy);
+  for (const int id : {1, 2, 3}) arrive(0, "a", id);
+  EXPECT_EQ(begin(), (Ids{1, 3, 2}));
+}
+
+// --- persistent events
+
+TEST_F(MatcherRule, APersistentEvent_IsThereAgainWhenItsTaskBegins) {
+  arrive(0, "a", 1, true);
+  submit({{0, "a"}});
+  submit({{0, "a"}});
+  EXPECT_EQ(ready_count(), 1U);
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(ready_count(), 1U);
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+}
+
+TEST_F(MatcherRule, APersistentEvent_ComesBackBehindThoseThatWait) {
+  arrive(0, "a", 1, true);
+  arrive(0, "a", 2);
+  submit({{0, "a"}});
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(retrieve({{kAnySource, "a"}}), Ids{2});
+  EXPECT_EQ(retrieve({{kAnySource, "a"}}), Ids{1});
+}
+
+TEST_F(MatcherRule, OnePersistentEvent_FillsOneDependencyOfATask) {
+  arrive(0, "a", 1, true);
+  submit({{0, "a"}, {0, "a"}});
+  EXPECT_EQ(ready_count(), 0U);
+  EXPECT_EQ(matcher.waiting_count(), 1U);
+}
+
+// --- retrieve_any
+
+TEST_F(MatcherRule, RetrieveAny_TakesWhatIsThereInTheOrderOfTheDependencies) {
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  arrive(1, "c", 3);
+  EXPECT_EQ(retrieve({{kAnySource, "c"}, {0, "b"}, {0, "a"}}), (Ids{3, 1}));
+  EXPECT_EQ(retrieve({{0, "a"}, {0, "a"}, {0, "a"}}), Ids{2});
+  EXPECT_EQ(retrieve({{0, "a"}, {7, "never"}}), Ids{});
+  EXPECT_EQ(retrieve({}), Ids{});
+}
+
+TEST_F(MatcherRule, RetrieveAny_TakesAPersistentEventOnce) {
+  arrive(0, "a", 1, true);
+  EXPECT_EQ(retrieve({{0, "a"}, {0, "a"}}), Ids{1});
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+}
+
+// --- removal
+
+TEST_F(MatcherRule, ARemovedTask_GivesItsEventsBackAtTheirOldPlace) {
+  submit({{1, "a"}, {0, "never"}}, ConsumerKind::task, "t");
+  arrive(0, "a", 1);
+  arrive(1, "a", 2);
+  arrive(0, "a", 3);
+  EXPECT_TRUE(matcher.is_submitted("t"));
+  EXPECT_TRUE(matcher.remove("t", ready));
+  EXPECT_FALSE(matcher.is_submitted("t"));
+  EXPECT_EQ(matcher.waiting_count(), 0U);
+  EXPECT_EQ(matcher.unconsumed_count(), 3U);
+  for (const int id : {1, 2, 3}) EXPECT_EQ(retrieve({{kAnySource, "a"}}), Ids{id});
+}
+
+TEST_F(MatcherRule, WhatARemovedTaskHeld_GoesToTheNextThatWaits) {
+  submit({{0, "a"}, {0, "never"}}, ConsumerKind::persistent, "t");
+  submit({{0, "a"}, {0, "a"}});
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  EXPECT_TRUE(matcher.remove("t", ready));
+  EXPECT_EQ(begin(), (Ids{1, 2}));
+}
+
+TEST_F(MatcherRule, Remove_TakesTheFirstOfTasksWithOneName) {
+  submit({{0, "a"}}, ConsumerKind::task, "t");
+  submit({{0, "b"}}, ConsumerKind::task, "t");
+  EXPECT_TRUE(matcher.remove("t", ready));
+  arrive(0, "a", 1);
+  EXPECT_EQ(ready_count(), 0U);
+  EXPECT_TRUE(matcher.is_submitted("t"));
+  arrive(0, "b", 2);
+  EXPECT_EQ(begin(), Ids{2});
+  EXPECT_FALSE(matcher.is_submitted("t"));
+  EXPECT_FALSE(matcher.remove("t", ready));
+  EXPECT_FALSE(matcher.remove("unknown", ready));
+}
+
+TEST_F(MatcherRule, ARemovedPersistentTask_StillRunsWhatIsReady) {
+  submit({{0, "a"}}, ConsumerKind::persistent, "p");
+  submit({{0, "b"}}, ConsumerKind::greedy, "g");
+  arrive(0, "a", 1);
+  arrive(0, "b", 2);
+  EXPECT_TRUE(matcher.remove("p", ready));
+  EXPECT_TRUE(matcher.remove("g", ready));
+  arrive(0, "a", 3);
+  arrive(0, "b", 4);
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(begin(), Ids{2});
+  EXPECT_EQ(ready_count(), 0U);
+  EXPECT_EQ(matcher.unconsumed_count(), 2U);
+}
+
+TEST_F(MatcherRule, AWithdrawnWait_GivesItsEventsBack) {
+  const ConsumerId wait = submit({{0, "a"}, {0, "b"}}, ConsumerKind::wait);
+  arrive(0, "a", 1);
+  EXPECT_TRUE(matcher.withdraw(wait, ready));
+  EXPECT_FALSE(matcher.withdraw(wait, ready));
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+  const ConsumerId complete = submit({{0, "c"}}, ConsumerKind::wait);
+  arrive(0, "c", 2);
+  EXPECT_FALSE(matcher.withdraw(complete, ready));
+  EXPECT_EQ(begin(), Ids{2});
+}
+
+// --- what keeps the world from ending, and reports
+
+TEST_F(MatcherRule, Counts_AreOfTransientTasksAndWaitsAndTransientEvents) {
+  submit({{0, "a"}});
+  submit({{0, "b"}}, ConsumerKind::wait);
+  submit({{0, "c"}}, ConsumerKind::persistent);
+  submit({{0, "d"}}, ConsumerKind::greedy);
+  EXPECT_EQ(matcher.waiting_count(), 2U);
+  arrive(0, "x", 1);
+  arrive(0, "y", 2, true);
+  EXPECT_EQ(matcher.unconsumed_count(), 1U);
+}
+
+TEST_F(MatcherRule, Reports_NameWhatIsMissingAndWhatIsLeft) {
+  submit({{0, "a"}, {kAnySource, "b"}, {0, "a"}}, ConsumerKind::task, "first");
+  submit({{4, "c"}});
+  arrive(0, "a", 1);
+  arrive(9, "x", 2);
+  const auto waiting = matcher.waiting(10);
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(waiting[0].name, "first");
+  EXPECT_EQ(waiting[0].held_count, 1U);
+  ASSERT_EQ(waiting[0].missing.size(), 2U);
+  EXPECT_EQ(waiting[0].missing[0].name, "b");
+  EXPECT_EQ(waiting[0].missing[0].source, kAnySource);
+  EXPECT_EQ(waiting[0].missing[1].name, "a");
+  EXPECT_EQ(waiting[1].missing[0].source, 4);
+  EXPECT_EQ(matcher.waiting(1).size(), 1U);
+  int visits = 0;
+  matcher.for_each_unconsumed([&](int source, const std::string& name, const Payload& payload) {
+    ++visits;
+    EXPECT_EQ(source, 9);
+    EXPECT_EQ(name, "x");
+    EXPECT_EQ(*static_cast<const int*>(payload.get()), 2);
+  });
+  EXPECT_EQ(visits, 1);
+}
+
+}  // namespace
