@@ -49,10 +49,12 @@ bool Mutex::enlist(sync::Waiter& waiter) {
   return true;
 }
 
-void Mutex::unlock() {
+void Mutex::unlock() { unlock_for(sched::current_task()); }
+
+void Mutex::unlock_for(const sched::Task* holder) {
   {
     const sync::Lock lock(mutex_);
-    SHOAL_CHECK(locked_ && holder_ == sched::current_task(),
+    SHOAL_CHECK(locked_ && holder_ == holder,
                 "unlock() of mutex '{}': the caller does not hold it", name_);
   }
   hand_over();

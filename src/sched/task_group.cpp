@@ -11,7 +11,7 @@ class TaskGroup::Membership final : public sched::TaskLocal {
   static TaskGroup* current() {
     const sched::Task* const task = sched::current_task();
     if (task == nullptr) return nullptr;
-    const auto* const mine = dynamic_cast<const Membership*>(task->local.get());
+    const auto* const mine = task->find_local<Membership>();
     return mine != nullptr ? &mine->group : nullptr;
   }
   TaskGroup& group;
@@ -48,7 +48,7 @@ void TaskGroup::begin_one() { open_->add(1); }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
   task->scope = &scheduler_.scope();
-  task->local = std::make_unique<Membership>(*this);
+  task->add_local(std::make_unique<Membership>(*this));
   scheduler_.submit(std::move(task));
 }
 

@@ -26,6 +26,8 @@ class Mutex final : public sched::WaitingRoom {
   void lock();
   [[nodiscard]] bool try_lock();
   void unlock();
+  /// For a holder that ends without having unlocked it.
+  void unlock_for(const sched::Task* holder);
 
   [[nodiscard]] const std::string& name() const { return name_; }
 

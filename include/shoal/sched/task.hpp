@@ -17,6 +17,10 @@ class TaskScope;
 class TaskLocal {
  public:
   virtual ~TaskLocal() = default;
+
+ private:
+  friend class Task;
+  std::unique_ptr<TaskLocal> next_;
 };
 
 enum class TaskKind : std::uint8_t {
@@ -45,10 +49,25 @@ class Task {
   std::int16_t worker = kAnyWorker;  // where it is queued at first
   bool bound = false;                // true: only `worker` may run it
   TaskKind kind = TaskKind::local;
-  std::unique_ptr<TaskLocal> local;  // of the layer above that wants it
+
+  /// What of type Local belongs to it, or nullptr. **Caller**: the task, or who makes it.
+  template <class Local>
+  [[nodiscard]] Local* find_local() const {
+    for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) {
+      if (auto* const found = dynamic_cast<Local*>(one); found != nullptr) return found;
+    }
+    return nullptr;
+  }
+  void add_local(std::unique_ptr<TaskLocal> local) {
+    local->next_ = std::move(local_);
+    local_ = std::move(local);
+  }
 
  protected:
   Task() = default;
+
+ private:
+  std::unique_ptr<TaskLocal> local_;
 };
 
 /// A set of ranks whose tasks and messages are counted together; this is one rank's share.

@@ -1,0 +1,77 @@
+#include "event/named_locks.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <algorithm>
+
+namespace shoal::event {
+
+/// What one task holds, here or of other Events.
+class NamedLocks::Held final : public sched::TaskLocal {
+ public:
+  explicit Held(const sched::Task* task) : task_(task) {}
+  ~Held() override {
+    for (Mutex* lock : locks) lock->unlock_for(task_);
+  }
+  std::vector<Mutex*> locks;
+
+ private:
+  const sched::Task* const task_;
+};
+
+Mutex& NamedLocks::find(std::string_view name) {
+  const sync::Lock lock(mutex_);
+  const auto it = locks_.find(name);
+  if (it != locks_.end()) return *it->second;
+  auto made = std::make_unique<Mutex>(scheduler_, std::string(name));
+  return *locks_.emplace(std::string(name), std::move(made)).first->second;
+}
+
+// Threads of the program have none: they unlock themselves.
+NamedLocks::Held* NamedLocks::held_here(bool make) {
+  sched::Task* const task = sched::current_task();
+  if (task == nullptr) return nullptr;
+  if (auto* const held = task->find_local<Held>(); held != nullptr || !make) return held;
+  task->add_local(std::make_unique<Held>(task));
+  return task->find_local<Held>();
+}
+
+void NamedLocks::lock(std::string_view name) {
+  Mutex& mutex = find(name);
+  Held* const held = held_here(true);
+  mutex.lock();
+  if (held != nullptr) held->locks.push_back(&mutex);
+}
+
+bool NamedLocks::try_lock(std::string_view name) {
+  Mutex& mutex = find(name);
+  Held* const held = held_here(true);
+  if (!mutex.try_lock()) return false;
+  if (held != nullptr) held->locks.push_back(&mutex);
+  return true;
+}
+
+void NamedLocks::unlock(std::string_view name) {
+  Mutex& mutex = find(name);
+  mutex.unlock();
+  if (Held* const held = held_here(false); held != nullptr) std::erase(held->locks, &mutex);
+}
+
+std::vector<Mutex*> NamedLocks::unlock_all() {
+  Held* const held = held_here(false);
+  if (held == nullptr) return {};
+  std::vector<Mutex*> locks = std::exchange(held->locks, {});
+  std::sort(locks.begin(), locks.end(),
+            [](const Mutex* a, const Mutex* b) { return a->name() < b->name(); });
+  for (Mutex* lock : locks) lock->unlock();
+  return locks;
+}
+
+void NamedLocks::lock_again(const std::vector<Mutex*>& locks) {
+  for (Mutex* lock : locks) {
+    lock->lock();
+    sched::current_task()->find_local<Held>()->locks.push_back(lock);
+  }
+}
+
+}  // namespace shoal::event

@@ -1,0 +1,43 @@
+#pragma once
+// Locks that are known by their names, and that end with the task that holds them.
+
+#include <shoal/sched/locks.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shoal::event {
+
+/// Of one rank. **Caller**: tasks, the main function, threads of the program.
+class NamedLocks {
+ public:
+  NamedLocks(sched::Scheduler& scheduler, std::string owner)
+      : scheduler_(scheduler), owner_(std::move(owner)) {}
+
+  /// Waits until the caller has it. **Errors**: CheckError when it has it already.
+  void lock(std::string_view name);
+  [[nodiscard]] bool try_lock(std::string_view name);
+  /// **Errors**: CheckError when the caller does not have it.
+  void unlock(std::string_view name);
+
+  /// Unlocks all that the caller holds, in the order of their names, and returns them.
+  std::vector<Mutex*> unlock_all();
+  /// Locks them in that order again, which all keep: none waits for another in a circle.
+  static void lock_again(const std::vector<Mutex*>& locks);
+
+ private:
+  class Held;
+  Mutex& find(std::string_view name);
+  Held* held_here(bool make);
+
+  sched::Scheduler& scheduler_;
+  const std::string owner_;
+  sync::Mutex mutex_;
+  std::map<std::string, std::unique_ptr<Mutex>, std::less<>> locks_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::event
