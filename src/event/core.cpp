@@ -1,6 +1,7 @@
 #include "event/core.hpp"
 
 #include "event/report.hpp"
+#include "event/wait.hpp"
 
 #include <shoal/base/check.hpp>
 
@@ -14,15 +15,6 @@
 namespace shoal::event {
 
 namespace {
-
-EventList to_events(const std::vector<Payload>& payloads) {
-  EventList events;
-  events.reserve(payloads.size());
-  for (const Payload& payload : payloads) {
-    events.emplace_back(std::static_pointer_cast<const Content>(payload));
-  }
-  return events;
-}
 
 TaskAction& action_of(const Instance& instance) {
   return *static_cast<TaskAction*>(instance.action().get());
@@ -63,6 +55,7 @@ class Core::Runner final : public sched::Task {
 Core::Core(term::Scope& scope, std::string name)
     : scope_(scope),
       name_(std::move(name)),
+      locks_(scope.scheduler()),
       outbox_(scope.messenger().rank(), scope.messenger().size()),
       inbox_(scope.messenger().rank(), scope.messenger().size()),
       message_(
@@ -72,6 +65,15 @@ Core::Core(term::Scope& scope, std::string name)
 }
 
 Core::~Core() { scope_.remove(*this); }
+
+EventList Core::to_events(const std::vector<Payload>& payloads) {
+  EventList events;
+  events.reserve(payloads.size());
+  for (const Payload& payload : payloads) {
+    events.emplace_back(std::static_pointer_cast<const Content>(payload));
+  }
+  return events;
+}
 
 // --- tasks
 
@@ -145,7 +147,14 @@ void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_
 
 void Core::enqueue(const Ready& ready) {
   for (const auto& instance : ready) {
-    ready_[action_of(*instance).priority].push_back(instance);
+    TaskAction& action = action_of(*instance);
+    if (action.wait == nullptr) {
+      ready_[action.priority].push_back(instance);
+      continue;
+    }
+    action.wait->instance_ = instance;
+    // If it does not stand still yet it will see that it need not.
+    action.waiter = std::exchange(action.wait->waiter_, nullptr);
   }
 }
 
@@ -153,7 +162,12 @@ void Core::enqueue(const Ready& ready) {
 // the world cannot end before they are.
 void Core::submit_runners(const Ready& ready) {
   for (const auto& instance : ready) {
-    scope_.scheduler().submit(std::make_unique<Runner>(*this, action_of(*instance).priority));
+    TaskAction& action = action_of(*instance);
+    if (action.wait == nullptr) {
+      scope_.scheduler().submit(std::make_unique<Runner>(*this, action.priority));
+    } else if (action.waiter != nullptr) {
+      action.waiter->wake();
+    }
   }
 }
 

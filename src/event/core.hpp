@@ -2,6 +2,7 @@
 // Events without templates: matching, messages, tasks and reports of one rank.
 
 #include "event/matcher.hpp"
+#include "event/named_locks.hpp"
 #include "event/order.hpp"
 #include "event/parcel.hpp"
 
@@ -21,12 +22,17 @@
 
 namespace shoal::event {
 
+class EventWait;
+
 /// What an instance of a task runs.
 struct TaskAction {
   std::shared_ptr<TaskBody> body;
   std::string name;  // "": it has none
   int priority = 0;
   std::uint64_t number = 0;  // among the tasks of this rank
+  // Of one that stands still instead: guarded by the lock of the core.
+  EventWait* wait = nullptr;
+  sync::Waiter* waiter = nullptr;  // to be woken
 };
 
 class Core final : private term::Unsatisfied {
@@ -43,11 +49,14 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
   bool remove(std::string_view task_name);
+  [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
+  [[nodiscard]] NamedLocks& locks() { return locks_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   /// "events 'x': task 'y'", or the like without a name.
   [[nodiscard]] std::string describe_task(const EventTaskOptions& options) const;
 
  private:
+  friend class EventWait;
   class Runner;
   /// A task that is ready, with its events once it begins.
   struct Begun {
@@ -69,6 +78,7 @@ class Core final : private term::Unsatisfied {
   void arrive(const SharedContent& content, Ready& ready) SHOAL_REQUIRES(mutex_);
   void enqueue(const Ready& ready) SHOAL_REQUIRES(mutex_);
   void submit_runners(const Ready& ready);
+  static EventList to_events(const std::vector<Payload>& payloads);
   Begun begin_next();
   /// What reports call a task.
   [[nodiscard]] std::string name_of(const TaskAction& action) const;
@@ -80,6 +90,7 @@ class Core final : private term::Unsatisfied {
 
   term::Scope& scope_;
   const std::string name_;
+  NamedLocks locks_;
 
   mutable sync::Mutex out_mutex_;
   Outbox outbox_ SHOAL_GUARDED_BY(out_mutex_);

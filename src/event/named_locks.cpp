@@ -19,6 +19,13 @@ class NamedLocks::Held final : public sched::TaskLocal {
   const sched::Task* const task_;
 };
 
+NamedLocks::~NamedLocks() {
+  Held* const held = held_here(false);
+  if (held == nullptr) return;
+  const sync::Lock lock(mutex_);
+  for (const auto& [name, mutex] : locks_) std::erase(held->locks, mutex.get());
+}
+
 Mutex& NamedLocks::find(std::string_view name) {
   const sync::Lock lock(mutex_);
   const auto it = locks_.find(name);

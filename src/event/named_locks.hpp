@@ -15,8 +15,11 @@ namespace shoal::event {
 /// Of one rank. **Caller**: tasks, the main function, threads of the program.
 class NamedLocks {
  public:
-  NamedLocks(sched::Scheduler& scheduler, std::string owner)
-      : scheduler_(scheduler), owner_(std::move(owner)) {}
+  explicit NamedLocks(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
+  /// What the caller still holds is his no longer.
+  ~NamedLocks();
+  NamedLocks(const NamedLocks&) = delete;
+  NamedLocks& operator=(const NamedLocks&) = delete;
 
   /// Waits until the caller has it. **Errors**: CheckError when it has it already.
   void lock(std::string_view name);
@@ -35,7 +38,6 @@ class NamedLocks {
   Held* held_here(bool make);
 
   sched::Scheduler& scheduler_;
-  const std::string owner_;
   sync::Mutex mutex_;
   std::map<std::string, std::unique_ptr<Mutex>, std::less<>> locks_ SHOAL_GUARDED_BY(mutex_);
 };

@@ -138,6 +138,21 @@ class Events {
   /// dependencies, in their order. **Blocks**: never. Errors as submit().
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
 
+  /// Returns once the events that it depends on are there, like a task that is submitted here: the
+  /// caller is parked until then, its named locks are released, and taken again before it goes on.
+  /// **Caller**: a task, the main function. **Blocks**: parks the task; its worker goes on.
+  /// **Errors**: as submit(); CheckError in a handler; CancelledError when the world has failed.
+  [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
+
+  /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the
+  /// program releases them itself. **Caller**: not handlers, but for test_lock(). **Blocks**: lock()
+  /// parks the task. **Errors**: CheckError when the caller locks what it holds, or unlocks what it
+  /// does not hold. A circle of tasks that wait for each other is reported as one.
+  void lock(std::string_view lock_name);
+  void unlock(std::string_view lock_name);
+  /// Whether the lock was free and is the caller's now.
+  [[nodiscard]] bool test_lock(std::string_view lock_name);
+
   /// A task of this name waits for events, or is persistent.
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
   /// Takes back the earliest submitted task of this name; false: there is none. Other tasks get the

@@ -1,0 +1,81 @@
+#include "event/wait.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace shoal::event {
+
+bool EventWait::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(core_.mutex_);
+  if (instance_ != nullptr) return false;
+  waiter_ = &waiter;
+  return true;
+}
+
+bool EventWait::withdraw(sync::Waiter& /*waiter*/) {
+  const sync::Lock lock(core_.mutex_);
+  if (std::exchange(waiter_, nullptr) == nullptr) return false;
+  core_.matcher_.withdraw(id_, others_);
+  core_.enqueue(others_);
+  return true;
+}
+
+std::string EventWait::describe() const {
+  constexpr std::size_t kNamesMax = 8;
+  std::vector<std::string> names;
+  for (const Dependency& one : dependencies_) {
+    if (names.size() == kNamesMax) {
+      names.emplace_back("...");
+      break;
+    }
+    names.push_back(one.source == kAnySource
+                        ? fmt::format("\"{}\" from any rank", one.name)
+                        : fmt::format("\"{}\" from rank {}", one.name, one.source));
+  }
+  return fmt::format("wait() of events '{}' for {}", core_.name(), fmt::join(names, ", "));
+}
+
+void EventWait::wait() {
+  try {
+    wait_here();
+  } catch (...) {
+    core_.submit_runners(others_);
+    throw;
+  }
+}
+
+EventList Core::wait(const std::vector<EventDependency>& dependencies) {
+  const std::vector<Dependency> expanded =
+      expand(dependencies, [this] { return fmt::format("events '{}': wait()", name_); });
+  EventWait wait(*this, expanded);
+  const auto action = std::make_shared<TaskAction>();
+  action->name = fmt::format("wait() in '{}'", sched::current_activity());
+  action->wait = &wait;
+  Ready ready;
+  bool is_ready = false;
+  {
+    const sync::Lock lock(mutex_);
+    wait.id_ = matcher_.add_consumer({ConsumerKind::wait, "", expanded, action}, ready);
+    enqueue(ready);
+    is_ready = wait.instance_ != nullptr;
+  }
+  submit_runners(ready);
+  if (!is_ready) {
+    const std::vector<Mutex*> locks = locks_.unlock_all();
+    wait.wait();
+    NamedLocks::lock_again(locks);
+  }
+  ready.clear();
+  std::vector<Payload> payloads;
+  {
+    const sync::Lock lock(mutex_);
+    payloads = matcher_.begin_run(*wait.instance_, ready);
+    enqueue(ready);
+  }
+  submit_runners(ready);
+  return to_events(payloads);
+}
+
+}  // namespace shoal::event

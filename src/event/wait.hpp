@@ -1,0 +1,33 @@
+#pragma once
+// A task that stands still until events have come.
+
+#include "event/core.hpp"
+
+#include <shoal/sched/park.hpp>
+
+namespace shoal::event {
+
+/// Its fields are guarded by the lock of the core.
+class EventWait final : public sched::Waitable {
+ public:
+  EventWait(Core& core, const std::vector<Dependency>& dependencies)
+      : Waitable(core.scope_.scheduler()), core_(core), dependencies_(dependencies) {}
+
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+
+  /// Returns once the events are there. **Errors**: as sched::wait_for().
+  void wait();
+
+ private:
+  friend class Core;
+  Core& core_;
+  const std::vector<Dependency>& dependencies_;
+  ConsumerId id_ = 0;
+  sync::Waiter* waiter_ = nullptr;
+  std::shared_ptr<Instance> instance_;  // once it is ready
+  Ready others_;                        // made ready by what this gave back
+};
+
+}  // namespace shoal::event
