@@ -112,3 +112,50 @@ function(shoal_variant name)
   shoal_library(shoal_shoal_${name} shoal_${name})
   target_link_libraries(shoal_shoal_${name} INTERFACE shoal_runtime ${library})
 endfunction()
+
+# shoal_c_library(<name> LAYER <layer> VARIANT <variant> INCLUDE <folder>)
+# Shared library shoal_<name>_<variant>, as shoal::<name>_<variant>: the C functions of a layer, and
+# all of shoal on that MPI. src/<layer>/exports.map names what others see of it.
+function(shoal_c_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LAYER;VARIANT;INCLUDE" "")
+  set(library shoal_${name}_${arg_VARIANT})
+  set(exports "${PROJECT_SOURCE_DIR}/src/${arg_LAYER}/exports.map")
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}_library.cpp")
+  if(NOT EXISTS "${source}")
+    file(WRITE "${source}" "// everything is in the libraries that are linked\n")
+  endif()
+  add_library(${library} SHARED "${source}")
+  target_link_libraries(${library} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,shoal_${arg_LAYER}>
+                                           shoal_shoal_${arg_VARIANT})
+  target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}")
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name}_${arg_VARIANT}
+                                              LINK_DEPENDS "${exports}")
+  target_include_directories(
+    ${library}
+    INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${arg_INCLUDE}>
+              $<INSTALL_INTERFACE:${arg_INCLUDE}>)
+  add_library(shoal::${name}_${arg_VARIANT} ALIAS ${library})
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# shoal_default_c_library(<name> VARIANT <variant>): that variant is also shoal::<name>, and
+# libshoal_<name>.so for those who link by hand.
+function(shoal_default_c_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "")
+  set(library shoal_${name}_${arg_VARIANT})
+  add_library(shoal_default_${name} INTERFACE)
+  target_link_libraries(shoal_default_${name} INTERFACE ${library})
+  set_target_properties(shoal_default_${name} PROPERTIES EXPORT_NAME ${name})
+  add_library(shoal::${name} ALIAS shoal_default_${name})
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_default_${name})
+  set(link "$<TARGET_FILE_DIR:${library}>/libshoal_${name}.so")
+  add_custom_command(
+    TARGET ${library}
+    POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink $<TARGET_FILE_NAME:${library}> "${link}"
+    VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_LINKS "${link}")
+endfunction()
