@@ -159,3 +159,37 @@ function(shoal_default_c_library name)
     VERBATIM)
   set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_LINKS "${link}")
 endfunction()
+
+# shoal_fortran_library(DEFAULT <variant> VARIANTS <variant>...)
+# The module shoal_events: shoal::fortran_<variant> on libshoal_c of a variant, shoal::fortran on
+# the default one.
+function(shoal_fortran_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "DEFAULT" "VARIANTS")
+  set(modules "${CMAKE_CURRENT_BINARY_DIR}/fortran")
+  add_library(shoal_fortran_module STATIC "${PROJECT_SOURCE_DIR}/src/fortran/shoal_events.f90")
+  set_target_properties(
+    shoal_fortran_module PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran_module
+                                    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(shoal_fortran_module PRIVATE -std=f2018 -Wall -Wextra
+                                                      $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
+  target_include_directories(
+    shoal_fortran_module INTERFACE $<BUILD_INTERFACE:${modules}>
+                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran>)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_fortran_module)
+  set_property(GLOBAL PROPERTY SHOAL_INSTALL_MODULES "${modules}/")
+  foreach(variant IN LISTS arg_VARIANTS ITEMS "")
+    set(library shoal_fortran_${variant})
+    set(c_library shoal_c_${variant})
+    set(name fortran_${variant})
+    if(variant STREQUAL "")
+      set(library shoal_fortran)
+      set(c_library shoal_c_${arg_DEFAULT})
+      set(name fortran)
+    endif()
+    add_library(${library} INTERFACE)
+    target_link_libraries(${library} INTERFACE shoal_fortran_module ${c_library})
+    set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
+    add_library(shoal::${name} ALIAS ${library})
+    set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
+  endforeach()
+endfunction()

@@ -433,6 +433,7 @@ function(shoal_add_install_tests)
     NAME install.find_package
     COMMAND
       "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLAUNCHER=${SHOAL_TEST_CCACHE}"
+      "-DC_COMPILER=${CMAKE_C_COMPILER}" "-DFORTRAN_COMPILER=${CMAKE_Fortran_COMPILER}"
       "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
       "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
       "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_find_package" -P
@@ -520,19 +521,20 @@ function(shoal_add_edat_tests)
       # As in the paper, functions do not use all of their arguments.
       target_compile_options(${program} PRIVATE -Wno-unused-parameter -Wno-strict-prototypes)
       foreach(processes IN LISTS counts)
-        set(launcher "")
-        if(variant STREQUAL "none")
-          if(processes GREATER 1)
-            continue()
-          endif()
-        elseif(processes EQUAL 1 AND NOT name STREQUAL "more_calls")
+        if(variant STREQUAL "none" AND processes GREATER 1)
+          continue()
+        elseif(processes EQUAL 1 AND NOT variant STREQUAL "none")
           continue() # the same as without MPI
-        else()
+        endif()
+        set(launcher ${SHOAL_TEST_LAUNCHER})
+        set(label edat)
+        if(NOT variant STREQUAL "none")
           shoal_mpi_launcher(${variant} ${processes} launcher)
+          set(label mpi)
         endif()
         shoal_add_output_test(
           edat.${name}.${variant}.np${processes}
-          LABEL edat
+          LABEL ${label}
           SOURCE "${source}"
           PROCESSES ${processes}
           TIMEOUT ${arg_TIMEOUT}
@@ -545,8 +547,9 @@ endfunction()
 
 # shoal_add_edat_refusal(<case> <regex>): tests/edat/refusals.c is ended with that text.
 function(shoal_add_edat_refusal case pattern)
+  set(program $<TARGET_FILE:edat_none_refusals>)
   add_test(NAME edat.refuses.${case}
-           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=$<TARGET_FILE:edat_none_refusals>;${case}"
+           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${SHOAL_TEST_LAUNCHER};${program};${case}"
                    "-DPATTERN=${pattern}" -DTIMES=1 -P
                    "${PROJECT_SOURCE_DIR}/apps/expect_error.cmake")
   shoal_test_properties(edat.refuses.${case} edat 60)
@@ -574,7 +577,8 @@ function(shoal_add_c_tests)
                            "--sim-check --ranks 4 --workers 2 --sim-order uniform")
     string(REGEX REPLACE "[ -]+" "_" name "${options}")
     separate_arguments(options UNIX_COMMAND "${options}")
-    add_test(NAME c.event_calls${name} COMMAND c_none_event_calls mine ${options})
+    add_test(NAME c.event_calls${name} COMMAND ${SHOAL_TEST_LAUNCHER}
+                                                $<TARGET_FILE:c_none_event_calls> mine ${options})
     shoal_test_properties(c.event_calls${name} c ${arg_TIMEOUT})
   endforeach()
 
@@ -591,6 +595,43 @@ function(shoal_add_c_tests)
                        "-DCOMMAND=$<TARGET_FILE:c_none_event_failures>;${case};--ranks;${ranks}"
                        -P "${PROJECT_SOURCE_DIR}/tests/c/expect_code.cmake")
       shoal_test_properties(c.event_failures.${case}.ranks${ranks} c ${arg_TIMEOUT})
+    endforeach()
+  endforeach()
+endfunction()
+
+# Every tests/fortran/*.f90 is a program with the module shoal_events; see shoal_add_edat_tests().
+function(shoal_add_fortran_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  if(NOT SHOAL_HAS_FORTRAN)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fortran/*.f90")
+  foreach(variant IN ITEMS none ${SHOAL_MPI_VARIANTS})
+    foreach(source IN LISTS sources)
+      cmake_path(GET source STEM name)
+      set(program fortran_${variant}_${name})
+      shoal_c_test_program(${program} "${source}" fortran_${variant})
+      target_compile_options(${program} PRIVATE -std=f2018 -Wall -Wno-unused-dummy-argument)
+      set_target_properties(${program} PROPERTIES Fortran_MODULE_DIRECTORY
+                                                  "${CMAKE_CURRENT_BINARY_DIR}/${program}.mod")
+      foreach(ranks IN ITEMS 1 2 4)
+        set(command $<TARGET_FILE:${program}> --workers 2)
+        set(label fortran)
+        if(variant STREQUAL "none")
+          list(APPEND command --ranks ${ranks})
+        else()
+          shoal_mpi_launcher(${variant} ${ranks} launcher)
+          list(PREPEND command ${launcher})
+          set(label mpi)
+        endif()
+        shoal_add_output_test(
+          fortran.${name}.${variant}.np${ranks}
+          LABEL ${label}
+          SOURCE "${source}"
+          PROCESSES ${ranks}
+          TIMEOUT ${arg_TIMEOUT}
+          COMMAND ${command})
+      endforeach()
     endforeach()
   endforeach()
 endfunction()
