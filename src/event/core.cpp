@@ -56,6 +56,7 @@ Core::Core(term::Scope& scope, std::string name)
     : scope_(scope),
       name_(std::move(name)),
       locks_(scope.scheduler()),
+      sources_(scope.scheduler()),
       outbox_(scope.messenger().rank(), scope.messenger().size()),
       inbox_(scope.messenger().rank(), scope.messenger().size()),
       message_(
@@ -88,8 +89,8 @@ std::string Core::name_of(const TaskAction& action) const {
 
 void Core::check_rank(Rank rank, const Who& who) const {
   if (rank >= 0 && rank < size()) return;
-  throw CheckError(fmt::format("{} rank {}: this world has ranks 0 to {}", who(), rank.value(),
-                               size() - 1));
+  throw CheckError(
+      fmt::format("{} rank {}: this world has ranks 0 to {}", who(), rank.value(), size() - 1));
 }
 
 std::vector<Dependency> Core::expand(const std::vector<EventDependency>& dependencies,
@@ -229,24 +230,27 @@ EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
 
 // --- events
 
-void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
+Rank Core::check_target(EventPeer target, const Content& content) const {
   const auto who = [&] {
-    return fmt::format("events '{}': \"{}\" cannot be fired to", name_, content->name);
+    return fmt::format("events '{}': \"{}\" cannot be fired to", name_, content.name);
   };
-  content->source = rank();
-  Rank to = rank();
-  if (target.kind() == EventPeer::Kind::rank) {
-    to = target.rank();
-    check_rank(to, who);
-  } else if (target.kind() == EventPeer::Kind::any) {
+  if (target.kind() == EventPeer::Kind::any) {
     throw CheckError(fmt::format("{} any: name a rank, or shoal::self, or shoal::all", who()));
   }
+  if (target.kind() == EventPeer::Kind::rank) check_rank(target.rank(), who);
   const bool to_all = target.kind() == EventPeer::Kind::all;
-  if (content->type == EventType::address && (to_all || to != rank())) {
+  const Rank to = target.kind() == EventPeer::Kind::rank ? target.rank() : rank();
+  if (content.type == EventType::address && (to_all || to != rank())) {
     throw CheckError(fmt::format("{} {} with an address: it means nothing on other ranks", who(),
                                  to_all ? "all" : fmt::format("rank {}", to.value())));
   }
-  if (to_all) {
+  return to;
+}
+
+void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
+  content->source = rank();
+  const Rank to = check_target(target, *content);
+  if (target.kind() == EventPeer::Kind::all) {
     fire_to_all(content);
   } else if (to != rank()) {
     Parcel parcel;

@@ -5,6 +5,7 @@
 #include "event/named_locks.hpp"
 #include "event/order.hpp"
 #include "event/parcel.hpp"
+#include "event/sources.hpp"
 
 #include <shoal/am/active_message.hpp>
 #include <shoal/event/events.hpp>
@@ -51,6 +52,9 @@ class Core final : private term::Unsatisfied {
   bool remove(std::string_view task_name);
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] NamedLocks& locks() { return locks_; }
+  [[nodiscard]] Sources& sources() { return sources_; }
+  /// Throws unless this can be fired to `target`.
+  Rank check_target(EventPeer target, const Content& content) const;
   [[nodiscard]] const std::string& name() const { return name_; }
   /// "events 'x': task 'y'", or the like without a name.
   [[nodiscard]] std::string describe_task(const EventTaskOptions& options) const;
@@ -91,6 +95,7 @@ class Core final : private term::Unsatisfied {
   term::Scope& scope_;
   const std::string name_;
   NamedLocks locks_;
+  Sources sources_;
 
   mutable sync::Mutex out_mutex_;
   Outbox outbox_ SHOAL_GUARDED_BY(out_mutex_);

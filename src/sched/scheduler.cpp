@@ -345,17 +345,20 @@ class Deferred final : public ParkedWaiter {
     task = task_.get();
     waitable = for_what.get();
     since_ns = scheduler_.env().now_ns();
-    counted = false;
+    counted = for_what->ends_by_itself();
   }
 
   void start() {
+    if (counted) task->scope->count_created(scheduler_.count_slot());
     // Once it is enlisted it may be gone.
     if (!list_.enlist(*this, &scheduler_.scope())) go_on(false);
   }
   void go_on(bool /*tell_scope*/) override {
     const std::unique_ptr<Deferred> self(this);
     list_.remove(*this);
+    TaskScope& scope = *task->scope;
     scheduler_.submit(std::move(task_));  // which counts it
+    if (counted) scope.count_finished(scheduler_.count_slot());
   }
 
  private:

@@ -37,4 +37,8 @@ void sleep_ns(std::uint64_t duration_ns) {
   Sleep(current_scheduler("sleep_for()"), duration_ns).wait();
 }
 
+std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns) {
+  return std::make_shared<Sleep>(scheduler, duration_ns);
+}
+
 }  // namespace shoal::sched

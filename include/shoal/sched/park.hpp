@@ -74,8 +74,8 @@ void wait_for(Waitable& what);
 inline void Waitable::wait_here() { wait_for(*this); }
 
 /// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
-/// the task is not counted, but named when nothing is left that could wake it, and dropped when its
-/// scope fails. **Caller**: any thread; never blocks.
+/// the task is not counted (unless `what` ends by itself), but named when nothing is left that
+/// could wake it, and dropped when its scope fails. **Caller**: any thread; never blocks.
 void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task);
 
 /// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.

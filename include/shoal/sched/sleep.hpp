@@ -10,7 +10,9 @@ namespace shoal {
 
 namespace sched {
 void sleep_ns(std::uint64_t duration_ns);
-}
+/// What sleep_for() waits for; for one waiter.
+[[nodiscard]] std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns);
+}  // namespace sched
 
 /// Parks the task for at least so long; in a simulated world for so much virtual time. It counts as
 /// running meanwhile. **Caller**: a task or the main function. **Errors**: CheckError elsewhere;
