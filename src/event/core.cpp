@@ -51,7 +51,7 @@ class Core::Runner final : public sched::Task {
   }
   [[nodiscard]] std::string name() const override {
     const TaskAction* const action = action_.load(std::memory_order_acquire);
-    return action != nullptr ? action->name : core_.next_name();
+    return action != nullptr ? core_.name_of(*action) : core_.next_name();
   }
 
  private:
@@ -80,20 +80,26 @@ std::string Core::describe_task(const EventTaskOptions& options) const {
   return fmt::format("events '{}': task '{}'", name_, options.name);
 }
 
-void Core::check_rank(Rank rank, const std::string& who) const {
+std::string Core::name_of(const TaskAction& action) const {
+  return action.name.empty() ? fmt::format("{}[{}]", name_, action.number) : action.name;
+}
+
+void Core::check_rank(Rank rank, const Who& who) const {
   if (rank >= 0 && rank < size()) return;
   throw CheckError(
-      fmt::format("{} rank {}: this world has ranks 0 to {}", who, rank.value(), size() - 1));
+      fmt::format("{} rank {}: this world has ranks 0 to {}", who(), rank.value(), size() - 1));
 }
 
 std::vector<Dependency> Core::expand(const std::vector<EventDependency>& dependencies,
-                                     const std::string& who) const {
+                                     const Who& who) const {
   std::vector<Dependency> expanded;
+  expanded.reserve(dependencies.size());
   for (const EventDependency& dependency : dependencies) {
     switch (dependency.source.kind()) {
       case EventPeer::Kind::rank:
-        check_rank(dependency.source.rank(),
-                   fmt::format("{} cannot depend on \"{}\" from", who, dependency.name));
+        check_rank(dependency.source.rank(), [&] {
+          return fmt::format("{} cannot depend on \"{}\" from", who(), dependency.name);
+        });
         expanded.push_back({dependency.source.rank(), dependency.name});
         break;
       case EventPeer::Kind::self:
@@ -114,13 +120,13 @@ std::vector<Dependency> Core::expand(const std::vector<EventDependency>& depende
 
 void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
                   const EventTaskOptions& options) {
-  const std::string who = describe_task(options);
+  const auto who = [&] { return describe_task(options); };
   if (options.greedy && !options.persistent) {
-    throw CheckError(fmt::format("{} is greedy but not persistent: set both, or neither", who));
+    throw CheckError(fmt::format("{} is greedy but not persistent: set both, or neither", who()));
   }
   if (options.persistent && dependencies.empty()) {
     throw CheckError(
-        fmt::format("{} is persistent and depends on nothing: it would run for ever", who));
+        fmt::format("{} is persistent and depends on nothing: it would run for ever", who()));
   }
   const std::vector<Dependency> expanded = expand(dependencies, who);
   const auto action = std::make_shared<TaskAction>();
@@ -130,10 +136,8 @@ void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_
   Ready ready;
   {
     const sync::Lock lock(mutex_);
-    const std::uint64_t number = task_count_++;
-    if (action->name.empty()) action->name = fmt::format("{}[{}]", name_, number);
-    ConsumerSpec spec{kind_of(options), options.name, expanded, action};
-    matcher_.add_consumer(spec, ready);
+    action->number = task_count_++;
+    matcher_.add_consumer({kind_of(options), options.name, expanded, action}, ready);
     enqueue(ready);
   }
   submit_runners(ready);
@@ -175,7 +179,7 @@ Core::Begun Core::begin_next() {
 std::string Core::next_name() const {
   const sync::Lock lock(mutex_);
   if (ready_.empty()) return fmt::format("a task of events '{}'", name_);
-  return action_of(*ready_.begin()->second.front()).name;
+  return name_of(action_of(*ready_.begin()->second.front()));
 }
 
 bool Core::is_submitted(std::string_view task_name) const {
@@ -197,7 +201,7 @@ bool Core::remove(std::string_view task_name) {
 
 EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
   const std::vector<Dependency> expanded =
-      expand(dependencies, fmt::format("events '{}': retrieve_any()", name_));
+      expand(dependencies, [this] { return fmt::format("events '{}': retrieve_any()", name_); });
   Ready ready;
   std::vector<Payload> payloads;
   {
@@ -219,7 +223,7 @@ void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
   Rank to = rank();
   if (target.kind() == EventPeer::Kind::rank) {
     to = target.rank();
-    check_rank(to, who());
+    check_rank(to, who);
   } else if (target.kind() == EventPeer::Kind::any) {
     throw CheckError(fmt::format("{} any: name a rank, or shoal::self, or shoal::all", who()));
   }
@@ -307,7 +311,7 @@ std::vector<std::string> Core::describe_unsatisfied() const {
     });
   }
   for (WaitingConsumer& one : leftovers.waiting) {
-    one.name = static_cast<const TaskAction*>(one.action.get())->name;
+    one.name = name_of(*static_cast<const TaskAction*>(one.action.get()));
   }
   for (const auto& [kind, count] : kinds) {
     const auto& [name, source, type] = kind;

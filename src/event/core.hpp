@@ -24,8 +24,9 @@ namespace shoal::event {
 /// What an instance of a task runs.
 struct TaskAction {
   std::shared_ptr<TaskBody> body;
-  std::string name;
+  std::string name;  // "": it has none
   int priority = 0;
+  std::uint64_t number = 0;  // among the tasks of this rank
 };
 
 class Core final : private term::Unsatisfied {
@@ -56,9 +57,11 @@ class Core final : private term::Unsatisfied {
 
   [[nodiscard]] Rank rank() const { return scope_.messenger().rank(); }
   [[nodiscard]] int size() const { return scope_.messenger().size(); }
+  /// `who` begins the text of a refusal.
+  using Who = std::function<std::string()>;
   [[nodiscard]] std::vector<Dependency> expand(const std::vector<EventDependency>& dependencies,
-                                               const std::string& who) const;
-  void check_rank(Rank rank, const std::string& who) const;
+                                               const Who& who) const;
+  void check_rank(Rank rank, const Who& who) const;
   void deliver_here(const SharedContent& content);
   void fire_to_all(const SharedContent& content);
   void receive(const Parcel& parcel);
@@ -67,6 +70,8 @@ class Core final : private term::Unsatisfied {
   void enqueue(const Ready& ready) SHOAL_REQUIRES(mutex_);
   void submit_runners(const Ready& ready);
   Begun begin_next();
+  /// What reports call a task.
+  [[nodiscard]] std::string name_of(const TaskAction& action) const;
   /// Of the task that begins next.
   [[nodiscard]] std::string next_name() const;
 

@@ -473,6 +473,7 @@ TEST(EventStuck, LongReports_AreCutShort) {
   const std::string error = error_of([](World& world) {
     Events events(world);
     std::vector<shoal::EventDependency> many;
+    many.reserve(30);
     for (int i = 0; i < 30; ++i) many.push_back({shoal::self, "m" + std::to_string(i)});
     events.submit(many, [] {});
     for (int i = 0; i < 40; ++i) {

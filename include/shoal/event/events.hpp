@@ -88,7 +88,7 @@ class Events {
   /// **Blocks**: never. **Errors**: CheckError for a rank that there is not, a function that is not
   /// set, a persistent task without dependencies, a greedy one that is not persistent.
   template <class F>
-  void submit(std::vector<EventDependency> dependencies, F function,
+  void submit(const std::vector<EventDependency>& dependencies, F function,
               const EventTaskOptions& options = {}) {
     if constexpr (std::is_constructible_v<bool, F&> && !std::is_empty_v<F>) {
       if (!static_cast<bool>(function)) refuse_unset(options);
