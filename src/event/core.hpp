@@ -21,14 +21,6 @@
 
 namespace shoal::event {
 
-/// What an instance of a task runs.
-struct TaskAction {
-  std::shared_ptr<TaskBody> body;
-  std::string name;  // "": it has none
-  int priority = 0;
-  std::uint64_t number = 0;  // among the tasks of this rank
-};
-
 class Core final : private term::Unsatisfied {
  public:
   Core(term::Scope& scope, std::string name);
@@ -37,8 +29,8 @@ class Core final : private term::Unsatisfied {
   Core& operator=(const Core&) = delete;
 
   // As in Events.
-  void submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
-              const EventTaskOptions& options);
+  void submit(const std::vector<EventDependency>& dependencies,
+              const std::shared_ptr<TaskBody>& body, const EventTaskOptions& options);
   void fire(EventPeer target, const std::shared_ptr<Content>& content);
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
@@ -51,7 +43,7 @@ class Core final : private term::Unsatisfied {
   class Runner;
   /// A task that is ready, with its events once it begins.
   struct Begun {
-    std::shared_ptr<TaskAction> action;
+    std::shared_ptr<TaskBody> body;
     EventList events;
   };
 
@@ -71,7 +63,7 @@ class Core final : private term::Unsatisfied {
   void submit_runners(const Ready& ready);
   Begun begin_next();
   /// What reports call a task.
-  [[nodiscard]] std::string name_of(const TaskAction& action) const;
+  [[nodiscard]] std::string name_of(const TaskBody& task) const;
   /// Of the task that begins next.
   [[nodiscard]] std::string next_name() const;
 

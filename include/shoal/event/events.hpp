@@ -28,13 +28,18 @@ namespace event {
 
 class Core;
 
-/// What a task does, without its type.
+/// What a task is, without the type of its function.
 class TaskBody {
  public:
   virtual ~TaskBody() = default;
   TaskBody(const TaskBody&) = delete;
   TaskBody& operator=(const TaskBody&) = delete;
   virtual void run(EventList& events) = 0;
+
+  // Set when it is submitted.
+  std::string name{};  // "": it has none
+  int priority = 0;
+  std::uint64_t number = 0;  // among the tasks of this rank
 
  protected:
   TaskBody() = default;
@@ -151,7 +156,7 @@ class Events {
 
   [[noreturn]] void refuse_unset(const EventTaskOptions& options) const;
   void submit_body(const std::vector<EventDependency>& dependencies,
-                   std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options);
+                   const std::shared_ptr<event::TaskBody>& body, const EventTaskOptions& options);
   static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
   void fire_draft(EventPeer target, const Draft& content);
   void fire_nothing(EventPeer target, std::string_view name, bool persistent);
