@@ -25,17 +25,6 @@ namespace shoal::event {
 
 class EventWait;
 
-/// What an instance of a task runs.
-struct TaskAction {
-  std::shared_ptr<TaskBody> body;
-  std::string name;  // "": it has none
-  int priority = 0;
-  std::uint64_t number = 0;  // among the tasks of this rank
-  // Of one that stands still instead: guarded by the lock of the core.
-  EventWait* wait = nullptr;
-  sync::Waiter* waiter = nullptr;  // to be woken
-};
-
 class Core final : private term::Unsatisfied {
  public:
   Core(term::Scope& scope, std::string name);
@@ -44,8 +33,8 @@ class Core final : private term::Unsatisfied {
   Core& operator=(const Core&) = delete;
 
   // As in Events.
-  void submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
-              const EventTaskOptions& options);
+  void submit(const std::vector<EventDependency>& dependencies,
+              const std::shared_ptr<TaskBody>& body, const EventTaskOptions& options);
   void fire(EventPeer target, const std::shared_ptr<Content>& content);
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
@@ -64,7 +53,7 @@ class Core final : private term::Unsatisfied {
   class Runner;
   /// A task that is ready, with its events once it begins.
   struct Begun {
-    std::shared_ptr<TaskAction> action;
+    std::shared_ptr<TaskBody> body;
     EventList events;
   };
 
@@ -85,7 +74,7 @@ class Core final : private term::Unsatisfied {
   static EventList to_events(const std::vector<Payload>& payloads);
   Begun begin_next();
   /// What reports call a task.
-  [[nodiscard]] std::string name_of(const TaskAction& action) const;
+  [[nodiscard]] std::string name_of(const TaskBody& task) const;
   /// Of the task that begins next.
   [[nodiscard]] std::string next_name() const;
 

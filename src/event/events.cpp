@@ -33,8 +33,9 @@ void Events::refuse_unset(const EventTaskOptions& options) const {
 }
 
 void Events::submit_body(const std::vector<EventDependency>& dependencies,
-                         std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options) {
-  core_->submit(dependencies, std::move(body), options);
+                         const std::shared_ptr<event::TaskBody>& body,
+                         const EventTaskOptions& options) {
+  core_->submit(dependencies, body, options);
 }
 
 Events::Draft Events::draft(std::string_view name, bool persistent, const event::Asked& what) {

@@ -90,7 +90,7 @@ TEST(EventThreads, TasksThatAreRemovedMeanwhile_LoseNoEvent) {
       world.wait();
     } catch (const shoal::StuckError&) {  // events are left over for each task that was removed
     }
-    std::vector<shoal::EventDependency> left(2 * kRounds, {shoal::self, "e"});
+    std::vector<shoal::EventDependency> left(std::size_t{2} * kRounds, {shoal::self, "e"});
     const auto left_count = static_cast<int>(events.retrieve_any(left).size());
     if (ran + removed != kRounds) throw std::runtime_error("a task is missing");
     if (left_count != 2 * removed) throw std::runtime_error("an event is missing");

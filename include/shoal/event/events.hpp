@@ -30,13 +30,19 @@ namespace event {
 
 class Core;
 
-/// What a task does, without its type.
+/// What a task is, without the type of its function.
 class TaskBody {
  public:
   virtual ~TaskBody() = default;
   TaskBody(const TaskBody&) = delete;
   TaskBody& operator=(const TaskBody&) = delete;
   virtual void run(EventList& events) = 0;
+
+  // Set when it is submitted.
+  std::string name{};  // "": it has none
+  int priority = 0;
+  std::uint64_t number = 0;  // among the tasks of this rank
+  bool is_wait = false;      // a task stands still instead
 
  protected:
   TaskBody() = default;
@@ -90,7 +96,7 @@ class Events {
   /// **Blocks**: never. **Errors**: CheckError for a rank that there is not, a function that is not
   /// set, a persistent task without dependencies, a greedy one that is not persistent.
   template <class F>
-  void submit(std::vector<EventDependency> dependencies, F function,
+  void submit(const std::vector<EventDependency>& dependencies, F function,
               const EventTaskOptions& options = {}) {
     if constexpr (std::is_constructible_v<bool, F&> && !std::is_empty_v<F>) {
       if (!static_cast<bool>(function)) refuse_unset(options);
@@ -192,7 +198,7 @@ class Events {
 
   [[noreturn]] void refuse_unset(const EventTaskOptions& options) const;
   void submit_body(const std::vector<EventDependency>& dependencies,
-                   std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options);
+                   const std::shared_ptr<event::TaskBody>& body, const EventTaskOptions& options);
   static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
   void fire_draft(EventPeer target, const Draft& content);
   void fire_nothing(EventPeer target, std::string_view name, bool persistent);
