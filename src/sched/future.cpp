@@ -17,12 +17,12 @@ std::string FutureState::describe() const { return fmt::format("get() of '{}'", 
 void FutureState::await() { wait_here(); }
 
 void FutureState::complete(std::exception_ptr error) {
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
     error_ = std::move(error);
     ready_.store(true, std::memory_order_release);
-    std::swap(woken, waiters_);
+    woken = waiters_.take_all();
   }
   woken.wake_all();
 }
