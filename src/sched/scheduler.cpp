@@ -13,7 +13,7 @@ namespace shoal::sched {
 Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
     : env_(env),
       options_(options),
-      fibers_(std::make_unique<FiberPool>(options.stack_bytes, &Worker::enter_loop)) {
+      fibers_(std::make_unique<FiberPool>(options, &Worker::enter_loop)) {
   SHOAL_CHECK(options.worker_count >= 1, "a rank needs at least one worker, not {}",
               options.worker_count);
   for (int i = 0; i <= options.worker_count; ++i) {
