@@ -16,6 +16,12 @@ std::string FutureState::describe() const { return fmt::format("get() of '{}'", 
 
 void FutureState::await() { wait_here(); }
 
+// The error may be the failure's doing: a task that was dropped breaks its promise.
+void FutureState::throw_error() const {
+  tell_main_of_failure(scheduler());
+  std::rethrow_exception(error_);
+}
+
 void FutureState::complete(std::exception_ptr error) {
   sync::TakenWaiters woken;
   {
