@@ -2,6 +2,7 @@
 // The fibers of a rank's workers.
 
 #include <shoal/env/stack_memory.hpp>
+#include <shoal/sched/scheduler.hpp>
 #include <shoal/sched/task.hpp>
 #include <shoal/sync/mutex.hpp>
 
@@ -24,7 +25,8 @@ struct SchedulingFiber {
 /// task. Any thread.
 class FiberPool {
  public:
-  FiberPool(std::size_t stack_bytes, Fiber::Entry entry) : memory_(stack_bytes), entry_(entry) {}
+  FiberPool(const SchedulerOptions& options, Fiber::Entry entry)
+      : memory_(options.stack_bytes, options.guards, options.mapped_guards_max), entry_(entry) {}
   ~FiberPool();
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;

@@ -193,6 +193,7 @@ void Scope::park(const std::string& what, bool final, const std::function<void()
 
 // Told in any order: a main function may be woken before it is known to stand still.
 void Scope::main_parks() {
+  messenger_.open_instances();  // what it waits for may be the work of their handlers
   const sync::Lock lock(mutex_);
   ++main_waits_;
   ++park_count_;
