@@ -109,6 +109,7 @@ TEST(EventThreads, ThreadsOfTheProgram_SubmitAndFire) {
     Events events(world);
     std::atomic<int> ran{0};
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t, hold = world.hold()] {
         const std::string name = "thread " + std::to_string(t);
