@@ -23,11 +23,11 @@ bool Source::withdraw(sync::Waiter& waiter) {
 }
 
 void Source::happen() {
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
     happened_ = true;
-    std::swap(woken, waiters_);
+    woken = waiters_.take_all();
   }
   woken.wake_all();
 }
