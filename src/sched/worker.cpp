@@ -134,8 +134,8 @@ env::StepResult Worker::step() {
 void Worker::enter_first_loop() {
   thread_fiber_ = std::make_unique<Fiber>();
   fault_watch_.emplace(&explain_fault);
-  current_ = &scheduler_.fibers_->take();
-  if (id_.value() == 0) idle_.push_back(&scheduler_.fibers_->take());
+  current_ = &scheduler_.fibers_->take_first();
+  if (id_.value() == 0) idle_.push_back(&scheduler_.fibers_->take_first());
 }
 
 // The idle fibers return from the loop, one by one. Parked ones (only after an error) stay.
