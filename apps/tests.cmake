@@ -149,7 +149,7 @@ endif()
 # on any ranks and workers.
 if(TARGET bfs)
   set(commands "")
-  foreach(variant IN ITEMS async level_am)
+  foreach(variant IN ITEMS async events level_am)
     shoal_add_app_test(bfs_${variant} APP bfs TIMEOUT 120 ARGS --scale 11 --roots 16 --variant
                                                               ${variant})
     if(NOT SHOAL_SANITIZE)
@@ -179,7 +179,7 @@ if(TARGET bfs)
                    "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
   shoal_test_properties(apps.bfs_same_levels apps 120 PROCESSORS 2)
 endif()
-shoal_add_error_test(bfs_variant PATTERN "'sideways' is none of async, level_am"
+shoal_add_error_test(bfs_variant PATTERN "'sideways' is none of async, events, level_am"
                      COMMAND bfs --variant sideways --ranks 2)
 shoal_add_error_test(bfs_scale PATTERN "bfs: --scale: .*99" COMMAND bfs --scale 99 --ranks 2)
 shoal_add_error_test(bfs_no_file PATTERN "/nonexistent.mtx: cannot open this file"

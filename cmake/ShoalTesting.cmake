@@ -483,6 +483,9 @@ function(shoal_c_test_program target source library)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-Wall>
                                            $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+  if(SHOAL_SANITIZE) # the program brings what the sanitizers need, of C++ too
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
   target_link_libraries(${target} PRIVATE shoal::${library})
 endfunction()
 

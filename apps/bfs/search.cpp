@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bfs/async_search.hpp"
+#include "bfs/event_search.hpp"
 #include "bfs/level_search.hpp"
 
 namespace bfs {
@@ -21,6 +22,7 @@ std::unique_ptr<Search> make(const SearchContext& context) {
 // A new variant is one more line here.
 constexpr std::pair<const char*, Make> kVariants[] = {
     {"async", &make<AsyncSearch>},
+    {"events", &make<EventSearch>},
     {"level_am", &make<LevelSearch>},
 };
 

@@ -45,17 +45,20 @@ void add(int descriptor, std::uint64_t value) {
 // A signal is the process's, and so is what follows from it.
 constexpr int kSlots = 64;
 constexpr int kFree = -1;
-struct SignalState {
-  std::array<std::atomic<int>, kSlots> descriptors;  // of alarms; the handler reads
-  std::atomic<int> handlers{0};                      // how many run
-  std::mutex mutex;                                  // for all below, and to write descriptors
+struct Slot {
+  std::atomic<int> signal{0};          // written before the descriptor
+  std::atomic<int> descriptor{kFree};  // of an alarm
+};
+struct OneSignal {
   int users = 0;
-  int signal = 0;
-  struct sigaction before {};                // what `signal` did
+  struct sigaction before {};                // what it did
   std::atomic<void (*)(int)> next{nullptr};  // called by the handler in its turn
-  SignalState() {
-    for (auto& descriptor : descriptors) descriptor.store(kFree);
-  }
+};
+struct SignalState {
+  std::array<Slot, kSlots> slots;       // the handler reads
+  std::atomic<int> handlers{0};         // how many run
+  std::mutex mutex;                     // for all below, and to write slots
+  std::array<OneSignal, NSIG> signals;  // `next` is read by the handler
 };
 SignalState& state() {
   // Never destroyed: a signal may come at any time.
@@ -74,11 +77,13 @@ void handle(int signal) {
   if (s == nullptr) return;
   const int before = errno;
   s->handlers.fetch_add(1);
-  for (const auto& slot : s->descriptors) {
-    if (const int descriptor = slot.load(); descriptor != kFree) add(descriptor, kSignalRing);
+  for (const Slot& slot : s->slots) {
+    const int descriptor = slot.descriptor.load();
+    if (descriptor != kFree && slot.signal.load() == signal) add(descriptor, kSignalRing);
   }
   s->handlers.fetch_sub(1);
-  if (auto* const next = s->next.load(); next != nullptr) next(signal);
+  auto* const next = s->signals[static_cast<std::size_t>(signal)].next.load();
+  if (next != nullptr) next(signal);
   errno = before;
 }
 
@@ -135,23 +140,26 @@ Alarm::Rung Alarm::wait(std::uint64_t timeout_ns) {
 }
 
 AlarmOnSignal::AlarmOnSignal(int signal, Alarm& alarm) : signal_(signal) {
+  if (signal <= 0 || signal >= NSIG) return;
   SignalState& s = state();
   const std::lock_guard lock(s.mutex);
-  const bool ours = s.users > 0 && s.signal == signal && handler_is(signal, &handle);
-  if (!ours && s.users > 0) return;
+  OneSignal& one = s.signals[static_cast<std::size_t>(signal)];
+  const bool ours = one.users > 0 && handler_is(signal, &handle);
+  if (!ours && one.users > 0) return;
   struct sigaction now {};
   if (!ours && (sigaction(signal, nullptr, &now) != 0 || !may_take(now))) return;
-  const auto slot = std::find_if(s.descriptors.begin(), s.descriptors.end(),
-                                 [](const auto& one) { return one.load() == kFree; });
-  if (slot == s.descriptors.end()) return;
-  slot->store(alarm.descriptor_);
-  slot_ = static_cast<int>(slot - s.descriptors.begin());
-  s.signal = signal;
-  ++s.users;
+  const auto slot = std::find_if(s.slots.begin(), s.slots.end(), [](const Slot& candidate) {
+    return candidate.descriptor.load() == kFree;
+  });
+  if (slot == s.slots.end()) return;
+  slot->signal.store(signal);
+  slot->descriptor.store(alarm.descriptor());
+  slot_ = static_cast<int>(slot - s.slots.begin());
+  ++one.users;
   g_state.store(&s);
   if (ours) return;
-  s.before = now;
-  s.next.store(now.sa_handler == SIG_DFL ? nullptr : now.sa_handler);
+  one.before = now;
+  one.next.store(now.sa_handler == SIG_DFL ? nullptr : now.sa_handler);
   set_handler(signal, &handle);
 }
 
@@ -159,9 +167,10 @@ AlarmOnSignal::~AlarmOnSignal() {
   if (slot_ < 0) return;
   SignalState& s = state();
   const std::lock_guard lock(s.mutex);
+  OneSignal& one = s.signals[static_cast<std::size_t>(signal_)];
   // Not if the program has changed it since.
-  if (--s.users == 0 && handler_is(signal_, &handle)) sigaction(signal_, &s.before, nullptr);
-  s.descriptors[static_cast<std::size_t>(slot_)].store(kFree);
+  if (--one.users == 0 && handler_is(signal_, &handle)) sigaction(signal_, &one.before, nullptr);
+  s.slots[static_cast<std::size_t>(slot_)].descriptor.store(kFree);
   while (s.handlers.load() != 0) std::this_thread::yield();
 }
 

@@ -16,8 +16,8 @@ namespace shoal::event {
 
 namespace {
 
-TaskAction& action_of(const Instance& instance) {
-  return *static_cast<TaskAction*>(instance.action().get());
+TaskBody& task_of(const Instance& instance) {
+  return *static_cast<TaskBody*>(instance.action().get());
 }
 
 ConsumerKind kind_of(const EventTaskOptions& options) {
@@ -38,24 +38,25 @@ class Core::Runner final : public sched::Task {
   void run() override {
     begun_ = core_.begin_next();
     // release pairs with the acquire in name(), which reports call from other threads
-    action_.store(begun_.action.get(), std::memory_order_release);
-    begun_.action->body->run(begun_.events);
+    body_.store(begun_.body.get(), std::memory_order_release);
+    begun_.body->run(begun_.events);
   }
   [[nodiscard]] std::string name() const override {
-    const TaskAction* const action = action_.load(std::memory_order_acquire);
-    return action != nullptr ? core_.name_of(*action) : core_.next_name();
+    const TaskBody* const body = body_.load(std::memory_order_acquire);
+    return body != nullptr ? core_.name_of(*body) : core_.next_name();
   }
 
  private:
   Core& core_;
   Begun begun_;
-  std::atomic<const TaskAction*> action_{nullptr};
+  std::atomic<const TaskBody*> body_{nullptr};
 };
 
 Core::Core(term::Scope& scope, std::string name)
     : scope_(scope),
       name_(std::move(name)),
       locks_(scope.scheduler()),
+      sources_(scope.scheduler()),
       outbox_(scope.messenger().rank(), scope.messenger().size()),
       inbox_(scope.messenger().rank(), scope.messenger().size()),
       message_(
@@ -82,14 +83,14 @@ std::string Core::describe_task(const EventTaskOptions& options) const {
   return fmt::format("events '{}': task '{}'", name_, options.name);
 }
 
-std::string Core::name_of(const TaskAction& action) const {
-  return action.name.empty() ? fmt::format("{}[{}]", name_, action.number) : action.name;
+std::string Core::name_of(const TaskBody& task) const {
+  return task.name.empty() ? fmt::format("{}[{}]", name_, task.number) : task.name;
 }
 
 void Core::check_rank(Rank rank, const Who& who) const {
   if (rank >= 0 && rank < size()) return;
-  throw CheckError(fmt::format("{} rank {}: this world has ranks 0 to {}", who(), rank.value(),
-                               size() - 1));
+  throw CheckError(
+      fmt::format("{} rank {}: this world has ranks 0 to {}", who(), rank.value(), size() - 1));
 }
 
 std::vector<Dependency> Core::expand(const std::vector<EventDependency>& dependencies,
@@ -120,8 +121,8 @@ std::vector<Dependency> Core::expand(const std::vector<EventDependency>& depende
   return expanded;
 }
 
-void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
-                  const EventTaskOptions& options) {
+void Core::submit(const std::vector<EventDependency>& dependencies,
+                  const std::shared_ptr<TaskBody>& body, const EventTaskOptions& options) {
   const auto who = [&] { return describe_task(options); };
   if (options.greedy && !options.persistent) {
     throw CheckError(fmt::format("{} is greedy but not persistent: set both, or neither", who()));
@@ -131,15 +132,13 @@ void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_
         fmt::format("{} is persistent and depends on nothing: it would run for ever", who()));
   }
   const std::vector<Dependency> expanded = expand(dependencies, who);
-  const auto action = std::make_shared<TaskAction>();
-  action->body = std::move(body);
-  action->name = options.name;
-  action->priority = options.priority;
+  body->name = options.name;
+  body->priority = options.priority;
   Ready ready;
   {
     const sync::Lock lock(mutex_);
-    action->number = task_count_++;
-    matcher_.add_consumer({kind_of(options), options.name, expanded, action}, ready);
+    body->number = task_count_++;
+    matcher_.add_consumer({kind_of(options), options.name, expanded, body}, ready);
     enqueue(ready);
   }
   submit_runners(ready);
@@ -147,14 +146,15 @@ void Core::submit(const std::vector<EventDependency>& dependencies, std::shared_
 
 void Core::enqueue(const Ready& ready) {
   for (const auto& instance : ready) {
-    TaskAction& action = action_of(*instance);
-    if (action.wait == nullptr) {
-      ready_[action.priority].push_back(instance);
+    TaskBody& task = task_of(*instance);
+    if (!task.is_wait) {
+      ready_[task.priority].push_back(instance);
       continue;
     }
-    action.wait->instance_ = instance;
+    auto& body = static_cast<WaitBody&>(task);
+    body.wait->instance_ = instance;
     // If it does not stand still yet it will see that it need not.
-    action.waiter = std::exchange(action.wait->waiter_, nullptr);
+    body.waiter = std::exchange(body.wait->waiter_, nullptr);
   }
 }
 
@@ -162,11 +162,11 @@ void Core::enqueue(const Ready& ready) {
 // the world cannot end before they are.
 void Core::submit_runners(const Ready& ready) {
   for (const auto& instance : ready) {
-    TaskAction& action = action_of(*instance);
-    if (action.wait == nullptr) {
-      scope_.scheduler().submit(std::make_unique<Runner>(*this, action.priority));
-    } else if (action.waiter != nullptr) {
-      action.waiter->wake();
+    TaskBody& task = task_of(*instance);
+    if (!task.is_wait) {
+      scope_.scheduler().submit(std::make_unique<Runner>(*this, task.priority));
+    } else if (sync::Waiter* const waiter = static_cast<WaitBody&>(task).waiter) {
+      waiter->wake();
     }
   }
 }
@@ -181,7 +181,7 @@ Core::Begun Core::begin_next() {
     const std::shared_ptr<Instance> instance = std::move(queue.front());
     queue.pop_front();
     if (queue.empty()) ready_.erase(ready_.begin());
-    begun.action = std::static_pointer_cast<TaskAction>(instance->action());
+    begun.body = std::static_pointer_cast<TaskBody>(instance->action());
     payloads = matcher_.begin_run(*instance, ready);
     enqueue(ready);
   }
@@ -193,7 +193,7 @@ Core::Begun Core::begin_next() {
 std::string Core::next_name() const {
   const sync::Lock lock(mutex_);
   if (ready_.empty()) return fmt::format("a task of events '{}'", name_);
-  return name_of(action_of(*ready_.begin()->second.front()));
+  return name_of(task_of(*ready_.begin()->second.front()));
 }
 
 bool Core::is_submitted(std::string_view task_name) const {
@@ -229,24 +229,27 @@ EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
 
 // --- events
 
-void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
+Rank Core::check_target(EventPeer target, const Content& content) const {
   const auto who = [&] {
-    return fmt::format("events '{}': \"{}\" cannot be fired to", name_, content->name);
+    return fmt::format("events '{}': \"{}\" cannot be fired to", name_, content.name);
   };
-  content->source = rank();
-  Rank to = rank();
-  if (target.kind() == EventPeer::Kind::rank) {
-    to = target.rank();
-    check_rank(to, who);
-  } else if (target.kind() == EventPeer::Kind::any) {
+  if (target.kind() == EventPeer::Kind::any) {
     throw CheckError(fmt::format("{} any: name a rank, or shoal::self, or shoal::all", who()));
   }
+  if (target.kind() == EventPeer::Kind::rank) check_rank(target.rank(), who);
   const bool to_all = target.kind() == EventPeer::Kind::all;
-  if (content->type == EventType::address && (to_all || to != rank())) {
+  const Rank to = target.kind() == EventPeer::Kind::rank ? target.rank() : rank();
+  if (content.type == EventType::address && (to_all || to != rank())) {
     throw CheckError(fmt::format("{} {} with an address: it means nothing on other ranks", who(),
                                  to_all ? "all" : fmt::format("rank {}", to.value())));
   }
-  if (to_all) {
+  return to;
+}
+
+void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
+  content->source = rank();
+  const Rank to = check_target(target, *content);
+  if (target.kind() == EventPeer::Kind::all) {
     fire_to_all(content);
   } else if (to != rank()) {
     Parcel parcel;
@@ -325,7 +328,7 @@ std::vector<std::string> Core::describe_unsatisfied() const {
     });
   }
   for (WaitingConsumer& one : leftovers.waiting) {
-    one.name = name_of(*static_cast<const TaskAction*>(one.action.get()));
+    one.name = name_of(*static_cast<const TaskBody*>(one.action.get()));
   }
   for (const auto& [kind, count] : kinds) {
     const auto& [name, source, type] = kind;

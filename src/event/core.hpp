@@ -5,6 +5,7 @@
 #include "event/named_locks.hpp"
 #include "event/order.hpp"
 #include "event/parcel.hpp"
+#include "event/sources.hpp"
 
 #include <shoal/am/active_message.hpp>
 #include <shoal/event/events.hpp>
@@ -24,17 +25,6 @@ namespace shoal::event {
 
 class EventWait;
 
-/// What an instance of a task runs.
-struct TaskAction {
-  std::shared_ptr<TaskBody> body;
-  std::string name;  // "": it has none
-  int priority = 0;
-  std::uint64_t number = 0;  // among the tasks of this rank
-  // Of one that stands still instead: guarded by the lock of the core.
-  EventWait* wait = nullptr;
-  sync::Waiter* waiter = nullptr;  // to be woken
-};
-
 class Core final : private term::Unsatisfied {
  public:
   Core(term::Scope& scope, std::string name);
@@ -43,14 +33,17 @@ class Core final : private term::Unsatisfied {
   Core& operator=(const Core&) = delete;
 
   // As in Events.
-  void submit(const std::vector<EventDependency>& dependencies, std::shared_ptr<TaskBody> body,
-              const EventTaskOptions& options);
+  void submit(const std::vector<EventDependency>& dependencies,
+              const std::shared_ptr<TaskBody>& body, const EventTaskOptions& options);
   void fire(EventPeer target, const std::shared_ptr<Content>& content);
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
   bool remove(std::string_view task_name);
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] NamedLocks& locks() { return locks_; }
+  [[nodiscard]] Sources& sources() { return sources_; }
+  /// Throws unless this can be fired to `target`.
+  Rank check_target(EventPeer target, const Content& content) const;
   [[nodiscard]] const std::string& name() const { return name_; }
   /// "events 'x': task 'y'", or the like without a name.
   [[nodiscard]] std::string describe_task(const EventTaskOptions& options) const;
@@ -60,7 +53,7 @@ class Core final : private term::Unsatisfied {
   class Runner;
   /// A task that is ready, with its events once it begins.
   struct Begun {
-    std::shared_ptr<TaskAction> action;
+    std::shared_ptr<TaskBody> body;
     EventList events;
   };
 
@@ -81,7 +74,7 @@ class Core final : private term::Unsatisfied {
   static EventList to_events(const std::vector<Payload>& payloads);
   Begun begin_next();
   /// What reports call a task.
-  [[nodiscard]] std::string name_of(const TaskAction& action) const;
+  [[nodiscard]] std::string name_of(const TaskBody& task) const;
   /// Of the task that begins next.
   [[nodiscard]] std::string next_name() const;
 
@@ -91,6 +84,7 @@ class Core final : private term::Unsatisfied {
   term::Scope& scope_;
   const std::string name_;
   NamedLocks locks_;
+  Sources sources_;
 
   mutable sync::Mutex out_mutex_;
   Outbox outbox_ SHOAL_GUARDED_BY(out_mutex_);

@@ -33,8 +33,9 @@ void Events::refuse_unset(const EventTaskOptions& options) const {
 }
 
 void Events::submit_body(const std::vector<EventDependency>& dependencies,
-                         std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options) {
-  core_->submit(dependencies, std::move(body), options);
+                         const std::shared_ptr<event::TaskBody>& body,
+                         const EventTaskOptions& options) {
+  core_->submit(dependencies, body, options);
 }
 
 Events::Draft Events::draft(std::string_view name, bool persistent, const event::Asked& what) {
@@ -52,6 +53,45 @@ void Events::fire_draft(EventPeer target, const Draft& content) { core_->fire(ta
 void Events::fire_nothing(EventPeer target, std::string_view name, bool persistent) {
   fire_draft(target, draft(name, persistent, {EventType::none, 0, ""}));
 }
+
+Events::Draft Events::draft_of(std::string_view name) {
+  return draft(name, false, {EventType::none, 0, ""});
+}
+
+std::uint64_t Events::fire_draft_after(std::uint64_t delay_ns, EventPeer target,
+                                       const Draft& content) {
+  static_cast<void>(core_->check_target(target, *content));
+  return core_->sources().after(
+      delay_ns, fmt::format("timer for \"{}\"", content->name),
+      [core = core_.get(), target, content] { core->fire(target, content); });
+}
+
+std::uint64_t Events::fire_when_readable(int descriptor, EventPeer target, std::string_view name) {
+  const Draft content = draft_of(name);
+  static_cast<void>(core_->check_target(target, *content));
+  return core_->sources().when_readable(
+      descriptor, fmt::format("descriptor {} for \"{}\"", descriptor, name),
+      [core = core_.get(), target, content] { core->fire(target, content); });
+}
+
+std::uint64_t Events::fire_on_signal(int signal, EventPeer target, std::string_view name) {
+  const Draft content = draft_of(name);
+  static_cast<void>(core_->check_target(target, *content));
+  return core_->sources().on_signal(
+      signal, fmt::format("signal {} for \"{}\"", signal, name),
+      [core = core_.get(), target, content] { core->fire(target, content); });
+}
+
+std::uint64_t Events::fire_when_memory_above(std::size_t size_bytes, EventPeer target,
+                                             std::string_view name) {
+  const Draft content = draft_of(name);
+  static_cast<void>(core_->check_target(target, *content));
+  return core_->sources().when_memory_above(
+      size_bytes, fmt::format("memory above {} bytes for \"{}\"", size_bytes, name),
+      [core = core_.get(), target, content] { core->fire(target, content); });
+}
+
+bool Events::cancel(std::uint64_t number) { return core_->sources().cancel(number); }
 
 void Events::fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
                       bool persistent) {

@@ -1,6 +1,6 @@
 #include "event/matcher.hpp"
 
-#include "event/list.hpp"
+#include "event/matcher_parts.hpp"
 
 #include <shoal/base/check.hpp>
 
@@ -8,84 +8,6 @@
 #include <utility>
 
 namespace shoal::event {
-
-/// An event that waits, or is held by an instance.
-struct StoredEvent {
-  std::uint64_t number = 0;  // place in the order of arrival
-  NameEntry* name = nullptr;
-  Slot* slot = nullptr;  // of its source
-  Payload payload;
-  bool persistent = false;
-  Link<StoredEvent> in_slot;
-  Link<StoredEvent> in_name;
-};
-
-/// The dependencies of one consumer on one slot. In the slot's list while one may be filled.
-struct Group {
-  Consumer* consumer = nullptr;
-  Slot* slot = nullptr;
-  std::uint64_t filled_count = 0;  // over all instances of a persistent task
-  std::uint32_t size = 0;
-  std::uint32_t offset = 0;  // into Consumer::members
-  Link<Group> in_slot;
-};
-
-/// Where events of one source under one name meet dependencies on them; or events of any source.
-struct Slot {
-  NameEntry* name = nullptr;
-  int source = kAnySource;
-  List<StoredEvent, &StoredEvent::in_slot> events;  // of any source: NameEntry::events instead
-  List<Group, &Group::in_slot> groups;
-};
-
-struct NameEntry {
-  const std::string* text = nullptr;                // the key in the table of names
-  std::uint64_t use_count = 0;                      // events and groups that refer to it
-  List<StoredEvent, &StoredEvent::in_name> events;  // of all sources
-  Slot any;
-  std::unordered_map<int, Slot> by_source;
-};
-
-struct Consumer {
-  ConsumerId id = 0;
-  ConsumerKind kind = ConsumerKind::task;
-  std::string name;
-  std::shared_ptr<void> action;
-  std::size_t dependency_count = 0;
-  std::vector<Group> groups;           // never grows after the first has entered a slot
-  std::vector<std::uint32_t> members;  // dependencies, by group
-  std::vector<std::shared_ptr<Instance>> instances;  // not ready; greedy: the one not begun
-  std::uint64_t first_instance = 0;                  // number of instances[0]
-  std::size_t left_count = 0;                        // so many first ones have become ready
-  Link<Consumer> in_order;
-  Link<Consumer> in_name;
-
-  [[nodiscard]] bool is_transient() const {
-    return kind == ConsumerKind::task || kind == ConsumerKind::wait;
-  }
-  [[nodiscard]] bool is_greedy() const { return kind == ConsumerKind::greedy; }
-
-  std::shared_ptr<Instance> take_oldest() {
-    std::shared_ptr<Instance> oldest = std::move(instances[left_count++]);
-    if (2 * left_count > instances.size()) {
-      instances.erase(instances.begin(),
-                      instances.begin() + static_cast<std::ptrdiff_t>(left_count));
-      first_instance += std::exchange(left_count, 0);
-    }
-    return oldest;
-  }
-};
-
-struct ConsumerLists {
-  List<Consumer, &Consumer::in_order> transient;
-  ByString<List<Consumer, &Consumer::in_name>> by_name;
-};
-
-/// One more event for a dependency that has one.
-struct Instance::Extra {
-  std::uint32_t dependency;
-  EventPtr event;
-};
 
 Instance::Instance(std::shared_ptr<void> action, std::size_t dependency_count)
     : action_(std::move(action)), events_(dependency_count), missing_(dependency_count) {}
@@ -123,6 +45,12 @@ std::shared_ptr<Instance>& instance_at(Consumer& consumer, std::uint64_t number)
 Matcher::Matcher() : sweep_at_(kNamesMin), lists_(std::make_unique<ConsumerLists>()) {}
 
 Matcher::~Matcher() {
+  for (auto* const list : {&lists_->transient, &lists_->persistent}) {
+    while (Consumer* consumer = list->first()) {
+      list->erase(*consumer);
+      const std::unique_ptr<Consumer> owned(consumer);
+    }
+  }
   for (auto& [text, name] : names_) {
     while (StoredEvent* event = name->events.first()) {
       name->events.erase(*event);
@@ -179,27 +107,24 @@ ConsumerId Matcher::add_consumer(const ConsumerSpec& spec, Ready& ready) {
     ready.push_back(std::make_shared<Instance>(spec.action, 0));
     return id;
   }
-  const auto it = consumers_.emplace(id, std::make_unique<Consumer>()).first;
-  Consumer& consumer = *it->second;
+  Consumer& consumer = *std::make_unique<Consumer>().release();  // owned by the lists
   consumer.id = id;
   consumer.kind = spec.kind;
   consumer.name = spec.name;
   consumer.action = spec.action;
   consumer.dependency_count = spec.dependencies.size();
-  if (consumer.is_transient()) {
-    ++waiting_count_;
-    lists_->transient.push_back(consumer);
-  }
+  if (consumer.is_transient()) ++waiting_count_;
+  lists_->of(consumer).push_back(consumer);
+  if (consumer.kind == ConsumerKind::wait) lists_->waits.emplace(id, &consumer);
   if (!spec.name.empty()) lists_->by_name[spec.name].push_back(consumer);
-  take_what_waits(consumer, make_groups(consumer, spec.dependencies), ready);
+  make_groups(consumer, spec.dependencies);
+  take_what_waits(consumer, ready);
   return id;
 }
 
-/// The group of each dependency.
-std::vector<Group*> Matcher::make_groups(Consumer& consumer,
-                                         std::span<const Dependency> dependencies) {
-  std::vector<Group*> group_of;
-  group_of.reserve(dependencies.size());
+void Matcher::make_groups(Consumer& consumer, std::span<const Dependency> dependencies) {
+  std::vector<Group*>& group_of = group_of_;
+  group_of.clear();
   consumer.groups.reserve(dependencies.size());
   for (const Dependency& dependency : dependencies) {
     Slot& slot = make_slot(intern(dependency.name), dependency.source);
@@ -224,18 +149,16 @@ std::vector<Group*> Matcher::make_groups(Consumer& consumer,
     Group& group = *group_of[i];
     consumer.members[group.offset + group.size++] = i;
   }
-  return group_of;
 }
 
 // Dependency by dependency, the earliest event that fits; a persistent task goes on with its next
 // instance, and a greedy one takes the rest, as long as there is something.
-void Matcher::take_what_waits(Consumer& consumer, const std::vector<Group*>& group_of,
-                              Ready& ready) {
+void Matcher::take_what_waits(Consumer& consumer, Ready& ready) {
   const bool once = consumer.is_transient();
   const bool greedy = consumer.is_greedy();
   for (bool took = true; took;) {
     took = false;
-    for (Group* const group : group_of) {
+    for (Group* const group : group_of_) {
       if (EventPtr event = take_first(*group->slot)) {
         took = true;
         if (give(*group, std::move(event), ready)) return;
@@ -245,7 +168,7 @@ void Matcher::take_what_waits(Consumer& consumer, const std::vector<Group*>& gro
     if (greedy) break;
   }
   if (!greedy) return;
-  for (Group* const group : group_of) {
+  for (Group* const group : group_of_) {
     while (EventPtr event = take_first(*group->slot)) give(*group, std::move(event), ready);
   }
 }
@@ -308,16 +231,15 @@ void Matcher::forget(Consumer& consumer) {
     if (listed) group.slot->groups.erase(group);
     --group.slot->name->use_count;
   }
-  if (consumer.is_transient()) {
-    --waiting_count_;
-    lists_->transient.erase(consumer);
-  }
+  if (consumer.is_transient()) --waiting_count_;
+  lists_->of(consumer).erase(consumer);
+  if (consumer.kind == ConsumerKind::wait) lists_->waits.erase(consumer.id);
   if (!consumer.name.empty()) {
     const auto it = lists_->by_name.find(consumer.name);
     it->second.erase(consumer);
     if (it->second.empty()) lists_->by_name.erase(it);
   }
-  consumers_.erase(consumer.id);
+  const std::unique_ptr<Consumer> owned(&consumer);
 }
 
 // --- events
@@ -431,8 +353,8 @@ bool Matcher::remove(std::string_view name, Ready& ready) {
 
 bool Matcher::withdraw(ConsumerId wait, Ready& ready) {
   ++probe_count_;
-  const auto it = consumers_.find(wait);
-  if (it == consumers_.end()) return false;
+  const auto it = lists_->waits.find(wait);
+  if (it == lists_->waits.end()) return false;
   discard(*it->second, ready);
   return true;
 }
@@ -451,41 +373,6 @@ void Matcher::discard(Consumer& consumer, Ready& ready) {
   forget(consumer);
   std::ranges::sort(events, {}, [](const EventPtr& event) { return event->number; });
   for (EventPtr& event : events) match(std::move(event), ready);
-}
-
-// --- reports
-
-std::vector<WaitingConsumer> Matcher::waiting(std::size_t count_max) const {
-  std::vector<WaitingConsumer> result;
-  const Consumer* consumer = lists_->transient.first();
-  for (; consumer != nullptr && result.size() < count_max; consumer = consumer->in_order.next) {
-    WaitingConsumer& one = result.emplace_back();
-    one.id = consumer->id;
-    one.kind = consumer->kind;
-    one.name = consumer->name;
-    one.action = consumer->action;
-    std::vector<std::pair<std::uint32_t, const Slot*>> missing;
-    for (const Group& group : consumer->groups) {
-      for (std::uint64_t i = group.filled_count; i < group.size; ++i) {
-        missing.emplace_back(consumer->members[group.offset + i], group.slot);
-      }
-    }
-    std::ranges::sort(missing, {}, &std::pair<std::uint32_t, const Slot*>::first);
-    one.held_count = consumer->dependency_count - missing.size();
-    for (const auto& [dependency, slot] : missing) {
-      one.missing.push_back({slot->source, *slot->name->text});
-    }
-  }
-  return result;
-}
-
-void Matcher::for_each_unconsumed(const Visit& visit) const {
-  for (const auto& [text, name] : names_) {
-    for (const StoredEvent* event = name->events.first(); event != nullptr;
-         event = event->in_name.next) {
-      if (!event->persistent) visit(event->slot->source, text, event->payload);
-    }
-  }
 }
 
 }  // namespace shoal::event

@@ -68,7 +68,7 @@ struct WaitingConsumer {
   std::vector<Dependency> missing;  // in the order of the dependencies
 };
 
-// Defined in matcher.cpp.
+// Defined in matcher_parts.hpp.
 struct Consumer;
 struct Group;
 struct NameEntry;
@@ -165,8 +165,8 @@ class Matcher {
   Slot* find_slot(const Dependency& dependency);
   Slot& make_slot(NameEntry& name, int source);
 
-  std::vector<Group*> make_groups(Consumer& consumer, std::span<const Dependency> dependencies);
-  void take_what_waits(Consumer& consumer, const std::vector<Group*>& group_of, Ready& ready);
+  void make_groups(Consumer& consumer, std::span<const Dependency> dependencies);
+  void take_what_waits(Consumer& consumer, Ready& ready);
   void match(EventPtr event, Ready& ready);
   Group* choose(const StoredEvent& event);
   /// Fills the next dependency of the group. True: its consumer is complete and gone.
@@ -181,8 +181,8 @@ class Matcher {
 
   ByString<std::unique_ptr<NameEntry>> names_;
   std::size_t sweep_at_;  // number of names at which those without use are dropped
-  std::unordered_map<ConsumerId, std::unique_ptr<Consumer>> consumers_;
   std::unique_ptr<ConsumerLists> lists_;
+  std::vector<Group*> group_of_;  // of each dependency of the consumer that is being added
   ConsumerId next_consumer_ = 0;
   std::uint64_t next_arrival_ = 0;
   std::uint64_t waiting_count_ = 0;

@@ -50,14 +50,13 @@ EventList Core::wait(const std::vector<EventDependency>& dependencies) {
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': wait()", name_); });
   EventWait wait(*this, expanded);
-  const auto action = std::make_shared<TaskAction>();
-  action->name = fmt::format("wait() in '{}'", sched::current_activity());
-  action->wait = &wait;
+  const auto body = std::make_shared<WaitBody>(wait);
+  body->name = fmt::format("wait() in '{}'", sched::current_activity());
   Ready ready;
   bool is_ready = false;
   {
     const sync::Lock lock(mutex_);
-    wait.id_ = matcher_.add_consumer({ConsumerKind::wait, "", expanded, action}, ready);
+    wait.id_ = matcher_.add_consumer({ConsumerKind::wait, "", expanded, body}, ready);
     enqueue(ready);
     is_ready = wait.instance_ != nullptr;
   }

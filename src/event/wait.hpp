@@ -7,6 +7,18 @@
 
 namespace shoal::event {
 
+class EventWait;
+
+/// Stands for a wait where tasks have what they run. Guarded by the lock of the core.
+class WaitBody final : public TaskBody {
+ public:
+  explicit WaitBody(EventWait& of) : wait(&of) { is_wait = true; }
+  void run(EventList& /*events*/) override {}
+
+  EventWait* const wait;           // gone once it was given its events
+  sync::Waiter* waiter = nullptr;  // to be woken
+};
+
 /// Its fields are guarded by the lock of the core.
 class EventWait final : public sched::Waitable {
  public:

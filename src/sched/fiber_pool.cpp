@@ -2,6 +2,12 @@
 
 namespace shoal::sched {
 
+FiberPool::FiberPool(const SchedulerOptions& options, Fiber::Entry entry)
+    : memory_(options.stack_bytes, options.guards, options.mapped_guards_max), entry_(entry) {
+  const sync::Lock lock(mutex_);
+  for (int i = 0; i <= options.worker_count; ++i) first_.push_back(memory_.allocate());
+}
+
 // Those that still have frames (only after an error that stopped the world) stay as they are.
 FiberPool::~FiberPool() {
   const sync::Lock lock(mutex_);
@@ -22,7 +28,18 @@ SchedulingFiber* FiberPool::try_take() {
 SchedulingFiber& FiberPool::take() {
   if (SchedulingFiber* const idle = try_take(); idle != nullptr) return *idle;
   const sync::Lock lock(mutex_);
-  all_.push_back(std::make_unique<SchedulingFiber>(memory_.allocate(), entry_));
+  return make(memory_.allocate());
+}
+
+SchedulingFiber& FiberPool::take_first() {
+  const sync::Lock lock(mutex_);
+  const env::Stack stack = first_.back();
+  first_.pop_back();
+  return make(stack);
+}
+
+SchedulingFiber& FiberPool::make(const env::Stack& stack) {
+  all_.push_back(std::make_unique<SchedulingFiber>(stack, entry_));
   // relaxed: a statistic
   count_.store(all_.size(), std::memory_order_relaxed);
   return *all_.back();

@@ -2,6 +2,7 @@
 // The fibers of a rank's workers.
 
 #include <shoal/env/stack_memory.hpp>
+#include <shoal/sched/scheduler.hpp>
 #include <shoal/sched/task.hpp>
 #include <shoal/sync/mutex.hpp>
 
@@ -24,13 +25,17 @@ struct SchedulingFiber {
 /// task. Any thread.
 class FiberPool {
  public:
-  FiberPool(std::size_t stack_bytes, Fiber::Entry entry) : memory_(stack_bytes), entry_(entry) {}
+  /// **Errors**: Error when there is no memory for the first stacks: one for each worker, and one
+  /// for the main function.
+  FiberPool(const SchedulerOptions& options, Fiber::Entry entry);
   ~FiberPool();
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;
 
   /// An idle one if there is one. **Errors**: Error when there is no memory for a new stack.
   SchedulingFiber& take();
+  /// One on a first stack: there are as many as that.
+  SchedulingFiber& take_first();
   /// nullptr: none is idle.
   SchedulingFiber* try_take();
   void give(SchedulingFiber& idle);
@@ -39,8 +44,11 @@ class FiberPool {
   [[nodiscard]] std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
+  SchedulingFiber& make(const env::Stack& stack) SHOAL_REQUIRES(mutex_);
+
   sync::Mutex mutex_;
   env::StackMemory memory_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<env::Stack> first_ SHOAL_GUARDED_BY(mutex_);
   const Fiber::Entry entry_;
   std::vector<std::unique_ptr<SchedulingFiber>> all_ SHOAL_GUARDED_BY(mutex_);
   std::vector<SchedulingFiber*> idle_ SHOAL_GUARDED_BY(mutex_);

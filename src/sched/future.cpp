@@ -16,13 +16,19 @@ std::string FutureState::describe() const { return fmt::format("get() of '{}'", 
 
 void FutureState::await() { wait_here(); }
 
+// The error may be the failure's doing: a task that was dropped breaks its promise.
+void FutureState::throw_error() const {
+  tell_main_of_failure(scheduler());
+  std::rethrow_exception(error_);
+}
+
 void FutureState::complete(std::exception_ptr error) {
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
     error_ = std::move(error);
     ready_.store(true, std::memory_order_release);
-    std::swap(woken, waiters_);
+    woken = waiters_.take_all();
   }
   woken.wake_all();
 }

@@ -54,8 +54,8 @@ void Mutex::unlock() { unlock_for(sched::current_task()); }
 void Mutex::unlock_for(const sched::Task* holder) {
   {
     const sync::Lock lock(mutex_);
-    SHOAL_CHECK(locked_ && holder_ == holder,
-                "unlock() of mutex '{}': the caller does not hold it", name_);
+    SHOAL_CHECK(locked_ && holder_ == holder, "unlock() of mutex '{}': the caller does not hold it",
+                name_);
   }
   hand_over();
 }
@@ -89,11 +89,14 @@ class Condition::Ticket final : public sched::Waitable {
     number_ = ++condition.tickets_;
     condition.coming_.push_back(number_);
   }
+  // Once it was in the list it is not among those that come, and the condition may be gone.
   ~Ticket() {
+    if (arrived_) return;
     const sync::Lock lock(condition_.mutex_);
     std::erase(condition_.coming_, number_);
   }
   bool enlist(sync::Waiter& waiter) override {
+    arrived_ = true;  // before anybody can wake the task
     const sync::Lock lock(condition_.mutex_);
     if (std::erase(condition_.coming_, number_) == 0) return false;  // notified on the way
     condition_.waiters_.push(waiter);
@@ -111,6 +114,7 @@ class Condition::Ticket final : public sched::Waitable {
  private:
   Condition& condition_;
   std::uint64_t number_ = 0;
+  bool arrived_ = false;
 };
 
 void Condition::wait(std::unique_lock<Mutex>& lock) {
@@ -135,11 +139,11 @@ void Condition::notify_one() {
 }
 
 void Condition::notify_all() {
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
     coming_.clear();
-    std::swap(woken, waiters_);
+    woken = waiters_.take_all();
   }
   woken.wake_all();
 }
@@ -174,14 +178,10 @@ bool Semaphore::enlist(sync::Waiter& waiter) {
 
 void Semaphore::release(std::int64_t count) {
   SHOAL_CHECK(count >= 1, "semaphore '{}' cannot get {} permits back", name_, count);
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
-    for (; count > 0; --count) {
-      sync::Waiter* const next = waiters_.pop();
-      if (next == nullptr) break;
-      woken.push(*next);
-    }
+    woken = waiters_.take(count);
     permits_ += count;
   }
   woken.wake_all();
@@ -226,7 +226,7 @@ class Barrier::Meeting final : public sched::Waitable {
 };
 
 void Barrier::arrive_and_wait() {
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   std::uint64_t number = 0;
   bool last = false;
   {
@@ -236,7 +236,7 @@ void Barrier::arrive_and_wait() {
     if (last) {
       missing_ = count_;
       ++meetings_;
-      std::swap(woken, waiters_);
+      woken = waiters_.take_all();
     }
   }
   if (last) {
@@ -261,13 +261,13 @@ void Counter::add(std::int64_t count) {
 }
 
 void Counter::count_down(std::int64_t count) {
-  sync::WaiterList woken;
+  sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
     SHOAL_CHECK(count >= 1 && count <= count_, "count_down({}) of counter '{}', which is at {}",
                 count, name_, count_);
     count_ -= count;
-    if (count_ == 0) std::swap(woken, waiters_);
+    if (count_ == 0) woken = waiters_.take_all();
   }
   woken.wake_all();
 }

@@ -13,7 +13,7 @@ namespace shoal::sched {
 Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
     : env_(env),
       options_(options),
-      fibers_(std::make_unique<FiberPool>(options.stack_bytes, &Worker::enter_loop)) {
+      fibers_(std::make_unique<FiberPool>(options, &Worker::enter_loop)) {
   SHOAL_CHECK(options.worker_count >= 1, "a rank needs at least one worker, not {}",
               options.worker_count);
   for (int i = 0; i <= options.worker_count; ++i) {
@@ -321,9 +321,10 @@ void wait_for(Waitable& what) {
   if (in_handler()) check_may_block(what.describe().c_str());
   if (Worker* worker = current_worker(); worker != nullptr) {
     SHOAL_CHECK(&worker->scheduler() == &scheduler, "{} belongs to another rank", what.describe());
-    const bool is_main = in_main_function();
+    const bool told_by_scope = in_main_function() && !what.ends_by_itself();
     if (worker->wait_for(what)) return;
-    if (is_main) scheduler.scope().throw_to_main();
+    if (told_by_scope) scheduler.scope().throw_to_main();
+    tell_main_of_failure(scheduler);
   } else {
     ThreadWaiter waiter(scheduler.env(), &what);
     ParkedList& list = *scheduler.parked_.back();
@@ -332,6 +333,29 @@ void wait_for(Waitable& what) {
     if (!waiter.cancelled) return;
   }
   throw CancelledError(what.describe() + ": the world has failed");
+}
+
+namespace {
+
+/// Only its scope takes the main function out of it.
+class AllEnded final : public WaitingRoom {
+ public:
+  explicit AllEnded(Scheduler& scheduler) : WaitingRoom(scheduler) {}
+  bool enlist(sync::Waiter& waiter) override {
+    const sync::Lock lock(mutex_);
+    waiters_.push(waiter);
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "the end of a world that failed"; }
+};
+
+}  // namespace
+
+void tell_main_of_failure(Scheduler& scheduler) {
+  if (!in_main_function() || !scheduler.scope().failed()) return;
+  AllEnded ended(scheduler);
+  static_cast<void>(current_worker()->wait_for(ended));
+  scheduler.scope().throw_to_main();
 }
 
 /// A task that is submitted once it is woken. Owns itself.
@@ -345,17 +369,20 @@ class Deferred final : public ParkedWaiter {
     task = task_.get();
     waitable = for_what.get();
     since_ns = scheduler_.env().now_ns();
-    counted = false;
+    counted = for_what->ends_by_itself();
   }
 
   void start() {
+    if (counted) task->scope->count_created(scheduler_.count_slot());
     // Once it is enlisted it may be gone.
     if (!list_.enlist(*this, &scheduler_.scope())) go_on(false);
   }
   void go_on(bool /*tell_scope*/) override {
     const std::unique_ptr<Deferred> self(this);
     list_.remove(*this);
+    TaskScope& scope = *task->scope;
     scheduler_.submit(std::move(task_));  // which counts it
+    if (counted) scope.count_finished(scheduler_.count_slot());
   }
 
  private:

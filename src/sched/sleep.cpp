@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace shoal::sched {
 
 namespace {
@@ -14,7 +16,8 @@ class Sleep final : public Waitable, private Timer {
   bool enlist(sync::Waiter& waiter) override {
     waiter_ = &waiter;
     Scheduler& rank = scheduler();  // this may be gone once the timer is set
-    rank.add_timer(*this, rank.env().now_ns() + duration_ns_);
+    const std::uint64_t now_ns = rank.env().now_ns();
+    rank.add_timer(*this, now_ns + std::min(duration_ns_, Timers::kNever - 1 - now_ns));
     return true;
   }
   bool withdraw(sync::Waiter& /*waiter*/) override { return scheduler().remove_timer(*this); }
@@ -35,6 +38,10 @@ class Sleep final : public Waitable, private Timer {
 
 void sleep_ns(std::uint64_t duration_ns) {
   Sleep(current_scheduler("sleep_for()"), duration_ns).wait();
+}
+
+std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns) {
+  return std::make_shared<Sleep>(scheduler, duration_ns);
 }
 
 }  // namespace shoal::sched

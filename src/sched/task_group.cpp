@@ -30,12 +30,11 @@ TaskGroup::TaskGroup(std::string name)
       outer_(Membership::current()),
       open_(std::make_shared<Children>(scheduler_, 1, name_)) {}
 
+// If there is not even a stack to wait on, the program ends here: its tasks refer to the group.
 TaskGroup::~TaskGroup() {
-  try {
-    wait();
-  } catch (const CancelledError&) {  // the world has failed anyway
-  } catch (...) {
-    scheduler_.scope().fail(name_, std::current_exception());
+  join();
+  if (const std::exception_ptr error = take_error(); error != nullptr) {
+    scheduler_.scope().fail(name_, error);
   }
 }
 
@@ -68,10 +67,20 @@ std::exception_ptr TaskGroup::take_error() {
   return std::exchange(error_, nullptr);
 }
 
-void TaskGroup::wait() {
-  open_->count_down();
+// May throw where it waits; the next call goes on from there.
+void TaskGroup::join() {
+  if (!std::exchange(joins_, true)) open_->count_down();
   open_->wait();
   open_ = std::make_shared<Children>(scheduler_, 1, name_);  // for what is spawned after this
+  joins_ = false;
+}
+
+void TaskGroup::wait() {
+  join();
+  if (scheduler_.scope().failed()) {  // tasks may have been dropped
+    sched::tell_main_of_failure(scheduler_);
+    throw CancelledError(name_ + ": the world has failed");
+  }
   if (const std::exception_ptr error = take_error(); error != nullptr) {
     std::rethrow_exception(error);
   }

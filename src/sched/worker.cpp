@@ -110,9 +110,7 @@ std::string Worker::name() const {
 void Worker::run() {
   if (scheduler_.options_.on_worker_start) scheduler_.options_.on_worker_start(id_);
   t_worker = this;
-  thread_fiber_ = std::make_unique<Fiber>();
-  fault_watch_.emplace(&explain_fault);
-  current_ = &idle_fiber();
+  enter_first_loop();
   Fiber::switch_to(*thread_fiber_, current_->fiber);  // returns when the loop has ended
   end_fibers();
   t_worker = nullptr;
@@ -121,11 +119,7 @@ void Worker::run() {
 env::StepResult Worker::step() {
   t_worker = this;
   stepping_ = true;
-  if (thread_fiber_ == nullptr) {
-    thread_fiber_ = std::make_unique<Fiber>();
-    fault_watch_.emplace(&explain_fault);
-    current_ = &idle_fiber();
-  }
+  if (thread_fiber_ == nullptr) enter_first_loop();
   Fiber::switch_to(*thread_fiber_, current_->fiber);
   if (scheduler_.stopping()) {
     end_fibers();
@@ -133,6 +127,15 @@ env::StepResult Worker::step() {
   }
   t_worker = nullptr;
   return step_result_;
+}
+
+// The second one of worker 0 is for the main function, which can wait even if there is no memory
+// for stacks any more: whenever it goes on, a fiber of its worker becomes idle.
+void Worker::enter_first_loop() {
+  thread_fiber_ = std::make_unique<Fiber>();
+  fault_watch_.emplace(&explain_fault);
+  current_ = &scheduler_.fibers_->take_first();
+  if (id_.value() == 0) idle_.push_back(&scheduler_.fibers_->take_first());
 }
 
 // The idle fibers return from the loop, one by one. Parked ones (only after an error) stay.
@@ -281,19 +284,21 @@ void Worker::run_counted(std::unique_ptr<Task> task) {
 
 void Worker::suspend(const char* what, const Publish& publish, bool last) {
   const bool bound = current_->task != nullptr && current_->task->bound;
+  SchedulingFiber& next = idle_fiber();  // may throw: before anybody knows of the waiter
   ParkedHere waiter(*this, !last ? resumed_own : bound ? bound_own : ready_shared, what, nullptr);
   parked_.add(waiter);
   after_switch_ = [&] {
     if (!publish(waiter)) waiter.wake();
   };
   ParkedList& list = parked_;
-  switch_fiber(*current_, idle_fiber());
+  switch_fiber(*current_, next);
   list.remove(waiter);
 }
 
 bool Worker::wait_for(Waitable& what) {
   Task* const task = current_->task;
   task->before_parking();
+  SchedulingFiber& next = idle_fiber();  // may throw: before anybody knows of the waiter
   ParkedHere waiter(*this, task->bound ? resumed_own : delivered_shared, "", &what);
   ParkedList& list = parked_;
   after_switch_ = [&waiter] {
@@ -311,7 +316,7 @@ bool Worker::wait_for(Waitable& what) {
       counts->count_finished(self.id_);
     }
   };
-  switch_fiber(*current_, idle_fiber());
+  switch_fiber(*current_, next);
   list.remove(waiter);
   return !waiter.cancelled;
 }

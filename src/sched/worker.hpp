@@ -99,6 +99,7 @@ class Worker final : public env::Steppable {
   class ResumeTask;
   class ParkedHere;
 
+  void enter_first_loop();
   static void enter_loop(void* unused);
   static void loop();
   env::StepResult step_once();

@@ -60,6 +60,7 @@ class Simulator final : public env::Env {
   [[nodiscard]] std::uint64_t random_seed() override { return order_.tie(); }
   [[nodiscard]] std::unique_ptr<env::Parker> make_parker() override;
   void yield() override {}
+  [[nodiscard]] bool is_simulated() const override { return true; }
   [[nodiscard]] bool charge(const Cost& cost) override;
   [[nodiscard]] bool observes() const override { return trace_.keeps_activities(); }
   void observe(const std::string& activity) override { activities_.push_back(activity); }

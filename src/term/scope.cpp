@@ -193,6 +193,7 @@ void Scope::park(const std::string& what, bool final, const std::function<void()
 
 // Told in any order: a main function may be woken before it is known to stand still.
 void Scope::main_parks() {
+  messenger_.open_instances();  // what it waits for may be the work of their handlers
   const sync::Lock lock(mutex_);
   ++main_waits_;
   ++park_count_;
@@ -206,14 +207,13 @@ void Scope::main_goes_on() {
   parked_.store(false, std::memory_order_release);
 }
 
+// What it was taken out for, even if the world has failed meanwhile: all ranks hear the same.
 void Scope::throw_to_main() {
-  if (failed()) throw_failure();
-  std::string text;
   {
     const sync::Lock lock(mutex_);
-    text = stuck_text_;
+    if (outcome_ == Outcome::stuck) throw StuckError(stuck_text_);
   }
-  throw StuckError(text);
+  throw_failure();
 }
 
 void Scope::unpark_main() {
@@ -228,6 +228,7 @@ void Scope::finish_park(Outcome outcome) {
     if (outcome == Outcome::done || main_waits_ == 0 || !scheduler().cancel_main()) return;
     --main_waits_;
     parked_.store(false, std::memory_order_release);
+    outcome_ = outcome;
     return;
   }
   parked_.store(false, std::memory_order_release);

@@ -32,6 +32,7 @@ Payload payload_of(int id) { return std::make_shared<const int>(id); }
 int id_of(const Payload& payload) { return *static_cast<const int*>(payload.get()); }
 std::vector<int> ids_of(const std::vector<Payload>& payloads) {
   std::vector<int> ids;
+  ids.reserve(payloads.size());
   for (const Payload& payload : payloads) ids.push_back(id_of(payload));
   return ids;
 }

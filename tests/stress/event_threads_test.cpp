@@ -10,7 +10,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -90,11 +93,40 @@ TEST(EventThreads, TasksThatAreRemovedMeanwhile_LoseNoEvent) {
       world.wait();
     } catch (const shoal::StuckError&) {  // events are left over for each task that was removed
     }
-    std::vector<shoal::EventDependency> left(2 * kRounds, {shoal::self, "e"});
+    std::vector<shoal::EventDependency> left(std::size_t{2} * kRounds, {shoal::self, "e"});
     const auto left_count = static_cast<int>(events.retrieve_any(left).size());
     if (ran + removed != kRounds) throw std::runtime_error("a task is missing");
     if (left_count != 2 * removed) throw std::runtime_error("an event is missing");
     world.wait();
+  });
+  ASSERT_EQ(code, 0);
+}
+
+TEST(EventThreads, ThreadsOfTheProgram_SubmitAndFire) {
+  constexpr int kThreads = 3;
+  constexpr int kEvents = sized(2000, 300);
+  const int code = run_world(2, 2, [&](World& world) {
+    Events events(world);
+    std::atomic<int> ran{0};
+    std::vector<std::thread> threads;
+    threads.reserve(kThreads);
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t, hold = world.hold()] {
+        const std::string name = "thread " + std::to_string(t);
+        for (int i = 0; i < kEvents; ++i) {
+          events.submit({{shoal::all, name}}, [&, i](EventList& list) {
+            for (const shoal::Event& event : list) {
+              if (event.get<int>() != i) throw std::runtime_error("an event out of order");
+            }
+            ++ran;
+          });
+          events.fire(shoal::all, name, i);
+        }
+      });
+    }
+    world.wait();
+    for (std::thread& thread : threads) thread.join();
+    if (ran != kThreads * kEvents) throw std::runtime_error("a task is missing");
   });
   ASSERT_EQ(code, 0);
 }

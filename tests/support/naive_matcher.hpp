@@ -219,6 +219,7 @@ class NaiveMatcher {
 
   std::vector<int> give_out(const std::vector<NaiveEvent>& got) {
     std::vector<int> ids;
+    ids.reserve(got.size());
     for (const NaiveEvent& event : got) ids.push_back(event.id);
     for (NaiveEvent event : got) {
       if (!event.persistent) continue;

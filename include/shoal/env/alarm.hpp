@@ -25,9 +25,10 @@ class Alarm {
   void ring();
   /// Blocks until it rings, or until `timeout_ns` passed. Says what rang since the last wait().
   Rung wait(std::uint64_t timeout_ns);
+  /// Readable while it has rung.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
-  friend class AlarmOnSignal;
   const int descriptor_;
 };
 

@@ -57,6 +57,8 @@ class Env {
   [[nodiscard]] virtual bool charge(const Cost&) { return true; }
   /// Whether charge() takes any notice.
   [[nodiscard]] virtual bool charges() const { return false; }
+  /// Time is virtual: what happens outside of the program does not happen here.
+  [[nodiscard]] virtual bool is_simulated() const { return false; }
   /// Whether observe() is to be called.
   [[nodiscard]] virtual bool observes() const { return false; }
   /// The step that runs has begun this task or handler.

@@ -5,6 +5,8 @@
 #include <shoal/event/event.hpp>
 #include <shoal/term/scope.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,13 +30,19 @@ namespace event {
 
 class Core;
 
-/// What a task does, without its type.
+/// What a task is, without the type of its function.
 class TaskBody {
  public:
   virtual ~TaskBody() = default;
   TaskBody(const TaskBody&) = delete;
   TaskBody& operator=(const TaskBody&) = delete;
   virtual void run(EventList& events) = 0;
+
+  // Set when it is submitted.
+  std::string name{};  // "": it has none
+  int priority = 0;
+  std::uint64_t number = 0;  // among the tasks of this rank
+  bool is_wait = false;      // a task stands still instead
 
  protected:
   TaskBody() = default;
@@ -88,7 +96,7 @@ class Events {
   /// **Blocks**: never. **Errors**: CheckError for a rank that there is not, a function that is not
   /// set, a persistent task without dependencies, a greedy one that is not persistent.
   template <class F>
-  void submit(std::vector<EventDependency> dependencies, F function,
+  void submit(const std::vector<EventDependency>& dependencies, F function,
               const EventTaskOptions& options = {}) {
     if constexpr (std::is_constructible_v<bool, F&> && !std::is_empty_v<F>) {
       if (!static_cast<bool>(function)) refuse_unset(options);
@@ -130,6 +138,30 @@ class Events {
     fire_pointer(target, name, address, true);
   }
 
+  // --- events that nobody has to fire. Each happens once, and keeps the world going until it has
+  // been fired, or cancelled. The number is for cancel().
+
+  /// Fires an event once `delay` has passed; virtual time in simulated worlds.
+  template <class Rep, class Period, class... T>
+  std::uint64_t fire_after(std::chrono::duration<Rep, Period> delay, EventPeer target,
+                           std::string_view name, const T&... value) {
+    static_assert(sizeof...(T) <= 1, "shoal: an event has one value, or none");
+    const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
+    return fire_draft_after(ns > 0 ? static_cast<std::uint64_t>(ns) : 0, target,
+                            draft_of<event::Fired<T>...>(name, value...));
+  }
+  /// Fires an event once there is something to read, or the other end was closed.
+  /// **Errors**, also of the next two: CheckError in simulated worlds and as fire(); Error for what
+  /// cannot be watched (a descriptor that is not open, a signal that the program handles).
+  std::uint64_t fire_when_readable(int descriptor, EventPeer target, std::string_view name);
+  /// Fires an event when this process gets the signal, whose default action does not happen then.
+  std::uint64_t fire_on_signal(int signal, EventPeer target, std::string_view name);
+  /// Fires an event when the process's resident memory exceeds `size_bytes`.
+  std::uint64_t fire_when_memory_above(std::size_t size_bytes, EventPeer target,
+                                       std::string_view name);
+  /// False: it has been fired, or is just being fired.
+  bool cancel(std::uint64_t number);
+
   /// For interfaces of other languages: a copy of `payload.bytes`.
   void fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
                 bool persistent = false);
@@ -145,9 +177,9 @@ class Events {
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
 
   /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the
-  /// program releases them itself. **Caller**: not handlers, but for test_lock(). **Blocks**: lock()
-  /// parks the task. **Errors**: CheckError when the caller locks what it holds, or unlocks what it
-  /// does not hold. A circle of tasks that wait for each other is reported as one.
+  /// program releases them itself. **Caller**: not handlers, but for test_lock(). **Blocks**:
+  /// lock() parks the task. **Errors**: CheckError when the caller locks what it holds, or unlocks
+  /// what it does not hold. A circle of tasks that wait for each other is reported as one.
   void lock(std::string_view lock_name);
   void unlock(std::string_view lock_name);
   /// Whether the lock was free and is the caller's now.
@@ -166,17 +198,25 @@ class Events {
 
   [[noreturn]] void refuse_unset(const EventTaskOptions& options) const;
   void submit_body(const std::vector<EventDependency>& dependencies,
-                   std::shared_ptr<event::TaskBody> body, const EventTaskOptions& options);
+                   const std::shared_ptr<event::TaskBody>& body, const EventTaskOptions& options);
   static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
   void fire_draft(EventPeer target, const Draft& content);
   void fire_nothing(EventPeer target, std::string_view name, bool persistent);
+  std::uint64_t fire_draft_after(std::uint64_t delay_ns, EventPeer target, const Draft& content);
+
+  static Draft draft_of(std::string_view name);
+  template <class T>
+  static Draft draft_of(std::string_view name, const T& value) {
+    Draft content = draft(name, false, event::asked_for<event::Owner<T>>(EventType::value));
+    content->bytes.resize(encoded_size<T>(value));
+    encode<T>(std::span(content->bytes), value);
+    return content;
+  }
 
   template <class T>
   void fire_value(EventPeer target, std::string_view name, const T& value, bool persistent) {
-    const Draft content =
-        draft(name, persistent, event::asked_for<event::Owner<T>>(EventType::value));
-    content->bytes.resize(encoded_size<T>(value));
-    encode<T>(std::span(content->bytes), value);
+    const Draft content = draft_of<T>(name, value);
+    content->persistent = persistent;
     fire_draft(target, content);
   }
 

@@ -44,7 +44,7 @@ class FutureState : public WaitingRoom {
   /// Waits, and throws the error if there is one.
   void await();
   void rethrow_error() const {
-    if (error_ != nullptr) std::rethrow_exception(error_);
+    if (error_ != nullptr) throw_error();
   }
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -53,6 +53,8 @@ class FutureState : public WaitingRoom {
   void complete(std::exception_ptr error = nullptr);
 
  private:
+  [[noreturn]] void throw_error() const;
+
   const std::string name_;
   std::exception_ptr error_;  // written before ready_
   std::atomic<bool> ready_{false};
@@ -89,6 +91,8 @@ class CoroutineTask final : public Task {
 
 template <class T>
 struct CoroutinePromise;
+template <class T>
+struct CoroutinePromiseBase;
 
 }  // namespace sched
 
@@ -139,8 +143,11 @@ class Future {
   }
   [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
 
-  /// For what is built on futures.
-  [[nodiscard]] const std::shared_ptr<sched::ValueState<T>>& shared_state() const { return state_; }
+  /// For what is built on futures. **Errors**: CheckError without a value to come.
+  [[nodiscard]] const std::shared_ptr<sched::ValueState<T>>& shared_state() const {
+    static_cast<void>(state());
+    return state_;
+  }
 
  private:
   friend class Promise<T>;
@@ -157,7 +164,7 @@ class Future {
   };
   explicit Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
   State& state() const {
-    if (state_ == nullptr) sched::refuse_future("it has no value to come: get() was called");
+    if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
     return *state_;
   }
 
@@ -224,6 +231,8 @@ class Promise {
   }
 
  private:
+  template <class>
+  friend struct sched::CoroutinePromiseBase;
   using State = sched::ValueState<T>;
   void check(bool good, const char* what) const {
     if (!good) sched::refuse_promise(state_ != nullptr ? state_->name() : "", what);
@@ -247,22 +256,44 @@ namespace sched {
 
 template <class T>
 struct CoroutinePromiseBase {
+  /// Ends the coroutine, and only then wakes who waits for it: what it keeps may refer to what
+  /// belongs to them.
+  struct Last {
+    static bool await_ready() noexcept { return false; }
+    template <class P>
+    static void await_suspend(std::coroutine_handle<P> handle) noexcept {
+      Promise<T> promise = std::move(handle.promise().promise);
+      std::exception_ptr error = std::move(handle.promise().error);
+      handle.destroy();
+      std::exchange(promise.state_, nullptr)->complete(std::move(error));
+    }
+    static void await_resume() noexcept {}
+  };
+
   Promise<T> promise{std::string("a coroutine")};
+  std::exception_ptr error;
+
   Future<T> get_return_object() { return promise.future(); }
   static std::suspend_never initial_suspend() noexcept { return {}; }
-  static std::suspend_never final_suspend() noexcept { return {}; }
-  void unhandled_exception() { promise.set_exception(std::current_exception()); }
+  static Last final_suspend() noexcept { return {}; }
+  void unhandled_exception() { error = std::current_exception(); }
+
+ protected:
+  template <class... Args>
+  void keep(Args&&... args) {
+    promise.fresh()->value.emplace(std::forward<Args>(args)...);
+  }
 };
 template <class T>
 struct CoroutinePromise : CoroutinePromiseBase<T> {
   template <class Value>
   void return_value(Value&& value) {
-    this->promise.set_value(std::forward<Value>(value));
+    this->keep(std::forward<Value>(value));
   }
 };
 template <>
 struct CoroutinePromise<void> : CoroutinePromiseBase<void> {
-  void return_void() { promise.set_value(); }
+  void return_void() { keep(); }
 };
 
 template <class T, class F>

@@ -73,9 +73,13 @@ void wait_for(Waitable& what);
 
 inline void Waitable::wait_here() { wait_for(*this); }
 
+/// In the main function, when the world has failed: waits until everything has ended, because tasks
+/// may use what stands on the stack that is to unwind, and throws what has happened. Else nothing.
+void tell_main_of_failure(Scheduler& scheduler);
+
 /// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
-/// the task is not counted, but named when nothing is left that could wake it, and dropped when its
-/// scope fails. **Caller**: any thread; never blocks.
+/// the task is not counted (unless `what` ends by itself), but named when nothing is left that
+/// could wake it, and dropped when its scope fails. **Caller**: any thread; never blocks.
 void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task);
 
 /// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.

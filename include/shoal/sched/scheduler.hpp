@@ -2,6 +2,7 @@
 // The workers of one rank.
 
 #include <shoal/env/env.hpp>
+#include <shoal/env/stack_memory.hpp>
 #include <shoal/sched/task.hpp>
 #include <shoal/sched/timers.hpp>
 #include <shoal/sched/worker_state.hpp>
@@ -43,6 +44,8 @@ struct SchedulerOptions {
   Rank rank;
   int worker_count = 1;
   std::size_t stack_bytes = 8UL << 20U;           // of each fiber; only touched pages cost memory
+  env::Guards guards = env::Guards::automatic;    // below each
+  std::size_t mapped_guards_max = 0;              // see env::StackMemory
   bool oversubscribed = false;                    // more workers than CPUs: do not spin
   std::function<void(WorkerId)> on_worker_start;  // on the worker's own thread
 };

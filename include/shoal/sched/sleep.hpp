@@ -10,13 +10,20 @@ namespace shoal {
 
 namespace sched {
 void sleep_ns(std::uint64_t duration_ns);
-}
+/// What sleep_for() waits for; for one waiter.
+[[nodiscard]] std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns);
+}  // namespace sched
 
 /// Parks the task for at least so long; in a simulated world for so much virtual time. It counts as
 /// running meanwhile. **Caller**: a task or the main function. **Errors**: CheckError elsewhere;
-/// CancelledError when the world has failed.
+/// when the world has failed, CancelledError, in the main function TaskError once everything has
+/// ended.
 template <class Rep, class Period>
 void sleep_for(std::chrono::duration<Rep, Period> duration) {
+  constexpr double kMax_s = 9e9;  // 285 years: more does not fit
+  if (std::chrono::duration<double>(duration).count() > kMax_s) {
+    return sched::sleep_ns(static_cast<std::uint64_t>(kMax_s * 1e9));
+  }
   const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(duration).count();
   sched::sleep_ns(ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
 }

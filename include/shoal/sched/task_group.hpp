@@ -36,6 +36,8 @@ class TaskGroup {
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
+  /// **Errors**: when the world has failed, CancelledError, in the main function TaskError or
+  /// StuckError once everything has ended.
   void wait();
   /// Asks the tasks to end soon: those that have not begun do not run, the others may look at
   /// is_cancelled(). Any thread.
@@ -66,6 +68,7 @@ class TaskGroup {
     const std::string name_;
   };
 
+  void join();
   void begin_one();
   void submit(std::unique_ptr<sched::Task> task);
   template <class F>
@@ -84,7 +87,8 @@ class TaskGroup {
   sched::Scheduler& scheduler_;
   const std::string name_;
   TaskGroup* const outer_;         // whose task made this one, or nullptr
-  std::shared_ptr<Counter> open_;  // tasks, and one for the group itself
+  std::shared_ptr<Counter> open_;  // tasks, and one for the group itself until it is joined
+  bool joins_ = false;             // that one has been counted down
   std::atomic<bool> cancelled_{false};
   sync::Mutex mutex_;
   std::exception_ptr error_ SHOAL_GUARDED_BY(mutex_);

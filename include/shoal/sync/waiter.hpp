@@ -1,6 +1,7 @@
 #pragma once
 // Something that stands still until it is woken: a parked task or a parked foreign thread.
 
+#include <cstdint>
 #include <utility>
 
 namespace shoal::sync {
@@ -20,6 +21,30 @@ class Waiter {
 
  protected:
   ~Waiter() = default;
+};
+
+/// Those taken out of a list, in their order: nobody else finds them in any list. Whoever has them
+/// wakes them, without a lock.
+class TakenWaiters {
+ public:
+  /// It stands in no list any more.
+  void push(Waiter& waiter) {
+    waiter.next = nullptr;
+    (last_ != nullptr ? last_->next : first_) = &waiter;
+    last_ = &waiter;
+  }
+  void wake_all() {
+    last_ = nullptr;
+    for (Waiter* waiter = std::exchange(first_, nullptr); waiter != nullptr;) {
+      Waiter* const next = waiter->next;  // once woken it may be gone
+      waiter->wake();
+      waiter = next;
+    }
+  }
+
+ private:
+  Waiter* first_ = nullptr;
+  Waiter* last_ = nullptr;
 };
 
 /// Those that wait, first in, first out. Its owner locks.
@@ -46,9 +71,16 @@ class WaiterList {
     (waiter.next != nullptr ? waiter.next->previous : last_) = waiter.previous;
     return true;
   }
-  /// Wakes all of a list that nobody else sees.
-  void wake_all() {
-    while (Waiter* const waiter = pop()) waiter->wake();
+  /// Up to `count` of the first ones; subtracts how many.
+  [[nodiscard]] TakenWaiters take(std::int64_t& count) {
+    TakenWaiters taken;
+    for (; count > 0 && first_ != nullptr; --count) taken.push(*pop());
+    return taken;
+  }
+  [[nodiscard]] TakenWaiters take_all() {
+    TakenWaiters taken;
+    while (Waiter* const waiter = pop()) taken.push(*waiter);
+    return taken;
   }
 
  private:

@@ -1,0 +1,102 @@
+#pragma once
+// What a Matcher is made of; see matcher.hpp for how it hangs together.
+
+#include "event/list.hpp"
+#include "event/matcher.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace shoal::event {
+
+/// An event that waits, or is held by an instance.
+struct StoredEvent {
+  std::uint64_t number = 0;  // place in the order of arrival
+  NameEntry* name = nullptr;
+  Slot* slot = nullptr;  // of its source
+  Payload payload;
+  bool persistent = false;
+  Link<StoredEvent> in_slot;
+  Link<StoredEvent> in_name;
+};
+
+/// The dependencies of one consumer on one slot. In the slot's list while one may be filled.
+struct Group {
+  Consumer* consumer = nullptr;
+  Slot* slot = nullptr;
+  std::uint64_t filled_count = 0;  // over all instances of a persistent task
+  std::uint32_t size = 0;
+  std::uint32_t offset = 0;  // into Consumer::members
+  Link<Group> in_slot;
+};
+
+/// Where events of one source under one name meet dependencies on them; or events of any source.
+struct Slot {
+  NameEntry* name = nullptr;
+  int source = kAnySource;
+  List<StoredEvent, &StoredEvent::in_slot> events;  // of any source: NameEntry::events instead
+  List<Group, &Group::in_slot> groups;
+};
+
+struct NameEntry {
+  const std::string* text = nullptr;                // the key in the table of names
+  std::uint64_t use_count = 0;                      // events and groups that refer to it
+  List<StoredEvent, &StoredEvent::in_name> events;  // of all sources
+  Slot any;
+  std::unordered_map<int, Slot> by_source;
+};
+
+struct Consumer {
+  ConsumerId id = 0;
+  ConsumerKind kind = ConsumerKind::task;
+  std::string name;
+  std::shared_ptr<void> action;
+  std::size_t dependency_count = 0;
+  std::vector<Group> groups;           // never grows after the first has entered a slot
+  std::vector<std::uint32_t> members;  // dependencies, by group
+  std::vector<std::shared_ptr<Instance>> instances;  // not ready; greedy: the one not begun
+  std::uint64_t first_instance = 0;                  // number of instances[0]
+  std::size_t left_count = 0;                        // so many first ones have become ready
+  Link<Consumer> in_order;
+  Link<Consumer> in_name;
+
+  [[nodiscard]] bool is_transient() const {
+    return kind == ConsumerKind::task || kind == ConsumerKind::wait;
+  }
+  [[nodiscard]] bool is_greedy() const { return kind == ConsumerKind::greedy; }
+
+  std::shared_ptr<Instance> take_oldest() {
+    std::shared_ptr<Instance> oldest = std::move(instances[left_count++]);
+    if (2 * left_count > instances.size()) {
+      instances.erase(instances.begin(),
+                      instances.begin() + static_cast<std::ptrdiff_t>(left_count));
+      first_instance += std::exchange(left_count, 0);
+    }
+    return oldest;
+  }
+};
+
+/// Owns the consumers.
+struct ConsumerLists {
+  List<Consumer, &Consumer::in_order> transient;   // in the order of submission
+  List<Consumer, &Consumer::in_order> persistent;  // the same
+  ByString<List<Consumer, &Consumer::in_name>> by_name;
+  std::unordered_map<ConsumerId, Consumer*> waits;
+
+  [[nodiscard]] List<Consumer, &Consumer::in_order>& of(const Consumer& consumer) {
+    return consumer.is_transient() ? transient : persistent;
+  }
+};
+
+/// One more event for a dependency that has one.
+struct Instance::Extra {
+  std::uint32_t dependency;
+  EventPtr event;
+};
+
+}  // namespace shoal::event

@@ -1,0 +1,75 @@
+#pragma once
+// What fires events without a task: time, and the machine.
+
+#include <shoal/env/machine_watch.hpp>
+#include <shoal/sched/function_task.hpp>
+#include <shoal/sched/park.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace shoal::event {
+
+/// Happens once, or is stopped before. Whoever waits for it counts as running.
+class Source : public sched::WaitingRoom, public std::enable_shared_from_this<Source> {
+ public:
+  Source(sched::Scheduler& scheduler, std::string text)
+      : WaitingRoom(scheduler), text_(std::move(text)) {}
+  virtual ~Source();
+
+  /// Begins to watch. **Errors**: what cannot be watched.
+  virtual void start() = 0;
+  /// Ends that; those who wait go on. False: it has happened, or happens right now.
+  bool stop();
+  [[nodiscard]] bool was_stopped() const { return stopped_.load(std::memory_order_acquire); }
+
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override { return text_; }
+  [[nodiscard]] bool ends_by_itself() const override { return true; }
+
+ protected:
+  void happen();
+  /// False: it happens right now.
+  virtual bool unwatch() = 0;
+
+ private:
+  const std::string text_;
+  std::atomic<bool> stopped_{false};  // written before happened_
+  bool happened_ SHOAL_GUARDED_BY(mutex_) = false;
+};
+
+/// The sources of one rank. Any thread.
+class Sources {
+ public:
+  explicit Sources(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  /// Calls `action` in a task that is called `name`, once it has happened.
+  std::uint64_t after(std::uint64_t delay_ns, std::string name, std::function<void()> action);
+  // **Errors**: CheckError in simulated worlds; Error for what cannot be watched.
+  std::uint64_t when_readable(int descriptor, std::string name, std::function<void()> action);
+  std::uint64_t on_signal(int signal, std::string name, std::function<void()> action);
+  std::uint64_t when_memory_above(std::size_t size_bytes, std::string name,
+                                  std::function<void()> action);
+  /// False: it has happened.
+  bool cancel(std::uint64_t number);
+
+ private:
+  using Begin = std::function<env::MachineWatch::Id(env::MachineWatch&, std::function<void()>)>;
+  std::uint64_t watch(std::string text, std::string name, Begin begin,
+                      std::function<void()> action);
+  std::uint64_t add(std::shared_ptr<Source> source, std::string name, std::function<void()> action);
+
+  sched::Scheduler& scheduler_;
+  env::MachineWatch machine_;
+  sync::Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Source>> sources_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace shoal::event

@@ -1,0 +1,6 @@
+// expect: the function of an event task takes a shoal::EventList& or nothing
+#include <shoal/event.hpp>
+
+void submit(shoal::Events& events) {
+  events.submit({{shoal::any, "a"}}, [](int number) { static_cast<void>(number); });
+}

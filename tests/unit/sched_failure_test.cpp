@@ -1,0 +1,259 @@
+// A world fails while its tasks, its main functions and threads wait.
+
+#include <shoal/sched/full_empty.hpp>
+#include <shoal/sched/future.hpp>
+#include <shoal/sched/locks.hpp>
+#include <shoal/sched/sleep.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/wait_world.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using shoal::CancelledError;
+using shoal::Future;
+using shoal::Promise;
+using shoal::TaskError;
+using shoal::World;
+using shoal::testing::Counted;
+using shoal::testing::text_of;
+using testing::HasSubstr;
+
+/// Uses what stands on the main function's stack for a while, whatever happens to the world.
+class SlowTask {
+ public:
+  explicit SlowTask(std::atomic<int>& used) : used_(&used) {}
+  void operator()() const {
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(1ms);
+      ++*used_;
+    }
+  }
+
+ private:
+  std::atomic<int>* used_;
+};
+
+/// In `wait`, the main function of a world that fails hears of it only when a task has ended that
+/// uses its stack.
+void expect_late_news(const std::function<void(World&, Future<int>&)>& wait) {
+  std::atomic<bool> heard{false};
+  const std::string text = text_of<TaskError>(1, 2, [&](World& world) {
+    struct Mine {
+      std::atomic<int> used{0};
+      ~Mine() { EXPECT_EQ(used.load(), 20) << "unwound too early"; }
+    } mine;
+    Promise<int> never("never");
+    auto future = never.future();
+    std::atomic<bool> begun{false};
+    world.spawn([&] {
+      begun = true;
+      begun.notify_all();
+      const SlowTask slow(mine.used);
+      slow();
+    });
+    while (!begun) shoal::yield();
+    world.spawn([] { throw std::runtime_error("the failure"); });
+    try {
+      wait(world, future);
+      ADD_FAILURE() << "went on";
+    } catch (const TaskError&) {
+      heard = true;
+      throw;
+    }
+  });
+  EXPECT_TRUE(heard.load());
+  EXPECT_THAT(text, HasSubstr("the failure"));
+}
+
+TEST(Failure, MainFunctionInGet_HearsOfItWhenAllTasksHaveEnded) {
+  expect_late_news([](World&, Future<int>& future) { future.get(); });
+}
+
+TEST(Failure, MainFunctionInSleep_HearsOfItWhenAllTasksHaveEnded) {
+  expect_late_news([](World&, Future<int>&) { shoal::sleep_for(1h); });
+}
+
+TEST(Failure, MainFunctionInGetOfATaskThatIsDropped_HearsOfItWhenAllTasksHaveEnded) {
+  expect_late_news([](World& world, Future<int>&) {
+    while (!world.scope().failed()) std::this_thread::yield();
+    world.async([] {}).get();
+  });
+}
+
+TEST(Failure, MainFunctionInGetOfATaskThatIsCancelled_HearsOfItWhenAllTasksHaveEnded) {
+  expect_late_news(
+      [](World& world, Future<int>& future) { world.async([&future] { future.wait(); }).get(); });
+}
+
+TEST(Failure, TasksInAllKindsOfWaits_EndWithTheirVariables) {
+  for (const int workers : {1, 2, 8}) {
+    std::atomic<int> alive{0};
+    std::atomic<int> cancelled{0};
+    text_of<TaskError>(1, workers, [&](World& world) {
+      Promise<int> never;
+      auto future = never.future();
+      shoal::Mutex mutex;
+      mutex.lock();
+      shoal::Mutex other;
+      shoal::Condition condition;
+      shoal::Semaphore semaphore(0);
+      shoal::Barrier barrier(1000);
+      shoal::Counter counter(1);
+      shoal::FullEmpty<int> cell;
+      const std::vector<std::function<void()>> waits{[&] { future.wait(); },
+                                                     [&] { mutex.lock(); },
+                                                     [&] {
+                                                       std::unique_lock lock(other);
+                                                       condition.wait(lock, [] { return false; });
+                                                     },
+                                                     [&] { semaphore.acquire(); },
+                                                     [&] { barrier.arrive_and_wait(); },
+                                                     [&] { counter.wait(); },
+                                                     [&] { static_cast<void>(cell.read_fe()); },
+                                                     [&] { shoal::sleep_for(1h); }};
+      constexpr int kEach = 5;
+      std::atomic<int> begun{0};
+      for (const auto& wait : waits) {
+        for (int i = 0; i < kEach; ++i) {
+          world.spawn([&] {
+            const Counted counted(alive);
+            ++begun;
+            try {
+              wait();
+            } catch (const CancelledError&) {
+              ++cancelled;
+              throw;
+            }
+          });
+        }
+      }
+      const int all = kEach * static_cast<int>(waits.size());
+      world.spawn([&] {
+        while (begun < all) shoal::yield();
+        throw std::runtime_error("fails");
+      });
+      try {
+        world.wait();
+      } catch (const TaskError&) {
+        EXPECT_EQ(alive.load(), 0);
+        EXPECT_EQ(cancelled.load(), all);
+        mutex.unlock();
+        throw;
+      }
+    });
+    EXPECT_EQ(alive.load(), 0);
+  }
+}
+
+// Those who are woken at that moment are not woken twice.
+TEST(Failure, WhileManyAreWoken_WakesEachOnce) {
+  for (int round = 0; round < 40; ++round) {
+    text_of<TaskError>(1, 4, [&](World& world) {
+      constexpr int kTasks = 200;
+      shoal::Counter gate(1);
+      shoal::Semaphore semaphore(0);
+      std::atomic<int> begun{0};
+      std::atomic<int> ended{0};
+      for (int i = 0; i < kTasks; ++i) {
+        world.spawn([&, i] {
+          struct Last {
+            std::atomic<int>& count;
+            ~Last() { ++count; }
+          } last{ended};
+          ++begun;
+          if (i % 2 == 0) {
+            gate.wait();
+          } else {
+            semaphore.acquire();
+          }
+        });
+      }
+      while (begun < kTasks) shoal::yield();
+      std::atomic<int> ready{0};
+      const auto together = [&] {
+        for (++ready; ready < 3;) std::this_thread::yield();
+      };
+      for (int i = 0; i < 2; ++i) {
+        world.spawn([&, i] {
+          together();
+          if (i == 0) gate.count_down();
+          if (i == 1) semaphore.release(kTasks / 2);
+        });
+      }
+      world.spawn([&] {
+        together();
+        throw std::runtime_error("now");
+      });
+      try {
+        world.wait();
+      } catch (const TaskError&) {
+        EXPECT_EQ(ended.load(), kTasks);
+        throw;
+      }
+    });
+  }
+}
+
+TEST(Failure, ThreadsThatWait_GoOnWithCancelledError) {
+  std::atomic<int> told{0};
+  std::vector<std::thread> threads;
+  text_of<TaskError>(1, 2, [&](World& world) {
+    Promise<int> never;
+    auto future = never.future();
+    std::atomic<int> begun{0};
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, hold = std::make_unique<shoal::Hold>(world.hold())]() mutable {
+        ++begun;
+        try {
+          future.wait();
+        } catch (const CancelledError&) {
+          ++told;
+        }
+        hold.reset();
+      });
+    }
+    while (begun < 4) shoal::yield();
+    world.spawn([] { throw std::runtime_error("fails"); });
+    world.wait();
+  });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(told.load(), 4);
+}
+
+TEST(Failure, OfAnotherRank_WakesTasksAndMainFunctionsEverywhere) {
+  std::atomic<int> alive{0};
+  const std::string text = text_of<TaskError>(4, 2, [&](World& world) {
+    Promise<int> never;
+    auto future = never.future();
+    for (int i = 0; i < 10; ++i) {
+      world.spawn([&] {
+        const Counted counted(alive);
+        future.wait();
+      });
+    }
+    if (world.rank() == 3) {
+      world.spawn([] {
+        shoal::sleep_for(1ms);
+        throw std::runtime_error("far away");
+      });
+    }
+    if (world.rank() % 2 == 1) shoal::sleep_for(1h);
+    future.wait();
+  });
+  EXPECT_THAT(text, HasSubstr("far away"));
+  EXPECT_EQ(alive.load(), 0);
+}
+
+}  // namespace

@@ -1,0 +1,345 @@
+// Futures and promises: values, errors, continuations, several at once, and what is refused.
+
+#include <shoal/sched/future.hpp>
+#include <shoal/sched/when.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/run_world.hpp"
+#include "support/turn_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using shoal::BrokenPromise;
+using shoal::CheckError;
+using shoal::Future;
+using shoal::Promise;
+using shoal::World;
+using shoal::testing::error_of;
+using shoal::testing::run_world;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// `program` is the main function of one rank, with 1 and 2 workers.
+template <class F>
+void on_one_rank(F program) {
+  for (const int workers : {1, 2}) EXPECT_EQ(run_world(1, workers, program), 0);
+}
+
+/// What() of what `f` throws as an E.
+template <class E, class F>
+std::string thrown(F&& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+// --- values
+
+TEST(Future, InTheMainFunction_GivesValueVoidAndException) {
+  on_one_rank([](World& world) {
+    EXPECT_EQ(world.async([] { return 42; }).get(), 42);
+    bool ran = false;
+    world.async([&ran] { ran = true; }).get();
+    EXPECT_TRUE(ran);
+    auto failed = world.async([]() -> int { throw std::runtime_error("no value"); });
+    EXPECT_EQ(thrown<std::runtime_error>([&] { failed.get(); }), "no value");
+    EXPECT_FALSE(failed.valid());
+  });
+}
+
+TEST(Future, OfWhatCanOnlyBeMoved_HandsItOver) {
+  on_one_rank([](World& world) {
+    auto future = world.async([] { return std::make_unique<int>(7); });
+    const std::unique_ptr<int> value = future.get();
+    EXPECT_EQ(*value, 7);
+  });
+}
+
+TEST(Future, InATask_LetsItsWorkerGoOn) {
+  on_one_rank([](World& world) {
+    Promise<int> promise("the answer");
+    std::atomic<int> got{0};
+    world.spawn([&, future = promise.future()]() mutable { got = future.get(); });
+    world.spawn([&] { promise.set_value(5); });
+    world.wait();
+    EXPECT_EQ(got.load(), 5);
+  });
+}
+
+TEST(Future, InAThreadOfTheProgram_WaitsForTheTask) {
+  on_one_rank([](World& world) {
+    std::atomic<int> got{0};
+    std::thread thread([&, hold = std::make_unique<shoal::Hold>(world.hold())]() mutable {
+      got = world.async([] { return 1; }).get();
+      Promise<int> promise(world, "made on a thread");
+      auto future = promise.future();
+      world.spawn([&promise] { promise.set_value(2); });
+      got += future.get();
+      hold.reset();
+    });
+    world.wait();
+    EXPECT_EQ(got.load(), 3);
+    thread.join();
+  });
+}
+
+TEST(Future, WaitedForButNotTaken_KeepsItsValue) {
+  on_one_rank([](World& world) {
+    auto future = world.async([] { return std::string("kept"); });
+    future.wait();
+    future.wait();
+    EXPECT_TRUE(future.is_ready());
+    EXPECT_EQ(future.get(), "kept");
+  });
+}
+
+TEST(Future, WhatCameBefore_IsSeenByWhoGetsTheValue) {
+  on_one_rank([](World& world) {
+    for (int i = 0; i < 500; ++i) {
+      int plain = 0;  // for ThreadSanitizer to look at
+      Promise<void> promise;
+      auto future = promise.future();
+      world.spawn([&] {
+        plain = i;
+        std::exchange(promise, Promise<void>()).set_value();
+      });
+      future.get();
+      ASSERT_EQ(plain, i);
+    }
+  });
+}
+
+// --- what is refused
+
+TEST(Promise, FulfilledTwice_IsRefused) {
+  on_one_rank([](World&) {
+    Promise<int> promise("once");
+    auto future = promise.future();
+    promise.set_value(1);
+    EXPECT_THAT(thrown<CheckError>([&] { promise.set_value(2); }), HasSubstr("fulfilled already"));
+    EXPECT_THROW(promise.set_exception(std::make_exception_ptr(1)), CheckError);
+    EXPECT_EQ(future.get(), 1);
+  });
+}
+
+TEST(Promise, FutureTakenTwice_IsRefusedWithItsName) {
+  on_one_rank([](World&) {
+    Promise<int> promise("wanted twice");
+    const auto future = promise.future();
+    EXPECT_THAT(thrown<CheckError>([&] { static_cast<void>(promise.future()); }),
+                HasSubstr("wanted twice"));
+    promise.set_value(1);
+  });
+}
+
+TEST(Promise, Destroyed_GivesBrokenPromiseWithItsName) {
+  on_one_rank([](World& world) {
+    std::optional<Promise<int>> promise(std::in_place, "forgotten");
+    auto first = promise->future();
+    world.spawn([&] { promise.reset(); });
+    EXPECT_THAT(thrown<BrokenPromise>([&] { first.get(); }), HasSubstr("forgotten"));
+    Promise<int> second("replaced");
+    auto future = second.future();
+    second = Promise<int>("another");
+    EXPECT_THAT(thrown<BrokenPromise>([&] { future.get(); }), HasSubstr("replaced"));
+    const Promise<int> moved = std::move(second);
+  });
+}
+
+TEST(Promise, WhoseValueThrowsWhileItIsMade_KeepsThatException) {
+  struct Bad {
+    explicit Bad(int) { throw std::runtime_error("bad value"); }
+  };
+  on_one_rank([](World&) {
+    Promise<Bad> promise;
+    auto future = promise.future();
+    EXPECT_THROW(promise.set_value(1), std::runtime_error);
+    promise.set_exception(std::make_exception_ptr(std::logic_error("told")));
+    EXPECT_EQ(thrown<std::logic_error>([&] { future.get(); }), "told");
+  });
+}
+
+TEST(Future, WithoutAValueToCome_IsRefusedEverywhere) {
+  on_one_rank([](World& world) {
+    Future<int> none;
+    EXPECT_FALSE(none.valid());
+    EXPECT_THROW(none.get(), CheckError);
+    EXPECT_THROW(none.wait(), CheckError);
+    EXPECT_THROW(static_cast<void>(none.is_ready()), CheckError);
+    EXPECT_THROW(static_cast<void>(none.then([](int) {})), CheckError);
+    auto taken = world.async([] { return 1; });
+    taken.get();
+    std::vector<Future<int>> some;
+    some.push_back(std::move(taken));
+    EXPECT_THROW(static_cast<void>(when_any(std::move(some))), CheckError);
+    some.clear();
+    some.emplace_back();
+    EXPECT_THROW(static_cast<void>(when_all(std::move(some))), CheckError);
+    EXPECT_THROW(static_cast<void>(shoal::when_all(Future<int>(), Future<int>())), CheckError);
+  });
+}
+
+TEST(Future, GetInAHandler_IsRefusedWithItsName) {
+  const std::string error = error_of([](World& world) {
+    Promise<int> promise("asked for in a handler");
+    auto future = promise.future();
+    const auto message = world.make_am([&] { future.get(); });
+    message.send(world.rank());
+    world.wait();
+  });
+  EXPECT_THAT(error, HasSubstr("asked for in a handler"));
+  EXPECT_THAT(error, HasSubstr("a handler must not"));
+}
+
+TEST(Promise, MadeOnAThreadWithoutTheWorld_IsRefused) {
+  std::thread([] { EXPECT_THROW(Promise<int>(), CheckError); }).join();
+}
+
+TEST(Promise, FulfilledInAHandler_WakesTheTask) {
+  on_one_rank([](World& world) {
+    Promise<int> promise;
+    auto future = promise.future();
+    const auto message = world.make_am([&](int value) { promise.set_value(value); });
+    world.spawn([&] { message.send(world.rank(), 9); });
+    EXPECT_EQ(future.get(), 9);
+    world.wait();
+  });
+}
+
+// --- continuations
+
+TEST(Then, GetsTheValueAndGivesAFuture) {
+  on_one_rank([](World& world) {
+    auto text = world.async([] { return 20; }).then([](int x) { return x + 1; }).then([](int x) {
+      return std::to_string(x);
+    });
+    EXPECT_EQ(text.get(), "21");
+    std::vector<int> order;
+    auto done = world.async([&order] { order.push_back(1); })
+                    .then([&order] { order.push_back(2); })
+                    .then([&order] {
+                      order.push_back(3);
+                      return std::make_unique<int>(4);
+                    })
+                    .then([&order](std::unique_ptr<int> x) { order.push_back(*x); });
+    done.get();
+    EXPECT_THAT(order, ElementsAre(1, 2, 3, 4));
+  });
+}
+
+TEST(Then, AfterAnException_IsNotRun) {
+  on_one_rank([](World& world) {
+    bool ran = false;
+    auto past = world.async([]() -> int { throw std::runtime_error("goes past"); })
+                    .then([&ran](int) { ran = true; })
+                    .then([&ran] { ran = true; });
+    EXPECT_EQ(thrown<std::runtime_error>([&] { past.get(); }), "goes past");
+    EXPECT_FALSE(ran);
+    auto own = world.async([] {}).then([]() -> int { throw std::runtime_error("its own"); });
+    EXPECT_EQ(thrown<std::runtime_error>([&] { own.get(); }), "its own");
+  });
+}
+
+TEST(Then, MayWaitItself) {
+  on_one_rank([](World& world) {
+    auto future = world.async([] { return 1; }).then([&world](int x) {
+      return x + world.async([] { return 2; }).get();
+    });
+    EXPECT_EQ(future.get(), 3);
+  });
+}
+
+// --- several
+
+TEST(WhenAll, OfSeveral_GivesTheirValuesInOrder) {
+  on_one_rank([](World& world) {
+    std::vector<Future<int>> futures;
+    for (int i = 0; i < 20; ++i) futures.push_back(world.async([i] { return i * i; }));
+    const std::vector<int> values = when_all(std::move(futures)).get();
+    ASSERT_EQ(values.size(), 20U);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], i * i);
+    auto [number, text] = shoal::when_all(world.async([] { return 1; }), world.async([] {
+                            return std::make_unique<std::string>("two");
+                          })).get();
+    EXPECT_EQ(number, 1);
+    EXPECT_EQ(*text, "two");
+    EXPECT_TRUE(when_all(std::vector<Future<int>>()).get().empty());
+    std::atomic<int> ran{0};
+    std::vector<Future<void>> voids;
+    for (int i = 0; i < 5; ++i) voids.push_back(world.async([&ran] { ++ran; }));
+    when_all(std::move(voids)).get();
+    EXPECT_EQ(ran.load(), 5);
+    when_all(std::vector<Future<void>>()).get();
+  });
+}
+
+TEST(WhenAll, WithExceptions_GivesTheFirstInOrderWhenAllAreReady) {
+  on_one_rank([](World& world) {
+    std::vector<Promise<int>> promises(3);
+    std::vector<Future<int>> futures;
+    for (auto& promise : promises) futures.push_back(promise.future());
+    auto all = when_all(std::move(futures));
+    promises[2].set_exception(std::make_exception_ptr(std::runtime_error("third")));
+    promises[1].set_exception(std::make_exception_ptr(std::runtime_error("second")));
+    EXPECT_FALSE(all.is_ready());
+    world.spawn([&] { promises[0].set_value(1); });
+    EXPECT_EQ(thrown<std::runtime_error>([&] { all.get(); }), "second");
+  });
+}
+
+TEST(WhenAny, GivesOneThatIsReadyAndAllFutures) {
+  on_one_rank([](World& world) {
+    std::vector<Promise<int>> promises(3);
+    std::vector<Future<int>> futures;
+    for (auto& promise : promises) futures.push_back(promise.future());
+    auto any = when_any(std::move(futures));
+    EXPECT_FALSE(any.is_ready());
+    world.spawn([&] { promises[1].set_value(11); });
+    auto ready = any.get();
+    EXPECT_EQ(ready.index, 1U);
+    EXPECT_EQ(ready.futures.size(), 3U);
+    EXPECT_EQ(ready.futures[1].get(), 11);
+    promises[0].set_value(10);
+    EXPECT_EQ(ready.futures[0].get(), 10);
+  });
+}
+
+TEST(WhenAny, OfNone_IsRefused) {
+  on_one_rank([](World&) {
+    EXPECT_THROW(static_cast<void>(when_any(std::vector<Future<int>>())), CheckError);
+  });
+}
+
+// Each future becomes ready on any worker, while others are just added.
+TEST(WhenAll, OfManyAtOnce_LosesNone) {
+  on_one_rank([](World& world) {
+    for (int round = 0; round < 200; ++round) {
+      std::vector<Future<int>> futures;
+      for (int i = 0; i < 8; ++i) futures.push_back(world.async([i] { return i; }));
+      std::vector<Future<int>> others;
+      for (int i = 0; i < 8; ++i) others.push_back(world.async([i] { return i; }));
+      auto any = when_any(std::move(others)).get();
+      ASSERT_EQ(any.futures[any.index].get(), static_cast<int>(any.index));
+      ASSERT_EQ(when_all(std::move(futures)).get().size(), 8U);
+    }
+  });
+}
+
+}  // namespace

@@ -1,0 +1,206 @@
+// Semaphores, barriers, counters and full/empty cells, over several numbers of workers and, for
+// what depends on the order, in simulated worlds.
+
+#include <shoal/sched/full_empty.hpp>
+#include <shoal/sched/locks.hpp>
+#include <shoal/sched/sleep.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/run_world.hpp"
+#include "support/sizes.hpp"
+#include "support/turn_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::Barrier;
+using shoal::Counter;
+using shoal::FullEmpty;
+using shoal::Semaphore;
+using shoal::World;
+using shoal::testing::error_of;
+using shoal::testing::run_turns;
+using shoal::testing::run_world;
+using shoal::testing::sized;
+using testing::HasSubstr;
+
+class Meetings : public testing::TestWithParam<int> {
+ protected:
+  template <class F>
+  static void run(F program) {
+    EXPECT_EQ(run_world(1, GetParam(), program), 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Workers, Meetings, testing::Values(1, 2, 8),
+                         testing::PrintToStringParamName());
+
+/// `program` on one rank in many orders.
+template <class F>
+void in_many_orders(F program) {
+  for (std::uint64_t seed = 0; seed < std::uint64_t{sized(150, 30)}; ++seed) {
+    const auto result = run_turns(
+        {.seed = seed, .ranks = 1, .workers = 1 + static_cast<int>(seed % 4)}, [&](World& world) {
+          program(world);
+          return 0;
+        });
+    ASSERT_EQ(result.errors[0], nullptr)
+        << "seed " << seed << ": " << shoal::describe(result.errors[0]);
+  }
+}
+
+// --- Semaphore, Barrier, Counter
+
+TEST_P(Meetings, Semaphore_LetsAsManyInAsItHasPermits) {
+  run([](World& world) {
+    Semaphore semaphore(3);
+    std::atomic<int> inside{0};
+    std::atomic<int> most{0};
+    for (int i = 0; i < 60; ++i) {
+      world.spawn([&] {
+        for (int round = 0; round < 5; ++round) {
+          semaphore.acquire();
+          const int now = ++inside;
+          for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+          }
+          shoal::yield();
+          --inside;
+          semaphore.release();
+        }
+      });
+    }
+    world.wait();
+    EXPECT_LE(most.load(), 3);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(semaphore.try_acquire());
+    EXPECT_FALSE(semaphore.try_acquire());
+  });
+}
+
+TEST(Semaphore, ReleasedBySeveral_LetsSoManyGoInOrder) {
+  in_many_orders([](World& world) {
+    Semaphore semaphore(0);
+    std::vector<int> arrived;
+    std::vector<int> got;
+    for (int i = 0; i < 9; ++i) {
+      world.spawn([&, i] {
+        arrived.push_back(i);
+        semaphore.acquire();
+        got.push_back(i);
+      });
+    }
+    while (arrived.size() < 9) shoal::yield();
+    world.spawn([&] { semaphore.release(4); });
+    while (got.size() < 4) shoal::yield();
+    for (int i = 0; i < 20; ++i) shoal::yield();
+    EXPECT_EQ(got.size(), 4U);
+    semaphore.release(10);
+    world.wait();
+    ASSERT_EQ(got.size(), 9U);
+    std::ranges::sort(got);
+    std::ranges::sort(arrived);
+    EXPECT_EQ(got, arrived);
+    EXPECT_TRUE(semaphore.try_acquire());
+  });
+}
+
+TEST_P(Meetings, Barrier_IsUsedManyTimes) {
+  run([](World& world) {
+    constexpr int kTasks = 7;
+    constexpr int kRounds = sized(300, 50);
+    Barrier barrier(kTasks);
+    std::vector<int> rounds(kTasks, 0);
+    std::atomic<int> wrong{0};
+    for (int i = 0; i < kTasks; ++i) {
+      world.spawn([&, i] {
+        for (int round = 0; round < kRounds; ++round) {
+          ++rounds[static_cast<std::size_t>(i)];
+          barrier.arrive_and_wait();
+          for (const int other : rounds) wrong += other != round + 1 ? 1 : 0;
+          barrier.arrive_and_wait();
+        }
+      });
+    }
+    world.wait();
+    EXPECT_EQ(wrong.load(), 0);
+  });
+}
+
+TEST_P(Meetings, Counter_WakesAllAtZero) {
+  run([](World& world) {
+    for (int round = 0; round < 50; ++round) {
+      Counter counter(1);
+      std::atomic<int> woken{0};
+      for (int i = 0; i < 5; ++i) {
+        world.spawn([&] {
+          counter.wait();
+          EXPECT_TRUE(counter.is_zero());
+          ++woken;
+        });
+      }
+      for (int i = 0; i < 10; ++i) {
+        counter.add(1);
+        world.spawn([&] { counter.count_down(); });
+      }
+      counter.count_down();
+      counter.wait();
+      world.wait();
+      ASSERT_EQ(woken.load(), 5);
+    }
+  });
+}
+
+TEST(Counts, ThatMakeNoSense_AreRefused) {
+  EXPECT_THAT(error_of([](World&) { Semaphore(-1, "s"); }), HasSubstr("'s' cannot have -1"));
+  EXPECT_THAT(error_of([](World&) { Semaphore(1, "s").release(0); }), HasSubstr("'s'"));
+  EXPECT_THAT(error_of([](World&) { Barrier(0, "b"); }), HasSubstr("'b' cannot be for 0"));
+  EXPECT_THAT(error_of([](World&) { Counter(-2, "c"); }), HasSubstr("'c' cannot begin at -2"));
+  EXPECT_THAT(error_of([](World&) { Counter(1, "c").count_down(2); }), HasSubstr("which is at 1"));
+  EXPECT_THAT(error_of([](World&) { Counter(0, "c").add(1); }), HasSubstr("at zero already"));
+  EXPECT_THAT(error_of([](World&) { Counter(1, "c").add(0); }), HasSubstr("add(0)"));
+}
+
+// --- FullEmpty
+
+TEST_P(Meetings, FullEmpty_PassesEachValueOnce) {
+  run([](World& world) {
+    constexpr int kEach = sized(100, 20);
+    FullEmpty<int> cell;
+    std::atomic<int> sum{0};
+    for (int writer = 0; writer < 4; ++writer) {
+      world.spawn([&] {
+        for (int i = 1; i <= kEach; ++i) cell.write_ef(i);
+      });
+      world.spawn([&] {
+        for (int i = 1; i <= kEach; ++i) sum += cell.read_fe();
+      });
+    }
+    world.wait();
+    EXPECT_EQ(sum.load(), 4 * kEach * (kEach + 1) / 2);
+  });
+}
+
+TEST_P(Meetings, FullEmpty_ReadWithoutEmptyingGivesAllTheValue) {
+  run([](World& world) {
+    FullEmpty<std::string> cell(world, "news");
+    std::atomic<int> read{0};
+    for (int i = 0; i < 10; ++i) {
+      world.spawn([&] { read += cell.read_ff() == "new" ? 1 : 0; });
+    }
+    world.spawn([&] { cell.write_xf("new"); });
+    world.wait();
+    EXPECT_EQ(read.load(), 10);
+    cell.write_xf("newer");
+    EXPECT_EQ(cell.read_fe(), "newer");
+    cell.write_ef("again");
+    EXPECT_EQ(cell.read_ff(), "again");
+  });
+}
+
+}  // namespace

@@ -1,0 +1,221 @@
+// Groups of tasks: nobody is left behind, whatever happens.
+
+#include <shoal/sched/future.hpp>
+#include <shoal/sched/sleep.hpp>
+#include <shoal/sched/task_group.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/wait_world.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using shoal::Future;
+using shoal::Promise;
+using shoal::StuckError;
+using shoal::TaskError;
+using shoal::TaskGroup;
+using shoal::World;
+using shoal::testing::Counted;
+using shoal::testing::run_world;
+using shoal::testing::text_of;
+using testing::HasSubstr;
+
+class Groups : public testing::TestWithParam<int> {
+ protected:
+  template <class F>
+  static void run(F program) {
+    EXPECT_EQ(run_world(1, GetParam(), program), 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Workers, Groups, testing::Values(1, 2, 8),
+                         testing::PrintToStringParamName());
+
+TEST_P(Groups, TasksHaveEndedBeforeWaitReturns) {
+  run([](World&) {
+    TaskGroup group;
+    for (int round = 0; round < 3; ++round) {  // it can be used again
+      std::vector<int> results(50, 0);
+      for (int& result : results) {
+        group.spawn([&result, &group] {
+          shoal::yield();
+          group.spawn([&result] { ++result; });
+        });
+      }
+      group.wait();
+      for (const int result : results) ASSERT_EQ(result, 1);
+    }
+  });
+}
+
+TEST_P(Groups, TheDestructorWaits) {
+  run([](World& world) {
+    std::atomic<int> ended{0};
+    world.spawn([&] {
+      std::atomic<int> mine{0};
+      {
+        TaskGroup group;
+        for (int i = 0; i < 20; ++i) {
+          group.spawn([&mine] {
+            shoal::yield();
+            ++mine;
+          });
+        }
+      }
+      ended = mine.load();
+    });
+    world.wait();
+    EXPECT_EQ(ended.load(), 20);
+  });
+}
+
+int count_leaves(int depth) {
+  if (depth == 0) return 1;
+  int left = 0;
+  int right = 0;
+  TaskGroup group;
+  group.spawn([&] { left = count_leaves(depth - 1); });
+  group.spawn([&] { right = count_leaves(depth - 1); });
+  group.wait();
+  return left + right;
+}
+
+TEST_P(Groups, Nest) {
+  run([](World&) { EXPECT_EQ(count_leaves(9), 512); });
+}
+
+TEST_P(Groups, TheFirstExceptionIsThrownByWaitAndCancelsTheRest) {
+  run([](World& world) {
+    for (int round = 0; round < 20; ++round) {
+      TaskGroup group;
+      std::atomic<int> ran{0};
+      group.spawn([] { throw std::runtime_error("first"); });
+      try {
+        group.wait();
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "first");
+      }
+      EXPECT_TRUE(group.is_cancelled());
+      group.spawn([&ran] { ++ran; });
+      group.wait();
+      EXPECT_EQ(ran.load(), 0);
+    }
+    world.wait();  // the world has not failed
+  });
+}
+
+TEST_P(Groups, Cancelled_DoNotBeginTasksAndTellThoseThatRun) {
+  run([](World&) {
+    TaskGroup group;
+    EXPECT_FALSE(shoal::is_cancelled());
+    std::atomic<bool> begun{false};
+    std::atomic<bool> inner_saw{false};
+    group.spawn([&] {
+      TaskGroup inner;
+      inner.spawn([&] {
+        begun = true;
+        while (!shoal::is_cancelled()) shoal::yield();
+        inner_saw = inner.is_cancelled();
+      });
+      inner.wait();
+      EXPECT_TRUE(shoal::is_cancelled());
+    });
+    while (!begun) shoal::yield();
+    group.cancel();
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 10; ++i) group.spawn([&ran] { ++ran; });
+    group.wait();
+    EXPECT_TRUE(inner_saw.load());
+    EXPECT_EQ(ran.load(), 0);
+  });
+}
+
+TEST(Group, WhoseExceptionNobodyHears_FailsTheWorld) {
+  const std::string text = text_of<TaskError>(2, 2, [](World& world) {
+    if (world.rank() == 1) {
+      TaskGroup group("unheard");
+      group.spawn([] { throw std::runtime_error("something"); });
+    }
+  });
+  EXPECT_THAT(text, HasSubstr("unheard"));
+  EXPECT_THAT(text, HasSubstr("something"));
+}
+
+// --- the world fails, or is stuck
+
+TEST(Group, WithParkedTasksWhenTheWorldFails_EndsThemAll) {
+  for (const int workers : {1, 2, 4}) {
+    std::atomic<int> alive{0};
+    text_of<TaskError>(1, workers, [&](World& world) {
+      Promise<void> never("never");
+      auto future = never.future();
+      std::vector<int> used(40, 0);  // what the tasks use must outlive them
+      TaskGroup group;
+      for (int& one : used) {
+        group.spawn([&one, &alive, &future] {
+          const Counted counted(alive);
+          TaskGroup inner;
+          inner.spawn([&] {
+            const Counted also(alive);
+            try {
+              future.wait();
+            } catch (...) {
+              one = 1;
+              throw;
+            }
+          });
+          inner.wait();
+        });
+      }
+      world.spawn([] { throw std::runtime_error("out of the blue"); });
+      group.wait();
+      ADD_FAILURE() << "wait() returned in a world that has failed";
+    });
+    EXPECT_EQ(alive.load(), 0);
+  }
+}
+
+TEST(Group, OfWhichTasksAreStuck_IsReportedToTheMainFunctionThatWaits) {
+  std::atomic<int> alive{0};
+  const std::string text = text_of<StuckError>(2, 2, [&](World& world) {
+    Promise<int> never("the missing value");
+    auto future = never.future();
+    TaskGroup group("hopeful");
+    if (world.rank() == 1) {
+      group.spawn(
+          [&] {
+            const Counted counted(alive);
+            future.wait();
+          },
+          "optimist");
+    }
+    group.wait();
+  });
+  EXPECT_THAT(text, HasSubstr("rank 1: 'optimist' waits in get() of 'the missing value'"));
+  EXPECT_THAT(text, HasSubstr("'hopeful'"));
+  EXPECT_EQ(alive.load(), 0);
+}
+
+TEST(Group, DroppedTasks_AreNotTakenForDone) {
+  text_of<TaskError>(1, 1, [](World& world) {
+    world.spawn([&] { throw std::runtime_error("fails"); });
+    bool ran = false;
+    TaskGroup group;
+    while (!world.scope().failed()) shoal::yield();
+    group.spawn([&ran] { ran = true; });
+    group.wait();
+    EXPECT_TRUE(ran) << "wait() returned as if it had run";
+  });
+}
+
+}  // namespace
