@@ -147,8 +147,12 @@ class Events {
                            std::string_view name, const T&... value) {
     static_assert(sizeof...(T) <= 1, "shoal: an event has one value, or none");
     const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
-    return fire_draft_after(ns > 0 ? static_cast<std::uint64_t>(ns) : 0, target,
-                            draft_of<event::Fired<T>...>(name, value...));
+    const std::uint64_t delay_ns = ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+    if constexpr (sizeof...(T) == 0) {
+      return fire_draft_after(delay_ns, target, draft_of(name));
+    } else {
+      return fire_draft_after(delay_ns, target, draft_of<event::Fired<T>...>(name, value...));
+    }
   }
   /// Fires an event once there is something to read, or the other end was closed.
   /// **Errors**, also of the next two: CheckError in simulated worlds and as fire(); Error for what
