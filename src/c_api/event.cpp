@@ -11,9 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
-#include <new>
+#include <ratio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,9 +132,20 @@ std::vector<EventDependency> dependencies_of(const shoal_dependency* dependencie
   return result;
 }
 
+std::string event_name(const char* name) { return text_of(name, "the name of the event"); }
+
+/// `body` gives the number of an event to come.
+template <class Body>
+int watch(const char* call, unsigned long long* number, const Body& body) noexcept {
+  return guarded(call, [&] {
+    const auto given_number = body();
+    if (number != nullptr) *number = given_number;
+  });
+}
+
 void fire(shoal_events& to, int target, const char* name, const shoal_payload* payload,
           bool persistent) {
-  const std::string event = text_of(name, "the name of the event");
+  const std::string event = event_name(name);
   const EventPeer peer = to_peer(target);
   const Outgoing outgoing(to.contexts,
                           payload != nullptr ? *payload : shoal_payload{SHOAL_NONE, 0, nullptr});
@@ -296,6 +308,42 @@ int shoal_events_fire_persistent(shoal_events* events, int target, const char* n
                                  const shoal_payload* payload) {
   return guarded("shoal_events_fire_persistent",
                  [&] { fire(given(events, "events"), target, name, payload, true); });
+}
+
+int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, int target,
+                            const char* name, unsigned long long* number) {
+  return watch("shoal_events_fire_after", number, [&] {
+    const std::chrono::duration<unsigned long long, std::nano> delay(delay_ns);
+    return given(events, "events").events.fire_after(delay, to_peer(target), event_name(name));
+  });
+}
+
+int shoal_events_fire_when_readable(shoal_events* events, int descriptor, int target,
+                                    const char* name, unsigned long long* number) {
+  return watch("shoal_events_fire_when_readable", number, [&] {
+    return given(events, "events")
+        .events.fire_when_readable(descriptor, to_peer(target), event_name(name));
+  });
+}
+
+int shoal_events_fire_on_signal(shoal_events* events, int signal, int target, const char* name,
+                                unsigned long long* number) {
+  return watch("shoal_events_fire_on_signal", number, [&] {
+    return given(events, "events").events.fire_on_signal(signal, to_peer(target), event_name(name));
+  });
+}
+
+int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes, int target,
+                                        const char* name, unsigned long long* number) {
+  return watch("shoal_events_fire_when_memory_above", number, [&] {
+    return given(events, "events")
+        .events.fire_when_memory_above(size_bytes, to_peer(target), event_name(name));
+  });
+}
+
+int shoal_events_cancel(shoal_events* events, unsigned long long number) {
+  return guarded_number("shoal_events_cancel",
+                        [&] { return given(events, "events").events.cancel(number); });
 }
 
 int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,

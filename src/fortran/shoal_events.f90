@@ -163,6 +163,52 @@ module shoal_events
       type(c_payload), intent(in) :: payload
       integer(c_int) :: c_fire_persistent
     end function
+    function c_fire_after(events, delay_ns, target, name, number) &
+        bind(c, name="shoal_events_fire_after")
+      import
+      type(c_ptr), value :: events
+      integer(c_long_long), value :: delay_ns
+      integer(c_int), value :: target
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_long_long), intent(out) :: number
+      integer(c_int) :: c_fire_after
+    end function
+    function c_fire_when_readable(events, descriptor, target, name, number) &
+        bind(c, name="shoal_events_fire_when_readable")
+      import
+      type(c_ptr), value :: events
+      integer(c_int), value :: descriptor
+      integer(c_int), value :: target
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_long_long), intent(out) :: number
+      integer(c_int) :: c_fire_when_readable
+    end function
+    function c_fire_on_signal(events, signal, target, name, number) &
+        bind(c, name="shoal_events_fire_on_signal")
+      import
+      type(c_ptr), value :: events
+      integer(c_int), value :: signal
+      integer(c_int), value :: target
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_long_long), intent(out) :: number
+      integer(c_int) :: c_fire_on_signal
+    end function
+    function c_fire_when_memory_above(events, size_bytes, target, name, number) &
+        bind(c, name="shoal_events_fire_when_memory_above")
+      import
+      type(c_ptr), value :: events
+      integer(c_size_t), value :: size_bytes
+      integer(c_int), value :: target
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_long_long), intent(out) :: number
+      integer(c_int) :: c_fire_when_memory_above
+    end function
+    function c_cancel(events, number) bind(c, name="shoal_events_cancel")
+      import
+      type(c_ptr), value :: events
+      integer(c_long_long), value :: number
+      integer(c_int) :: c_cancel
+    end function
     function c_wait_for(events, dependencies, count, list) bind(c, name="shoal_events_wait")
       import
       type(c_ptr), value :: events
@@ -231,6 +277,8 @@ module shoal_events
   public :: shoal_run, shoal_rank, shoal_size, shoal_wait, shoal_last_error
   public :: shoal_make_events, shoal_free_events, shoal_submit, shoal_is_submitted, shoal_remove
   public :: shoal_fire, shoal_fire_address, shoal_wait_for, shoal_retrieve_any, shoal_release
+  public :: shoal_fire_after, shoal_fire_when_readable, shoal_fire_on_signal
+  public :: shoal_fire_when_memory_above, shoal_cancel
   public :: shoal_lock, shoal_unlock, shoal_test_lock
   public :: shoal_define_context, shoal_create_context
   public :: shoal_event_name, shoal_ints, shoal_floats, shoal_doubles, shoal_longs, shoal_text
@@ -567,6 +615,76 @@ contains
       call report(c_fire(events, target, name // c_null_char, payload), status)
     end if
   end subroutine
+
+  ! --- events that nobody has to fire; `number` is for shoal_cancel()
+
+  subroutine shoal_fire_after(events, delay_ns, target, name, number, status)
+    type(c_ptr), intent(in) :: events
+    integer(c_long_long), intent(in) :: delay_ns
+    integer(c_int), intent(in) :: target
+    character(len=*), intent(in) :: name
+    integer(c_long_long), intent(out), optional :: number
+    integer(c_int), intent(out), optional :: status
+    integer(c_long_long) :: given_number
+    integer(c_int) :: code
+    given_number = 0
+    code = c_fire_after(events, delay_ns, target, name // c_null_char, given_number)
+    if (present(number)) number = given_number
+    call report(code, status)
+  end subroutine
+
+  subroutine shoal_fire_when_readable(events, descriptor, target, name, number, status)
+    type(c_ptr), intent(in) :: events
+    integer(c_int), intent(in) :: descriptor
+    integer(c_int), intent(in) :: target
+    character(len=*), intent(in) :: name
+    integer(c_long_long), intent(out), optional :: number
+    integer(c_int), intent(out), optional :: status
+    integer(c_long_long) :: given_number
+    integer(c_int) :: code
+    given_number = 0
+    code = c_fire_when_readable(events, descriptor, target, name // c_null_char, given_number)
+    if (present(number)) number = given_number
+    call report(code, status)
+  end subroutine
+
+  subroutine shoal_fire_on_signal(events, signal, target, name, number, status)
+    type(c_ptr), intent(in) :: events
+    integer(c_int), intent(in) :: signal
+    integer(c_int), intent(in) :: target
+    character(len=*), intent(in) :: name
+    integer(c_long_long), intent(out), optional :: number
+    integer(c_int), intent(out), optional :: status
+    integer(c_long_long) :: given_number
+    integer(c_int) :: code
+    given_number = 0
+    code = c_fire_on_signal(events, signal, target, name // c_null_char, given_number)
+    if (present(number)) number = given_number
+    call report(code, status)
+  end subroutine
+
+  subroutine shoal_fire_when_memory_above(events, size_bytes, target, name, number, status)
+    type(c_ptr), intent(in) :: events
+    integer(c_size_t), intent(in) :: size_bytes
+    integer(c_int), intent(in) :: target
+    character(len=*), intent(in) :: name
+    integer(c_long_long), intent(out), optional :: number
+    integer(c_int), intent(out), optional :: status
+    integer(c_long_long) :: given_number
+    integer(c_int) :: code
+    given_number = 0
+    code = c_fire_when_memory_above(events, size_bytes, target, name // c_null_char, given_number)
+    if (present(number)) number = given_number
+    call report(code, status)
+  end subroutine
+
+  !> Whether it will not come.
+  logical function shoal_cancel(events, number, status)
+    type(c_ptr), intent(in) :: events
+    integer(c_long_long), intent(in) :: number
+    integer(c_int), intent(out), optional :: status
+    shoal_cancel = answer(c_cancel(events, number), status)
+  end function
 
   ! --- what an event carries, where it lies: valid as long as the event. Empty for other types.
 

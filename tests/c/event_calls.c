@@ -229,6 +229,31 @@ static void waiting(struct state* state, shoal_world* world) {
   shoal_event_list_release(&list);
 }
 
+// Events of the machine. In simulated worlds there is time alone.
+static void machine(struct state* state, shoal_world* world) {
+  shoal_events* events = state->events;
+  const shoal_dependency later = {SHOAL_SELF, "time"};
+  const shoal_task task = {.function = count_greedy, .user = state};
+  unsigned long long number = 0;
+  state->greedy_events = 0;
+  CHECK(shoal_events_submit(events, &task, &later, 1) == SHOAL_OK);
+  CHECK(shoal_events_fire_after(events, 1000, SHOAL_SELF, "time", NULL) == SHOAL_OK);
+  CHECK(shoal_events_fire_after(events, 3600000000000ull, SHOAL_SELF, "never", &number) ==
+        SHOAL_OK);
+  CHECK(shoal_events_cancel(events, number) == 1);
+  CHECK(shoal_events_cancel(events, number) == 0);
+  CHECK(shoal_wait(world) == SHOAL_OK);
+  CHECK(state->greedy_events == 1);
+  CHECK(shoal_events_fire_when_readable(events, -1, SHOAL_SELF, "a", NULL) != SHOAL_OK);
+  CHECK(shoal_events_fire_on_signal(events, -1, SHOAL_SELF, "a", NULL) != SHOAL_OK);
+  const int code = shoal_events_fire_when_memory_above(events, 1, SHOAL_SELF, "memory", &number);
+  if (code == SHOAL_ERROR_USE) return;  // simulated
+  CHECK(code == SHOAL_OK);
+  if (shoal_events_cancel(events, number) == 1) return;
+  const shoal_dependency memory = {SHOAL_SELF, "memory"};
+  CHECK(shoal_events_submit(events, &task, &memory, 1) == SHOAL_OK);
+}
+
 static void expect_refusal(int code, const char* text, int line) {
   const int is_right = code == SHOAL_ERROR_USE && strstr(shoal_last_error(), text) != NULL;
   if (!is_right) fprintf(stderr, "line %d: code %d, expected '%s'\n", line, code, text);
@@ -271,6 +296,11 @@ static void refusals(struct state* state, shoal_world* world) {
   REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &no_data), "the data are NULL");
   REFUSED(shoal_events_fire(events, SHOAL_ALL, "a", &address), "it means nothing on other ranks");
   REFUSED(shoal_events_fire_persistent(NULL, SHOAL_ALL, "a", NULL), "events is NULL");
+  REFUSED(shoal_events_fire_after(events, 1, SHOAL_ANY, "a", NULL), "any");
+  REFUSED(shoal_events_fire_when_readable(events, 0, SHOAL_SELF, NULL, NULL), "name of the event");
+  REFUSED(shoal_events_fire_on_signal(NULL, 1, SHOAL_SELF, "a", NULL), "events is NULL");
+  REFUSED(shoal_events_fire_when_memory_above(events, 1, state->size, "a", NULL), "rank");
+  REFUSED(-shoal_events_cancel(NULL, 1), "events is NULL");
   REFUSED(-shoal_events_is_submitted(events, NULL), "the task's name is NULL");
   REFUSED(-shoal_events_remove(events, NULL), "the task's name is NULL");
   REFUSED(shoal_events_wait(events, NULL, 0, NULL), "list is NULL");
@@ -300,6 +330,7 @@ static int main_function(shoal_world* world, void* user) {
   types(state, world);
   kinds(state, world);
   waiting(state, world);
+  machine(state, world);
   refusals(state, world);
   CHECK(shoal_events_free(state->events) == SHOAL_OK);
 

@@ -104,10 +104,18 @@ contains
     answers = 0
   end function
 
+  recursive integer(c_int) function answered(events, count, user) bind(c)
+    integer(c_size_t), value :: count
+    type(shoal_event), intent(in) :: events(count)
+    type(c_ptr), value :: user
+    answered = merge(0, 1, count == 1 .and. .not. c_associated(user))
+  end function
+
   subroutine other_calls(self)
     type(state), intent(inout), target :: self
     type(shoal_dependency) :: none(0)
     integer(c_int) :: status, context_type
+    integer(c_long_long) :: number
     type(c_ptr) :: context
     character(len=:), allocatable :: text
     call shoal_submit(self%events, typed, [shoal_dependency(0, "ints"), &
@@ -124,6 +132,17 @@ contains
 
     call shoal_submit(self%events, answers, [shoal_dependency(shoal_self, "go")], c_loc(self))
     call shoal_submit(self%events, waits, none, c_loc(self))
+
+    call shoal_submit(self%events, answered, [shoal_dependency(shoal_self, "time")])
+    call shoal_fire_after(self%events, 1000_c_long_long, shoal_self, "time")
+    call shoal_fire_after(self%events, huge(0_c_int) * 1000_c_long_long, shoal_self, "late", number)
+    if (.not. shoal_cancel(self%events, number)) error stop "cancel"
+    call shoal_fire_when_readable(self%events, -1_c_int, shoal_self, "none", status=status)
+    if (status == shoal_ok) error stop "readable"
+    call shoal_fire_on_signal(self%events, -1_c_int, shoal_self, "none", status=status)
+    if (status == shoal_ok) error stop "signal"
+    call shoal_fire_when_memory_above(self%events, 1_c_size_t, shoal_any, "none", status=status)
+    if (status == shoal_ok) error stop "memory"
 
     context_type = shoal_define_context(self%events, 100_c_size_t)
     context = shoal_create_context(self%events, context_type)

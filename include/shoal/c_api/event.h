@@ -142,6 +142,22 @@ int shoal_events_fire(shoal_events* events, int target, const char* name,
 int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
                                  const shoal_payload* payload);
 
+/* Events that nobody has to fire. Each happens once, without a payload, and keeps the world going
+ * until it has been fired, or cancelled: after a time (virtual in simulated worlds), once there is
+ * something to read, when this process gets a signal, when its resident memory exceeds a size.
+ * `number` may be NULL; it is for shoal_events_cancel(). Errors: USE in simulated worlds, except
+ * for times; OTHER for what cannot be watched. */
+int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, int target,
+                            const char* name, unsigned long long* number);
+int shoal_events_fire_when_readable(shoal_events* events, int descriptor, int target,
+                                    const char* name, unsigned long long* number);
+int shoal_events_fire_on_signal(shoal_events* events, int signal, int target, const char* name,
+                                unsigned long long* number);
+int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes, int target,
+                                        const char* name, unsigned long long* number);
+/* 1: it will not come; 0: it has been fired, or is just being fired. */
+int shoal_events_cancel(shoal_events* events, unsigned long long number);
+
 /* Parks the task until the events are there; its named locks are released meanwhile. Caller: a
  * task, the main function. Errors: CANCELLED when the world has failed: clean up and return. */
 int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,
