@@ -35,6 +35,9 @@ static void after_init(const char* what) {
   if (!strcmp(what, "null_task")) edatSubmitTask(NULL, 0);
   if (!strcmp(what, "null_name")) edatSubmitNamedTask(nothing, NULL, 0);
   if (!strcmp(what, "bad_source")) edatSubmitNamedTask(nothing, "t", 1, 99, "a");
+  if (!strcmp(what, "bad_source_on_last") && edatGetRank() == edatGetNumRanks() - 1) {
+    edatSubmitTask(nothing, 1, edatGetNumRanks(), "a");
+  }
   if (!strcmp(what, "null_source_id")) edatSubmitTask(nothing, 1, EDAT_ANY, (char*)NULL);
   if (!strcmp(what, "persistent_without")) edatSubmitPersistentTask(nothing, 0);
   if (!strcmp(what, "null_retrieved")) edatRetrieveAny(NULL, 1, EDAT_ANY, "a");

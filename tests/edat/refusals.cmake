@@ -50,3 +50,20 @@ set_tests_properties(
              "EDAT_REPORT_WORKER_MAPPING=True;EDAT_WORKER_MAPPING=linear;EDAT_NUM_WORKERS=2"
              LABELS edat
              PASS_REGULAR_EXPRESSION "edat: rank 0: worker 1 is mapped to package")
+
+# One process ends: the launcher ends the others. Or all end together: what is left is everybody's.
+foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+  foreach(case IN ITEMS bad_source_on_last task_left wait_left)
+    shoal_add_mpi_test(
+      edat.refuses.${case}.${variant}.np2
+      VARIANT ${variant}
+      PROCESSES 2
+      TIMEOUT 60
+      COMMAND $<TARGET_FILE:edat_${variant}_refusals> ${case})
+    set_tests_properties(
+      edat.refuses.${case}.${variant}.np2
+      PROPERTIES PASS_REGULAR_EXPRESSION
+                 "edat: error: edat(Submit|Wait)|shoal: error: .*nothing runs any more"
+                 FAIL_REGULAR_EXPRESSION "not refused")
+  endforeach()
+endforeach()
