@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures = 0;
+static _Atomic int failures = 0;  // of all ranks in this process
 
 static void check(int holds, const char* what, int line) {
   if (holds) return;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char* what = "";
-static int cancelled = 0;
+static _Atomic int cancelled = 0;  // of several ranks
 
 static int fails(const shoal_event* events, size_t count, void* user) {
   (void)events;
