@@ -9,7 +9,15 @@ set(shoal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/shoal")
 install(
   TARGETS ${shoal_install_targets}
   EXPORT shoalTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+get_property(shoal_install_links GLOBAL PROPERTY SHOAL_INSTALL_LINKS)
+install(FILES ${shoal_install_links} DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+get_property(shoal_install_modules GLOBAL PROPERTY SHOAL_INSTALL_MODULES)
+if(shoal_install_modules)
+  install(DIRECTORY ${shoal_install_modules}
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran")
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(

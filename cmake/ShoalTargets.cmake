@@ -112,3 +112,84 @@ function(shoal_variant name)
   shoal_library(shoal_shoal_${name} shoal_${name})
   target_link_libraries(shoal_shoal_${name} INTERFACE shoal_runtime ${library})
 endfunction()
+
+# shoal_c_library(<name> LAYER <layer> VARIANT <variant> INCLUDE <folder>)
+# Shared library shoal_<name>_<variant>, as shoal::<name>_<variant>: the C functions of a layer, and
+# all of shoal on that MPI. src/<layer>/exports.map names what others see of it.
+function(shoal_c_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LAYER;VARIANT;INCLUDE" "")
+  set(library shoal_${name}_${arg_VARIANT})
+  set(exports "${PROJECT_SOURCE_DIR}/src/${arg_LAYER}/exports.map")
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}_library.cpp")
+  if(NOT EXISTS "${source}")
+    file(WRITE "${source}" "// everything is in the libraries that are linked\n")
+  endif()
+  add_library(${library} SHARED "${source}")
+  target_link_libraries(${library} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,shoal_${arg_LAYER}>
+                                           shoal_shoal_${arg_VARIANT})
+  target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}")
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name}_${arg_VARIANT}
+                                              LINK_DEPENDS "${exports}")
+  target_include_directories(
+    ${library}
+    INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${arg_INCLUDE}>
+              $<INSTALL_INTERFACE:${arg_INCLUDE}>)
+  add_library(shoal::${name}_${arg_VARIANT} ALIAS ${library})
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# shoal_default_c_library(<name> VARIANT <variant>): that variant is also shoal::<name>, and
+# libshoal_<name>.so for those who link by hand.
+function(shoal_default_c_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "")
+  set(library shoal_${name}_${arg_VARIANT})
+  add_library(shoal_default_${name} INTERFACE)
+  target_link_libraries(shoal_default_${name} INTERFACE ${library})
+  set_target_properties(shoal_default_${name} PROPERTIES EXPORT_NAME ${name})
+  add_library(shoal::${name} ALIAS shoal_default_${name})
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_default_${name})
+  set(link "$<TARGET_FILE_DIR:${library}>/libshoal_${name}.so")
+  add_custom_command(
+    TARGET ${library}
+    POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink $<TARGET_FILE_NAME:${library}> "${link}"
+    VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_LINKS "${link}")
+endfunction()
+
+# shoal_fortran_library(DEFAULT <variant> VARIANTS <variant>...)
+# The module shoal_events: shoal::fortran_<variant> on libshoal_c of a variant, shoal::fortran on
+# the default one.
+function(shoal_fortran_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "DEFAULT" "VARIANTS")
+  set(modules "${CMAKE_CURRENT_BINARY_DIR}/fortran")
+  add_library(shoal_fortran_module STATIC "${PROJECT_SOURCE_DIR}/src/fortran/shoal_events.f90")
+  set_target_properties(
+    shoal_fortran_module PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran_module
+                                    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(shoal_fortran_module PRIVATE -std=f2018 -Wall -Wextra
+                                                      $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
+  target_include_directories(
+    shoal_fortran_module INTERFACE $<BUILD_INTERFACE:${modules}>
+                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran>)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_fortran_module)
+  set_property(GLOBAL PROPERTY SHOAL_INSTALL_MODULES "${modules}/")
+  foreach(variant IN LISTS arg_VARIANTS ITEMS "")
+    set(library shoal_fortran_${variant})
+    set(c_library shoal_c_${variant})
+    set(name fortran_${variant})
+    if(variant STREQUAL "")
+      set(library shoal_fortran)
+      set(c_library shoal_c_${arg_DEFAULT})
+      set(name fortran)
+    endif()
+    add_library(${library} INTERFACE)
+    target_link_libraries(${library} INTERFACE shoal_fortran_module ${c_library})
+    set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
+    add_library(shoal::${name} ALIAS ${library})
+    set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
+  endforeach()
+endfunction()

@@ -1,0 +1,355 @@
+// The C interface: each call is one of C++, with its exceptions turned into codes.
+
+#include <shoal/c_api/event.h>
+
+#include "c_api/payload.hpp"
+
+#include <shoal/event/events.hpp>
+#include <shoal/runtime/run.hpp>
+#include <shoal/sched/park.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+// NOLINTBEGIN(readability-identifier-naming): the names of C
+struct shoal_events {
+  shoal_events(shoal::World& a_world, std::string name)
+      : world(a_world), events(a_world, std::move(name)) {}
+
+  shoal::World& world;
+  shoal::Events events;
+  shoal::c_api::Contexts contexts;
+  shoal_world* owner = nullptr;
+};
+
+struct shoal_world {
+  shoal::World& world;
+  int last_wait = SHOAL_OK;
+  std::vector<std::unique_ptr<shoal_events>> events{};  // the main function's
+};
+// NOLINTEND(readability-identifier-naming)
+
+namespace shoal::c_api {
+
+namespace {
+
+// --- errors
+
+/// Of a task: it may go on on another thread.
+struct TaskErrorText final : sched::TaskLocal {
+  std::string text;
+};
+
+/// Where the caller's last error is kept; `is_new` is false if there is nothing to be found.
+std::string* error_text(bool is_new) {
+  // Of threads that run no task. An error belongs to the caller, who cannot name a place for it.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
+  static thread_local std::string t_text;
+  sched::Task* const task = sched::current_task();
+  if (task == nullptr) return &t_text;
+  auto* found = task->find_local<TaskErrorText>();
+  if (found == nullptr && is_new) {
+    task->add_local(std::make_unique<TaskErrorText>());
+    found = task->find_local<TaskErrorText>();
+  }
+  return found != nullptr ? &found->text : nullptr;
+}
+
+int fail(int code, const char* call, const char* text) noexcept {
+  try {
+    *error_text(true) = fmt::format("{}: {}", call, text);
+  } catch (...) {  // no memory for the text: the code must do
+  }
+  return code;
+}
+
+/// Inside a catch block: the code for what was thrown.
+int fail_with_current(const char* call) noexcept {
+  try {
+    throw;
+  } catch (const TaskError& error) {
+    return fail(SHOAL_ERROR_TASK, call, error.what());
+  } catch (const StuckError& error) {
+    return fail(SHOAL_ERROR_STUCK, call, error.what());
+  } catch (const CancelledError& error) {
+    return fail(SHOAL_ERROR_CANCELLED, call, error.what());
+  } catch (const CheckError& error) {
+    return fail(SHOAL_ERROR_USE, call, error.what());
+  } catch (const std::exception& error) {
+    return fail(SHOAL_ERROR_OTHER, call, error.what());
+  } catch (...) {
+    return fail(SHOAL_ERROR_OTHER, call, "an exception that is no std::exception");
+  }
+}
+
+/// Calls `body`, and gives the code of what it throws.
+template <class Body>
+int guarded(const char* call, const Body& body) noexcept {
+  try {
+    body();
+    return SHOAL_OK;
+  } catch (...) {
+    return fail_with_current(call);
+  }
+}
+
+/// The same for a number that `body` returns: errors are negative.
+template <class Body>
+int guarded_number(const char* call, const Body& body) noexcept {
+  try {
+    return static_cast<int>(body());
+  } catch (...) {
+    return -fail_with_current(call);
+  }
+}
+
+template <class T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) throw CheckError(fmt::format("{} is NULL", what));
+  return *pointer;
+}
+
+// --- from C
+
+std::string text_of(const char* text, const char* what) { return &given(text, what); }
+
+std::vector<EventDependency> dependencies_of(const shoal_dependency* dependencies,
+                                             std::size_t count) {
+  std::vector<EventDependency> result;
+  result.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const shoal_dependency& one = (&given(dependencies, "the array of dependencies"))[i];
+    result.push_back({to_peer(one.source), text_of(one.name, "the name of a dependency")});
+  }
+  return result;
+}
+
+void fire(shoal_events& to, int target, const char* name, const shoal_payload* payload,
+          bool persistent) {
+  const std::string event = text_of(name, "the name of the event");
+  const EventPeer peer = to_peer(target);
+  const Outgoing outgoing(to.contexts,
+                          payload != nullptr ? *payload : shoal_payload{SHOAL_NONE, 0, nullptr});
+  if (outgoing.is_address() && peer != self && peer != EventPeer(to.world.rank())) {
+    throw CheckError(
+        fmt::format("\"{}\" cannot be fired to {} with an address: it means nothing on other ranks",
+                    event, target));
+  }
+  to.events.fire_raw(peer, event, outgoing.raw(), persistent);
+}
+
+// --- to C
+
+std::vector<shoal_event> all_to_c(const EventList& events) {
+  std::vector<shoal_event> result;
+  result.reserve(events.size());
+  for (const Event& event : events) result.push_back(to_c(event));
+  return result;
+}
+
+struct OwnedList {
+  EventList events;
+  std::vector<shoal_event> shown;
+};
+
+void hand_over(EventList events, shoal_event_list& list) {
+  auto owned = std::make_unique<OwnedList>();
+  owned->events = std::move(events);
+  owned->shown = all_to_c(owned->events);
+  list = {owned->shown.size(), owned->shown.data(), owned.get()};
+  static_cast<void>(owned.release());  // shoal_event_list_release() ends it
+}
+
+int run_main(World& world, int (*main_function)(shoal_world*, void*), void* user) {
+  shoal_world handle{world};
+  const int code = main_function(&handle, user);
+  // Its Events end with `handle`, so all that they do must have ended.
+  if (handle.last_wait == SHOAL_OK) world.wait();
+  return code;
+}
+
+}  // namespace
+
+}  // namespace shoal::c_api
+
+using namespace shoal::c_api;
+
+// --- the world
+
+int shoal_run(int argc, char** argv, int (*main_function)(shoal_world*, void*), void* user) {
+  if (main_function == nullptr) {
+    fmt::print(stderr, "shoal: error: shoal_run: the main function is NULL\n");
+    return 1;
+  }
+  return shoal::run(argc, argv,
+                    [&](shoal::World& world) { return run_main(world, main_function, user); });
+}
+
+int shoal_rank(const shoal_world* world) {
+  return guarded_number("shoal_rank", [&] { return given(world, "world").world.rank().value(); });
+}
+
+int shoal_size(const shoal_world* world) {
+  return guarded_number("shoal_size", [&] { return given(world, "world").world.size(); });
+}
+
+int shoal_argument_count(const shoal_world* world) {
+  return guarded_number("shoal_argument_count",
+                        [&] { return given(world, "world").world.args().size(); });
+}
+
+const char* shoal_argument(const shoal_world* world, int index) {
+  const char* result = nullptr;
+  static_cast<void>(guarded("shoal_argument", [&] {
+    const auto args = given(world, "world").world.args();
+    if (index >= 0 && static_cast<std::size_t>(index) < args.size()) {
+      result = args[static_cast<std::size_t>(index)].c_str();
+    }
+  }));
+  return result;
+}
+
+int shoal_wait(shoal_world* world) {
+  const int code = guarded("shoal_wait", [&] { given(world, "world").world.wait(); });
+  if (world != nullptr) world->last_wait = code;
+  return code;
+}
+
+const char* shoal_last_error(void) {
+  const std::string* const text = error_text(false);
+  return text != nullptr ? text->c_str() : "";
+}
+
+// --- tasks and events
+
+shoal_events* shoal_events_make(shoal_world* world, const char* name) {
+  shoal_events* result = nullptr;
+  static_cast<void>(guarded("shoal_events_make", [&] {
+    shoal_world& in = given(world, "world");
+    in.events.push_back(
+        std::make_unique<shoal_events>(in.world, name != nullptr ? name : "events"));
+    result = in.events.back().get();
+    result->owner = &in;
+  }));
+  return result;
+}
+
+int shoal_events_free(shoal_events* events) {
+  return guarded("shoal_events_free", [&] {
+    auto& all_events = given(events, "events").owner->events;
+    std::erase_if(all_events, [&](const auto& one) { return one.get() == events; });
+  });
+}
+
+const char* shoal_events_name(const shoal_events* events) {
+  return events != nullptr ? events->events.name().c_str() : nullptr;
+}
+
+int shoal_events_submit(shoal_events* events, const shoal_task* task,
+                        const shoal_dependency* dependencies, size_t count) {
+  return guarded("shoal_events_submit", [&] {
+    shoal_events& to = given(events, "events");
+    const shoal_task what = given(task, "task");
+    given(what.function, "the function of the task");
+    shoal::EventTaskOptions options;
+    if (what.name != nullptr) options.name = what.name;
+    options.persistent = what.persistent != 0;
+    options.greedy = what.greedy != 0;
+    options.priority = what.priority;
+    to.events.submit(
+        dependencies_of(dependencies, count),
+        [function = what.function, user = what.user](shoal::EventList& list) {
+          const std::vector<shoal_event> shown = all_to_c(list);
+          const int code = function(shown.data(), shown.size(), user);
+          if (code != 0) throw shoal::Error(fmt::format("its function returned {}", code));
+        },
+        options);
+  });
+}
+
+int shoal_events_is_submitted(const shoal_events* events, const char* task_name) {
+  return guarded_number("shoal_events_is_submitted", [&] {
+    return given(events, "events").events.is_submitted(text_of(task_name, "the task's name"));
+  });
+}
+
+int shoal_events_remove(shoal_events* events, const char* task_name) {
+  return guarded_number("shoal_events_remove", [&] {
+    return given(events, "events").events.remove(text_of(task_name, "the task's name"));
+  });
+}
+
+int shoal_events_fire(shoal_events* events, int target, const char* name,
+                      const shoal_payload* payload) {
+  return guarded("shoal_events_fire",
+                 [&] { fire(given(events, "events"), target, name, payload, false); });
+}
+
+int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
+                                 const shoal_payload* payload) {
+  return guarded("shoal_events_fire_persistent",
+                 [&] { fire(given(events, "events"), target, name, payload, true); });
+}
+
+int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,
+                      shoal_event_list* list) {
+  return guarded("shoal_events_wait", [&] {
+    shoal_event_list& result = given(list, "list");
+    result = {};
+    hand_over(given(events, "events").events.wait(dependencies_of(dependencies, count)), result);
+  });
+}
+
+int shoal_events_retrieve_any(shoal_events* events, const shoal_dependency* dependencies,
+                              size_t count, shoal_event_list* list) {
+  return guarded("shoal_events_retrieve_any", [&] {
+    shoal_event_list& result = given(list, "list");
+    result = {};
+    shoal::EventList got =
+        given(events, "events").events.retrieve_any(dependencies_of(dependencies, count));
+    if (!got.empty()) hand_over(std::move(got), result);
+  });
+}
+
+void shoal_event_list_release(shoal_event_list* list) {
+  if (list == nullptr) return;
+  const std::unique_ptr<OwnedList> owned(static_cast<OwnedList*>(list->owner));
+  *list = {};
+}
+
+int shoal_events_lock(shoal_events* events, const char* lock_name) {
+  return guarded("shoal_events_lock", [&] {
+    given(events, "events").events.lock(text_of(lock_name, "the lock's name"));
+  });
+}
+
+int shoal_events_unlock(shoal_events* events, const char* lock_name) {
+  return guarded("shoal_events_unlock", [&] {
+    given(events, "events").events.unlock(text_of(lock_name, "the lock's name"));
+  });
+}
+
+int shoal_events_test_lock(shoal_events* events, const char* lock_name) {
+  return guarded_number("shoal_events_test_lock", [&] {
+    return given(events, "events").events.test_lock(text_of(lock_name, "the lock's name"));
+  });
+}
+
+int shoal_events_define_context(shoal_events* events, size_t size_bytes) {
+  return guarded_number("shoal_events_define_context",
+                        [&] { return given(events, "events").contexts.define(size_bytes); });
+}
+
+void* shoal_events_create_context(shoal_events* events, int type) {
+  void* result = nullptr;
+  static_cast<void>(guarded("shoal_events_create_context",
+                            [&] { result = given(events, "events").contexts.create(type); }));
+  return result;
+}

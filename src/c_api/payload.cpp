@@ -1,0 +1,107 @@
+#include "c_api/payload.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace shoal::c_api {
+
+namespace {
+
+bool travels_as_address(int type) { return type == SHOAL_ADDRESS || type >= Contexts::kFirstType; }
+
+/// Of one element; 0: it is none of these types.
+std::size_t element_size(int type) {
+  switch (type) {
+    case SHOAL_INT:
+      return sizeof(int);
+    case SHOAL_FLOAT:
+      return sizeof(float);
+    case SHOAL_DOUBLE:
+      return sizeof(double);
+    case SHOAL_BYTE:
+      return 1;
+    case SHOAL_LONG:
+      return sizeof(long);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+EventPeer to_peer(int number) {
+  switch (number) {
+    case SHOAL_ALL:
+      return all;
+    case SHOAL_ANY:
+      return any;
+    case SHOAL_SELF:
+      return self;
+    default:
+      return Rank(number);
+  }
+}
+
+int Contexts::define(std::size_t size_bytes) {
+  const sync::Lock lock(mutex_);
+  definitions_.push_back({size_bytes, {}});
+  return kFirstType + static_cast<int>(definitions_.size()) - 1;
+}
+
+bool Contexts::is_defined(int type) const {
+  const sync::Lock lock(mutex_);
+  return type >= kFirstType && type - kFirstType < static_cast<int>(definitions_.size());
+}
+
+void* Contexts::create(int type) {
+  SHOAL_CHECK(is_defined(type), "{} is the type of no context: define it first", type);
+  const sync::Lock lock(mutex_);
+  Definition& definition = definitions_[static_cast<std::size_t>(type - kFirstType)];
+  const std::size_t units = definition.size_bytes / sizeof(Unit) + 1;  // never empty
+  definition.made.push_back(std::make_unique<Unit[]>(units));
+  return definition.made.back().get();
+}
+
+Outgoing::Outgoing(const Contexts& contexts, const shoal_payload& payload)
+    : address_(payload.data), is_address_(travels_as_address(payload.type)) {
+  const int type = payload.type;
+  raw_.type = type;
+  raw_.count = payload.count;
+  if (is_address_) {
+    SHOAL_CHECK(type == SHOAL_ADDRESS || contexts.is_defined(type),
+                "{} is no type: no context of that number is defined", type);
+    raw_.bytes = std::as_bytes(std::span(&address_, 1));
+    return;
+  }
+  if (type == SHOAL_NONE) return;
+  const std::size_t size = element_size(type);
+  SHOAL_CHECK(size > 0,
+              "{} is no type: there are none (0), int (1), float (2), double (3), byte (4), "
+              "address (5), long (6), and contexts",
+              type);
+  SHOAL_CHECK(payload.data != nullptr || payload.count == 0,
+              "there are {} elements, but the data are NULL", payload.count);
+  raw_.bytes = {static_cast<const std::byte*>(payload.data), payload.count * size};
+}
+
+shoal_event to_c(const Event& event) {
+  shoal_event result{event.source().value(), event.name().c_str(), SHOAL_NONE, 0, nullptr};
+  const RawPayload* const raw = event.raw();
+  if (raw == nullptr) {
+    if (event.has_value()) result.type = SHOAL_OTHER;
+    return result;
+  }
+  result.type = raw->type;
+  result.count = raw->count;
+  if (travels_as_address(raw->type)) {
+    std::memcpy(&result.data, raw->bytes.data(), sizeof result.data);
+  } else if (!raw->bytes.empty()) {
+    result.data = raw->bytes.data();
+  }
+  return result;
+}
+
+}  // namespace shoal::c_api

@@ -1,0 +1,60 @@
+#pragma once
+// What the interfaces for other languages share: numbers for peers and types, and contexts.
+
+#include <shoal/c_api/event.h>
+#include <shoal/event/event.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace shoal::c_api {
+
+/// A rank, or one of SHOAL_ALL, SHOAL_ANY, SHOAL_SELF.
+EventPeer to_peer(int number);
+
+/// Memory that is fired by address. Any thread.
+class Contexts {
+ public:
+  static constexpr int kFirstType = 1000;  // below are the types that are always there
+
+  int define(std::size_t size_bytes);
+  /// Zeroed, aligned for any type. **Errors**: CheckError for a type that is not defined.
+  void* create(int type);
+  [[nodiscard]] bool is_defined(int type) const;
+
+ private:
+  struct Unit {  // of the alignment that malloc() gives
+    alignas(std::max_align_t) std::byte bytes[sizeof(std::max_align_t)];
+  };
+  struct Definition {
+    std::size_t size_bytes;
+    std::vector<std::unique_ptr<Unit[]>> made;
+  };
+  mutable sync::Mutex mutex_;
+  std::vector<Definition> definitions_ SHOAL_GUARDED_BY(mutex_);
+};
+
+/// What is fired as raw bytes: elements, or the address of memory.
+class Outgoing {
+ public:
+  /// **Errors**: CheckError for a type that there is not, for data that is missing.
+  Outgoing(const Contexts& contexts, const shoal_payload& payload);
+  Outgoing(const Outgoing&) = delete;
+  Outgoing& operator=(const Outgoing&) = delete;
+
+  [[nodiscard]] const RawPayload& raw() const { return raw_; }
+  [[nodiscard]] bool is_address() const { return is_address_; }
+
+ private:
+  const void* address_;
+  bool is_address_;
+  RawPayload raw_;
+};
+
+/// The event as C sees it, valid as long as the event.
+shoal_event to_c(const Event& event);
+
+}  // namespace shoal::c_api

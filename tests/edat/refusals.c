@@ -1,0 +1,57 @@
+// Bad use of edat.h: each case must end the program with an error that names the call.
+#include "edat.h"
+#include <stdio.h>
+#include <string.h>
+
+static void nothing(EDAT_Event* events, int num_events) {}
+static void finalises(EDAT_Event* events, int num_events) { edatFinalise(); }
+static void waits(EDAT_Event* events, int num_events) { edatWait(1, EDAT_SELF, "never"); }
+static void unlocks(EDAT_Event* events, int num_events) { edatUnlock("not held"); }
+
+static int value = 1;
+
+static void before_init(const char* what) {
+  char* keys[] = {"EDAT_NUM_WORKERS"};
+  char* values[] = {"none"};
+  char* unknown[] = {"EDAT_NUM_WORKER"};
+  if (!strcmp(what, "before_init")) edatSubmitTask(nothing, 0);
+  if (!strcmp(what, "rank_before_init")) edatGetRank();
+  if (!strcmp(what, "finalise_before_init")) edatFinalise();
+  if (!strcmp(what, "bad_value")) edatInitWithConfiguration(1, keys, values);
+  if (!strcmp(what, "unknown_key")) edatInitWithConfiguration(1, unknown, values);
+  if (!strcmp(what, "null_key")) edatInitWithConfiguration(1, NULL, values);
+}
+
+static void after_init(const char* what) {
+  if (!strcmp(what, "twice")) edatInit();
+  if (!strcmp(what, "bad_type")) edatFireEvent(&value, 17, 1, EDAT_SELF, "a");
+  if (!strcmp(what, "bad_context")) edatFireEvent(&value, 1000, 1, EDAT_SELF, "a");
+  if (!strcmp(what, "create_context")) edatCreateContext(3);
+  if (!strcmp(what, "bad_target")) edatFireEvent(&value, EDAT_INT, 1, 99, "a");
+  if (!strcmp(what, "any_target")) edatFirePersistentEvent(&value, EDAT_INT, 1, EDAT_ANY, "a");
+  if (!strcmp(what, "null_id")) edatFireEvent(&value, EDAT_INT, 1, EDAT_SELF, NULL);
+  if (!strcmp(what, "null_data")) edatFireEvent(NULL, EDAT_INT, 1, EDAT_SELF, "a");
+  if (!strcmp(what, "negative_count")) edatFireEvent(&value, EDAT_INT, -1, EDAT_SELF, "a");
+  if (!strcmp(what, "null_task")) edatSubmitTask(NULL, 0);
+  if (!strcmp(what, "null_name")) edatSubmitNamedTask(nothing, NULL, 0);
+  if (!strcmp(what, "bad_source")) edatSubmitNamedTask(nothing, "t", 1, 99, "a");
+  if (!strcmp(what, "null_source_id")) edatSubmitTask(nothing, 1, EDAT_ANY, (char*)NULL);
+  if (!strcmp(what, "persistent_without")) edatSubmitPersistentTask(nothing, 0);
+  if (!strcmp(what, "null_retrieved")) edatRetrieveAny(NULL, 1, EDAT_ANY, "a");
+  if (!strcmp(what, "finalise_in_task")) edatSubmitTask(finalises, 0);
+  if (!strcmp(what, "unlock")) edatSubmitTask(unlocks, 0);
+  if (!strcmp(what, "task_left")) edatSubmitNamedTask(nothing, "waiting", 1, EDAT_ANY, "never");
+  if (!strcmp(what, "event_left")) edatFireEvent(NULL, EDAT_NONE, 0, EDAT_SELF, "nobody's");
+  if (!strcmp(what, "wait_left")) edatSubmitTask(waits, 0);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  before_init(what);
+  edatInit();
+  after_init(what);
+  edatFinalise();
+  if (!strcmp(what, "after_finalise")) edatFireEvent(&value, EDAT_INT, 1, EDAT_SELF, "a");
+  printf("not refused\n");
+  return 0;
+}

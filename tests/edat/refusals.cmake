@@ -1,0 +1,52 @@
+# Bad use of edat.h: the case of refusals.c, and what is written.
+
+shoal_add_edat_refusal(before_init "edat: error: edatSubmitTask: call edatInit first")
+shoal_add_edat_refusal(rank_before_init "edat: error: edatGetRank: call edatInit first")
+shoal_add_edat_refusal(finalise_before_init "edat: error: edatFinalise: call edatInit first")
+shoal_add_edat_refusal(after_finalise "edat: error: edatFireEvent: called after edatFinalise")
+shoal_add_edat_refusal(twice "edat: error: edatInit: edatInit was called before")
+shoal_add_edat_refusal(
+  bad_value "edatInitWithConfiguration: key EDAT_NUM_WORKERS: 'none' is not allowed")
+shoal_add_edat_refusal(unknown_key "edatInitWithConfiguration: key EDAT_NUM_WORKER is unknown")
+shoal_add_edat_refusal(null_key "edatInitWithConfiguration: key or value 0 of 1 is NULL")
+shoal_add_edat_refusal(bad_type "edatFireEvent: 17 is no type: there are none .0., int .1.")
+shoal_add_edat_refusal(bad_context "edatFireEvent: 1000 is no type: no context of that number")
+shoal_add_edat_refusal(create_context "edatCreateContext: 3 is the type of no context")
+shoal_add_edat_refusal(bad_target
+                       "edatFireEvent: events 'edat': \"a\" cannot be fired to rank 99: this world")
+shoal_add_edat_refusal(any_target
+                       "edatFirePersistentEvent: events 'edat': \"a\" cannot be fired to any")
+shoal_add_edat_refusal(null_id "edatFireEvent: the event identifier is NULL")
+shoal_add_edat_refusal(null_data "edatFireEvent: there are 1 elements, but the data are NULL")
+shoal_add_edat_refusal(negative_count "edatFireEvent: the number of elements of \"a\" is -1")
+shoal_add_edat_refusal(null_task "edatSubmitTask: the task's function is NULL")
+shoal_add_edat_refusal(null_name "edatSubmitNamedTask: the task's name is NULL")
+shoal_add_edat_refusal(
+  bad_source "edatSubmitNamedTask: events 'edat': task 't' cannot depend on \"a\" from rank 99")
+shoal_add_edat_refusal(null_source_id "edatSubmitTask: an event identifier is NULL")
+shoal_add_edat_refusal(persistent_without "edatSubmitPersistentTask: .*depends on nothing")
+shoal_add_edat_refusal(null_retrieved "edatRetrieveAny: the place for the number of events is NULL")
+shoal_add_edat_refusal(finalise_in_task "edatFinalise: call it in main.., not in a task")
+shoal_add_edat_refusal(unlock "edatUnlock: .*not held")
+shoal_add_edat_refusal(task_left "shoal: error: .*nothing runs any more.*waiting has 0 of 1")
+shoal_add_edat_refusal(event_left "shoal: error: .*nothing runs any more.*nobody's")
+shoal_add_edat_refusal(wait_left "edat: error: edatWait: .*nothing runs any more.*never")
+
+# The environment: EDAT's variables, and shoal's own that cannot be.
+shoal_add_edat_refusal(environment
+                       "environment variable EDAT_PROGRESS_THREAD: 'maybe' is not allowed")
+set_tests_properties(edat.refuses.environment PROPERTIES ENVIRONMENT EDAT_PROGRESS_THREAD=maybe)
+shoal_add_edat_refusal(ranks "shoal: error: .*--ranks 3: a process with edat.h is one rank")
+set_tests_properties(edat.refuses.ranks PROPERTIES ENVIRONMENT SHOAL_RANKS=3)
+shoal_add_edat_refusal(simulation "shoal: error: .*--sim: a program with edat.h")
+set_tests_properties(edat.refuses.simulation PROPERTIES ENVIRONMENT SHOAL_SIM=on)
+shoal_add_edat_refusal(configuration "shoal: error: .*SHOAL_WINDOW_BYTES")
+set_tests_properties(edat.refuses.configuration PROPERTIES ENVIRONMENT SHOAL_WINDOW_BYTES=1)
+
+add_test(NAME edat.reports_workers COMMAND edat_none_listing05)
+set_tests_properties(
+  edat.reports_workers
+  PROPERTIES ENVIRONMENT
+             "EDAT_REPORT_WORKER_MAPPING=True;EDAT_WORKER_MAPPING=linear;EDAT_NUM_WORKERS=2"
+             LABELS edat
+             PASS_REGULAR_EXPRESSION "edat: rank 0: worker 1 is mapped to package")
