@@ -188,3 +188,21 @@ shoal_add_error_test(bfs_not_square PATTERN "not_square.mtx:4: the matrix is 2 x
                      COMMAND bfs --graph "${small_data}/not_square.mtx" --ranks 3)
 shoal_add_error_test(bfs_no_edges PATTERN "diagonal.mtx: no vertex has an edge to another one"
                      COMMAND bfs --graph "${small_data}/diagonal.mtx" --ranks 3)
+
+# In-situ analytics.
+if(TARGET insitu)
+  shoal_add_app_test(insitu APP insitu TIMEOUT 120 ARGS --timesteps 10)
+  foreach(ranks IN ITEMS 1 2 3 6)
+    shoal_add_app_run(insitu_ranks${ranks} COMMAND insitu --ranks ${ranks} --workers 2 --timesteps 5
+                                                   --size 100 --out "insitu_${ranks}.csv")
+  endforeach()
+  shoal_add_app_run(insitu_sim COMMAND insitu --sim-check --ranks 16 --timesteps 3 --size 10)
+  if(NOT SHOAL_SANITIZE)
+    add_test(NAME explore.insitu
+             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 50 -- $<TARGET_FILE:insitu>
+                     --ranks 5 --workers 2 --timesteps 2 --fields 3 --size 4)
+    shoal_test_properties(explore.insitu explore 120 PROCESSORS 2)
+  endif()
+endif()
+shoal_add_error_test(insitu_unwritable PATTERN "/nonexistent/x.csv: cannot be written"
+                     COMMAND insitu --out /nonexistent/x.csv --ranks 2)

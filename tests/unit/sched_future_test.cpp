@@ -139,6 +139,18 @@ TEST(Promise, FulfilledTwice_IsRefused) {
   });
 }
 
+TEST(Promise, FulfilledBeforeItsFutureIsTaken_GivesTheValue) {
+  on_one_rank([](World&) {
+    Promise<int> promise;
+    promise.set_value(8);
+    EXPECT_THROW(promise.set_value(9), CheckError);
+    Promise<int> moved = std::move(promise);
+    EXPECT_EQ(moved.future().get(), 8);
+    EXPECT_THROW(static_cast<void>(moved.future()), CheckError);
+    EXPECT_THROW(moved.set_value(9), CheckError);
+  });
+}
+
 TEST(Promise, FutureTakenTwice_IsRefusedWithItsName) {
   on_one_rank([](World&) {
     Promise<int> promise("wanted twice");

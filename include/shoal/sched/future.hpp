@@ -190,15 +190,16 @@ class Promise {
       break_off();
       state_ = std::move(other.state_);
       future_taken_ = other.future_taken_;
+      fulfilled_ = other.fulfilled_;
     }
     return *this;
   }
 
-  /// Once. **Errors**: CheckError the second time.
+  /// Once, before or after it is fulfilled. **Errors**: CheckError the second time.
   [[nodiscard]] Future<T> future() {
     check(!future_taken_, "its future was taken already");
     future_taken_ = true;
-    return Future<T>(state_);
+    return Future<T>(fulfilled_ ? std::move(state_) : state_);
   }
 
   /// Fulfils the promise: who waits goes on.
@@ -208,11 +209,11 @@ class Promise {
   template <class... Args>
   void set_value(Args&&... args) {
     fresh()->value.emplace(std::forward<Args>(args)...);
-    std::exchange(state_, nullptr)->complete();
+    finish(nullptr);
   }
   void set_exception(std::exception_ptr error) {
     static_cast<void>(fresh());
-    std::exchange(state_, nullptr)->complete(std::move(error));
+    finish(std::move(error));
   }
   /// Fulfils it with what f() returns or throws.
   template <class F>
@@ -225,7 +226,7 @@ class Promise {
         set_value(std::forward<F>(f)());
       }
     } catch (...) {
-      if (state_ == nullptr) throw;
+      if (fulfilled_) throw;
       set_exception(std::current_exception());
     }
   }
@@ -238,18 +239,25 @@ class Promise {
     if (!good) sched::refuse_promise(state_ != nullptr ? state_->name() : "", what);
   }
   State* fresh() const {
-    check(state_ != nullptr, "it was fulfilled already");
+    check(state_ != nullptr && !fulfilled_, "it was fulfilled already");
     return state_.get();
   }
+  // Who is woken may destroy the promise: nothing of it is touched after that.
+  void finish(std::exception_ptr error) {
+    fulfilled_ = true;
+    const std::shared_ptr<State> state = future_taken_ ? std::move(state_) : state_;
+    state->complete(std::move(error));
+  }
   void break_off() {
-    if (state_ == nullptr) return;
+    if (state_ == nullptr || fulfilled_) return;
     state_->complete(std::make_exception_ptr(BrokenPromise(
         fmt::format("promise '{}' was destroyed before it was fulfilled", state_->name()))));
     state_ = nullptr;
   }
 
-  std::shared_ptr<State> state_;  // nullptr: fulfilled
+  std::shared_ptr<State> state_;  // nullptr: fulfilled, and the future was taken
   bool future_taken_ = false;
+  bool fulfilled_ = false;
 };
 
 namespace sched {
@@ -265,7 +273,7 @@ struct CoroutinePromiseBase {
       Promise<T> promise = std::move(handle.promise().promise);
       std::exception_ptr error = std::move(handle.promise().error);
       handle.destroy();
-      std::exchange(promise.state_, nullptr)->complete(std::move(error));
+      promise.finish(std::move(error));
     }
     static void await_resume() noexcept {}
   };

@@ -1,0 +1,135 @@
+// Calls and promises between processes.
+
+#include <shoal/mpi.hpp>
+#include <shoal/sched/sleep.hpp>
+#include <shoal/sched/when.hpp>
+
+#include "mpi/world_battery.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using shoal::Future;
+using shoal::Promise;
+using shoal::Rank;
+using shoal::RemotePromise;
+using shoal::World;
+using shoal::testing::require;
+using shoal::testing::run_with;
+
+int value_of(World& world) { return world.rank().value(); }
+
+Rank next_of(const World& world) { return Rank((world.rank().value() + 1) % world.size()); }
+
+std::string ask_round(World& world, int hops, const std::string& text) {
+  if (hops == 0) return text;
+  return world.call(next_of(world), shoal::am<ask_round>, hops - 1, text + "x").get();
+}
+
+void calls(World& world) {
+  for (int target = 0; target < world.size(); ++target) {
+    require(world.call(Rank(target), shoal::am<value_of>).get() == target, "a call");
+    const auto bytes = world
+                           .call(
+                               Rank(target),
+                               [](const std::vector<char>& in) {
+                                 return std::vector<char>(in.rbegin(), in.rend());
+                               },
+                               std::vector<char>(500'000, 'y'))
+                           .get();
+    require(bytes == std::vector<char>(500'000, 'y'), "a large value");
+  }
+  require(ask_round(world, 20, "") == std::string(20, 'x'), "calls that wait inside");
+  std::vector<Future<int>> futures;
+  for (int i = 0; i < 2000; ++i) {
+    futures.push_back(world.call(
+        Rank(i % world.size()), [](int x) { return 2 * x; }, i));
+  }
+  const std::vector<int> values = shoal::when_all(std::move(futures)).get();
+  for (int i = 0; i < 2000; ++i) {
+    require(values[static_cast<std::size_t>(i)] == 2 * i, "many calls at once");
+  }
+  bool thrown = false;
+  try {
+    world.call(next_of(world), []() -> int { throw std::runtime_error("no"); }).get();
+  } catch (const shoal::RemoteError& error) {
+    thrown = error.rank() == next_of(world) && error.text() == "no";
+  }
+  require(thrown, "an exception did not come back");
+  world.wait();
+}
+
+void promises(World& world) {
+  Promise<std::string> promise;
+  auto future = promise.future();
+  const auto message = world.make_am([&world](const RemotePromise<std::string>& remote) {
+    world.spawn([&world, remote] {
+      shoal::sleep_for(std::chrono::microseconds(50));
+      world.fulfill(remote, std::to_string(world.rank().value()));
+    });
+  });
+  message.send(next_of(world), world.publish(std::move(promise)));
+  require(future.get() == std::to_string(next_of(world).value()), "a promise");
+  world.wait();
+}
+
+void stuck(World& world) {
+  try {
+    if (world.rank() == 0) {
+      world.call(Rank(world.size() - 1), [] { shoal::Semaphore(0, "never").acquire(); }).get();
+    }
+    world.wait();
+  } catch (const shoal::StuckError& error) {
+    const std::string text = error.what();
+    require(text.find("'a call' waits in acquire() of semaphore 'never'") != std::string::npos,
+            "rank {} heard: {}", world.rank().value(), text);
+    throw;
+  }
+  require(false, "rank {} was not told that the world is stuck", world.rank().value());
+}
+
+/// The failure of one rank, while all are in calls.
+void failure(World& world) {
+  if (world.rank() == world.size() - 1) {
+    world.spawn([] {
+      shoal::sleep_for(std::chrono::milliseconds(2));
+      throw std::runtime_error("enough");
+    });
+  }
+  bool told = false;
+  try {
+    while (true) ask_round(world, 5, "");
+  } catch (const shoal::TaskError& error) {
+    told = error.text() == "enough";
+  }
+  require(told, "the failure was not told");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+  const int failed = shoal::testing::report([] {
+    for (const std::string workers : {"1", "2"}) {
+      const auto run = [&workers](void (*part)(World&), int expected) {
+        const int code = run_with({"--workers", workers}, part, MPI_COMM_WORLD);
+        require(code == expected, "ended with {} and {} workers", code, workers);
+      };
+      run(
+          [](World& world) {
+            calls(world);
+            promises(world);
+          },
+          0);
+      run(&failure, 0);
+      run(&stuck, 1);
+    }
+  });
+  MPI_Finalize();
+  return failed;
+}

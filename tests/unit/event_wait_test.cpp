@@ -1,0 +1,272 @@
+// Tasks of Events that stand still: wait(), and locks by name.
+
+#include <shoal/event.hpp>
+
+#include "support/event_program.hpp"
+#include "support/run_world.hpp"
+
+#include <shoal/runtime/world.hpp>
+#include <shoal/sched/sleep.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::EventList;
+using shoal::Events;
+using shoal::Rank;
+using shoal::World;
+using shoal::testing::error_of;
+using shoal::testing::expect_runs;
+using shoal::testing::expect_two_ranks_run;
+using shoal::testing::refusal_of;
+using shoal::testing::run_world;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(EventWait, ReturnsTheEventsInTheOrderOfTheDependencies) {
+  expect_two_ranks_run([](World& world) {
+    Events events(world);
+    const Rank other(1 - world.rank());
+    int first = 0;
+    int second = 0;
+    int before = 0;
+    events.submit({}, [&] {
+      before = 7;  // what stands on the stack stays there
+      const int local = before + world.rank();
+      EventList list = events.wait({{other, "b"}, {shoal::self, "a"}});
+      ASSERT_EQ(list.size(), 2U);
+      first = list[0].get<int>();
+      second = list[1].get<int>() + local;
+    });
+    events.fire(shoal::self, "a", 1);
+    events.fire(other, "b", 10 + world.rank());
+    world.wait();
+    EXPECT_EQ(first, 10 + other);
+    EXPECT_EQ(second, 1 + 7 + world.rank());
+  });
+}
+
+TEST(EventWait, InTheMainFunction_DoesNotHoldUpItsWorker) {
+  expect_two_ranks_run([](World& world) {
+    Events events(world);
+    const Rank other(1 - world.rank());
+    events.submit({{shoal::self, "go"}}, [&] { events.fire(other, "done", 5); });
+    events.fire(shoal::self, "go");
+    EXPECT_EQ(events.wait({{other, "done"}})[0].get<int>(), 5);
+    world.wait();
+  });
+}
+
+TEST(EventWait, ForNothing_ReturnsAtOnce) {
+  expect_runs([](World& world) {
+    Events events(world);
+    EXPECT_TRUE(events.wait({}).empty());
+    world.wait();
+  });
+}
+
+TEST(EventWait, StandsInLineWithTasks_ByTheOrderOfSubmission) {
+  expect_runs([](World& world) {
+    Events events(world);
+    std::vector<std::string> got;
+    const auto take = [&](const char* who) {
+      return
+          [&got, who](EventList& list) { got.push_back(who + std::to_string(list[0].get<int>())); };
+    };
+    events.submit({{shoal::self, "x"}}, take("first "));
+    events.submit({}, [&] {
+      events.fire(shoal::self, "waits");  // in the same step of its worker as what follows
+      got.push_back("wait " + std::to_string(events.wait({{shoal::self, "x"}})[0].get<int>()));
+    });
+    static_cast<void>(events.wait({{shoal::self, "waits"}}));
+    events.submit({{shoal::self, "x"}}, take("last "));
+    for (int i = 1; i <= 3; ++i) events.fire(shoal::self, "x", i);
+    world.wait();
+    EXPECT_THAT(got, testing::UnorderedElementsAre("first 1", "wait 2", "last 3"));
+  });
+}
+
+TEST(EventWait, OfAPersistentEvent_LeavesItThere) {
+  expect_runs([](World& world) {
+    Events events(world);
+    events.fire_persistent(shoal::self, "p", 4);
+    int sum = 0;
+    for (int i = 0; i < 3; ++i) sum += events.wait({{shoal::self, "p"}})[0].get<int>();
+    EXPECT_EQ(sum, 12);
+    world.wait();
+  });
+}
+
+TEST(EventWait, ThatNothingCanEnd_IsNamedWithWhatIsMissing) {
+  const std::string error = error_of([](World& world) {
+    Events events(world, "flow");
+    events.submit({},
+                  [&] {
+                    static_cast<void>(events.wait({{shoal::any, "a"}, {Rank(0), "b"}}));
+                  },
+                  {.name = "reader"});
+    events.fire(shoal::self, "b");
+    world.wait();
+  });
+  EXPECT_THAT(error, AllOf(HasSubstr("'reader' waits in wait() of events 'flow'"),
+                           HasSubstr("has 1 of 2 events and waits for \"a\" from any rank")));
+}
+
+TEST(EventWait, OfATaskInAWorldThatFails_UnwindsItsStack) {
+  std::atomic<int> alive{0};
+  struct Counted {
+    explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~Counted() { --count_; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    std::atomic<int>& count_;
+  };
+  EXPECT_THAT(error_of([&](World& world) {
+                Events events(world);
+                events.submit({}, [&] {
+                  const Counted counted(alive);
+                  static_cast<void>(events.wait({{shoal::self, "never"}}));
+                  ADD_FAILURE() << "went on";
+                });
+                shoal::yield();
+                world.spawn([] { throw std::runtime_error("stop"); });
+                world.wait();
+              }),
+              HasSubstr("stop"));
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(EventWait, InAHandler_IsRefused) {
+  EXPECT_THAT(error_of([](World& world) {
+                Events events(world);
+                auto am = world.make_am(
+                    [&] {
+                      static_cast<void>(events.wait({{shoal::self, "a"}}));
+                    },
+                    {.name = "bad"});
+                am.send(Rank(0));
+                world.wait();
+              }),
+              AllOf(HasSubstr("bad"), HasSubstr("would block")));
+}
+
+// --- locks
+
+TEST(EventLock, KeepsTasksApart_OnManyWorkers) {
+  for (const int workers : {1, 2, 8}) {
+    int total = 0;
+    EXPECT_EQ(run_world(1, workers,
+                        [&](World& world) {
+                          Events events(world);
+                          for (int i = 0; i < 200; ++i) {
+                            events.submit({{shoal::self, "go"}}, [&] {
+                              events.lock("total");
+                              const int seen = total;
+                              shoal::yield();
+                              total = seen + 1;
+                              events.unlock("total");
+                            });
+                            events.fire(shoal::self, "go");
+                          }
+                          world.wait();
+                        }),
+              0);
+    EXPECT_EQ(total, 200) << workers << " workers";
+  }
+}
+
+TEST(EventLock, ThatATaskHoldsAtItsEnd_IsReleased) {
+  expect_runs([](World& world) {
+    Events events(world);
+    int held = 0;
+    for (int i = 0; i < 3; ++i) {
+      events.submit({}, [&] {
+        events.lock("a");
+        events.lock("b");
+        ++held;
+      });
+    }
+    world.spawn([&] {  // any task may
+      events.lock("a");
+      ++held;
+    });
+    world.wait();
+    EXPECT_EQ(held, 4);
+    EXPECT_TRUE(events.test_lock("a"));
+    EXPECT_TRUE(events.test_lock("b"));
+  });
+}
+
+TEST(EventLock, IsReleasedWhileItsTaskWaitsForEvents_AndTakenAgain) {
+  expect_runs([](World& world) {
+    Events events(world);
+    std::vector<std::string> log;
+    events.submit({}, [&] {
+      events.lock("a");
+      events.lock("b");
+      events.fire(shoal::self, "waits");
+      static_cast<void>(events.wait({{shoal::self, "go on"}}));
+      EXPECT_THAT(refusal_of([&] { events.lock("a"); }), HasSubstr("holds it already"));
+      EXPECT_THAT(refusal_of([&] { events.lock("b"); }), HasSubstr("holds it already"));
+      log.emplace_back("again");
+    });
+    events.submit({{shoal::self, "other"}}, [&] {
+      EXPECT_TRUE(events.test_lock("b"));
+      events.lock("a");
+      log.emplace_back("meanwhile");
+      events.fire(shoal::self, "go on");
+    });
+    static_cast<void>(events.wait({{shoal::self, "waits"}}));
+    events.fire(shoal::self, "other");
+    world.wait();
+    EXPECT_THAT(log, ElementsAre("meanwhile", "again"));
+  });
+}
+
+TEST(EventLock, Misuse_IsRefused) {
+  expect_runs([](World& world) {
+    Events events(world);
+    events.lock("a");
+    EXPECT_THAT(refusal_of([&] { events.lock("a"); }),
+                AllOf(HasSubstr("'a'"), HasSubstr("holds it already")));
+    EXPECT_FALSE(events.test_lock("a"));
+    events.unlock("a");
+    EXPECT_THAT(refusal_of([&] { events.unlock("a"); }),
+                AllOf(HasSubstr("'a'"), HasSubstr("does not hold it")));
+    events.lock("b");
+    world.spawn([&] {
+      EXPECT_FALSE(events.test_lock("b"));
+      EXPECT_THAT(refusal_of([&] { events.unlock("b"); }), HasSubstr("does not hold it"));
+    });
+    world.wait();
+  });
+}
+
+TEST(EventLock, CycleOfTasks_IsReportedAsOne) {
+  const std::string error = error_of([](World& world) {
+    Events events(world);
+    const auto grab = [&](const char* one, const char* two) {
+      return [&events, one, two] {
+        events.lock(one);
+        for (int i = 0; i < 10; ++i) shoal::yield();
+        events.lock(two);
+      };
+    };
+    events.submit({}, grab("a", "b"), {.name = "left"});
+    events.submit({}, grab("b", "a"), {.name = "right"});
+    world.wait();
+  });
+  EXPECT_THAT(error,
+              AllOf(HasSubstr("lock cycle"), HasSubstr("'left' waits in lock() of mutex 'b'"),
+                    HasSubstr("'right' waits in lock() of mutex 'a'")));
+}
+
+}  // namespace
