@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <random>
 #include <tuple>
 
@@ -21,10 +22,14 @@ std::string part_name(const Item& item) {
 
 Pipeline::Pipeline(shoal::World& world, const Options& options)
     : world_(world), options_(options), roles_(world.size()), events_(world, "insitu") {
-  if (options.out.empty() || world.rank() != roles_.analytics_rank(0)) return;
-  file_.open(options.out);
-  if (!file_) throw apps::InputError(options.out + ": cannot be written");
-  file_ << "timestep,field,min,max,mean,mean square\n";
+  if (options.out.empty()) return;
+  if (world.rank() == roles_.analytics_rank(0)) {
+    file_.open(options.out);
+    file_ << "timestep,field,min,max,mean,mean square\n";
+  }
+  // All ranks are to hear of it.
+  const bool good = world.allreduce(static_cast<bool>(file_), std::logical_and<>());
+  if (!good) throw apps::InputError(options.out + ": cannot be written");
 }
 
 shoal::Rank Pipeline::root_of(const Item& item) const {

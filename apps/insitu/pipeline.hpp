@@ -48,6 +48,7 @@ struct Result {
 /// - a persistent task of the first analytics rank writes them to the file, under a lock.
 class Pipeline {
  public:
+  /// Collective. **Errors**: InputError, on all ranks, for a file that cannot be written.
   Pipeline(shoal::World& world, const Options& options);
 
   /// Collective. Returns when all is analysed and written.
