@@ -87,7 +87,7 @@ class MachineSource final : public Source {
 
 }  // namespace
 
-std::uint64_t Sources::add(std::shared_ptr<Source> source, std::string name,
+std::uint64_t Sources::add(const std::shared_ptr<Source>& source, std::string name,
                            std::function<void()> action) {
   std::uint64_t number = 0;
   {

@@ -63,7 +63,8 @@ class Sources {
   using Begin = std::function<env::MachineWatch::Id(env::MachineWatch&, std::function<void()>)>;
   std::uint64_t watch(std::string text, std::string name, Begin begin,
                       std::function<void()> action);
-  std::uint64_t add(std::shared_ptr<Source> source, std::string name, std::function<void()> action);
+  std::uint64_t add(const std::shared_ptr<Source>& source, std::string name,
+                    std::function<void()> action);
 
   sched::Scheduler& scheduler_;
   env::MachineWatch machine_;

@@ -122,6 +122,7 @@ std::uint64_t Scheduler::waiting_count() const {
 
 std::vector<std::string> Scheduler::describe_waiting() const {
   std::vector<const ParkedList*> lists;
+  lists.reserve(parked_.size());
   for (const auto& list : parked_) lists.push_back(list.get());
   return describe_waits(lists);
 }
