@@ -142,7 +142,7 @@ TEST(WaitStress, FailureInTheMiddle_LeavesNobodyBehind) {
       for (int i = 0; i < 40; ++i) {
         world.spawn([&, i] {
           const Counted counted(alive);
-          for (int n = 0; true; ++n) {
+          while (true) {
             if (i % 4 == 0) {
               std::unique_lock lock(mutex);
               ++turn;
