@@ -109,8 +109,7 @@ Totals analyse_all(const Options& options, int source, MPI_Comm analytics) {
         Header header{};
         std::memcpy(&header, message.data(), sizeof header);
         std::memcpy(values.data(), message.data() + sizeof header, sizeof(double) * values.size());
-        early[{header.item.timestep, header.item.field}] = {header.sent_s,
-                                                            insitu::analyse(values)};
+        early[{header.item.timestep, header.item.field}] = {header.sent_s, insitu::analyse(values)};
       }
       auto node = early.extract({timestep, field});
       reduce(options, {timestep, field}, node.mapped(), analytics, totals);
@@ -148,9 +147,10 @@ int run(const Options& options) {
   if (rank != 0) return 0;
   const double rate = static_cast<double>(all.items) / seconds;
   const double latency_us = all.latency_s * 1e6 / static_cast<double>(all.items);
-  fmt::print("insitu_mpi: {} processes\n  items {} in {:.4g} s: {:.4g} per second\n"
-             "  latency {:.4g} us, mean\n  results {}\n",
-             size, all.items, seconds, rate, latency_us, all.wrong == 0 ? "good" : "wrong");
+  fmt::print(
+      "insitu_mpi: {} processes\n  items {} in {:.4g} s: {:.4g} per second\n"
+      "  latency {:.4g} us, mean\n  results {}\n",
+      size, all.items, seconds, rate, latency_us, all.wrong == 0 ? "good" : "wrong");
   const nlohmann::json json{{"items_per_second", rate}, {"latency_us", latency_us}};
   const bool written = apps::write_json(options.json, json);
   return written && all.wrong == 0 ? 0 : 1;
