@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 namespace shoal {
 
 namespace event {
@@ -58,37 +60,39 @@ Events::Draft Events::draft_of(std::string_view name) {
   return draft(name, false, {EventType::none, 0, ""});
 }
 
+namespace {
+
+/// Fires it, once it is called. What cannot be fired is refused now.
+std::function<void()> firing(event::Core& core, EventPeer target,
+                             const std::shared_ptr<event::Content>& content) {
+  static_cast<void>(core.check_target(target, *content));
+  return [&core, target, content] { core.fire(target, content); };
+}
+
+}  // namespace
+
 std::uint64_t Events::fire_draft_after(std::uint64_t delay_ns, EventPeer target,
                                        const Draft& content) {
-  static_cast<void>(core_->check_target(target, *content));
-  return core_->sources().after(
-      delay_ns, fmt::format("timer for \"{}\"", content->name),
-      [core = core_.get(), target, content] { core->fire(target, content); });
+  return core_->sources().after(delay_ns, fmt::format("timer for \"{}\"", content->name),
+                                firing(*core_, target, content));
 }
 
 std::uint64_t Events::fire_when_readable(int descriptor, EventPeer target, std::string_view name) {
-  const Draft content = draft_of(name);
-  static_cast<void>(core_->check_target(target, *content));
-  return core_->sources().when_readable(
-      descriptor, fmt::format("descriptor {} for \"{}\"", descriptor, name),
-      [core = core_.get(), target, content] { core->fire(target, content); });
+  return core_->sources().when_readable(descriptor,
+                                        fmt::format("descriptor {} for \"{}\"", descriptor, name),
+                                        firing(*core_, target, draft_of(name)));
 }
 
 std::uint64_t Events::fire_on_signal(int signal, EventPeer target, std::string_view name) {
-  const Draft content = draft_of(name);
-  static_cast<void>(core_->check_target(target, *content));
-  return core_->sources().on_signal(
-      signal, fmt::format("signal {} for \"{}\"", signal, name),
-      [core = core_.get(), target, content] { core->fire(target, content); });
+  return core_->sources().on_signal(signal, fmt::format("signal {} for \"{}\"", signal, name),
+                                    firing(*core_, target, draft_of(name)));
 }
 
 std::uint64_t Events::fire_when_memory_above(std::size_t size_bytes, EventPeer target,
                                              std::string_view name) {
-  const Draft content = draft_of(name);
-  static_cast<void>(core_->check_target(target, *content));
   return core_->sources().when_memory_above(
       size_bytes, fmt::format("memory above {} bytes for \"{}\"", size_bytes, name),
-      [core = core_.get(), target, content] { core->fire(target, content); });
+      firing(*core_, target, draft_of(name)));
 }
 
 bool Events::cancel(std::uint64_t number) { return core_->sources().cancel(number); }

@@ -89,13 +89,13 @@ class MachineSource final : public Source {
 
 std::uint64_t Sources::add(const std::shared_ptr<Source>& source, std::string name,
                            std::function<void()> action) {
+  source->start();  // may throw: then there is nothing to cancel
   std::uint64_t number = 0;
   {
     const sync::Lock lock(mutex_);
     number = ++numbers_;
     sources_.emplace(number, source);
   }
-  source->start();
   sched::submit_after(source,
                       sched::make_function_task(scheduler_.scope(), std::move(name),
                                                 [this, number, source, action = std::move(action)] {
