@@ -6,6 +6,7 @@
 #include <shoal/sched/sleep.hpp>
 #include <shoal/shoal.hpp>
 
+#include "support/many_orders.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"
@@ -26,7 +27,7 @@ using shoal::FullEmpty;
 using shoal::Semaphore;
 using shoal::World;
 using shoal::testing::error_of;
-using shoal::testing::run_turns;
+using shoal::testing::in_many_orders;
 using shoal::testing::run_world;
 using shoal::testing::sized;
 using testing::HasSubstr;
@@ -41,20 +42,6 @@ class Meetings : public testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Workers, Meetings, testing::Values(1, 2, 8),
                          testing::PrintToStringParamName());
-
-/// `program` on one rank in many orders.
-template <class F>
-void in_many_orders(F program) {
-  for (std::uint64_t seed = 0; seed < std::uint64_t{sized(150, 30)}; ++seed) {
-    const auto result = run_turns(
-        {.seed = seed, .ranks = 1, .workers = 1 + static_cast<int>(seed % 4)}, [&](World& world) {
-          program(world);
-          return 0;
-        });
-    ASSERT_EQ(result.errors[0], nullptr)
-        << "seed " << seed << ": " << shoal::describe(result.errors[0]);
-  }
-}
 
 // --- Semaphore, Barrier, Counter
 
