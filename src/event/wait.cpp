@@ -17,9 +17,13 @@ bool EventWait::enlist(sync::Waiter& waiter) {
 bool EventWait::withdraw(sync::Waiter& /*waiter*/) {
   const sync::Lock lock(core_.mutex_);
   if (std::exchange(waiter_, nullptr) == nullptr) return false;
-  core_.matcher_.withdraw(id_, others_);
-  core_.enqueue(others_);
+  leave();
   return true;
+}
+
+// Once: if it has left, or is ready, the matcher does not know it any more.
+void EventWait::leave() {
+  if (core_.matcher_.withdraw(id_, others_)) core_.enqueue(others_);
 }
 
 std::string EventWait::describe() const {
@@ -41,6 +45,11 @@ void EventWait::wait() {
   try {
     wait_here();
   } catch (...) {
+    {
+      // Nobody has taken it out if it could not stand still at all, say in a world that has failed.
+      const sync::Lock lock(core_.mutex_);
+      leave();
+    }
     core_.submit_runners(others_);
     throw;
   }

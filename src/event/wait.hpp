@@ -34,6 +34,8 @@ class EventWait final : public sched::Waitable {
 
  private:
   friend class Core;
+  void leave() SHOAL_REQUIRES(core_.mutex_);
+
   Core& core_;
   const std::vector<Dependency>& dependencies_;
   ConsumerId id_ = 0;

@@ -144,6 +144,29 @@ TEST(EventWait, OfATaskInAWorldThatFails_UnwindsItsStack) {
   EXPECT_EQ(alive, 0);
 }
 
+// An event that comes after that must not go to what stood on its stack.
+TEST(EventWait, ThatBeginsWhenTheWorldHasFailed_LeavesNothingBehind) {
+  const std::string text = error_of([](World& world) {
+    Events events(world);
+    bool threw = false;
+    bool waited = false;
+    world.spawn([&] {
+      world.spawn([&] {
+        threw = true;
+        throw std::runtime_error("chosen");
+      });
+      while (!threw) shoal::yield();
+      waited = true;
+      static_cast<void>(events.wait({{shoal::self, "late"}}));
+    });
+    while (!waited) shoal::yield();
+    shoal::yield();
+    events.fire(shoal::self, "late");
+    world.wait();
+  });
+  EXPECT_THAT(text, HasSubstr("chosen"));
+}
+
 TEST(EventWait, InAHandler_IsRefused) {
   EXPECT_THAT(error_of([](World& world) {
                 Events events(world);
