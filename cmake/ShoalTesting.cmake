@@ -327,10 +327,14 @@ endfunction()
 
 set(SHOAL_MUTANT_OPTIONS --ranks 7 --workers 3 --packet-bytes 512 --window-bytes 2048)
 
-# shoal_add_mutant(<name> <file of src/> <from> <to>): a planted bug. The program is
-# tests/explore/random_program.cpp with that file, in which the text <from>, which must stand in it
-# once, became <to>; shoal-explore must find that.
+# shoal_add_mutant(<name> <file of src/> <from> <to> [PROGRAM <name>]): a planted bug. The program
+# of tests/explore/, random_program by default, gets a copy of that file in which the text <from>,
+# which must stand in it once, became <to>; shoal-explore must find that.
 function(shoal_add_mutant name file from to)
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROGRAM" "")
+  if(NOT arg_PROGRAM)
+    set(arg_PROGRAM random_program)
+  endif()
   set(source "${PROJECT_SOURCE_DIR}/src/${file}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   file(READ "${source}" text)
@@ -346,7 +350,7 @@ function(shoal_add_mutant name file from to)
   set(copy "${CMAKE_CURRENT_BINARY_DIR}/mutant_${name}.cpp")
   file(CONFIGURE OUTPUT "${copy}" CONTENT "${mutated}" @ONLY)
   # The linker takes what the program defines itself, not the library's.
-  shoal_test_program(mutant_${name} "${PROJECT_SOURCE_DIR}/tests/explore/random_program.cpp"
+  shoal_test_program(mutant_${name} "${PROJECT_SOURCE_DIR}/tests/explore/${arg_PROGRAM}.cpp"
                      shoal::shoal)
   target_sources(mutant_${name} PRIVATE "${copy}")
   add_test(NAME explore.mutant_${name}
@@ -361,23 +365,27 @@ endfunction()
 function(shoal_add_explore_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SEEDS;TIMEOUT" "")
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  shoal_test_program(explore_random_program
-                     "${PROJECT_SOURCE_DIR}/tests/explore/random_program.cpp" shoal::shoal)
   get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
   set(faults "delay:p=0.05,by=100us;delay:p=0.01,by=5ms;pause:rank=1,at=20us,for=2ms")
-  foreach(fate IN ITEMS --fails --gets-stuck)
-    add_test(NAME explore.random_program${fate}
-             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --faults
-                     "${faults}" -- $<TARGET_FILE:explore_random_program> --ranks 5 --workers 2
-                     ${fate})
-    shoal_test_properties(explore.random_program${fate} explore ${arg_TIMEOUT} PROCESSORS 2)
+  math(EXPR fate_seeds "${arg_SEEDS} / 2") # two programs share what one takes
+  foreach(program IN ITEMS random_program random_event_program)
+    shoal_test_program(explore_${program} "${PROJECT_SOURCE_DIR}/tests/explore/${program}.cpp"
+                       shoal::shoal)
+    foreach(fate IN ITEMS --fails --gets-stuck)
+      add_test(NAME explore.${program}${fate}
+               COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${fate_seeds} --faults
+                       "${faults}" -- $<TARGET_FILE:explore_${program}> --ranks 5 --workers 2
+                       ${fate})
+      shoal_test_properties(explore.${program}${fate} explore ${arg_TIMEOUT} PROCESSORS 2)
+    endforeach()
+    # What the mutants are compared with: the same options, and no bug.
+    add_test(NAME explore.no_mutant_of_${program}
+             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --
+                     $<TARGET_FILE:explore_${program}> ${SHOAL_MUTANT_OPTIONS})
+    shoal_test_properties(explore.no_mutant_of_${program} explore ${arg_TIMEOUT} PROCESSORS 2)
   endforeach()
-  # What the mutants are compared with: the same options, and no bug.
-  add_test(NAME explore.no_mutant
-           COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --
-                   $<TARGET_FILE:explore_random_program> ${SHOAL_MUTANT_OPTIONS})
-  shoal_test_properties(explore.no_mutant explore ${arg_TIMEOUT} PROCESSORS 2)
-  foreach(program IN LISTS programs ITEMS cholesky gemm2d gemm3d bfs explore_random_program)
+  foreach(program IN LISTS programs ITEMS cholesky gemm2d gemm3d bfs explore_random_program
+                                          explore_random_event_program)
     if(NOT TARGET ${program})
       continue()
     endif()

@@ -35,3 +35,41 @@ shoal_add_mutant(
   instances_grew_"
   "  if (held_count() < 3) return;
   instances_grew_")
+
+# Parking: whoever wakes a bound task wakes any worker of the rank.
+shoal_add_mutant(
+  parked_wake sched/worker.cpp
+  "owner.scheduler_.wake(owner.id_);"
+  "owner.scheduler_.wake_one();"
+  PROGRAM random_event_program)
+
+# Semaphores: a permit that is handed to a task that waits is free as well.
+shoal_add_mutant(
+  semaphore_hand_over sched/locks.cpp
+  "woken = waiters_.take(count);
+    permits_ += count;"
+  "permits_ += count;
+    woken = waiters_.take(count);"
+  PROGRAM random_event_program)
+
+# Events: one to a single rank overtakes those to all ranks that were fired before it.
+shoal_add_mutant(
+  event_order event/order.cpp
+  "&& needed <= other.count) {"
+  "&& (!parcel.to_all || needed <= other.count)) {"
+  PROGRAM random_event_program)
+
+# Named locks: a task that waits for events keeps those that it has.
+shoal_add_mutant(
+  wait_locks event/wait.cpp
+  "locks_.unlock_all();"
+  "std::vector<Mutex*>{};"
+  PROGRAM random_event_program)
+
+# Remote promises: once one was fulfilled, a number that is in use is given out again.
+shoal_add_mutant(
+  promise_numbers runtime/remote_promise.cpp
+  "entries_.emplace(++numbers_, std::move(entry));"
+  "numbers_ = entries_.size() + 1;
+  entries_.emplace(numbers_, std::move(entry));"
+  PROGRAM random_event_program)

@@ -5,6 +5,8 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/explored.hpp"
+
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -17,9 +19,6 @@
 #include <vector>
 
 namespace shoal::testing {
-
-/// How a random program ends.
-enum class Fate { good, fails, gets_stuck };
 
 /// What all ranks share; there is one thread.
 struct RandomProgram {
