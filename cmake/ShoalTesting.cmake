@@ -57,14 +57,17 @@ function(shoal_test_properties test label timeout)
 endfunction()
 
 # Every tests/<kind>/*_test.cpp is one GoogleTest program and one ctest test <kind>.<file>. Files
-# named apps_* also link what the applications share, those named apps_<app>_* that application.
+# named apps_* also link what the applications share, those named apps_<app>_* that application, and
+# those named edat_api_* that layer, which is no part of shoal::shoal.
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     set(libraries shoal::shoal GTest::gmock GTest::gtest_main)
-    if(name MATCHES "^apps_")
+    if(name MATCHES "^edat_api_")
+      list(PREPEND libraries shoal_edat_api)
+    elseif(name MATCHES "^apps_")
       if(NOT TARGET shoal_apps_common)
         continue()
       endif()
