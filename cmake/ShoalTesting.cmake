@@ -549,6 +549,12 @@ function(shoal_add_edat_tests)
     endforeach()
     shoal_c_test_program(edat_${variant}_refusals "${folder}/refusals.c" edat_${variant})
   endforeach()
+
+  # Most of what it tests, the compiler does.
+  shoal_c_test_program(edat_none_interface "${folder}/interface.c" edat_none)
+  target_compile_options(edat_none_interface PRIVATE -Werror)
+  add_test(NAME edat.interface COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:edat_none_interface>)
+  shoal_test_properties(edat.interface edat ${arg_TIMEOUT})
 endfunction()
 
 # shoal_add_edat_refusal(<case> <regex>): tests/edat/refusals.c is ended with that text.
