@@ -594,6 +594,16 @@ function(shoal_add_c_tests)
     shoal_test_properties(c.event_calls${name} c ${arg_TIMEOUT})
   endforeach()
 
+  shoal_c_test_program(c_none_machine_events "${PROJECT_SOURCE_DIR}/tests/c/machine_events.c"
+                       c_none)
+  target_compile_options(c_none_machine_events PRIVATE -Wextra -Wpedantic)
+  foreach(workers IN ITEMS 1 2)
+    add_test(NAME c.machine_events.workers${workers}
+             COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:c_none_machine_events> --workers
+                     ${workers})
+    shoal_test_properties(c.machine_events.workers${workers} c ${arg_TIMEOUT})
+  endforeach()
+
   shoal_c_test_program(c_none_event_failures "${PROJECT_SOURCE_DIR}/tests/c/event_failures.c"
                        c_none)
   foreach(case IN ITEMS task stuck stuck_waiting task_in_the_end)
