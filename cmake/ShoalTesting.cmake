@@ -57,14 +57,17 @@ function(shoal_test_properties test label timeout)
 endfunction()
 
 # Every tests/<kind>/*_test.cpp is one GoogleTest program and one ctest test <kind>.<file>. Files
-# named apps_* also link what the applications share, those named apps_<app>_* that application.
+# named apps_* also link what the applications share, those named apps_<app>_* that application, and
+# those named edat_api_* that layer, which is no part of shoal::shoal.
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     set(libraries shoal::shoal GTest::gmock GTest::gtest_main)
-    if(name MATCHES "^apps_")
+    if(name MATCHES "^edat_api_")
+      list(PREPEND libraries shoal_edat_api)
+    elseif(name MATCHES "^apps_")
       if(NOT TARGET shoal_apps_common)
         continue()
       endif()
@@ -554,6 +557,12 @@ function(shoal_add_edat_tests)
     endforeach()
     shoal_c_test_program(edat_${variant}_refusals "${folder}/refusals.c" edat_${variant})
   endforeach()
+
+  # Most of what it tests, the compiler does.
+  shoal_c_test_program(edat_none_interface "${folder}/interface.c" edat_none)
+  target_compile_options(edat_none_interface PRIVATE -Werror)
+  add_test(NAME edat.interface COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:edat_none_interface>)
+  shoal_test_properties(edat.interface edat ${arg_TIMEOUT})
 endfunction()
 
 # shoal_add_edat_refusal(<case> <regex>): tests/edat/refusals.c is ended with that text.
@@ -591,6 +600,16 @@ function(shoal_add_c_tests)
     add_test(NAME c.event_calls${name} COMMAND ${SHOAL_TEST_LAUNCHER}
                                                 $<TARGET_FILE:c_none_event_calls> mine ${options})
     shoal_test_properties(c.event_calls${name} c ${arg_TIMEOUT})
+  endforeach()
+
+  shoal_c_test_program(c_none_machine_events "${PROJECT_SOURCE_DIR}/tests/c/machine_events.c"
+                       c_none)
+  target_compile_options(c_none_machine_events PRIVATE -Wextra -Wpedantic)
+  foreach(workers IN ITEMS 1 2)
+    add_test(NAME c.machine_events.workers${workers}
+             COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:c_none_machine_events> --workers
+                     ${workers})
+    shoal_test_properties(c.machine_events.workers${workers} c ${arg_TIMEOUT})
   endforeach()
 
   shoal_c_test_program(c_none_event_failures "${PROJECT_SOURCE_DIR}/tests/c/event_failures.c"

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <ratio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -143,8 +142,10 @@ int watch(const char* call, unsigned long long* number, const Body& body) noexce
   });
 }
 
-void fire(shoal_events& to, int target, const char* name, const shoal_payload* payload,
-          bool persistent) {
+/// Calls `send(target, name, payload)` with what C has given, and returns what it returns.
+template <class Send>
+auto with_payload(shoal_events& to, int target, const char* name, const shoal_payload* payload,
+                  const Send& send) {
   const std::string event = event_name(name);
   const EventPeer peer = to_peer(target);
   const Outgoing outgoing(to.contexts,
@@ -154,7 +155,14 @@ void fire(shoal_events& to, int target, const char* name, const shoal_payload* p
         fmt::format("\"{}\" cannot be fired to {} with an address: it means nothing on other ranks",
                     event, target));
   }
-  to.events.fire_raw(peer, event, outgoing.raw(), persistent);
+  return send(peer, event, outgoing.raw());
+}
+
+void fire(shoal_events& to, int target, const char* name, const shoal_payload* payload,
+          bool persistent) {
+  with_payload(to, target, name, payload, [&](EventPeer peer, const auto& event, const auto& raw) {
+    to.events.fire_raw(peer, event, raw, persistent);
+  });
 }
 
 // --- to C
@@ -310,11 +318,19 @@ int shoal_events_fire_persistent(shoal_events* events, int target, const char* n
                  [&] { fire(given(events, "events"), target, name, payload, true); });
 }
 
+// NOLINTNEXTLINE(readability-function-size): C has no default for a payload and a number
 int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, int target,
-                            const char* name, unsigned long long* number) {
+                            const char* name, const shoal_payload* payload,
+                            unsigned long long* number) {
   return watch("shoal_events_fire_after", number, [&] {
-    const std::chrono::duration<unsigned long long, std::nano> delay(delay_ns);
-    return given(events, "events").events.fire_after(delay, to_peer(target), event_name(name));
+    shoal_events& to = given(events, "events");
+    constexpr std::chrono::nanoseconds kForever = std::chrono::nanoseconds::max();
+    const std::chrono::nanoseconds delay(
+        std::min(delay_ns, static_cast<unsigned long long>(kForever.count())));
+    return with_payload(to, target, name, payload,
+                        [&](shoal::EventPeer peer, const auto& event, const auto& raw) {
+                          return to.events.fire_raw_after(delay, peer, event, raw);
+                        });
   });
 }
 

@@ -305,7 +305,8 @@ int edatFindEvent(EDAT_Event* events, int count, int source, const char* event_i
     const int rank = source == EDAT_SELF ? program.world().rank().value() : source;
     for (int i = 0; i < count; ++i) {
       const EDAT_Metadata& event = (&given(events, "the array of events"))[i].metadata;
-      if (wanted == event.event_id && (rank == EDAT_ANY || rank == event.source)) return i;
+      const std::string name = text_of(event.event_id, "the identifier of an event");
+      if (wanted == name && (rank == EDAT_ANY || rank == event.source)) return i;
     }
     return -1;
   });

@@ -16,7 +16,9 @@ class ThreadParker final : public Parker {
   void park(std::uint64_t timeout_ns) override {
     std::unique_lock lock(mutex_);
     const auto is_set = [this] { return token_; };
-    if (timeout_ns == 0) {
+    // The present time plus more than this would not fit into 64 bits; nobody sees it pass.
+    constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 62U;
+    if (timeout_ns == 0 || timeout_ns > kLongestNs) {
       condition_.wait(lock, is_set);
     } else {
       condition_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), is_set);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace shoal {
@@ -71,8 +72,9 @@ std::function<void()> firing(event::Core& core, EventPeer target,
 
 }  // namespace
 
-std::uint64_t Events::fire_draft_after(std::uint64_t delay_ns, EventPeer target,
+std::uint64_t Events::fire_draft_after(std::chrono::nanoseconds delay, EventPeer target,
                                        const Draft& content) {
+  const auto delay_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(delay.count(), 0));
   return core_->sources().after(delay_ns, fmt::format("timer for \"{}\"", content->name),
                                 firing(*core_, target, content));
 }
@@ -97,12 +99,23 @@ std::uint64_t Events::fire_when_memory_above(std::size_t size_bytes, EventPeer t
 
 bool Events::cancel(std::uint64_t number) { return core_->sources().cancel(number); }
 
-void Events::fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
-                      bool persistent) {
-  const Draft content = draft(name, persistent, {EventType::raw, 0, ""});
+Events::Draft Events::raw_draft(std::string_view name, const RawPayload& payload) {
+  Draft content = draft(name, false, {EventType::raw, 0, ""});
   content->bytes.assign(payload.bytes.begin(), payload.bytes.end());
   content->raw = {payload.type, payload.count, content->bytes};
+  return content;
+}
+
+void Events::fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
+                      bool persistent) {
+  const Draft content = raw_draft(name, payload);
+  content->persistent = persistent;
   fire_draft(target, content);
+}
+
+std::uint64_t Events::fire_raw_after(std::chrono::nanoseconds delay, EventPeer target,
+                                     std::string_view name, const RawPayload& payload) {
+  return fire_draft_after(delay, target, raw_draft(name, payload));
 }
 
 EventList Events::retrieve_any(const std::vector<EventDependency>& dependencies) {

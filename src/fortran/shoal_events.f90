@@ -163,13 +163,14 @@ module shoal_events
       type(c_payload), intent(in) :: payload
       integer(c_int) :: c_fire_persistent
     end function
-    function c_fire_after(events, delay_ns, target, name, number) &
+    function c_fire_after(events, delay_ns, target, name, payload, number) &
         bind(c, name="shoal_events_fire_after")
       import
       type(c_ptr), value :: events
       integer(c_long_long), value :: delay_ns
       integer(c_int), value :: target
       character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: payload
       integer(c_long_long), intent(out) :: number
       integer(c_int) :: c_fire_after
     end function
@@ -628,7 +629,7 @@ contains
     integer(c_long_long) :: given_number
     integer(c_int) :: code
     given_number = 0
-    code = c_fire_after(events, delay_ns, target, name // c_null_char, given_number)
+    code = c_fire_after(events, delay_ns, target, name // c_null_char, c_null_ptr, given_number)
     if (present(number)) number = given_number
     call report(code, status)
   end subroutine

@@ -229,29 +229,32 @@ static void waiting(struct state* state, shoal_world* world) {
   shoal_event_list_release(&list);
 }
 
-// Events of the machine. In simulated worlds there is time alone.
-static void machine(struct state* state, shoal_world* world) {
+// Events that time fires. Those of the machine are in machine_events.c.
+static void timers(struct state* state, shoal_world* world) {
   shoal_events* events = state->events;
-  const shoal_dependency later = {SHOAL_SELF, "time"};
-  const shoal_task task = {.function = count_greedy, .user = state};
-  unsigned long long number = 0;
-  state->greedy_events = 0;
-  CHECK(shoal_events_submit(events, &task, &later, 1) == SHOAL_OK);
-  CHECK(shoal_events_fire_after(events, 1000, SHOAL_SELF, "time", NULL) == SHOAL_OK);
-  CHECK(shoal_events_fire_after(events, 3600000000000ull, SHOAL_SELF, "never", &number) ==
+  unsigned long long never = 0;
+  unsigned long long forever = 0;
+  int value = 23;
+  const shoal_payload payload = {SHOAL_INT, 1, &value};
+  const shoal_dependency times[2] = {{SHOAL_SELF, "time"}, {SHOAL_SELF, "time with payload"}};
+  shoal_event_list list;
+  CHECK(shoal_events_fire_after(events, 3600000000000ull, SHOAL_SELF, "never", NULL, &never) ==
         SHOAL_OK);
-  CHECK(shoal_events_cancel(events, number) == 1);
-  CHECK(shoal_events_cancel(events, number) == 0);
+  CHECK(shoal_events_fire_after(events, ~0ull, SHOAL_SELF, "never", &payload, &forever) ==
+        SHOAL_OK);
+  CHECK(shoal_events_fire_after(events, 2000, SHOAL_SELF, times[0].name, NULL, NULL) == SHOAL_OK);
+  CHECK(shoal_events_fire_after(events, 1000, SHOAL_SELF, times[1].name, &payload, NULL) ==
+        SHOAL_OK);
+  value = 0;  // it was copied
+  CHECK(shoal_events_wait(events, times, 2, &list) == SHOAL_OK);
+  CHECK(list.count == 2 && list.events[0].type == SHOAL_NONE && list.events[0].data == NULL);
+  CHECK(list.events[1].type == SHOAL_INT && list.events[1].count == 1);
+  CHECK(*(const int*)list.events[1].data == 23);
+  shoal_event_list_release(&list);
+  CHECK(shoal_events_cancel(events, never) == 1);
+  CHECK(shoal_events_cancel(events, never) == 0);
+  CHECK(shoal_events_cancel(events, forever) == 1);
   CHECK(shoal_wait(world) == SHOAL_OK);
-  CHECK(state->greedy_events == 1);
-  CHECK(shoal_events_fire_when_readable(events, -1, SHOAL_SELF, "a", NULL) != SHOAL_OK);
-  CHECK(shoal_events_fire_on_signal(events, -1, SHOAL_SELF, "a", NULL) != SHOAL_OK);
-  const int code = shoal_events_fire_when_memory_above(events, 1, SHOAL_SELF, "memory", &number);
-  if (code == SHOAL_ERROR_USE) return;  // simulated
-  CHECK(code == SHOAL_OK);
-  if (shoal_events_cancel(events, number) == 1) return;
-  const shoal_dependency memory = {SHOAL_SELF, "memory"};
-  CHECK(shoal_events_submit(events, &task, &memory, 1) == SHOAL_OK);
 }
 
 static void expect_refusal(int code, const char* text, int line) {
@@ -261,7 +264,28 @@ static void expect_refusal(int code, const char* text, int line) {
 }
 #define REFUSED(code, text) expect_refusal((code), (text), __LINE__)
 
-static void refusals(struct state* state, shoal_world* world) {
+static void refuse_handles(struct state* state) {
+  const shoal_task task = {.function = take_sum, .user = state};
+  REFUSED(-shoal_rank(NULL), "shoal_rank: world is NULL");
+  REFUSED(-shoal_size(NULL), "shoal_size: world is NULL");
+  REFUSED(shoal_wait(NULL), "shoal_wait: world is NULL");
+  REFUSED(-shoal_argument_count(NULL), "shoal_argument_count: world is NULL");
+  CHECK(shoal_argument(NULL, 0) == NULL);
+  CHECK(strcmp(shoal_last_error(), "shoal_argument: world is NULL") == 0);
+  CHECK(shoal_events_make(NULL, "x") == NULL);
+  CHECK(shoal_events_name(NULL) == NULL);
+  REFUSED(shoal_events_submit(NULL, &task, NULL, 0), "events is NULL");
+  REFUSED(shoal_events_fire_persistent(NULL, SHOAL_ALL, "a", NULL), "events is NULL");
+  REFUSED(shoal_events_fire_after(NULL, 1, SHOAL_SELF, "a", NULL, NULL), "events is NULL");
+  REFUSED(shoal_events_fire_on_signal(NULL, 1, SHOAL_SELF, "a", NULL), "events is NULL");
+  REFUSED(-shoal_events_cancel(NULL, 1), "events is NULL");
+  REFUSED(-shoal_events_test_lock(NULL, "a"), "events is NULL");
+  REFUSED(-shoal_events_define_context(NULL, 1), "events is NULL");
+  REFUSED(shoal_events_free(NULL), "events is NULL");
+  shoal_event_list_release(NULL);
+}
+
+static void refuse_tasks(struct state* state) {
   shoal_events* events = state->events;
   const shoal_task task = {.function = take_sum, .user = state, .name = "t"};
   const shoal_task unset = {.name = "unset"};
@@ -269,51 +293,68 @@ static void refusals(struct state* state, shoal_world* world) {
   const shoal_task persistent = {.function = take_sum, .persistent = 1};
   const shoal_dependency nowhere = {state->size, "a"};
   const shoal_dependency unnamed = {SHOAL_ANY, NULL};
-  const shoal_payload bad_type = {77, 1, state};
-  const shoal_payload bad_context = {5000, 1, state};
-  const shoal_payload no_data = {SHOAL_INT, 1, NULL};
-  const shoal_payload address = {SHOAL_ADDRESS, 1, state};
+  const char* no_array = "the array of dependencies is NULL";
   shoal_event_list list;
-  REFUSED(-shoal_rank(NULL), "shoal_rank: world is NULL");
-  REFUSED(-shoal_size(NULL), "shoal_size: world is NULL");
-  REFUSED(shoal_wait(NULL), "shoal_wait: world is NULL");
-  REFUSED(-shoal_argument_count(NULL), "world is NULL");
-  CHECK(shoal_events_make(NULL, "x") == NULL);
-  CHECK(shoal_events_name(NULL) == NULL);
-  REFUSED(shoal_events_submit(NULL, &task, NULL, 0), "events is NULL");
   REFUSED(shoal_events_submit(events, NULL, NULL, 0), "task is NULL");
   REFUSED(shoal_events_submit(events, &unset, NULL, 0), "the function of the task is NULL");
   REFUSED(shoal_events_submit(events, &greedy, NULL, 0), "greedy but not persistent");
   REFUSED(shoal_events_submit(events, &persistent, NULL, 0), "depends on nothing");
-  REFUSED(shoal_events_submit(events, &task, NULL, 1), "the array of dependencies is NULL");
+  REFUSED(shoal_events_submit(events, &task, NULL, 1), no_array);
   REFUSED(shoal_events_submit(events, &task, &unnamed, 1), "the name of a dependency is NULL");
   REFUSED(shoal_events_submit(events, &task, &nowhere, 1), "task 't' cannot depend on \"a\" from");
-  REFUSED(shoal_events_fire(events, state->size, "a", NULL), "cannot be fired to rank");
-  REFUSED(shoal_events_fire(events, SHOAL_ANY, "a", NULL), "cannot be fired to any");
-  REFUSED(shoal_events_fire(events, SHOAL_SELF, NULL, NULL), "the name of the event is NULL");
+  REFUSED(shoal_events_wait(events, NULL, 0, NULL), "list is NULL");
+  REFUSED(shoal_events_wait(events, NULL, 1, &list), no_array);
+  REFUSED(shoal_events_wait(events, &nowhere, 1, &list), "cannot depend on");
+  REFUSED(shoal_events_retrieve_any(events, NULL, 0, NULL), "list is NULL");
+  REFUSED(shoal_events_retrieve_any(events, NULL, 1, &list), no_array);
+  REFUSED(shoal_events_retrieve_any(events, &nowhere, 1, &list), "cannot depend on");
+}
+
+static void refuse_payloads(struct state* state) {
+  shoal_events* events = state->events;
+  const shoal_payload bad_type = {77, 1, state};
+  const shoal_payload bad_context = {5000, 1, state};
+  const shoal_payload no_data = {SHOAL_INT, 1, NULL};
   REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &bad_type), "77 is no type");
   REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &bad_context), "5000 is no type");
   REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &no_data), "the data are NULL");
-  REFUSED(shoal_events_fire(events, SHOAL_ALL, "a", &address), "it means nothing on other ranks");
-  REFUSED(shoal_events_fire_persistent(NULL, SHOAL_ALL, "a", NULL), "events is NULL");
-  REFUSED(shoal_events_fire_after(events, 1, SHOAL_ANY, "a", NULL), "any");
+  REFUSED(shoal_events_fire_after(events, 1, SHOAL_SELF, "a", &bad_type, NULL), "77 is no type");
+
+  const char* elsewhere = "with an address: it means nothing on other ranks";
+  const int next = (state->rank + 1) % state->size;
+  const shoal_payload addresses[2] = {{SHOAL_ADDRESS, 1, state},
+                                      {state->context_type, 1, state->context}};
+  for (int i = 0; i < 2; i++) {
+    const shoal_payload* address = &addresses[i];
+    REFUSED(shoal_events_fire(events, SHOAL_ALL, "a", address), elsewhere);
+    REFUSED(shoal_events_fire_persistent(events, SHOAL_ALL, "a", address), elsewhere);
+    REFUSED(shoal_events_fire_after(events, 1, SHOAL_ALL, "a", address, NULL), elsewhere);
+    if (next == state->rank) continue;
+    REFUSED(shoal_events_fire(events, next, "a", address), elsewhere);
+    REFUSED(shoal_events_fire_persistent(events, next, "a", address), elsewhere);
+    REFUSED(shoal_events_fire_after(events, 1, next, "a", address, NULL), elsewhere);
+  }
+}
+
+static void refuse_names(struct state* state) {
+  shoal_events* events = state->events;
+  const int nowhere = state->size;
+  REFUSED(shoal_events_fire(events, nowhere, "a", NULL), "cannot be fired to rank");
+  REFUSED(shoal_events_fire(events, SHOAL_ANY, "a", NULL), "cannot be fired to any");
+  REFUSED(shoal_events_fire(events, SHOAL_SELF, NULL, NULL), "the name of the event is NULL");
+  REFUSED(shoal_events_fire_after(events, 1, SHOAL_ANY, "a", NULL, NULL), "any");
+  REFUSED(shoal_events_fire_after(events, 1, SHOAL_SELF, NULL, NULL, NULL), "name of the event");
   REFUSED(shoal_events_fire_when_readable(events, 0, SHOAL_SELF, NULL, NULL), "name of the event");
-  REFUSED(shoal_events_fire_on_signal(NULL, 1, SHOAL_SELF, "a", NULL), "events is NULL");
-  REFUSED(shoal_events_fire_when_memory_above(events, 1, state->size, "a", NULL), "rank");
-  REFUSED(-shoal_events_cancel(NULL, 1), "events is NULL");
+  REFUSED(shoal_events_fire_when_memory_above(events, 1, nowhere, "a", NULL), "rank");
   REFUSED(-shoal_events_is_submitted(events, NULL), "the task's name is NULL");
   REFUSED(-shoal_events_remove(events, NULL), "the task's name is NULL");
-  REFUSED(shoal_events_wait(events, NULL, 0, NULL), "list is NULL");
-  REFUSED(shoal_events_wait(events, &nowhere, 1, &list), "cannot depend on");
-  REFUSED(shoal_events_retrieve_any(events, &nowhere, 1, &list), "cannot depend on");
   REFUSED(shoal_events_lock(events, NULL), "the lock's name is NULL");
+  REFUSED(shoal_events_unlock(events, NULL), "the lock's name is NULL");
+  REFUSED(-shoal_events_test_lock(events, NULL), "the lock's name is NULL");
   REFUSED(shoal_events_unlock(events, "free"), "shoal_events_unlock");
-  REFUSED(-shoal_events_test_lock(NULL, "a"), "events is NULL");
+  CHECK(shoal_events_fire_when_readable(events, -1, SHOAL_SELF, "a", NULL) != SHOAL_OK);
+  CHECK(shoal_events_fire_on_signal(events, -1, SHOAL_SELF, "a", NULL) != SHOAL_OK);
   CHECK(shoal_events_create_context(events, 1) == NULL);
-  REFUSED(-shoal_events_define_context(NULL, 1), "events is NULL");
-  REFUSED(shoal_events_free(NULL), "events is NULL");
-  shoal_event_list_release(NULL);
-  CHECK(shoal_wait(world) == SHOAL_OK);
 }
 
 static int main_function(shoal_world* world, void* user) {
@@ -330,8 +371,12 @@ static int main_function(shoal_world* world, void* user) {
   types(state, world);
   kinds(state, world);
   waiting(state, world);
-  machine(state, world);
-  refusals(state, world);
+  timers(state, world);
+  refuse_handles(state);
+  refuse_tasks(state);
+  refuse_payloads(state);
+  refuse_names(state);
+  CHECK(shoal_wait(world) == SHOAL_OK);  // the refused calls have changed nothing
   CHECK(shoal_events_free(state->events) == SHOAL_OK);
 
   // A name space of its own, with work left for the end of the world.

@@ -7,6 +7,7 @@ static void nothing(EDAT_Event* events, int num_events) {}
 static void finalises(EDAT_Event* events, int num_events) { edatFinalise(); }
 static void waits(EDAT_Event* events, int num_events) { edatWait(1, EDAT_SELF, "never"); }
 static void unlocks(EDAT_Event* events, int num_events) { edatUnlock("not held"); }
+static void waits_for_fewer(EDAT_Event* events, int num_events) { edatWait(-1); }
 
 static int value = 1;
 
@@ -19,6 +20,7 @@ static void before_init(const char* what) {
   if (!strcmp(what, "finalise_before_init")) edatFinalise();
   if (!strcmp(what, "bad_value")) edatInitWithConfiguration(1, keys, values);
   if (!strcmp(what, "unknown_key")) edatInitWithConfiguration(1, unknown, values);
+  if (!strcmp(what, "negative_options")) edatInitWithConfiguration(-1, keys, values);
   if (!strcmp(what, "null_key")) edatInitWithConfiguration(1, NULL, values);
 }
 
@@ -48,11 +50,34 @@ static void after_init(const char* what) {
   if (!strcmp(what, "wait_left")) edatSubmitTask(waits, 0);
 }
 
+static void counts(const char* what) {
+  int found = 0;
+  if (!strcmp(what, "negative_dependencies")) edatSubmitTask(nothing, -1);
+  if (!strcmp(what, "negative_named")) edatSubmitNamedTask(nothing, "t", -2);
+  if (!strcmp(what, "negative_wait")) edatSubmitTask(waits_for_fewer, 0);
+  if (!strcmp(what, "negative_retrieve")) edatRetrieveAny(&found, -1);
+}
+
+static void names(const char* what) {
+  EDAT_Event event;
+  memset(&event, 0, sizeof event);
+  if (!strcmp(what, "null_lock")) edatLock(NULL);
+  if (!strcmp(what, "null_unlock")) edatUnlock(NULL);
+  if (!strcmp(what, "null_test_lock")) edatTestLock(NULL);
+  if (!strcmp(what, "null_is_submitted")) edatIsTaskSubmitted(NULL);
+  if (!strcmp(what, "null_remove")) edatRemoveTask(NULL);
+  if (!strcmp(what, "null_find_id")) edatFindEvent(&event, 1, EDAT_ANY, NULL);
+  if (!strcmp(what, "null_find_array")) edatFindEvent(NULL, 1, EDAT_ANY, "a");
+  if (!strcmp(what, "null_find_event_id")) edatFindEvent(&event, 1, EDAT_ANY, "a");
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   before_init(what);
   edatInit();
   after_init(what);
+  counts(what);
+  names(what);
   edatFinalise();
   if (!strcmp(what, "after_finalise")) edatFireEvent(&value, EDAT_INT, 1, EDAT_SELF, "a");
   printf("not refused\n");

@@ -124,4 +124,36 @@ TEST(EventSimulation, PersistentTasks_EndInEveryOrder) {
   }
 }
 
+/// Messages that each of 64 ranks sends when one of them fires an event to all, or none does.
+std::vector<std::uint64_t> sent_by_each(Rank source, bool fires) {
+  constexpr int kRanks = 64;
+  std::vector<std::uint64_t> sent(kRanks);
+  const auto errors = errors_of(sim_config(kRanks, 1, 1), [&](World& world) {
+    Events events(world);
+    int got = 0;
+    events.submit({{source, "news"}}, [&got] { ++got; }, {.persistent = true});
+    if (fires && world.rank() == source) events.fire(shoal::all, "news");
+    world.wait();
+    EXPECT_EQ(got, fires ? 1 : 0);
+    sent[static_cast<std::size_t>(world.rank())] = world.stats().messages_sent;
+    return 0;
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(kRanks, ""));
+  return sent;
+}
+
+TEST(EventSimulation, AnEventToAll_GoesAlongATree) {
+  constexpr std::uint64_t kFanOut = 4;
+  for (const int source : {0, 5, 63}) {
+    const std::vector<std::uint64_t> without = sent_by_each(Rank(source), false);
+    const std::vector<std::uint64_t> with = sent_by_each(Rank(source), true);
+    std::uint64_t sum = 0;
+    for (std::size_t rank = 0; rank < with.size(); ++rank) {
+      EXPECT_LE(with[rank] - without[rank], kFanOut) << "rank " << rank << ", source " << source;
+      sum += with[rank] - without[rank];
+    }
+    EXPECT_EQ(sum, with.size() - 1) << "source " << source;
+  }
+}
+
 }  // namespace

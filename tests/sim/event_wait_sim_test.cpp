@@ -98,8 +98,9 @@ TEST(EventWaitSimulation, WaitsLocksPersistentTasksAndRemotePromises_WorkTogethe
                                    OrderKind::priorities, OrderKind::slow_rank,
                                    OrderKind::slow_link,  OrderKind::late};
   for (std::uint64_t seed = 1; seed <= sized(1000, 100); ++seed) {
-    shoal::runtime::Config config =
-        sim_config(1 + static_cast<int>(seed % 4), 1 + static_cast<int>(seed / 4 % 3), seed);
+    const int ranks = 2 + static_cast<int>(seed / 6 % 3);
+    shoal::runtime::Config config = sim_config(ranks, 1 + static_cast<int>(seed / 18 % 3), seed);
+    config.ranks_per_process = seed / 54 % 2 == 0 ? 1 : ranks;
     config.sim_order = kOrders[seed % std::size(kOrders)];
     if (seed % 5 == 0) config.sim_faults = "delay:p=0.2,by=50us";
     SimulatedWorld simulated(config);

@@ -3,6 +3,7 @@
 
 #include <shoal/runtime/world.hpp>
 
+#include "support/refusal.hpp"
 #include "support/turn_world.hpp"
 
 #include <gtest/gtest.h>
@@ -28,16 +29,6 @@ inline void expect_two_ranks_run(const std::function<void(World&)>& program) {
       ASSERT_EQ(error, nullptr) << "seed " << seed << ": " << describe(error);
     }
   }
-}
-
-template <class F>
-std::string refusal_of(F&& call) {
-  try {
-    call();
-  } catch (const CheckError& error) {
-    return error.what();
-  }
-  return "nothing was refused";
 }
 
 }  // namespace shoal::testing

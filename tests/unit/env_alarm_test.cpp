@@ -1,5 +1,7 @@
 #include <shoal/env/alarm.hpp>
 
+#include "support/signals.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,14 +14,9 @@ namespace {
 using shoal::env::Alarm;
 using shoal::env::AlarmOnSignal;
 using shoal::env::Thread;
+using shoal::testing::handler_of;
 
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
-
-void (*handler_of(int signal))(int) {
-  struct sigaction now {};
-  sigaction(signal, nullptr, &now);
-  return now.sa_handler;
-}
 
 void own_handler(int) {}
 

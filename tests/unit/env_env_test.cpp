@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -64,6 +65,22 @@ TEST(ThreadEnv, SeveralUnparks_EndOnePark) {
   const std::uint64_t before_ns = env->now_ns();
   parker->park(1'000'000);  // nothing is left to end it early
   EXPECT_GE(env->now_ns() - before_ns, 1'000'000U);
+}
+
+TEST(ThreadEnv, AParkWithTheLongestTimeouts_LastsUntilTheUnpark) {
+  const auto env = make_thread_env();
+  const auto parker = env->make_parker();
+  for (const std::uint64_t timeout_ns : {~std::uint64_t{0}, ~std::uint64_t{0} >> 1U}) {
+    std::atomic<bool> unparked{false};
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // to see a park() that returns
+      unparked = true;
+      parker->unpark();
+    });
+    parker->park(timeout_ns);
+    EXPECT_TRUE(unparked) << timeout_ns;
+    other.join();
+  }
 }
 
 TEST(ThreadEnv, AParkWithATimeout_Returns) {

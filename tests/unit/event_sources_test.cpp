@@ -5,8 +5,10 @@
 #include "runtime/simulated_world.hpp"
 #include "support/event_program.hpp"
 #include "support/run_world.hpp"
+#include "support/signals.hpp"
 #include "support/sim_config.hpp"
 
+#include <shoal/env/machine_watch.hpp>
 #include <shoal/runtime/world.hpp>
 
 #include <gmock/gmock.h>
@@ -31,6 +33,7 @@ using shoal::Events;
 using shoal::Rank;
 using shoal::World;
 using shoal::runtime::SimulatedWorld;
+using shoal::testing::handler_of;
 using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using shoal::testing::sim_config;
@@ -40,6 +43,13 @@ using testing::HasSubstr;
 
 /// run_world() on one rank with one worker, which has to end well.
 void run_one(const std::function<void(World&)>& program) { EXPECT_EQ(run_world(1, 1, program), 0); }
+
+/// For longer than the machine is looked at without an event of this name.
+void expect_nothing_fired(Events& events, const char* name) {
+  events.fire_after(100ms, shoal::self, "enough");
+  static_cast<void>(events.wait({{shoal::self, "enough"}}));
+  EXPECT_TRUE(events.retrieve_any({{shoal::self, name}}).empty());
+}
 
 TEST(EventTimer, FiresAtItsTime_InTheOrderOfTimes) {
   SimulatedWorld simulated(sim_config(2, 1, 3));
@@ -141,6 +151,22 @@ TEST(EventDescriptor, ThatCanBeRead_FiresOnce) {
   });
 }
 
+TEST(EventDescriptor, ThatWasCancelled_FiresNothing) {
+  run_one([](World& world) {
+    Events events(world);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    const std::uint64_t number = events.fire_when_readable(ends[0], shoal::self, "input");
+    EXPECT_TRUE(events.cancel(number));
+    EXPECT_FALSE(events.cancel(number));
+    EXPECT_EQ(write(ends[1], "x", 1), 1);
+    expect_nothing_fired(events, "input");
+    world.wait();
+    close(ends[0]);
+    close(ends[1]);
+  });
+}
+
 TEST(EventSignal, FiresInsteadOfItsDefault_OnAllWhoAsked) {
   run_one([](World& world) {
     Events events(world);
@@ -158,9 +184,21 @@ TEST(EventSignal, FiresInsteadOfItsDefault_OnAllWhoAsked) {
     world.wait();
     EXPECT_EQ(fired, 1);
   });
-  struct sigaction now {};
-  ASSERT_EQ(sigaction(SIGUSR2, nullptr, &now), 0);
-  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_EQ(handler_of(SIGUSR2), SIG_DFL);
+}
+
+TEST(EventSignal, ThatWasCancelled_HasItsDefaultAgain) {
+  run_one([](World& world) {
+    Events events(world);
+    const std::uint64_t first = events.fire_on_signal(SIGUSR2, shoal::self, "x");
+    const std::uint64_t second = events.fire_on_signal(SIGUSR2, shoal::self, "x");
+    EXPECT_TRUE(events.cancel(first));
+    EXPECT_NE(handler_of(SIGUSR2), SIG_DFL) << "one is still watched";
+    EXPECT_TRUE(events.cancel(second));
+    EXPECT_EQ(handler_of(SIGUSR2), SIG_DFL);
+    EXPECT_FALSE(events.cancel(second));
+    world.wait();  // nothing was fired that nobody takes, and nothing is waited for
+  });
 }
 
 TEST(EventSignal, ThatTheProgramHandles_IsRefused) {
@@ -191,6 +229,20 @@ TEST(EventMemory, AboveTheThreshold_Fires) {
     EXPECT_THROW(events.fire_when_memory_above(0, shoal::self, "x"), shoal::Error);
     world.wait();
     EXPECT_TRUE(fired);
+  });
+}
+
+TEST(EventMemory, BelowTheThreshold_FiresNothingUntilMoreIsTouched) {
+  run_one([](World& world) {
+    constexpr std::size_t kMiB = std::size_t{1} << 20U;
+    Events events(world);
+    events.fire_when_memory_above(shoal::env::resident_bytes() + 64 * kMiB, shoal::self, "large");
+    expect_nothing_fired(events, "large");
+    const std::vector<char> touched(128 * kMiB, 'x');
+    static_cast<void>(events.wait({{shoal::self, "large"}}));
+    expect_nothing_fired(events, "large");
+    EXPECT_EQ(touched.back(), 'x');
+    world.wait();
   });
 }
 

@@ -196,6 +196,22 @@ TEST(RemotePromises, FulfilledTwice_FailTheWorldWithAClearText) {
   }
 }
 
+TEST(RemotePromises, FulfilledWithAnotherType_FailTheWorldWithAClearText) {
+  for (const int ranks : {1, 3}) {
+    const std::string text = text_of<TaskError>(ranks, 2, [](World& world) {
+      Promise<int> promise;
+      auto future = promise.future();
+      const auto published = world.publish(std::move(promise));
+      const auto message = world.make_am([&world](const RemotePromise<int>& remote) {
+        world.fulfill(RemotePromise<double>{remote.rank, remote.number}, 1.5);
+      });
+      if (world.rank() == world.size() - 1) message.send(Rank(0), published);
+      world.wait();
+    });
+    EXPECT_THAT(text, HasSubstr("cannot be fulfilled with a value of another type"));
+  }
+}
+
 TEST(RemotePromises, NeverFulfilled_AreReported) {
   const std::string text = text_of<StuckError>(2, 1, [](World& world) {
     Promise<int> promise("published in vain");

@@ -142,13 +142,15 @@ int shoal_events_fire(shoal_events* events, int target, const char* name,
 int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
                                  const shoal_payload* payload);
 
-/* Events that nobody has to fire. Each happens once, without a payload, and keeps the world going
- * until it has been fired, or cancelled: after a time (virtual in simulated worlds), once there is
- * something to read, when this process gets a signal, when its resident memory exceeds a size.
+/* Events that nobody has to fire. Each happens once, and keeps the world going until it has been
+ * fired, or cancelled: after a time (virtual in simulated worlds), once there is something to read,
+ * when this process gets a signal, when its resident memory exceeds a size. Only the first has a
+ * payload, which is copied at the call: as in shoal_events_fire().
  * `number` may be NULL; it is for shoal_events_cancel(). Errors: USE in simulated worlds, except
  * for times; OTHER for what cannot be watched. */
 int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, int target,
-                            const char* name, unsigned long long* number);
+                            const char* name, const shoal_payload* payload,
+                            unsigned long long* number);
 int shoal_events_fire_when_readable(shoal_events* events, int descriptor, int target,
                                     const char* name, unsigned long long* number);
 int shoal_events_fire_on_signal(shoal_events* events, int signal, int target, const char* name,

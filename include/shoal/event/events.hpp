@@ -146,12 +146,11 @@ class Events {
   std::uint64_t fire_after(std::chrono::duration<Rep, Period> delay, EventPeer target,
                            std::string_view name, const T&... value) {
     static_assert(sizeof...(T) <= 1, "shoal: an event has one value, or none");
-    const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(delay).count();
-    const std::uint64_t delay_ns = ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+    const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(delay);
     if constexpr (sizeof...(T) == 0) {
-      return fire_draft_after(delay_ns, target, draft_of(name));
+      return fire_draft_after(ns, target, draft_of(name));
     } else {
-      return fire_draft_after(delay_ns, target, draft_of<event::Fired<T>...>(name, value...));
+      return fire_draft_after(ns, target, draft_of<event::Fired<T>...>(name, value...));
     }
   }
   /// Fires an event once there is something to read, or the other end was closed.
@@ -169,6 +168,8 @@ class Events {
   /// For interfaces of other languages: a copy of `payload.bytes`.
   void fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
                 bool persistent = false);
+  std::uint64_t fire_raw_after(std::chrono::nanoseconds delay, EventPeer target,
+                               std::string_view name, const RawPayload& payload);
 
   /// The first event that is there for each dependency, if there is one: at most as many as
   /// dependencies, in their order. **Blocks**: never. Errors as submit().
@@ -206,9 +207,11 @@ class Events {
   static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
   void fire_draft(EventPeer target, const Draft& content);
   void fire_nothing(EventPeer target, std::string_view name, bool persistent);
-  std::uint64_t fire_draft_after(std::uint64_t delay_ns, EventPeer target, const Draft& content);
+  std::uint64_t fire_draft_after(std::chrono::nanoseconds delay, EventPeer target,
+                                 const Draft& content);
 
   static Draft draft_of(std::string_view name);
+  static Draft raw_draft(std::string_view name, const RawPayload& payload);
   template <class T>
   static Draft draft_of(std::string_view name, const T& value) {
     Draft content = draft(name, false, event::asked_for<event::Owner<T>>(EventType::value));

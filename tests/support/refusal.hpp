@@ -1,0 +1,20 @@
+#pragma once
+// What a call was refused with.
+
+#include <shoal/base/check.hpp>
+
+#include <string>
+
+namespace shoal::testing {
+
+template <class F>
+std::string refusal_of(F&& call) {
+  try {
+    call();
+  } catch (const CheckError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+}  // namespace shoal::testing

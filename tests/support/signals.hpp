@@ -1,0 +1,14 @@
+#pragma once
+// What this process does on a signal.
+
+#include <csignal>
+
+namespace shoal::testing {
+
+inline void (*handler_of(int signal))(int) {
+  struct sigaction now {};
+  sigaction(signal, nullptr, &now);
+  return now.sa_handler;
+}
+
+}  // namespace shoal::testing
