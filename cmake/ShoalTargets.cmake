@@ -1,6 +1,7 @@
 # Functions that define shoal's targets. The table of the layers itself is in src/CMakeLists.txt.
 
-# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer.
+# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer. Nobody
+# replaces a function of ours at run time: without interposition gcc may inline them (clang does).
 function(shoal_target_defaults target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_features(${target} PRIVATE cxx_std_20)
@@ -11,6 +12,7 @@ function(shoal_target_defaults target)
             -Wpedantic
             -Wconversion
             $<$<BOOL:${SHOAL_WERROR}>:-Werror>
+            $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
 endfunction()

@@ -179,7 +179,7 @@ void Messenger::open_instances() {
 void Messenger::retry_if_held() {
   if (held_count() == 0) return;
   instances_grew_.store(true, std::memory_order_seq_cst);
-  scheduler_.wake_one();
+  wake_for_progress();
 }
 
 void Messenger::remove_instance(std::uint32_t index) {
@@ -196,10 +196,11 @@ void Messenger::remove_instance(std::uint32_t index) {
 bool Messenger::poll() {
   const bool did = poll_transport();
   if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
+  lower_arrived();
   const bool took = take_from_port();
   polling_.store(false, std::memory_order_seq_cst);
   if (!took) return did;  // empty, or a push is half done and its thread will wake somebody
-  if (!port_.looks_empty()) scheduler_.wake_one();
+  if (!port_.looks_empty()) wake_for_progress();
   return true;  // the caller comes back before it sleeps
 }
 
@@ -402,6 +403,7 @@ void Messenger::hold(net::Packet* packet, std::size_t offset) {
     std::memcpy(&first, bytes.data() + offset, sizeof first);
     if (scope_->failed() || is_open(first.handler & kIndexMask)) {
       instances_grew_.store(true, std::memory_order_seq_cst);
+      raise_arrived();
     }
   }
 }
@@ -424,7 +426,7 @@ void Messenger::drop_held() {
     if (held_.empty()) return;
   }
   instances_grew_.store(true, std::memory_order_seq_cst);
-  scheduler_.wake_one();
+  wake_for_progress();
 }
 
 void Messenger::retry_held() {

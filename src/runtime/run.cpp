@@ -1,6 +1,7 @@
 #include <shoal/runtime/run.hpp>
 
 #include <shoal/net/mpi_transport.hpp>
+#include <shoal/sync/block_pool.hpp>
 
 #include "env/host.hpp"
 #include "runtime/config.hpp"
@@ -225,10 +226,8 @@ void check_not_launched(const void* communicator) {
       "launcher, with --sim --ranks N");
 }
 
-}  // namespace
-
-int run_world(int argc, const char* const* argv, const MainFunction& main_function,
-              const void* communicator) {
+int run_here(int argc, const char* const* argv, const MainFunction& main_function,
+             const void* communicator) {
   try {
     const Config config = parse_config(argc, argv, process_environment());
     if (config.help) {
@@ -245,6 +244,15 @@ int run_world(int argc, const char* const* argv, const MainFunction& main_functi
     say(std::string("error: ") + error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int run_world(int argc, const char* const* argv, const MainFunction& main_function,
+              const void* communicator) {
+  const int exit_code = run_here(argc, argv, main_function, communicator);
+  sync::trim_blocks();  // the world is gone, and with it its tasks
+  return exit_code;
 }
 
 }  // namespace shoal::runtime

@@ -1,23 +1,10 @@
 #include "sched/fiber.hpp"
 
+#include <shoal/base/sanitizers.hpp>
+
 #include <cxxabi.h>
 #include <memory>
 #include <utility>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SHOAL_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHOAL_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SHOAL_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SHOAL_TSAN 1
-#endif
-#endif
 
 #ifdef SHOAL_ASAN
 #include <sanitizer/asan_interface.h>

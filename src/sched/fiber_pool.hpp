@@ -14,11 +14,20 @@
 
 namespace shoal::sched {
 
+/// Stands for a task while it is destroyed.
+class EndingTask final : public Task {
+ public:
+  void run() override {}
+  [[nodiscard]] std::string name() const override { return "the end of a task"; }
+};
+
 /// Runs the loop of whichever worker enters it, and the tasks that it starts.
 struct SchedulingFiber {
   SchedulingFiber(const env::Stack& stack, Fiber::Entry entry) : fiber(stack, entry, nullptr) {}
   Fiber fiber;
-  Task* task = nullptr;  // running or parked on it
+  Task* task = nullptr;   // running or parked on it
+  bool was_left = false;  // since that task began: another worker may go on with it
+  EndingTask ending;
 };
 
 /// Makes them, and keeps those that no worker needs right now: they stand in the loop, without a

@@ -15,7 +15,10 @@ namespace shoal::sched {
 /// Larger priority first, then first in, first out.
 class ReadyQueue {
  public:
-  static constexpr std::int64_t kEmpty = std::numeric_limits<std::int64_t>::min();
+  /// Of a priority: larger for larger ones, and never 0.
+  static constexpr std::uint64_t key_of(int priority) {
+    return static_cast<std::uint64_t>(std::int64_t{priority} - std::numeric_limits<int>::min() + 1);
+  }
 
   void push(Task* task) {
     const sync::Lock lock(mutex_);
@@ -25,8 +28,22 @@ class ReadyQueue {
   }
 
   /// nullptr: empty.
-  Task* try_pop() {
-    if (top_priority() == kEmpty) return nullptr;
+  Task* try_pop() { return looks_empty() ? nullptr : pop(); }
+
+  /// Of the first task's priority; 0 if there is none. Any thread.
+  [[nodiscard]] std::uint64_t top_key() const {
+    // seq_cst: a worker that is about to sleep looks here after raising its flag.
+    return top_key_.load(std::memory_order_seq_cst);
+  }
+  [[nodiscard]] bool looks_empty() const { return top_key() == 0; }
+  /// For reports.
+  [[nodiscard]] std::size_t size() const {
+    const sync::Lock lock(mutex_);
+    return heap_.size();
+  }
+
+ private:
+  [[gnu::noinline]] Task* pop() {
     const sync::Lock lock(mutex_);
     if (heap_.empty()) return nullptr;
     std::pop_heap(heap_.begin(), heap_.end(), comes_later);
@@ -36,19 +53,6 @@ class ReadyQueue {
     return task;
   }
 
-  /// Of the first task; kEmpty if there is none. Any thread.
-  [[nodiscard]] std::int64_t top_priority() const {
-    // seq_cst: a worker that is about to sleep looks here after raising its flag.
-    return top_priority_.load(std::memory_order_seq_cst);
-  }
-  [[nodiscard]] bool looks_empty() const { return top_priority() == kEmpty; }
-  /// For reports.
-  [[nodiscard]] std::size_t size() const {
-    const sync::Lock lock(mutex_);
-    return heap_.size();
-  }
-
- private:
   struct Item {
     int priority;
     std::uint64_t sequence;
@@ -59,13 +63,13 @@ class ReadyQueue {
   }
   void publish_top() SHOAL_REQUIRES(mutex_) {
     // seq_cst: a push is ordered before the pusher's look at sleeping workers.
-    top_priority_.store(heap_.empty() ? kEmpty : heap_.front().priority, std::memory_order_seq_cst);
+    top_key_.store(heap_.empty() ? 0 : key_of(heap_.front().priority), std::memory_order_seq_cst);
   }
 
   mutable sync::Mutex mutex_;
   std::vector<Item> heap_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t next_sequence_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::atomic<std::int64_t> top_priority_{kEmpty};
+  std::atomic<std::uint64_t> top_key_{0};
 };
 
 }  // namespace shoal::sched

@@ -35,6 +35,16 @@ std::vector<env::Steppable*> Scheduler::steppables() {
 
 void Scheduler::submit(std::unique_ptr<Task> owned) {
   Task* const task = owned.release();
+  Worker* const me = current_worker();
+  if (me == nullptr || &me->scheduler() != this || !me->would_keep(*task)) {
+    place(task);
+    return;
+  }
+  me->keep(task);
+  wake_one();
+}
+
+void Scheduler::place(Task* task) {
   Worker* me = current_worker();
   if (me != nullptr && &me->scheduler() != this) me = nullptr;
   if (task->scope != nullptr) {
@@ -56,8 +66,6 @@ void Scheduler::submit(std::unique_ptr<Task> owned) {
   Worker& target = *workers_[static_cast<std::size_t>(home)];
   if (task->kind == TaskKind::delivered) {
     target.delivered_shared.push(task);
-  } else if (&target == me && task->priority == 0) {
-    target.deque.push(task);
   } else {
     target.ready_shared.push(task);
   }
@@ -81,8 +89,7 @@ bool Scheduler::wake_if_asleep(Worker& worker) {
   return true;
 }
 
-void Scheduler::wake_one(int preferred) {
-  if (sleeper_count_.load(std::memory_order_seq_cst) == 0) return;
+void Scheduler::wake_a_sleeper(int preferred) {
   if (preferred != Task::kAnyWorker &&
       wake_if_asleep(*workers_[static_cast<std::size_t>(preferred)])) {
     return;

@@ -37,7 +37,10 @@ void pause_briefly() {
 
 }  // namespace
 
-Worker* current_worker() { return t_worker; }
+Worker* current_worker() {
+  asm volatile("" ::: "memory");  // nor does the compiler keep the answer to an earlier call
+  return t_worker;
+}
 
 /// Stands in a queue for a parked fiber.
 class Worker::ResumeTask final : public Task {
@@ -157,55 +160,70 @@ void Worker::enter_loop(void* /*unused*/) {
 }
 
 void Worker::loop() {
-  if (Worker* const worker = current_worker(); worker->after_switch_) {
+  Worker* worker = current_worker();
+  if (worker->after_switch_) {
     worker->after_switch();  // entered because a task was suspended: that was a step
-    worker->after_step(env::StepResult::worked);
+    worker->after_work();
   }
-  while (!current_worker()->scheduler_.stopping()) {
-    const env::StepResult result = current_worker()->step_once();
-    current_worker()->after_step(result);
-  }
+  while (!worker->scheduler_.stopping()) worker = &worker->step_once();
 }
 
-void Worker::after_step(env::StepResult result) {
-  if (result == env::StepResult::idle) {
-    idle();
-    return;
-  }
+Worker& Worker::after_work() {
   idle_rounds_ = 0;
-  if (stepping_) leave_step(result);
+  if (stepping_) leave_step(env::StepResult::worked);
+  return *this;
 }
 
-void Worker::leave_step(env::StepResult result) {
+[[gnu::noinline]] void Worker::leave_step(env::StepResult result) {
   step_result_ = result;
   if (!scheduler_.stopping()) Fiber::switch_to(current_->fiber, *thread_fiber_);
 }
 
-env::StepResult Worker::step_once() {
-  Progress& progress = *scheduler_.progress_;
-  ++ticks_;
-  // relaxed: seen a step later at the latest; sleep() looks again
-  if (asked_.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed)) {
-    answer();
+// Flat: what follows up to look_around() is the cost of a task.
+[[gnu::flatten]] Worker& Worker::step_once() {
+  if (Task* task = quick_task(); task != nullptr) return execute(task);
+  return look_around();
+}
+
+// What a busy worker runs most of the time: a task of its own deque, as long as nothing else calls
+// for attention.
+Task* Worker::quick_task() {
+  if (++ticks_ % kPollEvery == 0 || scheduler_.progress_->may_be_busy()) return nullptr;
+  if (was_poller_ || throttled() || is_asked()) return nullptr;
+  if ((resumed_own.top_key() | bound_own.top_key() | delivered_shared.top_key() |
+       ready_shared.top_key()) != 0) {
+    return nullptr;
   }
-  bool progressed = ticks_ % kPollEvery == 0 && expire_timers();
-  if (ticks_ % kPollEvery == 0 || progress.looks_busy()) progressed = progress.poll() || progressed;
+  return deque.try_pop();
+}
+
+[[gnu::noinline]] Worker& Worker::look_around() {
+  if (is_asked()) answer();
+  bool progressed = false;
+  if (ticks_ % kPollEvery == 0) progressed = expire_timers();
+  if (ticks_ % kPollEvery == 0 || scheduler_.progress_->looks_busy()) {
+    progressed = scheduler_.progress_->poll() || progressed;
+  }
   if (Task* task = next_task(); task != nullptr) {
     // Busy from now on: another sleeper takes over polling.
     if (std::exchange(was_poller_, false)) scheduler_.wake_one();
-    execute(task);
-    return env::StepResult::worked;  // perhaps on another worker
+    return execute(task);
   }
-  if (!progressed) progressed = progress.poll() || expire_timers();
-  if (!progressed) {
-    // relaxed: a hint, sleep() looks again; what came before the call of look_again() whose flag is
-    // lowered here is seen by on_idle().
-    if (scheduler_.look_again_.load(std::memory_order_relaxed)) {
-      scheduler_.look_again_.exchange(false, std::memory_order_seq_cst);
-    }
-    progressed = progress.on_idle();
+  if (progressed || look_closer()) return after_work();
+  idle();
+  return *this;
+}
+
+// There is no task: whether something else can be done that may lead to one.
+bool Worker::look_closer() {
+  Progress& progress = *scheduler_.progress_;
+  if (progress.poll() || expire_timers()) return true;
+  // relaxed: a hint, sleep() looks again; what came before the call of look_again() whose flag is
+  // lowered here is seen by on_idle().
+  if (scheduler_.look_again_.load(std::memory_order_relaxed)) {
+    scheduler_.look_again_.exchange(false, std::memory_order_seq_cst);
   }
-  return progressed ? env::StepResult::worked : env::StepResult::idle;
+  return progress.on_idle();
 }
 
 Task* Worker::next_task() {
@@ -213,28 +231,31 @@ Task* Worker::next_task() {
   // Messages first: they hold memory. But those that make tasks for ever must not keep out the
   // rest.
   const bool fair_turn = ++turns_ % kFairEvery == 0;
-  if (fair_turn && !throttled()) {
+  const bool takes_ready = !throttled();
+  if (fair_turn && takes_ready) {
     if (Task* task = take_ready(); task != nullptr) return task;
   }
   if (Task* task = delivered_shared.try_pop(); task != nullptr) return task;
-  if (!fair_turn && !throttled()) {
+  if (!fair_turn && takes_ready) {
     if (Task* task = take_ready(); task != nullptr) return task;
   }
-  return scheduler_.steal_for(*this, throttled());
+  return scheduler_.steal_for(*this, !takes_ready);
 }
 
 // The first of three queues by priority. Ties go to the deque, whose tasks have priority 0, for the
 // sake of the cache, then to bound tasks, which nobody else can run. Now and then they go to bound
 // tasks, or to shared ones, first: tasks that submit tasks for ever must not keep out the others.
 Task* Worker::take_ready() {
-  const std::int64_t bound = bound_own.top_priority();
-  const std::int64_t shared = ready_shared.top_priority();
-  const std::int64_t best = std::max(bound, shared);
+  constexpr std::uint64_t kPlain = ReadyQueue::key_of(0);  // as in the deque
   const bool fair_turn = ++picks_ % kFairEvery == 0;
-  const bool bound_first = bound != shared ? bound > shared : picks_ % (2 * kFairEvery) != 0;
-  if (best < 0 || (best == 0 && !fair_turn)) {
+  const std::uint64_t bound = bound_own.top_key();
+  const std::uint64_t shared = ready_shared.top_key();
+  const std::uint64_t best = std::max(bound, shared);
+  if (best < kPlain || (best == kPlain && !fair_turn)) {
     if (Task* task = deque.try_pop(); task != nullptr) return task;
   }
+  if (best == 0) return nullptr;
+  const bool bound_first = bound != shared ? bound > shared : picks_ % (2 * kFairEvery) != 0;
   ReadyQueue& first = bound_first ? bound_own : ready_shared;
   ReadyQueue& second = bound_first ? ready_shared : bound_own;
   if (Task* task = first.try_pop(); task != nullptr) return task;
@@ -242,13 +263,61 @@ Task* Worker::take_ready() {
   return deque.try_pop();
 }
 
-void Worker::execute(Task* task) {
+// It may end on another worker, which then goes on with the caller's fiber.
+Worker& Worker::execute(Task* task) {
   count_begun();
-  if (task->kind == TaskKind::resumed) {
+  if (task->kind == TaskKind::resumed) [[unlikely]] {
     task->run();  // lives on the fiber it resumes: not ours to delete
-    return;
+    return current_worker()->after_work();
   }
-  run_counted(std::unique_ptr<Task>(task));
+  TaskScope* const scope = task->scope;
+  SchedulingFiber& fiber = *current_;
+  fiber.was_left = false;
+  Worker* worker = this;
+  if (scope == nullptr || !scope->failed()) worker = &run(*task, fiber);
+  return worker->end(task, scope, fiber).after_work();
+}
+
+Worker& Worker::run(Task& task, SchedulingFiber& fiber) {
+  fiber.task = &task;
+  if (stepping_) observe(task);
+  running_task.show(&task);
+  try {
+    task.run();
+  } catch (...) {
+    fail(task);
+  }
+  Worker& worker = worker_of(fiber);
+  worker.running_task.hide();
+  // relaxed: one writer, read by reports
+  worker.tasks_run.store(worker.tasks_run.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
+  return worker;
+}
+
+[[gnu::noinline]] void Worker::fail(const Task& task) {
+  if (task.scope == nullptr) throw;  // the main function's wrapper lets nothing through
+  task.scope->fail(name_of(task), std::current_exception());
+}
+
+// What it captured is gone before wait() can return. The destructors may wait, too: not under the
+// name of what they destroy.
+Worker& Worker::end(Task* task, TaskScope* scope, SchedulingFiber& fiber) {
+  fiber.ending.scope = scope;
+  fiber.ending.worker = task->worker;
+  fiber.ending.bound = task->bound;
+  fiber.task = &fiber.ending;
+  delete task;
+  Worker& worker = worker_of(fiber);
+  fiber.task = nullptr;
+  if (fiber.was_left) worker.running_task.hide();
+  if (scope != nullptr) scope->count_finished(worker.id_);
+  return worker;
+}
+
+// The one that goes on with `fiber`, on which the caller stands.
+Worker& Worker::worker_of(const SchedulingFiber& fiber) {
+  return fiber.was_left ? *current_worker() : *this;
 }
 
 bool Worker::expire_timers() {
@@ -256,30 +325,8 @@ bool Worker::expire_timers() {
   return scheduler_.timers_.expire(scheduler_.env_.now_ns());
 }
 
-void Worker::run_counted(std::unique_ptr<Task> task) {
-  TaskScope* const scope = task->scope;
-  if (scope == nullptr || !scope->failed()) {
-    Worker* worker = current_worker();
-    worker->current_->task = task.get();
-    if (worker->stepping_ && worker->scheduler_.env().observes()) {
-      worker->scheduler_.env().observe(name_of(*task));
-    }
-    worker->running_task.show(task.get());
-    try {
-      task->run();
-    } catch (...) {
-      if (scope == nullptr) throw;  // the main function's wrapper lets nothing through
-      scope->fail(name_of(*task), std::current_exception());
-    }
-    worker = current_worker();
-    worker->current_->task = nullptr;
-    worker->running_task.hide();
-    // relaxed: one writer, read by reports
-    worker->tasks_run.store(worker->tasks_run.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
-  }
-  task.reset();  // its captures are gone before wait() can return
-  if (scope != nullptr) scope->count_finished(current_worker()->id_);
+[[gnu::noinline]] void Worker::observe(const Task& task) {
+  if (scheduler_.env().observes()) scheduler_.env().observe(name_of(task));
 }
 
 void Worker::suspend(const char* what, const Publish& publish, bool last) {
@@ -338,6 +385,7 @@ void Worker::resume(SchedulingFiber& fiber) {
 
 void Worker::switch_fiber(SchedulingFiber& from, SchedulingFiber& to) {
   Worker* const worker = current_worker();
+  from.was_left = true;
   worker->current_ = &to;
   worker->running_task.hide(to.task);  // the parked one may end on another worker
   Fiber::switch_to(from.fiber, to.fiber);

@@ -54,6 +54,10 @@ class Worker final : public env::Steppable {
   void answer() {
     answered_.store(asked_.load(std::memory_order_seq_cst), std::memory_order_release);
   }
+  /// The owner. relaxed: seen a step later at the latest; sleep() looks again.
+  [[nodiscard]] bool is_asked() const {
+    return asked_.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed);
+  }
   /// Not the owner, but in a world of one thread.
   [[nodiscard]] WorkerState state(std::uint64_t asked);
   /// The names of what runs now.
@@ -65,6 +69,15 @@ class Worker final : public env::Steppable {
   ReadyQueue delivered_shared;  // tasks made from messages, and parked fibers
   ReadyQueue ready_shared;      // with a priority, or pushed by others
   sync::WorkDeque<Task> deque;  // pushed by this worker without priority
+  /// A task that this worker submits goes to its deque. The owner.
+  [[nodiscard]] bool would_keep(const Task& task) const {
+    return task.priority == 0 && !task.bound && task.kind != TaskKind::delivered &&
+           (task.worker == Task::kAnyWorker || task.worker == id_.value());
+  }
+  void keep(Task* task) {
+    if (task->scope != nullptr) task->scope->count_created(id_.value());
+    deque.push(task);
+  }
 
   /// See Scheduler::holds_work().
   [[nodiscard]] bool holds_work() const;
@@ -102,8 +115,14 @@ class Worker final : public env::Steppable {
   void enter_first_loop();
   static void enter_loop(void* unused);
   static void loop();
-  env::StepResult step_once();
-  void after_step(env::StepResult result);
+  // The worker that goes on with the caller's fiber then.
+  [[nodiscard]] Worker& step_once();
+  [[nodiscard]] Worker& look_around();
+  [[nodiscard]] Task* quick_task();
+  Worker& after_work();
+  bool look_closer();
+  void observe(const Task& task);
+  static void fail(const Task& task);
   void leave_step(env::StepResult result);
   void idle();
   void sleep(bool may_poll);
@@ -112,8 +131,11 @@ class Worker final : public env::Steppable {
   Task* next_task();
   Task* take_ready();
   bool expire_timers();
-  void execute(Task* task);
-  static void run_counted(std::unique_ptr<Task> task);
+  // The worker that goes on with the caller's fiber then.
+  [[nodiscard]] Worker& execute(Task* task);
+  [[nodiscard]] Worker& run(Task& task, SchedulingFiber& fiber);
+  [[nodiscard]] Worker& end(Task* task, TaskScope* scope, SchedulingFiber& fiber);
+  [[nodiscard]] Worker& worker_of(const SchedulingFiber& fiber);
   void resume(SchedulingFiber& fiber);
   static void switch_fiber(SchedulingFiber& from, SchedulingFiber& to);
   void keep_idle(SchedulingFiber& fiber);

@@ -1,12 +1,6 @@
 #include <shoal/sync/asymmetric_barrier.hpp>
 
-#if defined(__SANITIZE_THREAD__)
-#define SHOAL_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SHOAL_TSAN 1
-#endif
-#endif
+#include <shoal/base/sanitizers.hpp>
 
 #if !defined(SHOAL_TSAN) && defined(__linux__) && __has_include(<linux/membarrier.h>)
 #include <linux/membarrier.h>

@@ -216,7 +216,7 @@ TEST(ReadyQueue, HandsOutLargerPrioritiesFirst_ThenTheOldest) {
     queue.push(tasks.back().get());
   }
   for (const std::size_t expected : {3U, 2U, 5U, 0U, 4U, 1U}) {
-    EXPECT_EQ(queue.top_priority(), tasks[expected]->priority);
+    EXPECT_EQ(queue.top_key(), ReadyQueue::key_of(tasks[expected]->priority));
     EXPECT_EQ(queue.try_pop(), tasks[expected].get());
   }
   EXPECT_TRUE(queue.looks_empty());

@@ -147,7 +147,7 @@ std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
 /// A number that differs between different lists of types. Equal lists agree within one binary;
 /// between binaries and compilers the numbers mean nothing.
 template <class... Ts>
-constexpr std::uint32_t type_signature() {
+consteval std::uint32_t type_signature() {
   return wire::fnv1a(wire::names_of<Ts...>());
 }
 

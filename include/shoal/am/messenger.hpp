@@ -102,7 +102,10 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   bool on_idle() override;
   /// Some worker is in the middle of what arrived.
   [[nodiscard]] bool is_handling() const { return polling_.load(std::memory_order_seq_cst); }
-  void wake_for_progress() override { scheduler_.wake_one(); }
+  void wake_for_progress() override {
+    raise_arrived();
+    scheduler_.wake_one();
+  }
   void on_packet(net::Packet* packet) override;
 
   /// Messages held back because their instance handler is not open here yet, large ones twice.

@@ -66,9 +66,15 @@ class DependencyTable {
   /// Cost: amortized constant; a key whose first fulfilment is its last is never stored.
   template <std::invocable<const K&> IndegreeFn>
   Fulfil fulfil(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
+    return fulfil_hashed(KeyHash<K>{}(key), key, count, std::forward<IndegreeFn>(indegree_of), out);
+  }
+  /// The same for who knows the hash of the key already.
+  template <std::invocable<const K&> IndegreeFn>
+  Fulfil fulfil_hashed(std::size_t key_hash, const K& key, int count, IndegreeFn&& indegree_of,
+                       Entry* out = nullptr) {
     SHOAL_CHECK(count >= 1, "key {} fulfilled {} times: the count must be at least 1",
                 format_key(key), count);
-    const std::uint32_t hash = hash_of(key);
+    const std::uint32_t hash = mix(key_hash);
     const std::size_t i = find(key, hash);
     if (i != none && slots_[i].used()) return add(i, count, out);
 
@@ -141,8 +147,8 @@ class DependencyTable {
 
   // The multiplication carries every bit of the hash into the upper half: callers may have used
   // some bits to choose this table among many.
-  static std::uint32_t hash_of(const K& key) {
-    return static_cast<std::uint32_t>((KeyHash<K>{}(key)*0x9e3779b97f4a7c15U) >> 32);
+  static std::uint32_t mix(std::size_t key_hash) {
+    return static_cast<std::uint32_t>((key_hash * 0x9e3779b97f4a7c15U) >> 32);
   }
   // Spreads hashes over [0, capacity) in their order, so that a rehash writes the new table from
   // front to back, and any capacity will do.

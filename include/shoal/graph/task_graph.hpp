@@ -214,8 +214,8 @@ class TaskGraph final : private term::Unsatisfied {
     graph::Fulfil result{};
     {
       const sync::Lock lock(shard.mutex);
-      result = shard.table.fulfil(
-          k, count, [indegree](const K&) { return indegree; }, &entry);
+      result = shard.table.fulfil_hashed(
+          hash, k, count, [indegree](const K&) { return indegree; }, &entry);
     }
     finish(k, result, entry, count);
   }

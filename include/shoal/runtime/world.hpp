@@ -101,7 +101,11 @@ class World {
 
   /// Runs `function` as a task of this rank.
   template <class F>
-  void spawn(F function, const TaskOptions& options = {}) {
+  void spawn(F function) {
+    scheduler().submit(sched::make_function_task(scope(), std::move(function)));
+  }
+  template <class F>
+  void spawn(F function, const TaskOptions& options) {
     submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
   }
 

@@ -10,21 +10,37 @@
 namespace shoal::sched {
 
 template <class F>
-class FunctionTask final : public Task {
+class FunctionTask : public Task {
  public:
-  FunctionTask(F function, std::string name)
-      : function_(std::move(function)), name_(std::move(name)) {}
+  explicit FunctionTask(F function) : function_(std::move(function)) {}
   void run() override { function_(); }
-  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string name() const override { return "task"; }
 
  private:
   F function_;
-  std::string name_;
 };
 
 template <class F>
+class NamedTask final : public FunctionTask<F> {
+ public:
+  NamedTask(F function, std::string name)
+      : FunctionTask<F>(std::move(function)), name_(std::move(name)) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+
+ private:
+  const std::string name_;
+};
+
+/// Reports call it "task".
+template <class F>
+std::unique_ptr<Task> make_function_task(TaskScope& scope, F function) {
+  auto task = std::make_unique<FunctionTask<F>>(std::move(function));
+  task->scope = &scope;
+  return task;
+}
+template <class F>
 std::unique_ptr<Task> make_function_task(TaskScope& scope, std::string name, F function) {
-  auto task = std::make_unique<FunctionTask<F>>(std::move(function), std::move(name));
+  auto task = std::make_unique<NamedTask<F>>(std::move(function), std::move(name));
   task->scope = &scope;
   return task;
 }

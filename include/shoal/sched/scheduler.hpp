@@ -28,6 +28,9 @@ class Progress {
   /// Handles what has arrived; true if there was something. Returns at once while another worker
   /// of the rank is at it.
   virtual bool poll() = 0;
+  /// Whether a busy worker should poll(). Cheap, and now and then wrong: they do it anyway after a
+  /// few tasks.
+  [[nodiscard]] bool may_be_busy() const { return arrived_.load(std::memory_order_relaxed); }
   /// Something has arrived that nobody is handling.
   [[nodiscard]] virtual bool looks_busy() const = 0;
   /// Arrivals may come without a wake-up, and this worker may fetch them: it must not sleep long.
@@ -38,6 +41,17 @@ class Progress {
 
  protected:
   ~Progress() = default;
+  /// Something has arrived. Any thread.
+  void raise_arrived() {
+    if (!may_be_busy()) arrived_.store(true, std::memory_order_relaxed);
+  }
+  /// Before a look at what has arrived. seq_cst: the look comes after it.
+  void lower_arrived() {
+    if (may_be_busy()) arrived_.exchange(false, std::memory_order_seq_cst);
+  }
+
+ private:
+  std::atomic<bool> arrived_{false};
 };
 
 struct SchedulerOptions {
@@ -75,7 +89,9 @@ class Scheduler {
   /// The calling worker's index, or the foreign slot: where the caller counts.
   [[nodiscard]] int count_slot() const;
   /// Wakes a sleeping worker, if any, preferring `preferred`. Any thread.
-  void wake_one(int preferred = Task::kAnyWorker);
+  void wake_one(int preferred = Task::kAnyWorker) {
+    if (sleeper_count_.load(std::memory_order_seq_cst) != 0) wake_a_sleeper(preferred);
+  }
   /// Wakes exactly this worker.
   void wake(WorkerId worker);
   /// Makes a worker that finds no work ask Progress::on_idle() (again): something that is no task
@@ -128,6 +144,9 @@ class Scheduler {
   friend class Deferred;
   /// Of the calling worker, or of threads.
   [[nodiscard]] ParkedList& parked_here() const;
+  /// Counts and queues a task that does not go to the caller's own deque.
+  void place(Task* task);
+  void wake_a_sleeper(int preferred);
   bool wake_if_asleep(Worker& worker);
   /// A task that `thief` may run from another worker's queues.
   Task* steal_for(Worker& thief, bool delivered_only);

@@ -2,11 +2,13 @@
 // A unit of work, and the scope that counts it.
 
 #include <shoal/base/ids.hpp>
+#include <shoal/sync/block_pool.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 
 namespace shoal::sched {
@@ -37,6 +39,19 @@ class Task {
   virtual ~Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
+
+  // Tasks come and go by the million.
+  static void* operator new(std::size_t size_bytes) { return sync::take_block(size_bytes); }
+  static void operator delete(void* memory, std::size_t size_bytes) noexcept {
+    sync::give_block(memory, size_bytes);
+  }
+  static void* operator new(std::size_t size_bytes, std::align_val_t alignment) {
+    return ::operator new(size_bytes, alignment);
+  }
+  static void operator delete(void* memory, std::size_t size_bytes,
+                              std::align_val_t alignment) noexcept {
+    ::operator delete(memory, size_bytes, alignment);
+  }
 
   virtual void run() = 0;
   /// What error reports call it.

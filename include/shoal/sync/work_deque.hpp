@@ -25,8 +25,12 @@ class WorkDeque {
   void push(T* item) {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);  // owner's own value
     const std::int64_t top = top_.load(std::memory_order_acquire);
-    Ring* ring = ring_.load(std::memory_order_relaxed);  // owner's own value
-    if (bottom - top >= ring->capacity) ring = grow(ring, top, bottom);
+    Ring* const ring = ring_.load(std::memory_order_relaxed);  // owner's own value
+    if (bottom - top >= ring->capacity) {
+      grow(ring, top, bottom);
+      push(item);
+      return;
+    }
     ring->put(bottom, item);
     // release pairs with the thieves' load of bottom_: they see the item. seq_cst: ordered
     // before the pusher's look at sleeping workers.
@@ -81,24 +85,23 @@ class WorkDeque {
 
   struct Ring {
     explicit Ring(std::int64_t n)
-        : capacity(n), slots(new std::atomic<T*>[static_cast<std::size_t>(n)]) {}
+        : capacity(n), slots(std::make_unique_for_overwrite<T*[]>(static_cast<std::size_t>(n))) {}
     // relaxed: visibility of the item is ordered by bottom_, top_ and ring_.
     void put(std::int64_t i, T* item) { slot(i).store(item, std::memory_order_relaxed); }
     T* get(std::int64_t i) const { return slot(i).load(std::memory_order_relaxed); }
-    std::atomic<T*>& slot(std::int64_t i) const {
-      return slots[static_cast<std::size_t>(i & (capacity - 1))];
+    std::atomic_ref<T*> slot(std::int64_t i) const {
+      return std::atomic_ref<T*>(slots[static_cast<std::size_t>(i & (capacity - 1))]);
     }
     std::int64_t capacity;
-    std::unique_ptr<std::atomic<T*>[]> slots;
+    std::unique_ptr<T*[]> slots;
   };
 
-  Ring* grow(Ring* old, std::int64_t top, std::int64_t bottom) {
+  [[gnu::noinline]] void grow(Ring* old, std::int64_t top, std::int64_t bottom) {
     auto ring = std::make_unique<Ring>(old->capacity * 2);
     for (std::int64_t i = top; i < bottom; ++i) ring->put(i, old->get(i));
     Ring* raw = ring.get();
     rings_.push_back(std::move(ring));  // old rings stay: a thief may still read one
     ring_.store(raw, std::memory_order_release);
-    return raw;
   }
 
   alignas(64) std::atomic<std::int64_t> top_{0};     // thieves and owner, by exchange
