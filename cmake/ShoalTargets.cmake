@@ -1,7 +1,7 @@
 # Functions that define shoal's targets. The table of the layers itself is in src/CMakeLists.txt.
 
-# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer. Nobody
-# replaces a function of ours at run time: without interposition gcc may inline them (clang does).
+# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer.
+# Nobody replaces a function of ours at run time: gcc may inline them in -fPIC code, as clang does.
 function(shoal_target_defaults target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_features(${target} PRIVATE cxx_std_20)
