@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -168,8 +170,8 @@ class Program {
   }
 
   [[nodiscard]] double time(const std::function<double()>& run) const {
-    std::vector<double> seconds;
-    for (int i = 0; i < repeat_; ++i) seconds.push_back(run());
+    std::vector<double> seconds(static_cast<std::size_t>(repeat_));
+    std::generate(seconds.begin(), seconds.end(), run);
     return median(seconds);
   }
 
