@@ -1,6 +1,6 @@
 // The side of MPI alone.
 
-#include <fmt/format.h>
+#include <stdexcept>
 
 #include "messages/mpi_side.hpp"
 
@@ -8,10 +8,7 @@ namespace {
 
 int run(const bench::MpiWorld& world, const messages::Options& options) {
   bench::limit_time(options.run);
-  if (world.size() % 2 != 0) {
-    if (world.rank() == 0) fmt::print(stderr, "messages: start an even number of processes\n");
-    return 2;
-  }
+  if (world.size() % 2 != 0) throw std::invalid_argument("start an even number of processes");
   const messages::Side side{"mpi", [&] { return messages::round_trip(world, options); },
                             [&] {
                               return options.packet_bytes > 0

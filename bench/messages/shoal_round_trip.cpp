@@ -1,5 +1,6 @@
 #include <functional>
 #include <optional>
+#include <stdexcept>
 
 #include "messages/shoal_side.hpp"
 
@@ -86,7 +87,7 @@ bench::Sample sized_balls(shoal::World& world, const Options& options) {
 }
 
 bench::Sample event_balls(shoal::World& world, const Options& options) {
-  if (options.words() > 1) throw shoal::Error("round_trip: events carry 8 bytes here");
+  if (options.words() > 1) throw std::invalid_argument("--size of events is 8");
   Player player(world, options);
   shoal::Events events(world);
   const auto bounce = [&](shoal::EventList& list) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace bench {
@@ -43,8 +44,10 @@ int run_program(CLI::App& app, std::vector<std::string> arguments, bool tells,
     return 0;
   } catch (const CLI::ParseError& error) {
     if (tells) fmt::print(stderr, "{}: {} (-h lists the options)\n", app.get_name(), error.what());
-    return 2;
+  } catch (const std::invalid_argument& error) {
+    if (tells) fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
   }
+  return 2;
 }
 
 void limit_time(const RunOptions& options) { alarm(static_cast<unsigned>(options.time_limit_s)); }

@@ -30,7 +30,8 @@ struct RunOptions {
 void add_run_options(CLI::App& app, RunOptions& options);
 
 /// Parses the arguments behind the program's name and calls body() if they are good; its result is
-/// the exit code. A bad option is answered by the rank for which `tells` holds.
+/// the exit code. A bad option, and a std::invalid_argument that body() throws on all ranks, are
+/// answered by the rank for which `tells` holds.
 int run_program(CLI::App& app, std::vector<std::string> arguments, bool tells,
                 const std::function<int()>& body);
 
