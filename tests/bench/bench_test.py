@@ -112,6 +112,41 @@ class Cases(WithFolder):
         _, _, result = self.bench("--rounds", "1")
         self.assertEqual(result["aim"]["verdict"], "holds")
 
+    def test_value_from_the_file_of_an_application(self):
+        self.script("app", 'while [ "$1" != --json ]; do shift; done\n'
+                           """echo '{"teps": {"mean": 30}}' > "$2"\n""")
+        self.side("peer", 20)
+        self.cases(sides=("app", "peer"), better="higher")
+        path = self.folder / "cases" / "fake.json"
+        document = json.loads(path.read_text())
+        document["cases"][0]["sides"][0]["json_value"] = "teps.mean"
+        path.write_text(json.dumps(document))
+        code, text, result = self.bench("--rounds", "1")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(result["sides"]["app"]["values"], [30])
+        document["cases"][0]["sides"][0]["json_value"] = "teps.median"
+        path.write_text(json.dumps(document))
+        code, text, _ = self.bench("--rounds", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("wrote no teps.median", text)
+
+    def test_short_form_gives_options_another_value(self):
+        self.script("shoal", '[ "$*" = "--other 1 --count 2" ] || exit 1\n'
+                             """echo '{"values": {"ns": 1}, "config": {}, "verified": true}'\n""")
+        self.cases(sides=("shoal",), short=["--count", "2"])
+        path = self.folder / "cases" / "fake.json"
+        document = json.loads(path.read_text())
+        document["cases"][0]["sides"][0]["arguments"] = ["--count", "9", "--other", "1"]
+        path.write_text(json.dumps(document))
+        code, text, _ = self.bench("--short")
+        self.assertEqual(code, 0, text)
+
+    def test_case_without_short_form(self):
+        self.side("shoal", 1)
+        self.cases(sides=("shoal",), short=False)
+        code, text, _ = self.bench("--short")
+        self.assertEqual(code, 2, text)
+
     def test_run_during_which_the_distance_changes_is_dropped(self):
         self.two_cores()
         self.side("shoal", 1, 2)
