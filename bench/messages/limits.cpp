@@ -3,9 +3,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <thread>
 
 #include "messages/kernels.hpp"
@@ -49,48 +49,55 @@ bench::Sample bounce_line(const Options& options) {
   return {seconds, back.value == rounds};
 }
 
-/// Words in shared memory; both ends tell the other one how far they are once per packet.
+/// Packets of words in shared memory; each end tells the other one how many it is done with.
 class Ring {
  public:
-  explicit Ring(std::int64_t packet_words) : packet_(packet_words) {}
+  explicit Ring(std::int64_t packet_words)
+      : packet_words_(packet_words), words_(static_cast<std::size_t>(kPackets * packet_words)) {}
 
   void write(std::int64_t count) {
-    for (std::int64_t first = 0; first < count; first += packet_) {
-      const std::int64_t last = std::min(first + packet_, count);
-      spin_until([&] { return last - read_.load(std::memory_order_acquire) <= kWords; });
-      for (std::int64_t i = first; i < last; ++i) place(i) = messages::item_word(i);
+    for (std::int64_t first = 0; first < count; first += packet_words_) {
+      const std::int64_t last = std::min(first + packet_words_, count);
+      const std::int64_t oldest = first - (kPackets - 1) * packet_words_;
+      spin_until([&] { return read_.load(std::memory_order_acquire) >= oldest; });
+      std::int64_t index = first;
+      for (Word& word : packet(first, last)) word = messages::item_word(index++);
       written_.store(last, std::memory_order_release);
     }
   }
   Word read(std::int64_t count) {
     Word sum = 0;
-    for (std::int64_t first = 0; first < count; first += packet_) {
-      const std::int64_t last = std::min(first + packet_, count);
+    for (std::int64_t first = 0; first < count; first += packet_words_) {
+      const std::int64_t last = std::min(first + packet_words_, count);
       spin_until([&] { return written_.load(std::memory_order_acquire) >= last; });
-      for (std::int64_t i = first; i < last; ++i) sum += 2 * place(i);
+      for (const Word word : packet(first, last)) sum += 2 * word;
       read_.store(last, std::memory_order_release);
     }
     return sum;
   }
 
  private:
-  static constexpr std::int64_t kWords = 1 << 14;
-  Word& place(std::int64_t index) { return words_[static_cast<std::size_t>(index % kWords)]; }
+  static constexpr std::int64_t kPackets = 32;
+  std::span<Word> packet(std::int64_t first, std::int64_t last) {
+    const std::int64_t slot = first / packet_words_ % kPackets;
+    return std::span(words_).subspan(static_cast<std::size_t>(slot * packet_words_),
+                                     static_cast<std::size_t>(last - first));
+  }
 
-  const std::int64_t packet_;
+  const std::int64_t packet_words_;
+  std::vector<Word> words_;
   alignas(128) std::atomic<std::int64_t> written_{0};  // the writer writes, the reader reads
   alignas(128) std::atomic<std::int64_t> read_{0};     // the other way round
-  alignas(128) std::array<Word, kWords> words_{};
 };
 
 bench::Sample fill_ring(const Options& options) {
   constexpr std::int64_t kPacketBytes = 4096;
   const std::int64_t packet_bytes = options.packet_bytes > 0 ? options.packet_bytes : kPacketBytes;
-  const auto ring = std::make_unique<Ring>(packet_bytes / std::int64_t{sizeof(Word)});
+  Ring ring(std::max<std::int64_t>(1, packet_bytes / std::int64_t{sizeof(Word)}));
   Word sum = 0;
   const double begin_s = now_s();
-  std::thread reader([&] { sum = ring->read(options.count); });
-  ring->write(options.count);
+  std::thread reader([&] { sum = ring.read(options.count); });
+  ring.write(options.count);
   reader.join();
   return {now_s() - begin_s, sum == messages::item_sum(options.count)};
 }
