@@ -1,5 +1,6 @@
 # make demo    set up, build, and factor a matrix on 4 ranks, in one process and over MPI
 # make check   set up, build and run every test: with gcc, and with clang under sanitizers
+# make bench   set up, build and run the benchmarks, beside the runtime systems of others
 # make build   build with the dev preset        make lint    clang-tidy over everything
 # make format  apply clang-format               make clean   remove build/
 
@@ -11,13 +12,17 @@ export CCACHE_NOHASHDIR = 1
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo build check check-dev check-asan check-tsan lint format clean setup-demo setup-check
+.PHONY: demo build check check-dev check-asan check-tsan bench lint format clean
+.PHONY: setup-demo setup-check setup-bench
 
 setup-demo:
 	@tools/setup demo
 
 setup-check:
 	@tools/setup check
+
+setup-bench:
+	@tools/setup bench
 
 demo: setup-demo
 	cmake --preset release --log-level=NOTICE
@@ -38,6 +43,12 @@ check-dev check-asan check-tsan: setup-check
 	cmake --preset $(PRESET) --log-level=NOTICE
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
 	ctest --preset $(PRESET) --parallel $(JOBS)
+
+# BENCH: further options of tools/shoal-bench, such as BENCH="--group tasks --rounds 3".
+bench: setup-bench
+	cmake --preset release --log-level=NOTICE
+	cmake --build --preset release --parallel $(JOBS)
+	tools/shoal-bench --build build/release --json build/release/bench.json $(BENCH)
 
 lint: setup-check
 	cmake --preset asan-ubsan --log-level=NOTICE

@@ -19,7 +19,9 @@ if(shoal_install_modules)
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran")
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-bench"
+                 "${PROJECT_SOURCE_DIR}/tools/shoal-explore"
+        DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(
   EXPORT shoalTargets
   NAMESPACE shoal::

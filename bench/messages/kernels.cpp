@@ -1,0 +1,79 @@
+#include "messages/kernels.hpp"
+
+#include <algorithm>
+
+namespace messages {
+
+void add_options(CLI::App& app, Options& options) {
+  add_run_options(app, options.run);
+  app.add_option("kernel", options.kernel, "What is measured")
+      ->required()
+      ->check(CLI::IsMember({"round_trip", "rate", "bandwidth"}));
+  app.add_option("--mode", options.mode, "What throws a ball back (shoal)")
+      ->check(CLI::IsMember({"handler", "task", "event", "large"}));
+  app.add_option("--from", options.from, "What sends the items of rate (shoal)")
+      ->check(CLI::IsMember({"task", "thread"}));
+  app.add_option("--size", options.size_bytes, "Bytes of a message: a multiple of 8")
+      ->check(CLI::Range(8, 1 << 30));
+  app.add_option("--count", options.count, "Round trips, or messages")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  app.add_option("--senders", options.senders, "Tasks or threads that send in rate")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--packet", options.packet_bytes, "Bytes of packets filled by hand; 0: none")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--window", options.window, "Messages under way at once")
+      ->check(CLI::Range(1, 1 << 20));
+}
+
+bench::Sample measure(const Options& options, const Side& side) {
+  const auto& run = options.kernel == "round_trip" ? side.round_trip
+                    : options.kernel == "rate"     ? side.rate
+                                                   : side.bandwidth;
+  std::vector<bench::Sample> samples;
+  for (int i = 0; i < options.run.repeat; ++i) samples.push_back(run());
+  return bench::median(samples);
+}
+
+int finish(const Options& options, const std::string& side, const bench::Sample& sample,
+           nlohmann::ordered_json config) {
+  const auto count = static_cast<double>(options.count);
+  nlohmann::ordered_json values;
+  if (options.kernel == "round_trip") {
+    values["round_trip_us"] = sample.seconds * 1e6 / count;
+  } else if (options.kernel == "rate") {
+    values["million_per_s"] = count / sample.seconds / 1e6;
+  } else {
+    values["gb_per_s"] = count * options.size_bytes / sample.seconds / 1e9;
+  }
+  config.update({{"mode", options.mode},
+                 {"from", options.from},
+                 {"size", options.size_bytes},
+                 {"count", options.count},
+                 {"senders", options.senders},
+                 {"packet", options.packet_bytes},
+                 {"window", options.window},
+                 {"repeat", options.run.repeat}});
+  return bench::finish({options.kernel, side, values, config}, sample.verified);
+}
+
+std::vector<Word> make_ballast(std::size_t words) {
+  std::vector<Word> ballast(words);
+  for (std::size_t i = 0; i < words; ++i) ballast[i] = item_word(static_cast<std::int64_t>(i));
+  return ballast;
+}
+
+bool is_ballast(std::span<const Word> words) {
+  return std::ranges::equal(words, make_ballast(words.size()));
+}
+
+Word item_sum(std::int64_t count) {
+  Word sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += 2 * item_word(i);
+  return sum;
+}
+
+Part part_of(std::int64_t count, int senders, int index) {
+  return {count * index / senders, count * (index + 1) / senders};
+}
+
+}  // namespace messages

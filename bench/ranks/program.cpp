@@ -1,0 +1,55 @@
+#include "ranks/program.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace bench {
+
+Sample median(const std::vector<Sample>& samples) {
+  std::vector<double> seconds;
+  for (const Sample& sample : samples) seconds.push_back(sample.seconds);
+  return {median(std::move(seconds)), std::ranges::all_of(samples, &Sample::verified)};
+}
+
+int finish(const Result& result, bool verified) {
+  if (verified) {
+    print(result);
+    return 0;
+  }
+  fmt::print(stderr, "{} {}: the answer is wrong\n", result.side, result.kernel);
+  return 1;
+}
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.set_help_flag("-h", "Print this text");
+  app.add_option("--repeat", options.repeat, "Timed runs, of which the median is printed")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--time-limit", options.time_limit_s, "Seconds; then a signal ends the program")
+      ->check(CLI::Range(1, 3600));
+}
+
+int run_program(CLI::App& app, std::vector<std::string> arguments, bool tells,
+                const std::function<int()>& body) {
+  std::ranges::reverse(arguments);  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+    return body();
+  } catch (const CLI::Success&) {
+    if (tells) fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (tells) fmt::print(stderr, "{}: {} (-h lists the options)\n", app.get_name(), error.what());
+  } catch (const std::invalid_argument& error) {
+    if (tells) fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
+  }
+  return 2;
+}
+
+void limit_time(const RunOptions& options) { alarm(static_cast<unsigned>(options.time_limit_s)); }
+
+}  // namespace bench

@@ -1,0 +1,31 @@
+# What kernels of several ranks share.
+
+include_guard(GLOBAL)
+
+# It chooses no MPI: each program links its own.
+add_library(bench_ranks STATIC "${CMAKE_CURRENT_LIST_DIR}/program.cpp")
+shoal_bench_defaults(bench_ranks)
+target_link_libraries(bench_ranks PUBLIC bench_common CLI11::CLI11 fmt::fmt)
+
+# shoal_bench_mpi_program(<name> <source>... LINK <library>...)
+# Programs <name>_<mpi> without shoal, for every MPI that there is.
+function(shoal_bench_mpi_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_bench_program(${name}_${variant} ${arg_UNPARSED_ARGUMENTS}
+                        LINK ${arg_LINK} ${SHOAL_MPI_${variant}_TARGET})
+    target_compile_definitions(${name}_${variant} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  endforeach()
+endfunction()
+
+# shoal_bench_shoal_program(<name> <source>... LINK <library>...)
+# Programs <name>_<mpi> with shoal on every MPI that there is: compiled once.
+function(shoal_bench_shoal_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  add_library(${name}_parts OBJECT ${arg_UNPARSED_ARGUMENTS})
+  shoal_bench_defaults(${name}_parts)
+  target_link_libraries(${name}_parts PUBLIC ${arg_LINK} shoal_runtime)
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_bench_program(${name}_${variant} LINK ${name}_parts shoal::shoal_${variant})
+  endforeach()
+endfunction()
