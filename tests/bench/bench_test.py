@@ -295,7 +295,7 @@ class Budgets(WithFolder):
         self.assertEqual(self.budgets(40, margin=0.3)[0], 0)
 
     def test_several_operations_per_count(self):
-        count = {"option": "--columns", "few": 100, "many": 300, "operations": 10}
+        count = {"option": "--columns", "few": 100, "many": 300, "operations": 2000}
         self.assertIn("5.0 instructions per task", self.budgets(5, count=count)[1])
 
     def test_update(self):
