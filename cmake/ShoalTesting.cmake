@@ -682,7 +682,7 @@ function(shoal_add_bench_tests)
   foreach(file IN LISTS cases)
     cmake_path(GET file STEM group)
     add_test(NAME bench.short.${group} COMMAND "${bench}" --build "${PROJECT_BINARY_DIR}" --short
-                                               --group ${group} --timeout 60)
+                                               --group ${group} --timeout 120)
     shoal_test_properties(bench.short.${group} bench ${arg_TIMEOUT} PROCESSORS 2)
   endforeach()
   add_test(NAME bench.budgets COMMAND "${bench}" --build "${PROJECT_BINARY_DIR}" --budgets)
