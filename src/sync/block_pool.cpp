@@ -20,6 +20,7 @@ constexpr bool kPooled = !kAddressSanitizer && !kThreadSanitizer;
 
 /// A free block.
 struct Block {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the depot sets it where it is used
   explicit Block(Block* behind) : next(behind) {}
   Block* next;
   Block* next_magazine;  // of the first one of a full magazine, in the depot only
@@ -116,6 +117,7 @@ class Depot {
 
 // Never destroyed: threads may end after it.
 std::array<Depot, kSizes>& depots() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const all = new std::array<Depot, kSizes>;
   return *all;
 }
@@ -127,6 +129,7 @@ struct Cache {
   Magazine spare;
 };
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit thread_local std::array<Cache, kSizes> t_caches{};
 
 void give_all() {
@@ -175,7 +178,7 @@ void* take_block(std::size_t size_bytes) {
 
 void give_block(void* block, std::size_t size_bytes) noexcept {
   if (!is_pooled(size_bytes)) {
-    ::operator delete(block, size_bytes, std::align_val_t(kGrain));
+    ::operator delete(block, std::align_val_t(kGrain));
     return;
   }
   const std::size_t size = (size_bytes - 1) / kGrain;

@@ -48,9 +48,8 @@ class Task {
   static void* operator new(std::size_t size_bytes, std::align_val_t alignment) {
     return ::operator new(size_bytes, alignment);
   }
-  static void operator delete(void* memory, std::size_t size_bytes,
-                              std::align_val_t alignment) noexcept {
-    ::operator delete(memory, size_bytes, alignment);
+  static void operator delete(void* memory, std::align_val_t alignment) noexcept {
+    ::operator delete(memory, alignment);
   }
 
   virtual void run() = 0;

@@ -1,7 +1,12 @@
 #pragma once
-// std::mutex with the annotations that clang's thread-safety analysis checks.
+// A lock with the annotations that clang's thread-safety analysis checks.
 
+#include <shoal/base/sanitizers.hpp>
+
+#include <atomic>
+#include <cstdint>
 #include <mutex>
+#include <type_traits>
 
 #if defined(__clang__)
 #define SHOAL_THREAD_ANNOTATION(x) __attribute__((x))
@@ -16,13 +21,50 @@
 #define SHOAL_EXCLUDES(...) SHOAL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define SHOAL_ACQUIRE(...) SHOAL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define SHOAL_RELEASE(...) SHOAL_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+#define SHOAL_UNCHECKED_LOCKING SHOAL_THREAD_ANNOTATION(no_thread_safety_analysis)
 #define SHOAL_TRY_ACQUIRE(...) SHOAL_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 
 namespace shoal::sync {
 
-/// A mutual-exclusion lock. Never held while a task suspends, nor while code of the program runs,
-/// except the functions of a graph that name what waits in a StuckError.
-class SHOAL_CAPABILITY("mutex") Mutex {
+/// A mutual-exclusion lock, for a few instructions at a time: it is taken and given back inline, in
+/// one atomic operation each. Who has to wait spins a little and then sleeps. Never held while a
+/// task suspends, nor while code of the program runs, except the functions of a graph that name
+/// what waits in a StuckError.
+/// **Source**: U. Drepper, "Futexes Are Tricky", 2011, mutex3.
+///
+/// Invariant: kContended is stored by everybody who is about to sleep, and by who was woken; so
+/// whoever gives the lock back while somebody sleeps finds it, and wakes one.
+class SHOAL_CAPABILITY("mutex") PlainMutex {
+ public:
+  PlainMutex() = default;
+  PlainMutex(const PlainMutex&) = delete;
+  PlainMutex& operator=(const PlainMutex&) = delete;
+
+  void lock() SHOAL_ACQUIRE() {
+    if (!try_lock()) lock_slowly();
+  }
+  void unlock() SHOAL_RELEASE() {
+    // release pairs with the acquire of the next owner, who may destroy the mutex at once: waking
+    // uses its address only
+    if (state_.exchange(kFree, std::memory_order_release) == kContended) state_.notify_one();
+  }
+  [[nodiscard]] bool try_lock() SHOAL_TRY_ACQUIRE(true) {
+    std::uint32_t expected = kFree;
+    return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = 0;
+  static constexpr std::uint32_t kLocked = 1;
+  static constexpr std::uint32_t kContended = 2;  // locked, and perhaps somebody sleeps
+  void lock_slowly() SHOAL_UNCHECKED_LOCKING;
+
+  std::atomic<std::uint32_t> state_{kFree};
+};
+
+/// std::mutex, of which ThreadSanitizer knows in which order it is taken.
+class SHOAL_CAPABILITY("mutex") WatchedMutex {
  public:
   void lock() SHOAL_ACQUIRE() { mutex_.lock(); }
   void unlock() SHOAL_RELEASE() { mutex_.unlock(); }
@@ -31,6 +73,8 @@ class SHOAL_CAPABILITY("mutex") Mutex {
  private:
   std::mutex mutex_;
 };
+
+using Mutex = std::conditional_t<kThreadSanitizer, WatchedMutex, PlainMutex>;
 
 /// Holds a Mutex for a scope.
 class SHOAL_SCOPED_CAPABILITY Lock {

@@ -1,0 +1,75 @@
+// The lock lets one thread in at a time, and loses nobody who sleeps.
+
+#include <shoal/sync/mutex.hpp>
+
+#include "support/sizes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+using shoal::sync::PlainMutex;
+
+constexpr int kRounds = shoal::testing::sized(20000, 2000);
+
+/// Runs `round` in many more threads than there are cores.
+template <class F>
+void in_threads(F round) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&round] {
+      for (int k = 0; k < kRounds; ++k) round(k);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(MutexStress, CountedUnderTheLock_NothingIsLost) {
+  PlainMutex mutex;
+  long count = 0;
+  in_threads([&](int /*round*/) {
+    mutex.lock();
+    ++count;
+    mutex.unlock();
+  });
+  EXPECT_EQ(count, 8L * kRounds);
+}
+
+TEST(MutexStress, HeldForLong_SleepersAreWoken) {
+  PlainMutex mutex;
+  long count = 0;
+  in_threads([&](int round) {
+    mutex.lock();
+    if (round % 64 == 0) std::this_thread::yield();  // the others go to sleep
+    ++count;
+    mutex.unlock();
+  });
+  EXPECT_EQ(count, 8L * kRounds);
+}
+
+TEST(MutexStress, Tried_OneAtATime) {
+  PlainMutex mutex;
+  std::atomic<int> inside{0};
+  std::atomic<long> refused{0};
+  in_threads([&](int round) {
+    if (round % 2 == 0) {
+      mutex.lock();
+    } else if (!mutex.try_lock()) {
+      ++refused;
+      return;
+    }
+    EXPECT_EQ(++inside, 1);
+    --inside;
+    mutex.unlock();
+  });
+  if (!mutex.try_lock()) FAIL();
+  EXPECT_FALSE(mutex.try_lock());
+  mutex.unlock();
+}
+
+}  // namespace
