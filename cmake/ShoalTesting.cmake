@@ -72,8 +72,8 @@ function(shoal_add_gtests kind)
       string(REGEX REPLACE "^apps_([^_]+)_.*" "\\1" app "${name}")
       if(TARGET shoal_app_${app})
         list(PREPEND libraries shoal_app_${app})
-      elseif(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/apps/${app}")
-        continue() # SHOAL_APPS leaves it out
+      elseif(SHOAL_APPS)
+        continue() # only those of the applications that were chosen
       endif()
     endif()
     shoal_test_program(${kind}_${name} "${source}" ${libraries})
