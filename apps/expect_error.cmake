@@ -1,6 +1,7 @@
-# cmake -DCOMMAND=<program>;<argument>;... -DPATTERN=<regex> -DTIMES=<n> -P expect_error.cmake
-# The command must fail with an exit code (not be killed), and its standard error must match PATTERN
-# exactly TIMES times.
+# cmake -DCOMMAND=<program>;<argument>;... -DPATTERN=<regex> -DTIMES=<n> [-DCODE=<n>]
+#       -P expect_error.cmake
+# The command must fail with an exit code (not be killed), or just that one, and its standard error
+# must match PATTERN exactly TIMES times.
 
 execute_process(
   COMMAND ${COMMAND}
@@ -10,6 +11,9 @@ execute_process(
 message("exit code: ${result}\n${output}${error}")
 if(NOT result MATCHES "^[0-9]+$" OR result EQUAL 0 OR result GREATER 120)
   message(FATAL_ERROR "expected a plain exit code that is not 0")
+endif()
+if(DEFINED CODE AND NOT result EQUAL CODE)
+  message(FATAL_ERROR "expected the exit code ${CODE}")
 endif()
 string(REGEX MATCHALL "${PATTERN}" found "${error}")
 list(LENGTH found count)

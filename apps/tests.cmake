@@ -59,16 +59,6 @@ shoal_add_error_test(no_cube PATTERN "must be a cube .1, 8, 27, 64, ..... not 9:
 shoal_add_error_test(too_few_tiles PATTERN "1 tiles in a row are too few for 2 ranks"
                      COMMAND gemm3d --n 8 --tile 8 --ranks 8)
 
-# shoal_add_app_run(<name> COMMAND <target> [<argument>...]): one more run, embedded.
-function(shoal_add_app_run name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND")
-  list(GET arg_COMMAND 0 app)
-  if(TARGET ${app})
-    add_test(NAME apps.${name} COMMAND ${arg_COMMAND})
-    shoal_test_properties(apps.${name} apps 120 PROCESSORS 2)
-  endif()
-endfunction()
-
 shoal_add_app_run(cholesky_array_file COMMAND cholesky --matrix "${small_data}/good_array.mtx")
 shoal_add_app_run(cholesky_more_ranks_than_tiles COMMAND cholesky --n 10 --tile 4 --ranks 9)
 shoal_add_app_run(cholesky_repeat COMMAND cholesky --n 200 --tile 32 --ranks 3 --repeat 3
@@ -145,64 +135,5 @@ if(TARGET calibrate AND NOT SHOAL_SANITIZE)
   shoal_test_properties(bench.sim_validation apps 120 PROCESSORS 2)
 endif()
 
-# Breadth-first search. The levels are a property of the graph: every variant finds the same ones,
-# on any ranks and workers.
-if(TARGET bfs)
-  set(commands "")
-  foreach(variant IN ITEMS async events level_am)
-    shoal_add_app_test(bfs_${variant} APP bfs TIMEOUT 120 ARGS --scale 11 --roots 16 --variant
-                                                              ${variant})
-    if(NOT SHOAL_SANITIZE)
-      add_test(NAME explore.bfs_${variant}
-               COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 50 -- $<TARGET_FILE:bfs>
-                       --ranks 4 --workers 2 --scale 6 --roots 4 --variant ${variant})
-      shoal_test_properties(explore.bfs_${variant} explore 120 PROCESSORS 2)
-    endif()
-    foreach(run IN ITEMS "--ranks 1 --workers 1" "--ranks 5 --workers 1" "--ranks 3 --workers 4"
-                         "--ranks 16 --sim")
-      list(APPEND commands
-           "$<TARGET_FILE:bfs> --scale 9 --roots 8 --seed 3 --variant ${variant} ${run}")
-    endforeach()
-    foreach(matrix IN ITEMS karate jagmesh7 west0067)
-      if(EXISTS "${SHOAL_DATA_DIR}/${matrix}.mtx")
-        shoal_add_app_run(bfs_${matrix}.${variant} COMMAND bfs --graph
-                          "${SHOAL_DATA_DIR}/${matrix}.mtx" --ranks 4 --variant ${variant})
-      endif()
-    endforeach()
-    # More ranks than vertices, and fewer vertices with an edge than searches.
-    shoal_add_app_run(bfs_tiny.${variant} COMMAND bfs --scale 2 --edgefactor 2 --ranks 9 --variant
-                                                  ${variant})
-  endforeach()
-  list(JOIN commands "|" commands)
-  add_test(NAME apps.bfs_same_levels
-           COMMAND "${CMAKE_COMMAND}" "-DPATTERN=checksum +[0-9a-f]+" "-DCOMMANDS=${commands}" -P
-                   "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
-  shoal_test_properties(apps.bfs_same_levels apps 120 PROCESSORS 2)
-endif()
-shoal_add_error_test(bfs_variant PATTERN "'sideways' is none of async, events, level_am"
-                     COMMAND bfs --variant sideways --ranks 2)
-shoal_add_error_test(bfs_scale PATTERN "bfs: --scale: .*99" COMMAND bfs --scale 99 --ranks 2)
-shoal_add_error_test(bfs_no_file PATTERN "/nonexistent.mtx: cannot open this file"
-                     COMMAND bfs --graph /nonexistent.mtx --ranks 2)
-shoal_add_error_test(bfs_not_square PATTERN "not_square.mtx:4: the matrix is 2 x 3: it must be"
-                     COMMAND bfs --graph "${small_data}/not_square.mtx" --ranks 3)
-shoal_add_error_test(bfs_no_edges PATTERN "diagonal.mtx: no vertex has an edge to another one"
-                     COMMAND bfs --graph "${small_data}/diagonal.mtx" --ranks 3)
-
-# In-situ analytics.
-if(TARGET insitu)
-  shoal_add_app_test(insitu APP insitu TIMEOUT 120 ARGS --timesteps 10)
-  foreach(ranks IN ITEMS 1 2 3 6)
-    shoal_add_app_run(insitu_ranks${ranks} COMMAND insitu --ranks ${ranks} --workers 2 --timesteps 5
-                                                   --size 100 --out "insitu_${ranks}.csv")
-  endforeach()
-  shoal_add_app_run(insitu_sim COMMAND insitu --sim-check --ranks 16 --timesteps 3 --size 10)
-  if(NOT SHOAL_SANITIZE)
-    add_test(NAME explore.insitu
-             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 50 -- $<TARGET_FILE:insitu>
-                     --ranks 5 --workers 2 --timesteps 2 --fields 3 --size 4)
-    shoal_test_properties(explore.insitu explore 120 PROCESSORS 2)
-  endif()
-endif()
-shoal_add_error_test(insitu_unwritable PATTERN "/nonexistent/x.csv: cannot be written"
-                     COMMAND insitu --out /nonexistent/x.csv --ranks 2)
+include("${CMAKE_CURRENT_LIST_DIR}/bfs/tests.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/insitu/tests.cmake")

@@ -72,9 +72,11 @@ function(shoal_add_gtests kind)
         continue()
       endif()
       list(PREPEND libraries shoal_apps_common)
-      string(REGEX REPLACE "^apps_([^_]+)_.*" "shoal_app_\\1" parts "${name}")
-      if(TARGET ${parts})
-        list(PREPEND libraries ${parts})
+      string(REGEX REPLACE "^apps_([^_]+)_.*" "\\1" app "${name}")
+      if(TARGET shoal_app_${app})
+        list(PREPEND libraries shoal_app_${app})
+      elseif(SHOAL_APPS)
+        continue() # only those of the applications that were chosen
       endif()
     endif()
     shoal_test_program(${kind}_${name} "${source}" ${libraries})
@@ -126,12 +128,26 @@ function(shoal_mpi_launcher variant processes out)
   set(${out} ${command} ${processes} PARENT_SCOPE)
 endfunction()
 
-# shoal_add_mpi_test(<test> VARIANT <v> PROCESSES <n> TIMEOUT <s> COMMAND <program> [<argument>...])
+# Sets `out` to a command that runs the one given and, unless `pattern` is empty, also requires that
+# lines of its output match that.
+function(shoal_expecting pattern out)
+  set(command ${ARGN})
+  if(pattern)
+    list(JOIN command " " text)
+    set(command "${CMAKE_COMMAND}" "-DPATTERN=${pattern}" "-DCOMMANDS=${text}" -P
+                "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
+  endif()
+  set(${out} ${command} PARENT_SCOPE)
+endfunction()
+
+# shoal_add_mpi_test(<test> VARIANT <v> PROCESSES <n> TIMEOUT <s> [PATTERN <regex>]
+#                    COMMAND <program> [<argument>...])
 # One launch of a program under the launcher of its MPI.
 function(shoal_add_mpi_test test)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT;PROCESSES;TIMEOUT" "COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT;PROCESSES;TIMEOUT;PATTERN" "COMMAND")
   shoal_mpi_launcher(${arg_VARIANT} ${arg_PROCESSES} launcher)
-  add_test(NAME ${test} COMMAND ${launcher} ${arg_COMMAND})
+  shoal_expecting("${arg_PATTERN}" command ${launcher} ${arg_COMMAND})
+  add_test(NAME ${test} COMMAND ${command})
   shoal_test_properties(${test} mpi ${arg_TIMEOUT} PROCESSORS 2)
   set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
@@ -175,12 +191,42 @@ function(shoal_add_kill_tests)
   endforeach()
 endfunction()
 
-# shoal_add_app_test(<name> APP <app> TIMEOUT <s> [RANKS <n>...] [PROCESSES <n>...]
-#                    ARGS <argument>...)
+# shoal_add_app_run(<name> [PATTERN <regex>] [LABEL <l>] [TIMEOUT <s>]
+#                   COMMAND <target> [<argument>...])
+# Runs an application, embedded or simulated.
+function(shoal_add_app_run name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PATTERN;LABEL;TIMEOUT" "COMMAND")
+  list(POP_FRONT arg_COMMAND app)
+  if(NOT TARGET ${app})
+    return()
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL apps)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  shoal_expecting("${arg_PATTERN}" command ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${app}>
+                  ${arg_COMMAND})
+  add_test(NAME apps.${name} COMMAND ${command})
+  shoal_test_properties(apps.${name} ${arg_LABEL} ${arg_TIMEOUT} PROCESSORS 2)
+endfunction()
+
+# The script, given the application.
+function(shoal_add_app_script name script app)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME apps.${name} COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/${script}"
+                                     $<TARGET_FILE:${app}>)
+  shoal_test_properties(apps.${name} apps 120 PROCESSORS 2)
+endfunction()
+
+# shoal_add_app_test(<name> APP <app> TIMEOUT <s> [PATTERN <regex>] [LABEL <l>] [RANKS <n>...]
+#                    [PROCESSES <n>...] ARGS <argument>...)
 # Runs an application, which verifies its result: embedded, by default on 1 and 4 ranks, and on the
-# processes of each MPI, by default 2 and 4.
+# processes of each MPI, by default 2 and 4. PATTERN: what it must also print. LABEL: of the
+# embedded runs; those labelled apps_small also run under the sanitizers.
 function(shoal_add_app_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT" "RANKS;PROCESSES;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT;PATTERN;LABEL" "RANKS;PROCESSES;ARGS")
   if(NOT TARGET ${arg_APP})
     return()
   endif()
@@ -191,9 +237,12 @@ function(shoal_add_app_test name)
     set(arg_PROCESSES 2 4)
   endif()
   foreach(ranks IN LISTS arg_RANKS)
-    set(test apps.${name}.ranks${ranks})
-    add_test(NAME ${test} COMMAND ${arg_APP} ${arg_ARGS} --ranks ${ranks})
-    shoal_test_properties(${test} apps ${arg_TIMEOUT} PROCESSORS 2)
+    shoal_add_app_run(
+      ${name}.ranks${ranks}
+      PATTERN "${arg_PATTERN}"
+      LABEL "${arg_LABEL}"
+      TIMEOUT ${arg_TIMEOUT}
+      COMMAND ${arg_APP} ${arg_ARGS} --ranks ${ranks})
   endforeach()
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     shoal_app_of_variant(${arg_APP} ${variant} program)
@@ -204,6 +253,7 @@ function(shoal_add_app_test name)
           VARIANT ${variant}
           PROCESSES ${processes}
           TIMEOUT ${arg_TIMEOUT}
+          PATTERN "${arg_PATTERN}"
           COMMAND $<TARGET_FILE:${program}> ${arg_ARGS})
       endforeach()
     endif()
@@ -320,8 +370,8 @@ function(shoal_add_simulation_tests)
     endif()
     foreach(order IN ITEMS time uniform priorities late)
       add_test(NAME sim.${program}.${order}
-               COMMAND ${program} --sim-check --ranks 8 --workers 2 --sim-order ${order}
-                       ${arguments})
+               COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${program}> --sim-check --ranks 8
+                       --workers 2 --sim-order ${order} ${arguments})
       shoal_test_properties(sim.${program}.${order} sim ${arg_TIMEOUT})
       set_tests_properties(sim.${program}.${order} PROPERTIES ENVIRONMENT OPENBLAS_NUM_THREADS=1)
     endforeach()

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "common/options.hpp"
 #include "common/report.hpp"
 #include "insitu/options.hpp"
 #include "insitu/pipeline.hpp"
+#include "insitu/summary.hpp"
 
 namespace insitu {
 namespace {
@@ -34,16 +36,8 @@ std::int64_t count_wrong(const Options& options, const Roles& roles, const Pipel
   return wrong;
 }
 
-struct Summary {
-  double seconds = 0;
-  double latency_us = 0;  // mean
-  std::int64_t items = 0;
-  std::int64_t wrong = 0;
-  [[nodiscard]] double items_per_second() const { return static_cast<double>(items) / seconds; }
-};
-
 int report(shoal::World& world, const Options& options, const Summary& summary) {
-  bool good = summary.wrong == 0;
+  bool good = summary.good();
   if (world.rank() != 0) return good ? 0 : 1;
   const Roles roles(world.size());
   apps::print_title("insitu", world,
@@ -55,13 +49,12 @@ int report(shoal::World& world, const Options& options, const Summary& summary) 
                                         summary.seconds, summary.items_per_second()));
   apps::print_line("latency",
                    fmt::format("{:.4g} us from firing to result, mean", summary.latency_us));
-  if (options.verify) {
-    apps::print_line("results", good ? "good" : fmt::format("{} are wrong", summary.wrong));
-  }
+  if (options.verify || !good) apps::print_line("results", summary.verdict());
   const nlohmann::json json{{"program", "insitu"},
                             {"ranks", world.size()},
                             {"workers", world.worker_count()},
                             {"items", summary.items},
+                            {"results", summary.results},
                             {"seconds", summary.seconds},
                             {"items_per_second", summary.items_per_second()},
                             {"latency_us", summary.latency_us},
@@ -79,6 +72,8 @@ int run(shoal::World& world, const Options& options) {
   summary.seconds = static_cast<double>(world.now_ns() - begin_ns) * 1e-9;
   const auto sum = [&world](auto value) { return world.allreduce(value, std::plus<>()); };
   summary.items = sum(pipeline.part_count());
+  summary.results = sum(std::ssize(pipeline.results()));
+  summary.expected_results = std::int64_t{options.timesteps} * options.fields;
   summary.latency_us = static_cast<double>(sum(pipeline.latency_sum_ns())) * 1e-3 /
                        static_cast<double>(summary.items);
   if (options.verify) summary.wrong = sum(count_wrong(options, Roles(world.size()), pipeline));

@@ -25,7 +25,10 @@ constexpr int kMadviseGuardInstall = 102;
 constexpr std::size_t kSlabStacksMin = 4;
 constexpr std::size_t kSlabStacksMax = 64;
 
-std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+std::size_t in_whole_pages(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
 
 // How many mappings guards may take: two each, and some thousand are left for everybody else.
 std::size_t mapped_guards_max() {
@@ -45,8 +48,8 @@ std::size_t mapped_guards_max() {
 }  // namespace
 
 StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t mapped_max)
-    : page_bytes_(page_size()),
-      stack_bytes_((stack_bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_ + page_bytes_),
+    : guard_bytes_(in_whole_pages(kGuardBytes)),
+      stack_bytes_(in_whole_pages(stack_bytes) + guard_bytes_),
       guards_(guards),
       mapped_max_(mapped_max) {}
 
@@ -63,7 +66,7 @@ void StackMemory::add_slab() {
   void* const memory = mmap(nullptr, slab.size_bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) {
-    throw_no_stack(count_, stack_bytes_ - page_bytes_,
+    throw_no_stack(count_, stack_bytes_ - guard_bytes_,
                    fmt::format("the system has no address space for more ({}): let fewer tasks "
                                "wait at once, or choose a smaller --stack-bytes",
                                std::generic_category().message(errno)));
@@ -80,17 +83,17 @@ Stack StackMemory::allocate() {
   guard(place);
   --left_in_slab_;
   ++count_;
-  return {place + page_bytes_, stack_bytes_ - page_bytes_};
+  return {place + guard_bytes_, stack_bytes_ - guard_bytes_};
 }
 
-void StackMemory::guard(std::byte* page) {
+void StackMemory::guard(std::byte* place) {
   if (guards_ == Guards::automatic) {
-    if (madvise(page, page_bytes_, kMadviseGuardInstall) == 0) return;
+    if (madvise(place, guard_bytes_, kMadviseGuardInstall) == 0) return;
     guards_ = Guards::mapped;
   }
   if (mapped_max_ == 0) mapped_max_ = mapped_guards_max();
-  if (mapped_ >= mapped_max_ || mprotect(page, page_bytes_, PROT_NONE) != 0) {
-    throw_no_stack(count_, stack_bytes_ - page_bytes_,
+  if (mapped_ >= mapped_max_ || mprotect(place, guard_bytes_, PROT_NONE) != 0) {
+    throw_no_stack(count_, stack_bytes_ - guard_bytes_,
                    "each takes two of the memory mappings that the kernel allows a process "
                    "(sysctl vm.max_map_count): raise that limit, or let fewer tasks wait at once");
   }

@@ -51,10 +51,13 @@ void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
   scheduler_.submit(std::move(task));
 }
 
+// It is kept before others see that the group is cancelled, and throw because of that.
 void TaskGroup::keep(std::exception_ptr error) {
+  {
+    const sync::Lock lock(mutex_);
+    if (error_ == nullptr) error_ = std::move(error);
+  }
   cancel();
-  const sync::Lock lock(mutex_);
-  if (error_ == nullptr) error_ = std::move(error);
 }
 
 void TaskGroup::end_one() {

@@ -536,9 +536,8 @@ std::size_t explain_fault(const void* address, char* text, std::size_t size) {
   const Worker* const worker = current_worker();
   if (worker == nullptr || worker->current_ == nullptr) return 0;
   const env::Stack stack = worker->current_->fiber.stack();
-  constexpr std::ptrdiff_t kGuardBytes = 4096;
   const std::ptrdiff_t below = stack.bottom - static_cast<const std::byte*>(address);
-  if (below <= 0 || below > kGuardBytes) return 0;
+  if (below <= 0 || below > std::ptrdiff_t{env::kGuardBytes}) return 0;
   // No name: to make it could need the very lock that the task holds.
   const auto result = fmt::format_to_n(
       text, size,

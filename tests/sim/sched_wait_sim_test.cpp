@@ -1,5 +1,6 @@
 // Random programs of tasks that wait for each other in all ways there are, in simulated worlds.
 
+#include <shoal/sched/full_empty.hpp>
 #include <shoal/sched/future.hpp>
 #include <shoal/sched/locks.hpp>
 #include <shoal/sched/sleep.hpp>
@@ -29,6 +30,8 @@ namespace {
 using shoal::Future;
 using shoal::Promise;
 using shoal::Rank;
+using shoal::RemoteError;
+using shoal::RemotePromise;
 using shoal::StuckError;
 using shoal::TaskError;
 using shoal::TaskGroup;
@@ -42,7 +45,27 @@ using testing::HasSubstr;
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 /// What a node does, one after the other. Those up to `call_later` run a child.
-enum class Kind { async, async_later, group, then, all, call, call_later, lock, permit, sleep };
+enum class Kind {
+  async,
+  async_later,
+  then,
+  all,
+  any,
+  group,
+  barrier,
+  counter,
+  cell,
+  cancelled,  // a group, once the child has ended
+  thrown,     // an exception in a group, likewise
+  failed,     // a promise, by another rank
+  call,
+  call_later,
+  lock,
+  permit,
+  sleep
+};
+constexpr int kChildKinds = static_cast<int>(Kind::call_later) + 1;
+constexpr int kKinds = static_cast<int>(Kind::sleep) + 1;
 
 struct Step {
   Kind kind = Kind::async;
@@ -67,11 +90,12 @@ struct Plan {
     const int count = static_cast<int>(nodes.size());
     for (int i = 1; i < count; ++i) {
       const int parent = std::max(0, i - 1 - up_to(6));
-      nodes[index(parent)].push_back({static_cast<Kind>(up_to(7)), i, up_to(ranks)});
+      nodes[index(parent)].push_back({static_cast<Kind>(up_to(kChildKinds)), i, up_to(ranks)});
     }
     for (auto& steps : nodes) {
       for (int i = up_to(4); i > 0; --i) {
-        steps.push_back({static_cast<Kind>(7 + up_to(3)), up_to(kLocks)});
+        steps.push_back(
+            {static_cast<Kind>(kChildKinds + up_to(kKinds - kChildKinds)), up_to(kLocks)});
       }
       std::shuffle(steps.begin(), steps.end(), random);
       for (const Step& step : steps) locked += step.kind == Kind::lock ? 1 : 0;
@@ -130,6 +154,11 @@ class Run {
 
  private:
   static int call_node(World& world, int number) { return current_->node(world, number); }
+  static void fail_node(World& world, const RemotePromise<int>& promise, int number) {
+    world.spawn([&world, promise, number] {
+      world.fail(promise, std::to_string(current_->node(world, number)));
+    });
+  }
 
   int node(World& world, int number) {
     const Counted counted(alive_);
@@ -161,20 +190,102 @@ class Run {
         auto [x, y] = shoal::when_all(world.async(run), world.async([] { return 5; })).get();
         return x + y - 5;
       }
-      case Kind::group: {
-        int value = 0;
-        TaskGroup group;
-        group.spawn([&] { value = run(); });
-        group.wait();
-        return value;
-      }
-      default:
+      case Kind::any:
+        return first_ready(world.async(run));
+      case Kind::call:
+        return world.call(Rank(step.rank), shoal::am<&Run::call_node>, step.number).get();
+      case Kind::call_later:
         later.push_back(world.call(Rank(step.rank), shoal::am<&Run::call_node>, step.number));
-        if (step.kind == Kind::call_later) return 0;
-        const int value = later.back().get();
-        later.pop_back();
-        return value;
+        return 0;
+      case Kind::failed:
+        return from_failure(world, step);
+      default:
+        return in_group(world, step.kind, run);
     }
+  }
+
+  static int first_ready(Future<int> future) {
+    Promise<int> other("what is not ready");
+    std::vector<Future<int>> futures;
+    futures.push_back(other.future());
+    futures.push_back(std::move(future));
+    auto ready = shoal::when_any(std::move(futures)).get();
+    EXPECT_EQ(ready.index, 1U);
+    EXPECT_FALSE(ready.futures[0].is_ready());
+    other.set_value(0);
+    return ready.futures[0].get() + ready.futures[1].get();
+  }
+
+  static int from_failure(World& world, const Step& step) {
+    Promise<int> promise("what fails");
+    auto future = promise.future();
+    world.send(shoal::am<&Run::fail_node>, Rank(step.rank), world.publish(std::move(promise)),
+               step.number);
+    try {
+      future.get();
+    } catch (const RemoteError& error) {
+      EXPECT_EQ(error.rank(), step.rank);
+      return std::stoi(error.text());
+    }
+    ADD_FAILURE() << "it has not failed";
+    return 0;
+  }
+
+  template <class F>
+  static int in_group(World& world, Kind kind, const F& run) {
+    int value = 0;
+    shoal::Barrier barrier(2);
+    shoal::Counter counter(1);
+    shoal::FullEmpty<int> cell;
+    TaskGroup group;  // has ended before what its tasks use
+    switch (kind) {
+      case Kind::barrier:
+        group.spawn([&] {
+          value = run();
+          barrier.arrive_and_wait();
+        });
+        barrier.arrive_and_wait();
+        break;
+      case Kind::cell:
+        group.spawn([&] { cell.write_ef(run()); });
+        value = cell.read_fe();
+        break;
+      case Kind::group:
+        group.spawn([&] { value = run(); });
+        break;
+      default:
+        group.spawn([&] {
+          value = run();
+          counter.count_down();
+          if (kind == Kind::cancelled) await_cancel(world);
+          if (kind == Kind::thrown) throw Expected();
+        });
+        if (kind == Kind::thrown) group.spawn([&] { throw_late(world, counter); });
+        counter.wait();
+    }
+    end(group, kind);
+    return value;
+  }
+
+  struct Expected {};
+
+  static void await_cancel(World& world) {
+    while (!shoal::is_cancelled() && !world.scope().failed()) shoal::yield();
+  }
+  static void throw_late(World& world, shoal::Counter& counter) {
+    counter.wait();
+    await_cancel(world);
+    throw std::runtime_error("not the first exception");
+  }
+  static void end(TaskGroup& group, Kind kind) {
+    if (kind == Kind::cancelled) group.cancel();
+    try {
+      group.wait();
+      EXPECT_NE(kind, Kind::thrown) << "nothing was thrown";
+    } catch (const Expected&) {
+      EXPECT_EQ(kind, Kind::thrown);
+    }
+    EXPECT_EQ(group.is_cancelled(), kind == Kind::cancelled || kind == Kind::thrown);
   }
 
   void wait_in(World& world, const Step& step) {

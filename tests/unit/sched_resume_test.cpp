@@ -12,11 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -32,10 +30,7 @@ using shoal::World;
 using shoal::testing::run_world;
 using shoal::testing::SchedulerRun;
 using shoal::testing::sized;
-using shoal::testing::small_stacks;
-using testing::Each;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 /// Keeps its worker's thread until released.
 class Occupied {
@@ -223,77 +218,6 @@ TEST(ParkedTasks, WithExceptionsOfTheirOwn_KeepThemWhileTheyTravel) {
                         EXPECT_EQ(wrong.load(), 0);
                       }),
             0);
-}
-
-// --- no more stacks
-
-TEST(Stacks, WhenTheSystemGivesNoMore_TheTaskThatWaitsFails) {
-  for (const int workers : {1, 2}) {
-    shoal::sched::SchedulerOptions options = small_stacks(workers);
-    options.guards = shoal::env::Guards::mapped;
-    options.mapped_guards_max = 12;
-    SchedulerRun run(options);
-    constexpr int kTasks = 50;
-    std::optional<Promise<void>> promise(std::in_place, run.scheduler());
-    auto future = promise->future();
-    std::atomic<int> ended{0};
-    std::atomic<int> begun{0};
-    for (int i = 0; i < kTasks; ++i) {
-      run.submit([&] {
-        ++begun;
-        future.wait();
-        ++ended;
-      });
-    }
-    while (begun < kTasks || !run.scheduler().waiting_count()) std::this_thread::yield();
-    while (run.scope().failures().size() + run.scheduler().waiting_count() < kTasks) {
-      std::this_thread::yield();
-    }
-    EXPECT_THAT(run.scope().failures(),
-                Each(testing::AllOf(HasSubstr("task: no stack for another task that waits: 12"),
-                                    HasSubstr("vm.max_map_count"))));
-    EXPECT_GE(run.scope().failures().size(), 38U);
-    promise->set_value();
-    run.finish();
-    EXPECT_EQ(static_cast<std::size_t>(ended) + run.scope().failures().size(), 50U);
-    // There are stacks again.
-    bool waited = false;
-    run.submit([&] {
-      Promise<void> later;
-      auto next = later.future();
-      run.submit([&later] { later.set_value(); });
-      next.get();
-      waited = true;
-    });
-    run.finish();
-    EXPECT_TRUE(waited);
-  }
-}
-
-// --- overflow
-
-int recurse(int depth) {
-  std::array<volatile char, 256> frame{};
-  frame[0] = static_cast<char>(depth);
-  return depth < 0 ? 0 : recurse(depth + 1) + frame[0];
-}
-
-TEST(StacksDeathTest, WhenOneOverflows_ItIsSaidWhose) {
-  if (shoal::testing::kSanitized) GTEST_SKIP() << "the sanitizer has its own words for it";
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(run_world(1, 2,
-                         [](World& world) {
-                           world.spawn([] { recurse(0); }, {.worker = WorkerId(1), .bound = true});
-                           world.wait();
-                         }),
-               "the stack of a task on rank 0, worker 1 has overflowed");
-  // Also on a stack that was parked, and by the main function.
-  EXPECT_DEATH(run_world(1, 1,
-                         [](World& world) {
-                           world.async([] {}).get();
-                           recurse(0);
-                         }),
-               "the stack of a task on rank 0, worker 0 has overflowed");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <shoal/sched/task_group.hpp>
 #include <shoal/shoal.hpp>
 
+#include "support/many_orders.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
@@ -25,6 +26,7 @@ using shoal::TaskError;
 using shoal::TaskGroup;
 using shoal::World;
 using shoal::testing::Counted;
+using shoal::testing::in_many_orders;
 using shoal::testing::run_world;
 using shoal::testing::text_of;
 using testing::HasSubstr;
@@ -112,6 +114,40 @@ TEST_P(Groups, TheFirstExceptionIsThrownByWaitAndCancelsTheRest) {
     }
     world.wait();  // the world has not failed
   });
+}
+
+/// Several tasks run. One throws, and the others because they see that the group is cancelled.
+void throw_in_turn() {
+  constexpr int kOthers = 3;
+  std::atomic<int> begun{0};
+  TaskGroup group;
+  for (int i = 0; i < kOthers; ++i) {
+    group.spawn([&begun] {
+      ++begun;
+      while (!shoal::is_cancelled()) shoal::yield();
+      throw std::runtime_error("second");
+    });
+  }
+  group.spawn([&begun] {
+    while (begun < kOthers) shoal::yield();
+    throw std::runtime_error("first");
+  });
+  try {
+    group.wait();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "first");
+  }
+}
+
+TEST_P(Groups, OfSeveralExceptions_TheFirstOneWins) {
+  run([](World&) {
+    for (int round = 0; round < 100; ++round) throw_in_turn();
+  });
+}
+
+TEST(Group, OfSeveralExceptions_TheFirstOneWinsInAllOrders) {
+  in_many_orders([](World&) { throw_in_turn(); });
 }
 
 TEST_P(Groups, Cancelled_DoNotBeginTasksAndTellThoseThatRun) {

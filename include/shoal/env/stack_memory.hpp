@@ -12,7 +12,10 @@ struct Stack {
   std::size_t size_bytes = 0;
 };
 
-/// How the page below a stack is made to fault.
+/// What faults below each stack: frames of up to this size cannot jump over it.
+inline constexpr std::size_t kGuardBytes = std::size_t{64} << 10U;
+
+/// How the guard below a stack is made to fault.
 enum class Guards {
   automatic,  // without a mapping of its own where the kernel can (Linux 6.13), else mapped
   mapped,     // each splits a mapping in two; the kernel allows a process vm.max_map_count of them
@@ -22,7 +25,8 @@ enum class Guards {
 /// **Caller**: one thread at a time.
 class StackMemory {
  public:
-  /// At most `mapped_max` mapped guards; 0: as many as the kernel allows, less some for others.
+  /// At most `mapped_max` mapped guards; 0: as many as the kernel allows, less some for others:
+  /// (vm.max_map_count - 4096) / 2.
   explicit StackMemory(std::size_t stack_bytes, Guards guards = Guards::automatic,
                        std::size_t mapped_max = 0);
   /// Gives all memory back, but for the mappings in which a stack is kept.
@@ -44,9 +48,9 @@ class StackMemory {
     bool kept = false;
   };
   void add_slab();
-  void guard(std::byte* page);
+  void guard(std::byte* place);
 
-  const std::size_t page_bytes_;
+  const std::size_t guard_bytes_;
   const std::size_t stack_bytes_;  // with its guard
   Guards guards_;
   std::size_t mapped_max_;

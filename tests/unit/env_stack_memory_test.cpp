@@ -1,0 +1,152 @@
+// Memory for stacks: what lies below each faults, and the system allows so many and no more.
+
+#include <shoal/base/error.hpp>
+#include <shoal/env/stack_memory.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/run_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using shoal::World;
+using shoal::env::Guards;
+using shoal::env::kGuardBytes;
+using shoal::env::Stack;
+using shoal::env::StackMemory;
+using shoal::testing::run_world;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::size_t kStackBytes = std::size_t{64} << 10U;
+
+/// Finds out what faults without a fault: the kernel refuses to read there.
+class Probe {
+ public:
+  Probe() {
+    if (pipe(ends_.data()) != 0) throw std::runtime_error("no pipe");
+  }
+  ~Probe() {
+    for (const int end : ends_) close(end);
+  }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+  [[nodiscard]] bool faults(const std::byte* place) const {
+    char read_back = 0;
+    if (write(ends_[1], place, 1) != 1) return true;
+    EXPECT_EQ(read(ends_[0], &read_back, 1), 1);
+    return false;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+class StacksWith : public testing::TestWithParam<Guards> {};
+
+INSTANTIATE_TEST_SUITE_P(Guards, StacksWith, testing::Values(Guards::automatic, Guards::mapped),
+                         [](const auto& kind) {
+                           return kind.param == Guards::mapped ? "mapped" : "automatic";
+                         });
+
+TEST_P(StacksWith, Guards_FaultBelowEachOnAllTheirBytes) {
+  const Probe probe;
+  StackMemory memory(kStackBytes, GetParam());
+  for (int i = 0; i < 200; ++i) {
+    const Stack stack = memory.allocate();
+    ASSERT_EQ(stack.size_bytes, kStackBytes);
+    for (std::size_t above = 0; above < kStackBytes; above += 4096) {
+      ASSERT_FALSE(probe.faults(stack.bottom + above)) << "stack " << i << ", byte " << above;
+    }
+    for (std::size_t below = 4096; below <= kGuardBytes; below += 4096) {
+      ASSERT_TRUE(probe.faults(stack.bottom - below)) << "stack " << i << ", byte -" << below;
+    }
+    ASSERT_TRUE(probe.faults(stack.bottom - 1));
+  }
+  EXPECT_EQ(memory.count(), 200U);
+}
+
+TEST_P(StacksWith, Sizes_AreRoundedUpToWholePages) {
+  StackMemory memory(kStackBytes + 1, GetParam());
+  const Stack stack = memory.allocate();
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(stack.size_bytes, kStackBytes + page);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stack.bottom) % page, 0U);
+}
+
+// --- the limit
+
+/// Allocates until there is no more; what the error says.
+std::string exhaust(StackMemory& memory) {
+  try {
+    while (true) memory.allocate();
+  } catch (const shoal::Error& error) {
+    return error.what();
+  }
+}
+
+/// Tasks of all ranks wait for each other.
+int run_another_world() {
+  return run_world(2, 2, [](World& world) {
+    std::atomic<int> ended{0};
+    for (int i = 0; i < 20; ++i) {
+      world.spawn([&] {
+        world.async([] {}).get();
+        ++ended;
+      });
+    }
+    world.wait();
+    EXPECT_EQ(ended.load(), 20);
+  });
+}
+
+TEST(StackMemory, AtTheLimitOfMappings_SaysSoAndLeavesSomeToOthers) {
+  std::size_t limit = 65530;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  if (limit > 2'000'000) GTEST_SKIP() << "vm.max_map_count is " << limit << ": that takes too long";
+  StackMemory memory(kStackBytes, Guards::mapped);
+  const std::string text = exhaust(memory);
+  EXPECT_EQ(memory.count(), (limit - 4096) / 2);
+  EXPECT_THAT(text, AllOf(HasSubstr(std::to_string(memory.count()) + " stacks of 64 KiB"),
+                          HasSubstr("sysctl vm.max_map_count")));
+  EXPECT_THROW(memory.allocate(), shoal::Error);
+
+  constexpr std::size_t kBytes = std::size_t{1} << 20U;
+  std::vector<void*> places;
+  for (int i = 0; i < 100; ++i) {
+    const int access = i % 2 == 0 ? PROT_READ : PROT_NONE;  // so that neighbours are not merged
+    places.push_back(mmap(nullptr, kBytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(places.back(), MAP_FAILED);
+  }
+  for (void* const place : places) munmap(place, kBytes);
+  std::vector<std::thread> threads;
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 20; ++i) threads.emplace_back([&ran] { ++ran; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ran.load(), 20);
+  EXPECT_EQ(run_another_world(), 0);
+}
+
+TEST(StackMemory, OfAnotherLimit_KeepsThat) {
+  StackMemory memory(kStackBytes, Guards::mapped, 5);
+  EXPECT_THAT(exhaust(memory), HasSubstr("5 stacks of 64 KiB"));
+  EXPECT_EQ(memory.count(), 5U);
+}
+
+}  // namespace
