@@ -9,14 +9,14 @@ namespace shoal::event {
 /// What one task holds, here or of other Events.
 class NamedLocks::Held final : public sched::TaskLocal {
  public:
-  explicit Held(const sched::Task* task) : task_(task) {}
+  explicit Held(const sched::Task& task) : task_(task) {}
   ~Held() override {
     for (Mutex* lock : locks) lock->unlock_for(task_);
   }
   std::vector<Mutex*> locks;
 
  private:
-  const sched::Task* const task_;
+  const sched::Task& task_;
 };
 
 NamedLocks::~NamedLocks() {
@@ -39,7 +39,7 @@ NamedLocks::Held* NamedLocks::held_here(bool make) {
   sched::Task* const task = sched::current_task();
   if (task == nullptr) return nullptr;
   if (auto* const held = task->find_local<Held>(); held != nullptr || !make) return held;
-  task->add_local(std::make_unique<Held>(task));
+  task->add_local(std::make_unique<Held>(*task));
   return task->find_local<Held>();
 }
 
