@@ -3,6 +3,7 @@
 #include <shoal/base/check.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace shoal::event {
 
@@ -64,12 +65,22 @@ void NamedLocks::unlock(std::string_view name) {
   if (Held* const held = held_here(false); held != nullptr) std::erase(held->locks, &mutex);
 }
 
+namespace {
+
+/// The order in which all take theirs again: none waits for another in a circle. Locks of one name
+/// are of several Events.
+bool goes_before(const Mutex* a, const Mutex* b) {
+  const int order = a->name().compare(b->name());
+  return order != 0 ? order < 0 : std::less<>()(a, b);
+}
+
+}  // namespace
+
 std::vector<Mutex*> NamedLocks::unlock_all() {
   Held* const held = held_here(false);
   if (held == nullptr) return {};
   std::vector<Mutex*> locks = std::exchange(held->locks, {});
-  std::sort(locks.begin(), locks.end(),
-            [](const Mutex* a, const Mutex* b) { return a->name() < b->name(); });
+  std::sort(locks.begin(), locks.end(), goes_before);
   for (Mutex* lock : locks) lock->unlock();
   return locks;
 }

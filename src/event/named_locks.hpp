@@ -27,9 +27,10 @@ class NamedLocks {
   /// **Errors**: CheckError when the caller does not have it.
   void unlock(std::string_view name);
 
-  /// Unlocks all that the caller holds, in the order of their names, and returns them.
+  /// Unlocks all that the caller holds, of other Events too, and returns them in an order that is
+  /// the same for all: by name.
   std::vector<Mutex*> unlock_all();
-  /// Locks them in that order again, which all keep: none waits for another in a circle.
+  /// Locks them in that order again.
   static void lock_again(const std::vector<Mutex*>& locks);
 
  private:

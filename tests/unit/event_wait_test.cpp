@@ -254,6 +254,36 @@ TEST(EventLock, IsReleasedWhileItsTaskWaitsForEvents_AndTakenAgain) {
   });
 }
 
+TEST(EventLock, OfOneNameInTwoNameSpaces_IsTakenAgainByAllInOneOrder) {
+  expect_runs([](World& world) {
+    Events left(world, "left");
+    Events right(world, "right");
+    int done = 0;
+    const auto wait_with = [&](Events& first, Events& second) {
+      return [&] {
+        first.lock("x");
+        second.lock("x");
+        static_cast<void>(left.wait({{shoal::self, "go"}}));
+        ++done;
+      };
+    };
+    left.submit({}, wait_with(left, right), {.name = "left first"});
+    left.submit({}, wait_with(right, left), {.name = "right first"});
+    const auto let_others_run = [] {
+      for (int i = 0; i < 10; ++i) shoal::yield();
+    };
+    let_others_run();
+    left.lock("x");
+    right.lock("x");
+    for (int i = 0; i < 2; ++i) left.fire(shoal::self, "go");
+    let_others_run();  // both wait for their first lock now
+    left.unlock("x");
+    right.unlock("x");
+    world.wait();
+    EXPECT_EQ(done, 2);
+  });
+}
+
 TEST(EventLock, Misuse_IsRefused) {
   expect_runs([](World& world) {
     Events events(world);
