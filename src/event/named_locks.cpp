@@ -15,6 +15,12 @@ class NamedLocks::Held final : public sched::TaskLocal {
     for (Mutex* lock : locks) lock->unlock_for(task_);
   }
   std::vector<Mutex*> locks;
+  std::vector<Mutex*> lost;  // given up for a wait, and not taken again yet, or never
+
+  void add(Mutex& mutex) {
+    std::erase(lost, &mutex);
+    locks.push_back(&mutex);
+  }
 
  private:
   const sched::Task& task_;
@@ -24,7 +30,10 @@ NamedLocks::~NamedLocks() {
   Held* const held = held_here(false);
   if (held == nullptr) return;
   const sync::Lock lock(mutex_);
-  for (const auto& [name, mutex] : locks_) std::erase(held->locks, mutex.get());
+  for (const auto& [name, mutex] : locks_) {
+    std::erase(held->locks, mutex.get());
+    std::erase(held->lost, mutex.get());
+  }
 }
 
 Mutex& NamedLocks::find(std::string_view name) {
@@ -48,21 +57,23 @@ void NamedLocks::lock(std::string_view name) {
   Mutex& mutex = find(name);
   Held* const held = held_here(true);
   mutex.lock();
-  if (held != nullptr) held->locks.push_back(&mutex);
+  if (held != nullptr) held->add(mutex);
 }
 
 bool NamedLocks::try_lock(std::string_view name) {
   Mutex& mutex = find(name);
   Held* const held = held_here(true);
   if (!mutex.try_lock()) return false;
-  if (held != nullptr) held->locks.push_back(&mutex);
+  if (held != nullptr) held->add(mutex);
   return true;
 }
 
 void NamedLocks::unlock(std::string_view name) {
   Mutex& mutex = find(name);
+  Held* const held = held_here(false);
+  if (held != nullptr && std::erase(held->lost, &mutex) > 0) return;
   mutex.unlock();
-  if (Held* const held = held_here(false); held != nullptr) std::erase(held->locks, &mutex);
+  if (held != nullptr) std::erase(held->locks, &mutex);
 }
 
 namespace {
@@ -76,20 +87,28 @@ bool goes_before(const Mutex* a, const Mutex* b) {
 
 }  // namespace
 
-std::vector<Mutex*> NamedLocks::unlock_all() {
+void NamedLocks::wait_without(const std::function<void()>& wait) {
   Held* const held = held_here(false);
-  if (held == nullptr) return {};
+  if (held == nullptr) return wait();
   std::vector<Mutex*> locks = std::exchange(held->locks, {});
   std::sort(locks.begin(), locks.end(), goes_before);
+  held->lost.insert(held->lost.end(), locks.begin(), locks.end());
   for (Mutex* lock : locks) lock->unlock();
-  return locks;
-}
-
-void NamedLocks::lock_again(const std::vector<Mutex*>& locks) {
-  for (Mutex* lock : locks) {
-    lock->lock();
-    sched::current_task()->find_local<Held>()->locks.push_back(lock);
+  const auto lock_again = [&] {
+    for (Mutex* lock : locks) {
+      lock->lock();
+      held->add(*lock);
+    }
+  };
+  try {
+    wait();
+  } catch (const CancelledError&) {
+    throw;  // nobody may wait any more, for a lock neither
+  } catch (...) {
+    lock_again();
+    throw;
   }
+  lock_again();
 }
 
 }  // namespace shoal::event

@@ -70,11 +70,7 @@ EventList Core::wait(const std::vector<EventDependency>& dependencies) {
     is_ready = wait.instance_ != nullptr;
   }
   submit_runners(ready);
-  if (!is_ready) {
-    const std::vector<Mutex*> locks = locks_.unlock_all();
-    wait.wait();
-    NamedLocks::lock_again(locks);
-  }
+  if (!is_ready) locks_.wait_without([&wait] { wait.wait(); });
   ready.clear();
   std::vector<Payload> payloads;
   {

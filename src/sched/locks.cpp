@@ -117,10 +117,15 @@ class Condition::Ticket final : public sched::Waitable {
 void Condition::wait(std::unique_lock<Mutex>& lock) {
   SHOAL_CHECK(lock.owns_lock() && lock.mutex()->is_mine(),
               "wait() of condition '{}': the caller does not hold the lock it gave", name_);
-  {
+  try {
     Ticket ticket(*this);
     lock.unlock();
     ticket.wait();
+  } catch (const CancelledError&) {
+    throw;  // nobody may wait any more, for a lock neither
+  } catch (...) {
+    lock.lock();
+    throw;
   }
   lock.lock();
 }

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -251,6 +252,57 @@ TEST(EventLock, IsReleasedWhileItsTaskWaitsForEvents_AndTakenAgain) {
     events.fire(shoal::self, "other");
     world.wait();
     EXPECT_THAT(log, ElementsAre("meanwhile", "again"));
+  });
+}
+
+/// What a program does that is not to forget to unlock.
+class Guard {
+ public:
+  Guard(Events& events, std::string name) : events_(events), name_(std::move(name)) {
+    events_.lock(name_);
+  }
+  ~Guard() { events_.unlock(name_); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  Events& events_;
+  const std::string name_;
+};
+
+TEST(EventLock, OfATaskThatIsCancelledInAWait_IsLostAndMayBeUnlocked) {
+  bool unwound = false;
+  const std::string error = error_of([&](World& world) {
+    Events events(world);
+    events.submit({}, [&] {
+      try {
+        const Guard guard(events, "a");
+        static_cast<void>(events.wait({{shoal::self, "never"}}));
+      } catch (const shoal::CancelledError&) {
+        unwound = true;
+        EXPECT_THAT(refusal_of([&] { events.unlock("a"); }), HasSubstr("does not hold it"));
+        EXPECT_TRUE(events.test_lock("a")) << "the task still had it";
+        events.unlock("a");
+        EXPECT_TRUE(events.test_lock("a")) << "it was not unlocked";
+        throw;
+      }
+    });
+    world.wait();
+  });
+  EXPECT_THAT(error, HasSubstr("wait() of events"));
+  EXPECT_TRUE(unwound);
+}
+
+TEST(EventLock, OfAMainFunctionWhoseWaitIsStuck_IsTakenAgain) {
+  expect_runs([](World& world) {
+    Events events(world);
+    {
+      const Guard guard(events, "a");
+      EXPECT_THROW(static_cast<void>(events.wait({{shoal::self, "never"}})), shoal::StuckError);
+      world.spawn([&] { EXPECT_FALSE(events.test_lock("a")); });
+      world.wait();
+    }
+    EXPECT_TRUE(events.test_lock("a"));
   });
 }
 

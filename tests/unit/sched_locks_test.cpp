@@ -312,6 +312,39 @@ TEST_P(Locks, Condition_NotifyOneWakesOneAndNotifyAllAll) {
   });
 }
 
+TEST(Condition, WhoseWaitIsStuckInTheMainFunction_LeavesItTheLock) {
+  EXPECT_EQ(error_of([](World& world) {
+              Mutex mutex;
+              Condition condition;
+              std::unique_lock lock(mutex);
+              EXPECT_THROW(condition.wait(lock), shoal::StuckError);
+              EXPECT_TRUE(lock.owns_lock());
+              EXPECT_TRUE(mutex.is_mine());
+              world.wait();
+            }),
+            "");
+}
+
+TEST(Condition, WhoseWaitIsCancelled_LeavesNoLock) {
+  bool owned = true;
+  EXPECT_THAT(error_of([&](World& world) {
+                Mutex mutex;
+                Condition condition("rain");
+                world.spawn([&] {
+                  std::unique_lock lock(mutex);
+                  try {
+                    condition.wait(lock);
+                  } catch (const shoal::CancelledError&) {
+                    owned = lock.owns_lock();
+                    throw;
+                  }
+                });
+                world.wait();
+              }),
+              HasSubstr("'rain'"));
+  EXPECT_FALSE(owned);
+}
+
 TEST(Condition, WithoutItsLock_IsRefused) {
   const std::string error = error_of([](World&) {
     Mutex mutex;

@@ -161,7 +161,8 @@ int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes,
 int shoal_events_cancel(shoal_events* events, unsigned long long number);
 
 /* Parks the task until the events are there; its named locks are released meanwhile. Caller: a
- * task, the main function. Errors: CANCELLED when the world has failed: clean up and return. */
+ * task, the main function. Errors: CANCELLED when the world has failed: clean up and return. The
+ * locks are not taken again then, and to unlock them does nothing; after other errors they are. */
 int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,
                       shoal_event_list* list);
 /* The first event that is there for each dependency, if there is one. */

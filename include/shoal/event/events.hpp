@@ -178,7 +178,9 @@ class Events {
   /// Returns once the events that it depends on are there, like a task that is submitted here: the
   /// caller is parked until then, its named locks are released, and taken again before it goes on.
   /// **Caller**: a task, the main function. **Blocks**: parks the task; its worker goes on.
-  /// **Errors**: as submit(); CheckError in a handler; CancelledError when the world has failed.
+  /// **Errors**: as submit(); CheckError in a handler; CancelledError when the world has failed,
+  /// after which the locks stay released (to unlock them does nothing then); in the main function
+  /// TaskError and StuckError, which it hears with its locks taken again.
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
 
   /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the

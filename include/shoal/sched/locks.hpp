@@ -69,7 +69,8 @@ class Condition final {
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
 
-  /// Leaves the lock while it waits. No notification that comes after that is missed.
+  /// Leaves the lock while it waits. No notification that comes after that is missed. The caller
+  /// has it again when this returns or throws; but after CancelledError `lock` owns nothing.
   void wait(std::unique_lock<Mutex>& lock);
   template <class Predicate>
   void wait(std::unique_lock<Mutex>& lock, Predicate predicate) {
