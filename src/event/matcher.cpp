@@ -359,18 +359,32 @@ bool Matcher::withdraw(ConsumerId wait, Ready& ready) {
   return true;
 }
 
+void Matcher::give_back(Instance& instance, Ready& ready) {
+  std::vector<EventPtr> events;
+  take_out(instance, events);
+  match_again(std::move(events), ready);
+}
+
 void Matcher::discard(Consumer& consumer, Ready& ready) {
   std::vector<EventPtr> events;
   for (const auto& instance : consumer.instances) {
     if (instance == nullptr) continue;
     instance->greedy_ = nullptr;
     if (instance->is_ready()) continue;  // greedy, and still to run
-    for (EventPtr& event : instance->events_) {
-      if (event != nullptr) events.push_back(std::move(event));
-    }
-    for (Instance::Extra& extra : instance->extras_) events.push_back(std::move(extra.event));
+    take_out(*instance, events);
   }
   forget(consumer);
+  match_again(std::move(events), ready);
+}
+
+void Matcher::take_out(Instance& instance, std::vector<EventPtr>& events) {
+  for (EventPtr& event : instance.events_) {
+    if (event != nullptr) events.push_back(std::move(event));
+  }
+  for (Instance::Extra& extra : instance.extras_) events.push_back(std::move(extra.event));
+}
+
+void Matcher::match_again(std::vector<EventPtr> events, Ready& ready) {
   std::ranges::sort(events, {}, [](const EventPtr& event) { return event->number; });
   for (EventPtr& event : events) match(std::move(event), ready);
 }

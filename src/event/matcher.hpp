@@ -137,8 +137,10 @@ class Matcher {
   /// to its old place in the order of arrival and is matched again. Instances that are ready stay.
   /// Cost: per event that goes back, up to the number of older ones under its name that wait.
   bool remove(std::string_view name, Ready& ready);
-  /// The same for a wait; false: it is ready.
+  /// The same for a wait; false: it is ready, or gone.
   bool withdraw(ConsumerId wait, Ready& ready);
+  /// The same for the events of a wait that is ready: in place of begin_run().
+  void give_back(Instance& instance, Ready& ready);
 
   // --- what keeps the world from ending
 
@@ -177,6 +179,8 @@ class Matcher {
   EventPtr take_first(Slot& slot);
   void fire_again(std::vector<EventPtr> events, Ready& ready);
   void discard(Consumer& consumer, Ready& ready);
+  static void take_out(Instance& instance, std::vector<EventPtr>& events);
+  void match_again(std::vector<EventPtr> events, Ready& ready);
   void forget(Consumer& consumer);
 
   ByString<std::unique_ptr<NameEntry>> names_;

@@ -324,11 +324,17 @@ void block(env::Env& env, const char* what, const Publish& publish) {
   if (publish(waiter)) waiter.wait();
 }
 
+void check_may_wait(const Waitable& what) {
+  if (in_handler()) check_may_block(what.describe().c_str());
+  const Worker* const worker = current_worker();
+  SHOAL_CHECK(worker == nullptr || &worker->scheduler() == &what.scheduler(),
+              "{} belongs to another rank", what.describe());
+}
+
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
-  if (in_handler()) check_may_block(what.describe().c_str());
+  check_may_wait(what);
   if (Worker* worker = current_worker(); worker != nullptr) {
-    SHOAL_CHECK(&worker->scheduler() == &scheduler, "{} belongs to another rank", what.describe());
     const bool told_by_scope = in_main_function() && !what.ends_by_itself();
     if (worker->wait_for(what)) return;
     if (told_by_scope) scheduler.scope().throw_to_main();

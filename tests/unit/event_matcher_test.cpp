@@ -330,6 +330,16 @@ TEST_F(MatcherRule, AWithdrawnWait_GivesItsEventsBack) {
   EXPECT_EQ(begin(), Ids{2});
 }
 
+TEST_F(MatcherRule, WhatAReadyWaitGivesBack_IsThereAgainAtItsOldPlace) {
+  arrive(0, "a", 1);
+  submit({{0, "a"}}, ConsumerKind::wait);
+  arrive(0, "a", 2);
+  matcher.give_back(*ready.back(), ready);
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{2});
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+}
+
 // --- what keeps the world from ending, and reports
 
 TEST_F(MatcherRule, Counts_AreOfTransientTasksAndWaitsAndTransientEvents) {

@@ -71,6 +71,9 @@ class WaitingRoom : public Waitable {
 /// function TaskError; StuckError in the main function when nothing is left that could wake it.
 void wait_for(Waitable& what);
 
+/// **Errors**: CheckError where wait_for() is refused: in a handler, and on another rank's workers.
+void check_may_wait(const Waitable& what);
+
 inline void Waitable::wait_here() { wait_for(*this); }
 
 /// In the main function, when the world has failed: waits until everything has ended, because tasks
