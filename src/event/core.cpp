@@ -216,15 +216,8 @@ bool Core::remove(std::string_view task_name) {
 EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': retrieve_any()", name_); });
-  Ready ready;
-  std::vector<Payload> payloads;
-  {
-    const sync::Lock lock(mutex_);
-    payloads = matcher_.retrieve_any(expanded, ready);
-    enqueue(ready);
-  }
-  submit_runners(ready);
-  return to_events(payloads);
+  const sync::Lock lock(mutex_);
+  return to_events(matcher_.retrieve_any(expanded));
 }
 
 // --- events

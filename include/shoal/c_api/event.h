@@ -138,7 +138,7 @@ int shoal_events_remove(shoal_events* events, const char* task_name);
  * the own rank only. Blocks: a task may be parked while too much is under way to the target. */
 int shoal_events_fire(shoal_events* events, int target, const char* name,
                       const shoal_payload* payload);
-/* The event is there again, on the target, as soon as a task that got it begins to run. */
+/* The event is there again, on the target, as soon as a task has got it: all that need it get it. */
 int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
                                  const shoal_payload* payload);
 

@@ -118,7 +118,8 @@ class Events {
     fire_value<event::Fired<T>>(target, name, value, false);
   }
 
-  /// A persistent event is there again, on the target, as soon as a task that got it begins to run.
+  /// A persistent event is there again, on the target, as soon as a task has got it: all that need
+  /// such a one get it. A persistent task gets it for one set of events after the other.
   void fire_persistent(EventPeer target, std::string_view name) {
     fire_nothing(target, name, true);
   }
