@@ -119,7 +119,8 @@ class Events {
   }
 
   /// A persistent event is there again, on the target, as soon as a task has got it: all that need
-  /// such a one get it. A persistent task gets it for one set of events after the other.
+  /// such a one get it. A persistent task gets it for one set of events after the other; one that
+  /// depends on nothing else runs again and again, until it is removed.
   void fire_persistent(EventPeer target, std::string_view name) {
     fire_nothing(target, name, true);
   }
