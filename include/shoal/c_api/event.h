@@ -96,7 +96,8 @@ typedef struct shoal_task {
 
 /* Runs `main_function(world, user)` as the main function of every rank, and returns when all have
  * ended: see shoal::run(). `main_function` returns the exit code. Once it has returned, a
- * last shoal_wait() is done for it, unless its last one told an error.
+ * last shoal_wait() is done for it. Its errors are those of the run, but for what the last one of
+ * its own has told it: TASK, or STUCK.
  * Caller: the process's main thread. Returns: the exit code. Errors: are written to stderr. */
 int shoal_run(int argc, char** argv, int (*main_function)(shoal_world* world, void* user),
               void* user);
