@@ -3,6 +3,7 @@
 
 #include <shoal/base/check.hpp>
 #include <shoal/event/event.hpp>
+#include <shoal/sched/timers.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <chrono>
@@ -148,7 +149,7 @@ class Events {
   std::uint64_t fire_after(std::chrono::duration<Rep, Period> delay, EventPeer target,
                            std::string_view name, const T&... value) {
     static_assert(sizeof...(T) <= 1, "shoal: an event has one value, or none");
-    const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(delay);
+    const std::chrono::nanoseconds ns(sched::to_ns(delay));
     if constexpr (sizeof...(T) == 0) {
       return fire_draft_after(ns, target, draft_of(name));
     } else {
