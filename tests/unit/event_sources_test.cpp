@@ -143,6 +143,24 @@ TEST(EventTimer, InAWorldThatFails_DoesNotHoldItUp) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("stop"));
 }
 
+TEST(EventTimer, MadeInAWorldThatHasFailed_IsStoppedAtOnce) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_world(1, 1,
+                      [](World& world) {
+                        Events events(world);
+                        world.spawn([] { throw std::runtime_error("stop"); });
+                        EXPECT_THROW(world.wait(), shoal::TaskError);
+                        const auto timer = events.fire_after(24h, shoal::self, "never");
+                        EXPECT_FALSE(events.cancel(timer));
+                        events.fire_on_signal(SIGUSR2, shoal::self, "neither");
+                        struct sigaction now {};
+                        ASSERT_EQ(sigaction(SIGUSR2, nullptr, &now), 0);
+                        EXPECT_EQ(now.sa_handler, SIG_DFL);
+                      }),
+            0);
+  testing::internal::GetCapturedStderr();
+}
+
 TEST(EventTimer, ForATargetThatThereIsNot_IsRefusedAtOnce) {
   run_one([](World& world) {
     Events events(world);

@@ -20,7 +20,8 @@ class Waitable {
   Waitable& operator=(const Waitable&) = delete;
   /// Enters the list. False: there is no need to wait. Wakes nobody: a lock is held around it.
   virtual bool enlist(sync::Waiter& waiter) = 0;
-  /// Leaves the list. False: somebody has taken the waiter out, and wakes it.
+  /// Leaves the list. False: somebody has taken the waiter out, and wakes it; or it has not
+  /// entered, as the world had failed before.
   virtual bool withdraw(sync::Waiter& waiter) = 0;
   /// What reports say: "get() of a future". Any thread, while somebody waits.
   [[nodiscard]] virtual std::string describe() const = 0;
