@@ -250,7 +250,7 @@ void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
       const sync::Lock lock(out_mutex_);
       parcel = outbox_.to_one(to, content);
     }
-    message_.send(to, std::move(parcel));
+    send(to, std::move(parcel));
   } else {
     deliver_here(content);
   }
@@ -280,7 +280,17 @@ void Core::fire_to_all(const SharedContent& content) {
 
 void Core::pass_on_to_others(const Parcel& parcel) {
   for (auto& [target, part] : pass_on(parcel, rank(), size())) {
-    message_.send(target, std::move(part));
+    send(target, std::move(part));
+  }
+}
+
+// It has its number: were it lost, those behind it would wait for it for ever.
+void Core::send(Rank target, Parcel&& parcel) {
+  try {
+    message_.send(target, std::move(parcel));
+  } catch (...) {
+    scope_.fail(fmt::format("fire() of events '{}'", name_), std::current_exception());
+    throw;
   }
 }
 

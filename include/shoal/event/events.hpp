@@ -109,7 +109,9 @@ class Events {
   /// Fires an event without a value to a rank, `self` or `all`.
   ///
   /// **Blocks**: as ActiveMessage::send(); not when fired to the own rank. **Errors**: CheckError
-  /// for `any` and for a rank that there is not. **Cost**: one message; to `all`, up to four from
+  /// for `any` and for a rank that there is not. If it cannot be sent (no memory, no stack left to
+  /// wait on) the world fails too, because what is fired later has to come behind it.
+  /// **Cost**: one message; to `all`, up to four from
   /// here and each rank that passes them on, log4(size) hops deep.
   void fire(EventPeer target, std::string_view name) { fire_nothing(target, name, false); }
   /// With a copy of a value of any type that an active message can carry; views and text are got as
