@@ -664,10 +664,11 @@ function(shoal_add_c_tests)
 
   shoal_c_test_program(c_none_event_failures "${PROJECT_SOURCE_DIR}/tests/c/event_failures.c"
                        c_none)
-  foreach(case IN ITEMS task stuck stuck_waiting task_in_the_end)
+  foreach(case IN ITEMS task stuck stuck_waiting repaired wait_in_task task_in_the_end
+                        repaired_badly)
     foreach(ranks IN ITEMS 1 3)
       set(code 3)
-      if(case STREQUAL "task_in_the_end")
+      if(case MATCHES "task_in_the_end|repaired_badly")
         set(code 1)
       endif()
       add_test(NAME c.event_failures.${case}.ranks${ranks}

@@ -22,14 +22,18 @@ std::string part_name(const Item& item) {
 
 Pipeline::Pipeline(shoal::World& world, const Options& options)
     : world_(world), options_(options), roles_(world.size()), events_(world, "insitu") {
-  if (options.out.empty()) return;
-  if (world.rank() == roles_.analytics_rank(0)) {
+  if (!options.out.empty() && world.rank() == roles_.analytics_rank(0)) {
     file_.open(options.out);
     file_ << "timestep,field,min,max,mean,mean square\n";
   }
-  // All ranks are to hear of it.
-  const bool good = world.allreduce(static_cast<bool>(file_), std::logical_and<>());
-  if (!good) throw apps::InputError(options.out + ": cannot be written");
+  check_file();
+}
+
+// All ranks are to hear of it.
+void Pipeline::check_file() {
+  if (options_.out.empty()) return;
+  const bool good = world_.allreduce(static_cast<bool>(file_), std::logical_and<>());
+  if (!good) throw apps::InputError(options_.out + ": cannot be written");
 }
 
 shoal::Rank Pipeline::root_of(const Item& item) const {
@@ -58,6 +62,7 @@ void Pipeline::run() {
   }
   world_.wait();
   file_.flush();
+  check_file();
 }
 
 // The model: its items come at times that nobody knows beforehand.

@@ -51,7 +51,7 @@ class Pipeline {
   /// Collective. **Errors**: InputError, on all ranks, for a file that cannot be written.
   Pipeline(shoal::World& world, const Options& options);
 
-  /// Collective. Returns when all is analysed and written.
+  /// Collective. Returns when all is analysed and written. **Errors**: the same.
   void run();
 
   /// Of this rank's reductions.
@@ -68,6 +68,7 @@ class Pipeline {
     Diagnostics diagnostics;
   };
 
+  void check_file();
   void compute();
   void on_data(const shoal::Event& data);
   void expect_parts(const Item& item);

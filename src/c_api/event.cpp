@@ -31,7 +31,9 @@ struct shoal_events {
 
 struct shoal_world {
   shoal::World& world;
+  // What the last shoal_wait() told the main function, and whether it told of a failure.
   int last_wait = SHOAL_OK;
+  bool failure_told = false;
   std::vector<std::unique_ptr<shoal_events>> events{};  // the main function's
 };
 // NOLINTEND(readability-identifier-naming)
@@ -191,7 +193,13 @@ int run_main(World& world, int (*main_function)(shoal_world*, void*), void* user
   shoal_world handle{world};
   const int code = main_function(&handle, user);
   // Its Events end with `handle`, so all that they do must have ended.
-  if (handle.last_wait == SHOAL_OK) world.wait();
+  try {
+    world.wait();
+  } catch (const TaskError&) {
+    if (!handle.failure_told) throw;
+  } catch (const StuckError&) {
+    if (handle.last_wait != SHOAL_ERROR_STUCK) throw;
+  }
   return code;
 }
 
@@ -238,7 +246,11 @@ const char* shoal_argument(const shoal_world* world, int index) {
 
 int shoal_wait(shoal_world* world) {
   const int code = guarded("shoal_wait", [&] { given(world, "world").world.wait(); });
-  if (world != nullptr) world->last_wait = code;
+  // These only the main function can get.
+  if (code == SHOAL_OK || code == SHOAL_ERROR_TASK || code == SHOAL_ERROR_STUCK) {
+    world->last_wait = code;
+    world->failure_told = code != SHOAL_OK && world->world.scope().failed();
+  }
   return code;
 }
 

@@ -147,6 +147,16 @@ EDAT_Event* hand_over(const EventList& events) {
   return kept.back()->events();
 }
 
+/// Of tasks Events::wait() knows the locks; of a thread we do. An error ends the process.
+EventList wait_without_locks(Events& events, const std::vector<EventDependency>& dependencies) {
+  if (shoal::sched::current_task() != nullptr) return events.wait(dependencies);
+  const auto& held = belongings().locks;
+  for (const std::string& lock : held) events.unlock(lock);
+  EventList got = events.wait(dependencies);
+  for (const std::string& lock : held) events.lock(lock);  // in the order that all keep: by name
+  return got;
+}
+
 void start(const char* call, std::vector<std::pair<std::string, std::string>> pairs) {
   Process& all = process();
   if (all.program != nullptr) refuse(call, "edatInit was called before");
@@ -326,7 +336,7 @@ EDAT_Event* edatWait(int count, ...) {
   va_list pairs;
   va_start(pairs, count);
   EDAT_Event* const events = guarded("edatWait", [&](Program& program) {
-    return hand_over(program.events().wait(read_pairs(count, pairs)));
+    return hand_over(wait_without_locks(program.events(), read_pairs(count, pairs)));
   });
   va_end(pairs);
   return events;

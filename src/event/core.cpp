@@ -216,15 +216,8 @@ bool Core::remove(std::string_view task_name) {
 EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': retrieve_any()", name_); });
-  Ready ready;
-  std::vector<Payload> payloads;
-  {
-    const sync::Lock lock(mutex_);
-    payloads = matcher_.retrieve_any(expanded, ready);
-    enqueue(ready);
-  }
-  submit_runners(ready);
-  return to_events(payloads);
+  const sync::Lock lock(mutex_);
+  return to_events(matcher_.retrieve_any(expanded));
 }
 
 // --- events
@@ -257,7 +250,7 @@ void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
       const sync::Lock lock(out_mutex_);
       parcel = outbox_.to_one(to, content);
     }
-    message_.send(to, std::move(parcel));
+    send(to, std::move(parcel));
   } else {
     deliver_here(content);
   }
@@ -287,7 +280,17 @@ void Core::fire_to_all(const SharedContent& content) {
 
 void Core::pass_on_to_others(const Parcel& parcel) {
   for (auto& [target, part] : pass_on(parcel, rank(), size())) {
-    message_.send(target, std::move(part));
+    send(target, std::move(part));
+  }
+}
+
+// It has its number: were it lost, those behind it would wait for it for ever.
+void Core::send(Rank target, Parcel&& parcel) {
+  try {
+    message_.send(target, std::move(parcel));
+  } catch (...) {
+    scope_.fail(fmt::format("fire() of events '{}'", name_), std::current_exception());
+    throw;
   }
 }
 

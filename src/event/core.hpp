@@ -66,6 +66,7 @@ class Core final : private term::Unsatisfied {
   void check_rank(Rank rank, const Who& who) const;
   void deliver_here(const SharedContent& content);
   void fire_to_all(const SharedContent& content);
+  void send(Rank target, Parcel&& parcel);
   void receive(const Parcel& parcel);
   void pass_on_to_others(const Parcel& parcel);
   void arrive(const SharedContent& content, Ready& ready) SHOAL_REQUIRES(mutex_);

@@ -31,6 +31,19 @@ Place next_place(const Group& group) {
   return {group.filled_count / group.size, members[group.filled_count % group.size]};
 }
 
+/// For one instance at a time, the oldest that is not complete: else there would be instances
+/// without end.
+bool wants_copy(const Group& group) {
+  const Consumer& consumer = *group.consumer;
+  return consumer.held_up_by == nullptr && next_place(group).round == consumer.oldest();
+}
+
+/// It leaves the matcher.
+Payload consume(const StoredEvent& event) {
+  if (!event.persistent) --event.name->use_count;
+  return event.payload;
+}
+
 std::shared_ptr<Instance>& instance_at(Consumer& consumer, std::uint64_t number) {
   const std::uint64_t index = consumer.is_greedy() ? 0 : number - consumer.first_instance;
   if (index == consumer.instances.size()) {
@@ -52,9 +65,11 @@ Matcher::~Matcher() {
     }
   }
   for (auto& [text, name] : names_) {
-    while (StoredEvent* event = name->events.first()) {
-      name->events.erase(*event);
-      const EventPtr owned(event);
+    for (auto* const list : {&name->events, &name->persistent}) {
+      while (StoredEvent* event = list->first()) {
+        list->erase(*event);
+        const EventPtr owned(event);
+      }
     }
   }
 }
@@ -149,36 +164,42 @@ void Matcher::make_groups(Consumer& consumer, std::span<const Dependency> depend
     Group& group = *group_of[i];
     consumer.members[group.offset + group.size++] = i;
   }
+  if (!consumer.is_transient()) consumer.group_of = group_of;
 }
 
 // Dependency by dependency, the earliest event that fits; a persistent task goes on with its next
 // instance, and a greedy one takes the rest, as long as there is something.
 void Matcher::take_what_waits(Consumer& consumer, Ready& ready) {
-  const bool once = consumer.is_transient();
   const bool greedy = consumer.is_greedy();
-  for (bool took = true; took;) {
-    took = false;
-    for (Group* const group : group_of_) {
-      if (EventPtr event = take_first(*group->slot)) {
-        took = true;
-        if (give(*group, std::move(event), ready)) return;
-      }
-    }
-    if (once) return;
-    if (greedy) break;
-  }
+  for (bool more = true; more;) more = take_in_turn(consumer, ready) && !greedy;
   if (!greedy) return;
-  for (Group* const group : group_of_) {
-    while (EventPtr event = take_first(*group->slot)) give(*group, std::move(event), ready);
+  for (Group* const group : consumer.group_of) {
+    while (EventPtr event = take_first(*group->slot, false)) give(*group, std::move(event), ready);
   }
 }
 
-void Matcher::match(EventPtr event, Ready& ready) {
-  if (Group* const group = choose(*event)) {
-    give(*group, std::move(event), ready);
-  } else {
-    keep(std::move(event));
+// True: there may be more, for the next instance.
+bool Matcher::take_in_turn(Consumer& consumer, Ready& ready) {
+  const bool once = consumer.is_transient();
+  const std::vector<Group*>& group_of = once ? group_of_ : consumer.group_of;
+  bool took = false;
+  for (std::uint32_t i = 0; i < group_of.size(); ++i) {
+    Group& group = *group_of[i];
+    if (next_place(group).dependency != i) continue;
+    EventPtr event = take_first(*group.slot, wants_copy(group));
+    if (event == nullptr) continue;
+    took = true;
+    if (give(group, std::move(event), ready)) return !once;
   }
+  return took && !once;
+}
+
+void Matcher::match(EventPtr event, Ready& ready) {
+  Group* const group = choose(*event);
+  if (group == nullptr) return keep(std::move(event));
+  Consumer& consumer = *group->consumer;
+  const bool once = consumer.is_transient();
+  if (give(*group, std::move(event), ready) && !once) take_copies(consumer, ready);
 }
 
 // The earliest consumer stands first in one of two lists. If it is first in both, the event goes to
@@ -207,21 +228,22 @@ bool Matcher::give(Group& group, EventPtr event, Ready& ready) {
     instance.extras_.push_back({place.dependency, std::move(event)});
     return false;
   }
+  if (!event->persistent) instance.copies_only_ = false;
   instance.events_[place.dependency] = std::move(event);
-  return --instance.missing_ == 0 && complete(consumer, ready);
+  if (--instance.missing_ > 0) return false;
+  complete(consumer, ready);
+  return true;
 }
 
 // The oldest instance is the one that is ready: what it has, younger ones got later.
-bool Matcher::complete(Consumer& consumer, Ready& ready) {
-  if (consumer.is_greedy()) {
-    consumer.instances.front()->greedy_ = &consumer;
-    ready.push_back(consumer.instances.front());
-    return false;
-  }
-  ready.push_back(consumer.take_oldest());
-  if (!consumer.is_transient()) return false;
-  forget(consumer);
-  return true;
+void Matcher::complete(Consumer& consumer, Ready& ready) {
+  std::shared_ptr<Instance> instance =
+      consumer.is_greedy() ? consumer.instances.front() : consumer.take_oldest();
+  ready.push_back(instance);
+  if (consumer.is_transient()) return forget(consumer);
+  if (!consumer.is_greedy() && !instance->copies_only_) return;
+  instance->held_up_ = &consumer;
+  consumer.held_up_by = std::move(instance);
 }
 
 void Matcher::forget(Consumer& consumer) {
@@ -252,6 +274,7 @@ void Matcher::arrive(const Arrival& arrival, Ready& ready) {
   event->payload = arrival.payload;
   event->persistent = arrival.persistent;
   ++event->name->use_count;
+  if (event->persistent) return keep_persistent(std::move(event), ready);
   match(std::move(event), ready);
 }
 
@@ -259,7 +282,7 @@ void Matcher::arrive(const Arrival& arrival, Ready& ready) {
 // sources, can be older.
 void Matcher::keep(EventPtr owned) {
   StoredEvent& event = *owned.release();
-  if (!event.persistent) ++unconsumed_count_;
+  ++unconsumed_count_;
   const auto place_in = [&](const auto& list) -> StoredEvent* {
     ++probe_count_;
     if (list.empty() || list.last()->number < event.number) return nullptr;
@@ -271,70 +294,106 @@ void Matcher::keep(EventPtr owned) {
   event.name->events.insert_before(place_in(event.name->events), event);
 }
 
-EventPtr Matcher::take_first(Slot& slot) {
+// Whoever may have a copy gets one, in the order of submission.
+void Matcher::keep_persistent(EventPtr owned, Ready& ready) {
+  StoredEvent& event = *owned.release();
+  ++persistent_count_;
+  event.slot->persistent.push_back(event);
+  event.name->persistent.push_back(event);
+  Group* exact = event.slot->groups.first();
+  Group* any = event.name->any.groups.first();
+  while (exact != nullptr || any != nullptr) {
+    const bool exact_first =
+        any == nullptr || (exact != nullptr && exact->consumer->id <= any->consumer->id);
+    Group*& next = exact_first ? exact : any;
+    Group& group = *next;
+    next = group.in_slot.next;  // the group may go
+    give_copies(event, group, ready);
+  }
+}
+
+void Matcher::give_copies(StoredEvent& event, Group& group, Ready& ready) {
   ++probe_count_;
-  StoredEvent* const event =
-      slot.source == kAnySource ? slot.name->events.first() : slot.events.first();
+  if (!wants_copy(group)) return;
+  Consumer& consumer = *group.consumer;
+  const bool once = consumer.is_transient();
+  bool completed = false;
+  for (auto lacking = group.size - group.filled_count % group.size; lacking > 0; --lacking) {
+    completed = give(group, copy(event), ready);
+  }
+  if (completed && !once) take_copies(consumer, ready);
+}
+
+// For the next instance of a persistent consumer.
+void Matcher::take_copies(Consumer& consumer, Ready& ready) {
+  if (persistent_count_ > 0) take_what_waits(consumer, ready);
+}
+
+// That fires it again: it stands behind all that wait.
+EventPtr Matcher::copy(StoredEvent& event) {
+  event.number = next_arrival_++;
+  event.slot->persistent.erase(event);
+  event.slot->persistent.push_back(event);
+  event.name->persistent.erase(event);
+  event.name->persistent.push_back(event);
+  auto made = std::make_unique<StoredEvent>();
+  made->payload = event.payload;
+  made->persistent = true;
+  return made;
+}
+
+EventPtr Matcher::take_first(Slot& slot, bool or_copy) {
+  ++probe_count_;
+  const bool any = slot.source == kAnySource;
+  StoredEvent* const event = any ? slot.name->events.first() : slot.events.first();
+  if (or_copy) {
+    StoredEvent* const other = any ? slot.name->persistent.first() : slot.persistent.first();
+    const bool is_earlier = other != nullptr && (event == nullptr || other->number < event->number);
+    if (is_earlier) return copy(*other);
+  }
   if (event == nullptr) return nullptr;
   event->slot->events.erase(*event);
   event->name->events.erase(*event);
-  if (!event->persistent) --unconsumed_count_;
+  --unconsumed_count_;
   return EventPtr(event);
 }
 
-void Matcher::fire_again(std::vector<EventPtr> events, Ready& ready) {
-  for (EventPtr& event : events) {
-    event->number = next_arrival_++;
-    match(std::move(event), ready);
-  }
-}
-
-std::vector<Payload> Matcher::retrieve_any(std::span<const Dependency> dependencies, Ready& ready) {
+std::vector<Payload> Matcher::retrieve_any(std::span<const Dependency> dependencies) {
   std::vector<Payload> payloads;
-  std::vector<EventPtr> again;
   for (const Dependency& dependency : dependencies) {
     Slot* const slot = find_slot(dependency);
-    EventPtr event = slot != nullptr ? take_first(*slot) : nullptr;
-    if (event == nullptr) continue;
-    payloads.push_back(event->payload);
-    if (event->persistent) {
-      again.push_back(std::move(event));
-    } else {
-      --event->name->use_count;
-    }
+    const EventPtr event = slot != nullptr ? take_first(*slot, true) : nullptr;
+    if (event != nullptr) payloads.push_back(consume(*event));
   }
-  fire_again(std::move(again), ready);
   return payloads;
 }
 
 std::vector<Payload> Matcher::begin_run(Instance& instance, Ready& ready) {
-  if (Consumer* const consumer = std::exchange(instance.greedy_, nullptr)) {
-    consumer->instances.clear();
-    for (Group& group : consumer->groups) group.filled_count = 0;
-  }
   std::vector<Payload> payloads;
   payloads.reserve(instance.events_.size() + instance.extras_.size());
-  std::vector<EventPtr> again;
-  const auto take = [&](EventPtr event) {
-    payloads.push_back(event->payload);
-    if (event->persistent) {
-      again.push_back(std::move(event));
-    } else {
-      --event->name->use_count;
-    }
-  };
   std::ranges::stable_sort(instance.extras_, {}, &Instance::Extra::dependency);
   auto extra = instance.extras_.begin();
   for (std::uint32_t i = 0; i < instance.events_.size(); ++i) {
-    take(std::move(instance.events_[i]));
+    payloads.push_back(consume(*instance.events_[i]));
     for (; extra != instance.extras_.end() && extra->dependency == i; ++extra) {
-      take(std::move(extra->event));
+      payloads.push_back(consume(*extra->event));
     }
   }
   instance.events_.clear();
   instance.extras_.clear();
-  fire_again(std::move(again), ready);
+  if (Consumer* const consumer = std::exchange(instance.held_up_, nullptr)) {
+    go_on(*consumer, ready);
+  }
   return payloads;
+}
+
+void Matcher::go_on(Consumer& consumer, Ready& ready) {
+  consumer.held_up_by = nullptr;
+  if (consumer.is_greedy()) {
+    consumer.instances.clear();
+    for (Group& group : consumer.groups) group.filled_count = 0;
+  }
+  take_copies(consumer, ready);
 }
 
 // --- removal
@@ -359,18 +418,31 @@ bool Matcher::withdraw(ConsumerId wait, Ready& ready) {
   return true;
 }
 
+void Matcher::give_back(Instance& instance, Ready& ready) {
+  std::vector<EventPtr> events;
+  take_out(instance, events);
+  match_again(std::move(events), ready);
+}
+
 void Matcher::discard(Consumer& consumer, Ready& ready) {
   std::vector<EventPtr> events;
+  if (consumer.held_up_by != nullptr) consumer.held_up_by->held_up_ = nullptr;
   for (const auto& instance : consumer.instances) {
-    if (instance == nullptr) continue;
-    instance->greedy_ = nullptr;
-    if (instance->is_ready()) continue;  // greedy, and still to run
-    for (EventPtr& event : instance->events_) {
-      if (event != nullptr) events.push_back(std::move(event));
-    }
-    for (Instance::Extra& extra : instance->extras_) events.push_back(std::move(extra.event));
+    if (instance == nullptr || instance->is_ready()) continue;  // left, or greedy and still to run
+    take_out(*instance, events);
   }
   forget(consumer);
+  match_again(std::move(events), ready);
+}
+
+void Matcher::take_out(Instance& instance, std::vector<EventPtr>& events) {
+  for (EventPtr& event : instance.events_) {
+    if (event != nullptr && !event->persistent) events.push_back(std::move(event));
+  }
+  for (Instance::Extra& extra : instance.extras_) events.push_back(std::move(extra.event));
+}
+
+void Matcher::match_again(std::vector<EventPtr> events, Ready& ready) {
   std::ranges::sort(events, {}, [](const EventPtr& event) { return event->number; });
   for (EventPtr& event : events) match(std::move(event), ready);
 }

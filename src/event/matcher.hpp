@@ -3,7 +3,9 @@
 //
 // Invariant, between two calls: no event that waits fits an unfilled dependency of a consumer that
 // waits. So an event that arrives has to be compared with consumers only, a new consumer with
-// events only, and either finds what it needs at the head of a list:
+// events only, and either finds what it needs at the head of a list. (A persistent event waits for
+// ever, and consumers get copies. With it the invariant is about the dependencies that may have a
+// copy: wants_copy().)
 // - `Slot` is where events of one source (or of any) under one name meet: the events that wait, in
 //   the order of arrival, and the dependencies that wait, in the order of submission.
 // - `Group` is the dependencies of one consumer on one slot. They are filled in turn, so a counter
@@ -95,7 +97,8 @@ class Instance {
   struct Extra;
 
   std::shared_ptr<void> action_;
-  Consumer* greedy_ = nullptr;    // it takes more for this one
+  Consumer* held_up_ = nullptr;   // until this begins: see Consumer::held_up_by
+  bool copies_only_ = true;       // it has no event that is not persistent
   std::vector<EventPtr> events_;  // by dependency
   std::vector<Extra> extras_;     // greedy: further ones, in the order taken
   std::size_t missing_;
@@ -125,10 +128,9 @@ class Matcher {
   /// and per event taken, however much else waits.
   ConsumerId add_consumer(const ConsumerSpec& spec, Ready& ready);
   void arrive(const Arrival& arrival, Ready& ready);
-  /// At most one event per dependency of those that are there. Persistent ones arrive again.
-  std::vector<Payload> retrieve_any(std::span<const Dependency> dependencies, Ready& ready);
-  /// The events of a ready instance, in the order of its dependencies. Persistent ones arrive
-  /// again.
+  /// At most one event per dependency of those that are there.
+  std::vector<Payload> retrieve_any(std::span<const Dependency> dependencies);
+  /// The events of a ready instance, in the order of its dependencies.
   std::vector<Payload> begin_run(Instance& instance, Ready& ready);
 
   /// A task of this name waits, or is persistent.
@@ -137,8 +139,10 @@ class Matcher {
   /// to its old place in the order of arrival and is matched again. Instances that are ready stay.
   /// Cost: per event that goes back, up to the number of older ones under its name that wait.
   bool remove(std::string_view name, Ready& ready);
-  /// The same for a wait; false: it is ready.
+  /// The same for a wait; false: it is ready, or gone.
   bool withdraw(ConsumerId wait, Ready& ready);
+  /// The same for the events of a wait that is ready: in place of begin_run().
+  void give_back(Instance& instance, Ready& ready);
 
   // --- what keeps the world from ending
 
@@ -167,16 +171,24 @@ class Matcher {
 
   void make_groups(Consumer& consumer, std::span<const Dependency> dependencies);
   void take_what_waits(Consumer& consumer, Ready& ready);
+  bool take_in_turn(Consumer& consumer, Ready& ready);
   void match(EventPtr event, Ready& ready);
   Group* choose(const StoredEvent& event);
-  /// Fills the next dependency of the group. True: its consumer is complete and gone.
+  /// Fills the next dependency of the group. True: that completed an instance; a consumer that is
+  /// not persistent is gone then.
   bool give(Group& group, EventPtr event, Ready& ready);
-  bool complete(Consumer& consumer, Ready& ready);
+  void complete(Consumer& consumer, Ready& ready);
 
   void keep(EventPtr event);
-  EventPtr take_first(Slot& slot);
-  void fire_again(std::vector<EventPtr> events, Ready& ready);
+  void keep_persistent(EventPtr event, Ready& ready);
+  void give_copies(StoredEvent& event, Group& group, Ready& ready);
+  void take_copies(Consumer& consumer, Ready& ready);
+  void go_on(Consumer& consumer, Ready& ready);
+  EventPtr copy(StoredEvent& event);
+  EventPtr take_first(Slot& slot, bool or_copy);
   void discard(Consumer& consumer, Ready& ready);
+  static void take_out(Instance& instance, std::vector<EventPtr>& events);
+  void match_again(std::vector<EventPtr> events, Ready& ready);
   void forget(Consumer& consumer);
 
   ByString<std::unique_ptr<NameEntry>> names_;
@@ -187,6 +199,7 @@ class Matcher {
   std::uint64_t next_arrival_ = 0;
   std::uint64_t waiting_count_ = 0;
   std::uint64_t unconsumed_count_ = 0;
+  std::uint64_t persistent_count_ = 0;  // of events
   std::uint64_t probe_count_ = 0;
 };
 

@@ -14,7 +14,8 @@
 
 namespace shoal::event {
 
-/// An event that waits, or is held by an instance.
+/// An event that waits, or is held by an instance; or the copy of a persistent one that an instance
+/// holds.
 struct StoredEvent {
   std::uint64_t number = 0;  // place in the order of arrival
   NameEntry* name = nullptr;
@@ -39,7 +40,9 @@ struct Group {
 struct Slot {
   NameEntry* name = nullptr;
   int source = kAnySource;
-  List<StoredEvent, &StoredEvent::in_slot> events;  // of any source: NameEntry::events instead
+  // Of any source: those of NameEntry instead.
+  List<StoredEvent, &StoredEvent::in_slot> events;
+  List<StoredEvent, &StoredEvent::in_slot> persistent;
   List<Group, &Group::in_slot> groups;
 };
 
@@ -47,6 +50,7 @@ struct NameEntry {
   const std::string* text = nullptr;                // the key in the table of names
   std::uint64_t use_count = 0;                      // events and groups that refer to it
   List<StoredEvent, &StoredEvent::in_name> events;  // of all sources
+  List<StoredEvent, &StoredEvent::in_name> persistent;
   Slot any;
   std::unordered_map<int, Slot> by_source;
 };
@@ -59,9 +63,13 @@ struct Consumer {
   std::size_t dependency_count = 0;
   std::vector<Group> groups;           // never grows after the first has entered a slot
   std::vector<std::uint32_t> members;  // dependencies, by group
+  std::vector<Group*> group_of;        // of each dependency; of persistent consumers only
   std::vector<std::shared_ptr<Instance>> instances;  // not ready; greedy: the one not begun
   std::uint64_t first_instance = 0;                  // number of instances[0]
   std::size_t left_count = 0;                        // so many first ones have become ready
+  // Ready; until it begins no other one gets copies. Greedy: it takes more until then. Else it has
+  // copies only, and there would be more of its kind without end.
+  std::shared_ptr<Instance> held_up_by;
   Link<Consumer> in_order;
   Link<Consumer> in_name;
 
@@ -70,6 +78,7 @@ struct Consumer {
   }
   [[nodiscard]] bool is_greedy() const { return kind == ConsumerKind::greedy; }
 
+  [[nodiscard]] std::uint64_t oldest() const { return first_instance + left_count; }
   std::shared_ptr<Instance> take_oldest() {
     std::shared_ptr<Instance> oldest = std::move(instances[left_count++]);
     if (2 * left_count > instances.size()) {

@@ -38,7 +38,7 @@ void Matcher::for_each_unconsumed(const Visit& visit) const {
   for (const auto& [text, name] : names_) {
     for (const StoredEvent* event = name->events.first(); event != nullptr;
          event = event->in_name.next) {
-      if (!event->persistent) visit(event->slot->source, text, event->payload);
+      visit(event->slot->source, text, event->payload);
     }
   }
 }

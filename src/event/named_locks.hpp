@@ -4,6 +4,7 @@
 #include <shoal/sched/locks.hpp>
 #include <shoal/sync/mutex.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,13 +25,13 @@ class NamedLocks {
   /// Waits until the caller has it. **Errors**: CheckError when it has it already.
   void lock(std::string_view name);
   [[nodiscard]] bool try_lock(std::string_view name);
-  /// **Errors**: CheckError when the caller does not have it.
+  /// **Errors**: CheckError when the caller does not have it, unless it lost it in wait_without().
   void unlock(std::string_view name);
 
-  /// Unlocks all that the caller holds, in the order of their names, and returns them.
-  std::vector<Mutex*> unlock_all();
-  /// Locks them in that order again, which all keep: none waits for another in a circle.
-  static void lock_again(const std::vector<Mutex*>& locks);
+  /// Calls `wait` without the locks that the caller holds, of other Events too, and takes them
+  /// again in an order that is the same for all: by name. That is done whatever `wait` throws, but
+  /// for CancelledError: then they are lost, and to unlock them does nothing.
+  void wait_without(const std::function<void()>& wait);
 
  private:
   class Held;

@@ -48,7 +48,7 @@ class TimeSource final : public Source, private sched::Timer {
         delay_ns_(delay_ns) {}
   void start() override {
     self_ = shared_from_this();
-    scheduler().add_timer(*this, scheduler().env().now_ns() + delay_ns_);
+    scheduler().add_timer(*this, sched::Timers::due_ns(scheduler().env().now_ns(), delay_ns_));
   }
 
  private:

@@ -41,49 +41,63 @@ std::string EventWait::describe() const {
   return fmt::format("wait() of events '{}' for {}", core_.name(), fmt::join(names, ", "));
 }
 
-void EventWait::wait() {
+std::vector<Payload> EventWait::wait() {
+  check_may_wait(*this);
+  const bool is_ready = submit();
   try {
-    wait_here();
+    if (!is_ready) core_.locks_.wait_without([this] { wait_here(); });
   } catch (...) {
-    {
-      // Nobody has taken it out if it could not stand still at all, say in a world that has failed.
-      const sync::Lock lock(core_.mutex_);
-      leave();
-    }
-    core_.submit_runners(others_);
+    give_back();
     throw;
   }
+  return take();
+}
+
+bool EventWait::submit() {
+  const auto body = std::make_shared<WaitBody>(*this);
+  body->name = fmt::format("wait() in '{}'", sched::current_activity());
+  Ready ready;
+  bool is_ready = false;
+  {
+    const sync::Lock lock(core_.mutex_);
+    id_ = core_.matcher_.add_consumer({ConsumerKind::wait, "", dependencies_, body}, ready);
+    core_.enqueue(ready);
+    is_ready = instance_ != nullptr;
+  }
+  core_.submit_runners(ready);
+  return is_ready;
+}
+
+// It may have thrown before it was parked, when it was taken out, or with its events in hand.
+void EventWait::give_back() {
+  {
+    const sync::Lock lock(core_.mutex_);
+    if (instance_ == nullptr) {
+      leave();
+    } else {
+      core_.matcher_.give_back(*instance_, others_);
+      core_.enqueue(others_);
+    }
+  }
+  core_.submit_runners(others_);
+}
+
+std::vector<Payload> EventWait::take() {
+  Ready ready;
+  std::vector<Payload> payloads;
+  {
+    const sync::Lock lock(core_.mutex_);
+    payloads = core_.matcher_.begin_run(*instance_, ready);
+    core_.enqueue(ready);
+  }
+  core_.submit_runners(ready);
+  return payloads;
 }
 
 EventList Core::wait(const std::vector<EventDependency>& dependencies) {
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': wait()", name_); });
-  EventWait wait(*this, expanded);
-  const auto body = std::make_shared<WaitBody>(wait);
-  body->name = fmt::format("wait() in '{}'", sched::current_activity());
-  Ready ready;
-  bool is_ready = false;
-  {
-    const sync::Lock lock(mutex_);
-    wait.id_ = matcher_.add_consumer({ConsumerKind::wait, "", expanded, body}, ready);
-    enqueue(ready);
-    is_ready = wait.instance_ != nullptr;
-  }
-  submit_runners(ready);
-  if (!is_ready) {
-    const std::vector<Mutex*> locks = locks_.unlock_all();
-    wait.wait();
-    NamedLocks::lock_again(locks);
-  }
-  ready.clear();
-  std::vector<Payload> payloads;
-  {
-    const sync::Lock lock(mutex_);
-    payloads = matcher_.begin_run(*wait.instance_, ready);
-    enqueue(ready);
-  }
-  submit_runners(ready);
-  return to_events(payloads);
+  return to_events(EventWait(*this, expanded).wait());
 }
 
 }  // namespace shoal::event

@@ -19,7 +19,7 @@ class WaitBody final : public TaskBody {
   sync::Waiter* waiter = nullptr;  // to be woken
 };
 
-/// Its fields are guarded by the lock of the core.
+/// One wait() of a task. Its fields are guarded by the lock of the core.
 class EventWait final : public sched::Waitable {
  public:
   EventWait(Core& core, const std::vector<Dependency>& dependencies)
@@ -29,12 +29,17 @@ class EventWait final : public sched::Waitable {
   bool withdraw(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
 
-  /// Returns once the events are there. **Errors**: as sched::wait_for().
-  void wait();
+  /// Returns the events once they are there. **Errors**: as sched::wait_for(); then what it was
+  /// given has gone back to others, and nothing refers to this any more.
+  std::vector<Payload> wait();
 
  private:
   friend class Core;
+  /// True if it is ready already.
+  bool submit();
   void leave() SHOAL_REQUIRES(core_.mutex_);
+  void give_back();
+  std::vector<Payload> take();
 
   Core& core_;
   const std::vector<Dependency>& dependencies_;

@@ -8,6 +8,11 @@ namespace shoal {
 
 namespace {
 
+sched::LockOwner caller() {
+  if (const sched::Task* const task = sched::current_task()) return {task, {}};
+  return {nullptr, std::this_thread::get_id()};
+}
+
 /// After the lock of a list was left.
 void wake(sync::Waiter* waiter) {
   if (waiter != nullptr) waiter->wake();
@@ -17,25 +22,24 @@ void wake(sync::Waiter* waiter) {
 
 // --- Mutex
 
-void Mutex::check_not_mine(const char* what) const {
-  const sched::Task* const me = sched::current_task();
-  SHOAL_CHECK(me == nullptr || holder() != me, "{} of mutex '{}': the caller holds it already",
-              what, name_);
+bool Mutex::is_mine() const {
+  const sync::Lock lock(mutex_);
+  return owner_ == caller();
 }
 
 void Mutex::lock() {
   if (try_lock()) return;
-  check_not_mine("lock()");
+  SHOAL_CHECK(!is_mine(), "lock() of mutex '{}': the caller holds it already", name_);
   wait_here();
   const sync::Lock lock(mutex_);
-  holder_ = sched::current_task();
+  owner_ = caller();
 }
 
 bool Mutex::try_lock() {
   const sync::Lock lock(mutex_);
   if (locked_) return false;
   locked_ = true;
-  holder_ = sched::current_task();
+  owner_ = caller();
   return true;
 }
 
@@ -49,23 +53,16 @@ bool Mutex::enlist(sync::Waiter& waiter) {
   return true;
 }
 
-void Mutex::unlock() { unlock_for(sched::current_task()); }
-
-void Mutex::unlock_for(const sched::Task* holder) {
-  {
-    const sync::Lock lock(mutex_);
-    SHOAL_CHECK(locked_ && holder_ == holder, "unlock() of mutex '{}': the caller does not hold it",
-                name_);
-  }
-  hand_over();
-}
+void Mutex::unlock() { release(caller()); }
+void Mutex::unlock_for(const sched::Task& task) { release({&task, {}}); }
 
 // To the first who waits: it stays locked, and nobody can come between.
-void Mutex::hand_over() {
+void Mutex::release(const sched::LockOwner& owner) {
   sync::Waiter* next = nullptr;
   {
     const sync::Lock lock(mutex_);
-    holder_ = nullptr;
+    SHOAL_CHECK(owner_ == owner, "unlock() of mutex '{}': the caller does not hold it", name_);
+    owner_ = {};
     next = waiters_.pop();
     locked_ = next != nullptr;
   }
@@ -74,7 +71,7 @@ void Mutex::hand_over() {
 
 const sched::Task* Mutex::holder() const {
   const sync::Lock lock(mutex_);
-  return holder_;
+  return owner_.task;
 }
 
 std::string Mutex::describe() const { return fmt::format("lock() of mutex '{}'", name_); }
@@ -118,12 +115,17 @@ class Condition::Ticket final : public sched::Waitable {
 };
 
 void Condition::wait(std::unique_lock<Mutex>& lock) {
-  SHOAL_CHECK(lock.owns_lock() && lock.mutex()->holder() == sched::current_task(),
+  SHOAL_CHECK(lock.owns_lock() && lock.mutex()->is_mine(),
               "wait() of condition '{}': the caller does not hold the lock it gave", name_);
-  {
+  try {
     Ticket ticket(*this);
     lock.unlock();
     ticket.wait();
+  } catch (const CancelledError&) {
+    throw;  // nobody may wait any more, for a lock neither
+  } catch (...) {
+    lock.lock();
+    throw;
   }
   lock.lock();
 }

@@ -47,6 +47,7 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
   if (scope != nullptr && scope->failed() && one.waitable->is_cancellable()) {
+    static_cast<void>(one.waitable->withdraw(one));  // as if it had stood there
     one.cancelled = true;
     return false;
   }

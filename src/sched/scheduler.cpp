@@ -45,11 +45,13 @@ void Scheduler::submit(std::unique_ptr<Task> owned) {
 }
 
 void Scheduler::place(Task* task) {
+  if (task->scope != nullptr) task->scope->count_created(count_slot());
+  enqueue(task);
+}
+
+void Scheduler::enqueue(Task* task) {
   Worker* me = current_worker();
   if (me != nullptr && &me->scheduler() != this) me = nullptr;
-  if (task->scope != nullptr) {
-    task->scope->count_created(me != nullptr ? me->id().value() : task->scope->foreign_slot());
-  }
   int home = task->worker;
   SHOAL_DCHECK(home < worker_count(), "worker {} of {}", home, worker_count());
   if (task->bound) {
@@ -324,11 +326,17 @@ void block(env::Env& env, const char* what, const Publish& publish) {
   if (publish(waiter)) waiter.wait();
 }
 
+void check_may_wait(const Waitable& what) {
+  if (in_handler()) check_may_block(what.describe().c_str());
+  const Worker* const worker = current_worker();
+  SHOAL_CHECK(worker == nullptr || &worker->scheduler() == &what.scheduler(),
+              "{} belongs to another rank", what.describe());
+}
+
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
-  if (in_handler()) check_may_block(what.describe().c_str());
+  check_may_wait(what);
   if (Worker* worker = current_worker(); worker != nullptr) {
-    SHOAL_CHECK(&worker->scheduler() == &scheduler, "{} belongs to another rank", what.describe());
     const bool told_by_scope = in_main_function() && !what.ends_by_itself();
     if (worker->wait_for(what)) return;
     if (told_by_scope) scheduler.scope().throw_to_main();
@@ -381,6 +389,8 @@ class Deferred final : public ParkedWaiter {
   }
 
   void start() {
+    // As the task that it becomes: were it counted apart, a thread that is no worker would have to
+    // count its end, behind the worker that it wakes.
     if (counted) task->scope->count_created(scheduler_.count_slot());
     // Once it is enlisted it may be gone.
     if (!list_.enlist(*this, &scheduler_.scope())) go_on(false);
@@ -388,9 +398,11 @@ class Deferred final : public ParkedWaiter {
   void go_on(bool /*tell_scope*/) override {
     const std::unique_ptr<Deferred> self(this);
     list_.remove(*this);
-    TaskScope& scope = *task->scope;
-    scheduler_.submit(std::move(task_));  // which counts it
-    if (counted) scope.count_finished(scheduler_.count_slot());
+    if (counted) {
+      scheduler_.enqueue(task_.release());
+    } else {
+      scheduler_.submit(std::move(task_));
+    }
   }
 
  private:

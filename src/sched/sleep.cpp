@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace shoal::sched {
 
 namespace {
@@ -16,8 +14,7 @@ class Sleep final : public Waitable, private Timer {
   bool enlist(sync::Waiter& waiter) override {
     waiter_ = &waiter;
     Scheduler& rank = scheduler();  // this may be gone once the timer is set
-    const std::uint64_t now_ns = rank.env().now_ns();
-    rank.add_timer(*this, now_ns + std::min(duration_ns_, Timers::kNever - 1 - now_ns));
+    rank.add_timer(*this, Timers::due_ns(rank.env().now_ns(), duration_ns_));
     return true;
   }
   bool withdraw(sync::Waiter& /*waiter*/) override { return scheduler().remove_timer(*this); }

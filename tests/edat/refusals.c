@@ -1,5 +1,6 @@
 // Bad use of edat.h: each case must end the program with an error that names the call.
 #include "edat.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,11 @@ static void finalises(EDAT_Event* events, int num_events) { edatFinalise(); }
 static void waits(EDAT_Event* events, int num_events) { edatWait(1, EDAT_SELF, "never"); }
 static void unlocks(EDAT_Event* events, int num_events) { edatUnlock("not held"); }
 static void waits_for_fewer(EDAT_Event* events, int num_events) { edatWait(-1); }
+
+static void* unlocks_of_main(void* unused) {
+  edatUnlock("mine");
+  return NULL;
+}
 
 static int value = 1;
 
@@ -45,6 +51,12 @@ static void after_init(const char* what) {
   if (!strcmp(what, "null_retrieved")) edatRetrieveAny(NULL, 1, EDAT_ANY, "a");
   if (!strcmp(what, "finalise_in_task")) edatSubmitTask(finalises, 0);
   if (!strcmp(what, "unlock")) edatSubmitTask(unlocks, 0);
+  if (!strcmp(what, "unlock_of_another")) {
+    pthread_t thread;
+    edatLock("mine");
+    pthread_create(&thread, NULL, unlocks_of_main, NULL);
+    pthread_join(thread, NULL);
+  }
   if (!strcmp(what, "task_left")) edatSubmitNamedTask(nothing, "waiting", 1, EDAT_ANY, "never");
   if (!strcmp(what, "event_left")) edatFireEvent(NULL, EDAT_NONE, 0, EDAT_SELF, "nobody's");
   if (!strcmp(what, "wait_left")) edatSubmitTask(waits, 0);

@@ -42,6 +42,7 @@ shoal_add_edat_refusal(null_find_event_id "edatFindEvent: the identifier of an e
 shoal_add_edat_refusal(null_retrieved "edatRetrieveAny: the place for the number of events is NULL")
 shoal_add_edat_refusal(finalise_in_task "edatFinalise: call it in main.., not in a task")
 shoal_add_edat_refusal(unlock "edatUnlock: .*not held")
+shoal_add_edat_refusal(unlock_of_another "edatUnlock: .*'mine'.* does not hold it")
 shoal_add_edat_refusal(task_left "shoal: error: .*nothing runs any more.*waiting has 0 of 1")
 shoal_add_edat_refusal(event_left "shoal: error: .*nothing runs any more.*nobody's")
 shoal_add_edat_refusal(wait_left "edat: error: edatWait: .*nothing runs any more.*never")

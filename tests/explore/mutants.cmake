@@ -62,8 +62,8 @@ shoal_add_mutant(
 # Named locks: a task that waits for events keeps those that it has.
 shoal_add_mutant(
   wait_locks event/wait.cpp
-  "locks_.unlock_all();"
-  "std::vector<Mutex*>{};"
+  "core_.locks_.wait_without([this] { wait_here(); });"
+  "wait_here();"
   PROGRAM random_event_program)
 
 # Remote promises: once one was fulfilled, a number that is in use is given out again.

@@ -31,32 +31,39 @@ class NaiveMatcher {
 
   void submit(event::ConsumerKind kind, const std::string& name,
               std::vector<event::Dependency> dependencies) {
-    Task task{next_task_++, kind, name, std::move(dependencies), {}};
-    tasks_.push_back(task);
-    const std::size_t at = tasks_.size() - 1;
-    if (is_once(task) || !task.dependencies.empty()) fill_new(at);
-    tidy();
+    tasks_.push_back({next_task_++, kind, name, std::move(dependencies), {}});
+    Task& task = tasks_.back();
+    if (is_once(task)) task.instances.emplace_back(task.dependencies.size());
+    fill(tasks_.size() - 1);
   }
 
   void arrive(int source, const std::string& name, int id, bool persistent) {
-    match({source, name, id, persistent, next_arrival_++});
-    tidy();
+    const NaiveEvent event{source, name, id, persistent, next_arrival_++};
+    if (!persistent) return match(event);
+    waiting_events.push_back(event);
+    for (std::size_t at = 0; at < tasks_.size();) {
+      if (!fill(at)) ++at;
+    }
   }
 
   std::vector<int> retrieve_any(const std::vector<event::Dependency>& dependencies) {
-    std::vector<NaiveEvent> got;
+    std::vector<int> ids;
     for (const event::Dependency& dependency : dependencies) {
-      if (auto found = take_earliest(dependency)) got.push_back(*found);
+      if (auto found = take_earliest(dependency, true)) ids.push_back(found->id);
     }
-    return give_out(got);
+    return ids;
   }
 
   /// Of runs()[index]: the ids of its events.
   std::vector<int> begin(std::size_t index) {
     runs[index].begun = true;
-    std::vector<NaiveEvent> got;
-    for (const auto& some : runs[index].events) got.insert(got.end(), some.begin(), some.end());
-    return give_out(got);
+    std::vector<int> ids;
+    for (const auto& some : runs[index].events) {
+      for (const NaiveEvent& event : some) ids.push_back(event.id);
+    }
+    const auto it = std::ranges::find(tasks_, runs[index].consumer, &Task::id);
+    if (it != tasks_.end()) fill(static_cast<std::size_t>(it - tasks_.begin()));
+    return ids;
   }
 
   [[nodiscard]] bool is_submitted(const std::string& name) const {
@@ -127,54 +134,81 @@ class NaiveMatcher {
     return std::ranges::none_of(instance, [](const auto& some) { return some.empty(); });
   }
 
-  std::optional<NaiveEvent> take_earliest(const event::Dependency& dependency) {
-    const auto it = std::ranges::find_if(
-        waiting_events, [&](const NaiveEvent& event) { return fits(dependency, event); });
+  /// Of a persistent event a copy: it is fired again by that.
+  std::optional<NaiveEvent> take_earliest(const event::Dependency& dependency, bool or_copy) {
+    const auto it = std::ranges::find_if(waiting_events, [&](const NaiveEvent& event) {
+      return fits(dependency, event) && (or_copy || !event.persistent);
+    });
     if (it == waiting_events.end()) return std::nullopt;
     NaiveEvent event = *it;
     waiting_events.erase(it);
+    if (event.persistent) {
+      event.arrival = next_arrival_++;
+      waiting_events.push_back(event);
+    }
     return event;
   }
 
-  // A new consumer takes, dependency by dependency, the earliest arrived event that fits.
-  void fill_new(std::size_t at) {
-    bool took = true;
-    while (took) {
-      took = false;
+  /// It has to begin before the task gets copies again.
+  static bool holds_up(const Run& run, const Task& task) {
+    if (run.consumer != task.id || run.begun) return false;
+    if (task.kind == event::ConsumerKind::greedy) return true;
+    return std::ranges::all_of(run.events, [](const auto& some) {
+      return std::ranges::all_of(some, &NaiveEvent::persistent);
+    });
+  }
+
+  /// Dependency by dependency, the earliest that fits; copies for the oldest instance only. True:
+  /// there may be more for the next instance.
+  bool fill_in_turn(Task& task) {
+    const bool copies =
+        std::ranges::none_of(runs, [&](const Run& run) { return holds_up(run, task); });
+    bool took = false;
+    for (std::size_t i = 0; i < task.dependencies.size(); ++i) {
+      auto it =
+          std::ranges::find_if(task.instances, [i](const auto& one) { return one[i].empty(); });
+      const bool is_new = it == task.instances.end();
+      if (is_new && !task.instances.empty() && task.kind != event::ConsumerKind::persistent)
+        continue;
+      const bool is_oldest = it == task.instances.begin();
+      const auto event = take_earliest(task.dependencies[i], copies && is_oldest);
+      if (!event) continue;
+      took = true;
+      if (is_new) it = task.instances.emplace(it, task.dependencies.size());
+      (*it)[i].push_back(*event);
+      if (is_full(task.instances[0])) return true;
+    }
+    return took;
+  }
+
+  /// True: the task is gone.
+  bool fill(std::size_t at) {
+    for (bool more = true; more;) {
       Task& task = tasks_[at];
-      Instance instance(task.dependencies.size());
-      for (std::size_t i = 0; i < instance.size(); ++i) {
-        if (auto event = take_earliest(task.dependencies[i])) {
-          instance[i].push_back(*event);
-          took = true;
-        }
+      more = fill_in_turn(task) && task.kind == event::ConsumerKind::persistent;
+      if (task.kind == event::ConsumerKind::greedy) drain(task);
+      if (make_ready(at)) return true;
+    }
+    return false;
+  }
+
+  void drain(Task& task) {
+    for (std::size_t i = 0; i < task.dependencies.size() && !task.instances.empty(); ++i) {
+      while (auto event = take_earliest(task.dependencies[i], false)) {
+        task.instances[0][i].push_back(*event);
       }
-      if (task.kind == event::ConsumerKind::greedy) {
-        for (std::size_t i = 0; i < instance.size(); ++i) {
-          while (auto event = take_earliest(task.dependencies[i])) instance[i].push_back(*event);
-        }
-      }
-      if (is_once(task) || took) task.instances.push_back(instance);
-      if (is_once(task) || task.kind == event::ConsumerKind::greedy) break;
     }
   }
 
-  // What is full becomes ready.
-  void tidy() {
-    for (std::size_t at = 0; at < tasks_.size();) {
-      Task& task = tasks_[at];
-      while (!task.instances.empty() && is_full(task.instances[0])) {
-        runs.push_back({task.id, task.instances[0]});
-        task.instances.erase(task.instances.begin());
-        if (is_once(task)) break;
-      }
-      const bool done = is_once(task) && task.instances.empty();
-      if (done) {
-        tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(at));
-      } else {
-        ++at;
-      }
-    }
+  /// What is full becomes ready. True: the task is gone.
+  bool make_ready(std::size_t at) {
+    Task& task = tasks_[at];
+    if (task.instances.empty() || !is_full(task.instances[0])) return false;
+    runs.push_back({task.id, task.instances[0]});
+    task.instances.erase(task.instances.begin());
+    if (!is_once(task)) return false;
+    tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(at));
+    return true;
   }
 
   bool offer(Task& task, const NaiveEvent& event) {
@@ -206,27 +240,14 @@ class NaiveMatcher {
 
   // To the earliest submitted consumer, or to its place in the order of arrival.
   void match(const NaiveEvent& event) {
-    for (Task& task : tasks_) {
-      if (offer(task, event)) {
-        tidy();
-        return;
-      }
+    for (std::size_t at = 0; at < tasks_.size(); ++at) {
+      if (!offer(tasks_[at], event)) continue;
+      if (!make_ready(at)) fill(at);
+      return;
     }
     const auto place = std::ranges::find_if(
         waiting_events, [&](const NaiveEvent& other) { return other.arrival > event.arrival; });
     waiting_events.insert(place, event);
-  }
-
-  std::vector<int> give_out(const std::vector<NaiveEvent>& got) {
-    std::vector<int> ids;
-    ids.reserve(got.size());
-    for (const NaiveEvent& event : got) ids.push_back(event.id);
-    for (NaiveEvent event : got) {
-      if (!event.persistent) continue;
-      event.arrival = next_arrival_++;
-      match(event);
-    }
-    return ids;
   }
 
   void take_back(std::vector<Task>::iterator it) {
@@ -235,6 +256,7 @@ class NaiveMatcher {
       for (const auto& some : instance) held.insert(held.end(), some.begin(), some.end());
     }
     tasks_.erase(it);
+    std::erase_if(held, [](const NaiveEvent& event) { return event.persistent; });
     std::ranges::sort(held, {}, &NaiveEvent::arrival);
     for (const NaiveEvent& event : held) match(event);
   }

@@ -19,4 +19,11 @@ inline runtime::Config sim_config(int ranks, int workers, std::uint64_t seed) {
   return config;
 }
 
+/// The address space has room for some 16 stacks of a rank. Not for sanitizers, which need it.
+inline runtime::Config few_stacks_config(int ranks, std::uint64_t seed) {
+  runtime::Config config = sim_config(ranks, 1, seed);
+  config.stack_bytes = std::size_t{5} << 40;
+  return config;
+}
+
 }  // namespace shoal::testing

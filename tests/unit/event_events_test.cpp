@@ -2,7 +2,10 @@
 
 #include <shoal/event.hpp>
 
+#include "runtime/simulated_world.hpp"
 #include "support/event_program.hpp"
+#include "support/sim_config.hpp"
+#include "support/sizes.hpp"
 
 #include <shoal/runtime/world.hpp>
 
@@ -185,8 +188,41 @@ TEST(EventTasks, ThatConsumeAPersistentEvent_FindItAgain) {
     world.wait();
     EXPECT_EQ(runs, 10);
     EXPECT_EQ(events.retrieve_any({{Rank(0), "p"}}).size(), 1U);
-    EXPECT_EQ(events.retrieve_any({{Rank(0), "p"}, {Rank(0), "p"}}).size(), 1U);
+    EXPECT_EQ(events.retrieve_any({{Rank(0), "p"}, {Rank(0), "p"}}).size(), 2U);
   });
+}
+
+// Its number is taken by then: later events would wait for it, and with them whoever needs them.
+TEST(EventFire, ThatCannotBeSent_FailsTheWorld) {
+  if (shoal::testing::kSanitized) GTEST_SKIP() << "sanitizers need the address space";
+  shoal::runtime::Config config = shoal::testing::few_stacks_config(2, 1);
+  config.packet_bytes = 512;
+  config.window_bytes = 1024;  // senders stand still
+  config.sim_faults = "delay:p=1,by=10ms";
+  shoal::runtime::SimulatedWorld simulated(config);
+  int refused = 0;
+  simulated.run([&](World& world) {
+    Events events(world, "flood");
+    events.submit({{Rank(0), "n"}}, [] {}, {.persistent = true});
+    for (int i = 0; i < 60 && world.rank() == 0; ++i) {
+      events.submit({}, [&] {
+        try {
+          events.fire(Rank(1), "n", std::string(100, 'x'));
+        } catch (const shoal::CancelledError&) {
+        } catch (const shoal::Error&) {
+          ++refused;
+        }
+      });
+    }
+    world.wait();
+    return 0;
+  });
+  EXPECT_GT(refused, 0);
+  for (const auto& rank : simulated.ranks()) {
+    ASSERT_NE(rank->error(), nullptr);
+    EXPECT_THAT(shoal::describe(rank->error()),
+                AllOf(HasSubstr("fire() of events 'flood'"), HasSubstr("no stack")));
+  }
 }
 
 TEST(EventTasks, OfSeveralEvents_AreSeparate) {

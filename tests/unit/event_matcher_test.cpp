@@ -41,7 +41,7 @@ class MatcherRule : public ::testing::Test {
     return ids_of(matcher.begin_run(*instance, ready));
   }
   Ids retrieve(std::vector<Dependency> dependencies) {
-    return ids_of(matcher.retrieve_any(dependencies, ready));
+    return ids_of(matcher.retrieve_any(dependencies));
   }
   [[nodiscard]] std::size_t ready_count() const { return ready.size() - begun_; }
   static Ids ids_of(const std::vector<Payload>& payloads) {
@@ -219,16 +219,65 @@ TEST_F(MatcherRule, AGreedyTaskWithEqualDependencies_FillsEachBeforeTheFirstTake
 
 // --- persistent events
 
-TEST_F(MatcherRule, APersistentEvent_IsThereAgainWhenItsTaskBegins) {
+TEST_F(MatcherRule, APersistentEvent_IsThereAgainAsSoonAsATaskHasIt) {
   arrive(0, "a", 1, true);
   submit({{0, "a"}});
-  submit({{0, "a"}});
+  submit({{kAnySource, "a"}, {0, "b"}});
   EXPECT_EQ(ready_count(), 1U);
+  submit({{0, "a"}}, ConsumerKind::wait);
+  EXPECT_EQ(ready_count(), 2U);
+  arrive(0, "b", 2);
   EXPECT_EQ(begin(), Ids{1});
-  EXPECT_EQ(ready_count(), 1U);
   EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(begin(), (Ids{1, 2}));
   EXPECT_EQ(matcher.unconsumed_count(), 0U);
   EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+}
+
+TEST_F(MatcherRule, APersistentEventThatArrives_GoesToAllWhoLackIt) {
+  submit({{0, "a"}, {0, "x"}});
+  submit({{0, "a"}, {0, "y"}}, ConsumerKind::persistent);
+  submit({{kAnySource, "a"}, {0, "z"}}, ConsumerKind::greedy);
+  submit({{7, "a"}, {0, "y"}});
+  submit({{0, "a"}});
+  arrive(0, "a", 1, true);
+  EXPECT_EQ(begin(), Ids{1});
+  arrive(0, "z", 2);
+  EXPECT_EQ(begin(), (Ids{1, 2}));
+  arrive(0, "y", 3);
+  EXPECT_EQ(begin(), (Ids{1, 3}));
+  arrive(0, "x", 4);
+  EXPECT_EQ(begin(), (Ids{1, 4}));
+  EXPECT_EQ(matcher.waiting_count(), 1U);
+}
+
+TEST_F(MatcherRule, APersistentTask_GetsAPersistentEventForEachOfItsInstances) {
+  arrive(0, "config", 1, true);
+  submit({{0, "config"}, {0, "a"}}, ConsumerKind::persistent);
+  submit({{0, "config"}, {0, "b"}}, ConsumerKind::persistent);
+  for (const int id : {2, 3}) arrive(0, "b", id);
+  for (const int id : {4, 5}) arrive(0, "a", id);
+  EXPECT_EQ(ready_count(), 4U);
+  for (const int id : {2, 3, 4, 5}) EXPECT_EQ(begin(), (Ids{1, id}));
+}
+
+TEST_F(MatcherRule, APersistentTaskThatNeedsPersistentEventsOnly_IsReadyOnceAtATime) {
+  submit({{0, "a"}}, ConsumerKind::persistent, "t");
+  submit({{0, "a"}}, ConsumerKind::greedy, "g");
+  arrive(0, "a", 1, true);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ready_count(), 2U);
+    arrive(0, "a", 2);  // makes the first one ready once more
+    EXPECT_EQ(ready_count(), 3U);
+    EXPECT_EQ(begin(), Ids{1});
+    EXPECT_EQ(begin(), Ids{1});
+    EXPECT_EQ(begin(), Ids{2});
+  }
+  EXPECT_TRUE(matcher.remove("t", ready));
+  EXPECT_TRUE(matcher.remove("g", ready));
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(begin(), Ids{1});
+  EXPECT_EQ(ready_count(), 0U);
 }
 
 TEST_F(MatcherRule, APersistentEvent_ComesBackBehindThoseThatWait) {
@@ -240,11 +289,30 @@ TEST_F(MatcherRule, APersistentEvent_ComesBackBehindThoseThatWait) {
   EXPECT_EQ(retrieve({{kAnySource, "a"}}), Ids{1});
 }
 
-TEST_F(MatcherRule, OnePersistentEvent_FillsOneDependencyOfATask) {
+TEST_F(MatcherRule, OnePersistentEvent_FillsAllDependenciesThatItFits) {
   arrive(0, "a", 1, true);
-  submit({{0, "a"}, {0, "a"}});
-  EXPECT_EQ(ready_count(), 0U);
-  EXPECT_EQ(matcher.waiting_count(), 1U);
+  submit({{0, "a"}, {0, "a"}, {kAnySource, "a"}});
+  EXPECT_EQ(begin(), (Ids{1, 1, 1}));
+}
+
+TEST_F(MatcherRule, PersistentEvents_AreGivenInTurn) {
+  arrive(0, "a", 1, true);
+  arrive(0, "a", 2, true);
+  submit({{0, "a"}, {0, "a"}, {kAnySource, "a"}});
+  EXPECT_EQ(begin(), (Ids{1, 2, 1}));
+  submit({{0, "a"}});
+  EXPECT_EQ(begin(), Ids{2});
+}
+
+TEST_F(MatcherRule, ARemovedTask_TakesItsCopiesOfPersistentEventsWithIt) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::task, "t");
+  arrive(0, "a", 1, true);
+  arrive(0, "b", 2, true);
+  EXPECT_EQ(begin(), (Ids{1, 2}));
+  submit({{0, "a"}, {0, "c"}}, ConsumerKind::task, "t");
+  EXPECT_TRUE(matcher.remove("t", ready));
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
 }
 
 // --- retrieve_any
@@ -259,9 +327,9 @@ TEST_F(MatcherRule, RetrieveAny_TakesWhatIsThereInTheOrderOfTheDependencies) {
   EXPECT_EQ(retrieve({}), Ids{});
 }
 
-TEST_F(MatcherRule, RetrieveAny_TakesAPersistentEventOnce) {
+TEST_F(MatcherRule, RetrieveAny_TakesAPersistentEventForEachDependency) {
   arrive(0, "a", 1, true);
-  EXPECT_EQ(retrieve({{0, "a"}, {0, "a"}}), Ids{1});
+  EXPECT_EQ(retrieve({{0, "a"}, {0, "a"}}), (Ids{1, 1}));
   EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
 }
 
@@ -328,6 +396,16 @@ TEST_F(MatcherRule, AWithdrawnWait_GivesItsEventsBack) {
   arrive(0, "c", 2);
   EXPECT_FALSE(matcher.withdraw(complete, ready));
   EXPECT_EQ(begin(), Ids{2});
+}
+
+TEST_F(MatcherRule, WhatAReadyWaitGivesBack_IsThereAgainAtItsOldPlace) {
+  arrive(0, "a", 1);
+  submit({{0, "a"}}, ConsumerKind::wait);
+  arrive(0, "a", 2);
+  matcher.give_back(*ready.back(), ready);
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{1});
+  EXPECT_EQ(retrieve({{0, "a"}}), Ids{2});
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
 }
 
 // --- what keeps the world from ending, and reports

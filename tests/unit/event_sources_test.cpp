@@ -10,6 +10,7 @@
 
 #include <shoal/env/machine_watch.hpp>
 #include <shoal/runtime/world.hpp>
+#include <shoal/sched/sleep.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,6 +103,32 @@ TEST(EventTimer, ThatWasCancelled_FiresNothingAndHoldsNobodyUp) {
   });
 }
 
+TEST(EventTimer, OfMoreTimeThanThereIs_DoesNotFire) {
+  const auto program = [](World& world) {
+    Events events(world);
+    using Unsigned = std::chrono::duration<std::uint64_t, std::nano>;
+    const std::vector<std::uint64_t> timers{
+        events.fire_after(Unsigned::max(), shoal::self, "never"),
+        events.fire_after(Unsigned(1ULL << 63U), shoal::self, "never"),
+        events.fire_after(std::chrono::hours::max(), shoal::self, "never"),
+        events.fire_after(std::chrono::duration<double>(1e300), shoal::self, "never")};
+    for (const auto less : {-1s, std::chrono::seconds::min()}) {
+      events.fire_after(less, shoal::self, "at once");
+    }
+    events.submit({{shoal::self, "at once"}, {shoal::self, "at once"}}, [&] {
+      shoal::sleep_for(1ms);
+      for (const std::uint64_t timer : timers) EXPECT_TRUE(events.cancel(timer));
+    });
+    world.wait();
+    EXPECT_TRUE(events.retrieve_any({{shoal::self, "never"}}).empty());
+    return 0;
+  };
+  EXPECT_EQ(run_world(1, 2, program), 0);
+  SimulatedWorld simulated(sim_config(1, 1, 1));
+  simulated.run(program);
+  EXPECT_EQ(simulated.ranks()[0]->error(), nullptr);
+}
+
 TEST(EventTimer, InAWorldThatFails_DoesNotHoldItUp) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_world(1, 1,
@@ -114,6 +141,24 @@ TEST(EventTimer, InAWorldThatFails_DoesNotHoldItUp) {
                       }),
             1);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("stop"));
+}
+
+TEST(EventTimer, MadeInAWorldThatHasFailed_IsStoppedAtOnce) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_world(1, 1,
+                      [](World& world) {
+                        Events events(world);
+                        world.spawn([] { throw std::runtime_error("stop"); });
+                        EXPECT_THROW(world.wait(), shoal::TaskError);
+                        const auto timer = events.fire_after(24h, shoal::self, "never");
+                        EXPECT_FALSE(events.cancel(timer));
+                        events.fire_on_signal(SIGUSR2, shoal::self, "neither");
+                        struct sigaction now {};
+                        ASSERT_EQ(sigaction(SIGUSR2, nullptr, &now), 0);
+                        EXPECT_EQ(now.sa_handler, SIG_DFL);
+                      }),
+            0);
+  testing::internal::GetCapturedStderr();
 }
 
 TEST(EventTimer, ForATargetThatThereIsNot_IsRefusedAtOnce) {

@@ -2,8 +2,11 @@
 
 #include <shoal/event.hpp>
 
+#include "runtime/simulated_world.hpp"
 #include "support/event_program.hpp"
 #include "support/run_world.hpp"
+#include "support/sim_config.hpp"
+#include "support/sizes.hpp"
 
 #include <shoal/runtime/world.hpp>
 #include <shoal/sched/sleep.hpp>
@@ -12,8 +15,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -144,27 +149,72 @@ TEST(EventWait, OfATaskInAWorldThatFails_UnwindsItsStack) {
   EXPECT_EQ(alive, 0);
 }
 
-// An event that comes after that must not go to what stood on its stack.
-TEST(EventWait, ThatBeginsWhenTheWorldHasFailed_LeavesNothingBehind) {
-  const std::string text = error_of([](World& world) {
+TEST(EventWait, ThatIsRefusedBecauseTheWorldHasFailed_TakesNothingLater) {
+  bool told = false;
+  const std::string error = error_of([&](World& world) {
     Events events(world);
-    bool threw = false;
-    bool waited = false;
-    world.spawn([&] {
-      world.spawn([&] {
-        threw = true;
-        throw std::runtime_error("chosen");
-      });
-      while (!threw) shoal::yield();
-      waited = true;
-      static_cast<void>(events.wait({{shoal::self, "late"}}));
+    events.submit({}, [&] {
+      world.spawn([] { throw std::runtime_error("stop"); });
+      while (!world.scope().failed()) shoal::yield();
+      events.fire(shoal::self, "before");
+      EXPECT_THROW(static_cast<void>(events.wait({{shoal::self, "before"}, {shoal::self, "a"}})),
+                   shoal::CancelledError);
+      events.fire(shoal::self, "a", 5);
+      EXPECT_EQ(events.retrieve_any({{shoal::self, "before"}, {shoal::self, "a"}}).size(), 2U);
+      told = true;
     });
-    while (!waited) shoal::yield();
-    shoal::yield();
-    events.fire(shoal::self, "late");
     world.wait();
   });
-  EXPECT_THAT(text, HasSubstr("chosen"));
+  EXPECT_THAT(error, HasSubstr("stop"));
+  EXPECT_TRUE(told);
+}
+
+TEST(EventWait, WithoutAStackToGoOnWith_TakesNothingLater) {
+  if (shoal::testing::kSanitized) GTEST_SKIP() << "sanitizers need the address space";
+  shoal::runtime::SimulatedWorld simulated(shoal::testing::few_stacks_config(1, 1));
+  constexpr int kTasks = 30;
+  int refused = 0;
+  simulated.run([&](World& world) {
+    Events events(world);
+    for (int i = 0; i < kTasks; ++i) {
+      events.submit({}, [&] {
+        try {
+          static_cast<void>(events.wait({{shoal::self, "a"}}));
+        } catch (const shoal::Error&) {
+          ++refused;
+        }
+      });
+    }
+    while (refused == 0) shoal::yield();
+    for (int i = 0; i < kTasks; ++i) shoal::yield();
+    for (int i = refused; i < kTasks; ++i) events.fire(shoal::self, "a");
+    world.wait();
+    return 0;
+  });
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, kTasks);
+  EXPECT_EQ(simulated.ranks()[0]->error(), nullptr)
+      << shoal::describe(simulated.ranks()[0]->error());
+}
+
+TEST(EventWait, OfAnotherRanksEvents_IsRefused) {
+  const auto program = [](World& world) {
+    Events events(world);
+    const auto addresses = world.allgather(reinterpret_cast<std::uintptr_t>(&events));
+    const auto other = static_cast<std::size_t>(1 - world.rank());
+    Events& others = *reinterpret_cast<Events*>(addresses[other]);
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(others.wait({})); }),
+                HasSubstr("belongs to another rank"));
+    EXPECT_THAT(refusal_of([&] {
+                  static_cast<void>(others.wait({{shoal::any, "a"}}));
+                }),
+                HasSubstr("belongs to another rank"));
+    world.barrier();
+    events.fire(shoal::self, "a");
+    EXPECT_EQ(events.retrieve_any({{shoal::self, "a"}}).size(), 1U);
+    world.wait();
+  };
+  EXPECT_EQ(run_world(2, 1, program), 0);
 }
 
 TEST(EventWait, InAHandler_IsRefused) {
@@ -176,6 +226,9 @@ TEST(EventWait, InAHandler_IsRefused) {
                     },
                     {.name = "bad"});
                 am.send(Rank(0));
+                EXPECT_THROW(world.wait(), shoal::TaskError);
+                events.fire(shoal::self, "a");
+                EXPECT_EQ(events.retrieve_any({{shoal::self, "a"}}).size(), 1U);
                 world.wait();
               }),
               AllOf(HasSubstr("bad"), HasSubstr("would block")));
@@ -251,6 +304,87 @@ TEST(EventLock, IsReleasedWhileItsTaskWaitsForEvents_AndTakenAgain) {
     events.fire(shoal::self, "other");
     world.wait();
     EXPECT_THAT(log, ElementsAre("meanwhile", "again"));
+  });
+}
+
+/// What a program does that is not to forget to unlock.
+class Guard {
+ public:
+  Guard(Events& events, std::string name) : events_(events), name_(std::move(name)) {
+    events_.lock(name_);
+  }
+  ~Guard() { events_.unlock(name_); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  Events& events_;
+  const std::string name_;
+};
+
+TEST(EventLock, OfATaskThatIsCancelledInAWait_IsLostAndMayBeUnlocked) {
+  bool unwound = false;
+  const std::string error = error_of([&](World& world) {
+    Events events(world);
+    events.submit({}, [&] {
+      try {
+        const Guard guard(events, "a");
+        static_cast<void>(events.wait({{shoal::self, "never"}}));
+      } catch (const shoal::CancelledError&) {
+        unwound = true;
+        EXPECT_THAT(refusal_of([&] { events.unlock("a"); }), HasSubstr("does not hold it"));
+        EXPECT_TRUE(events.test_lock("a")) << "the task still had it";
+        events.unlock("a");
+        EXPECT_TRUE(events.test_lock("a")) << "it was not unlocked";
+        throw;
+      }
+    });
+    world.wait();
+  });
+  EXPECT_THAT(error, HasSubstr("wait() of events"));
+  EXPECT_TRUE(unwound);
+}
+
+TEST(EventLock, OfAMainFunctionWhoseWaitIsStuck_IsTakenAgain) {
+  expect_runs([](World& world) {
+    Events events(world);
+    {
+      const Guard guard(events, "a");
+      EXPECT_THROW(static_cast<void>(events.wait({{shoal::self, "never"}})), shoal::StuckError);
+      world.spawn([&] { EXPECT_FALSE(events.test_lock("a")); });
+      world.wait();
+    }
+    EXPECT_TRUE(events.test_lock("a"));
+  });
+}
+
+TEST(EventLock, OfOneNameInTwoNameSpaces_IsTakenAgainByAllInOneOrder) {
+  expect_runs([](World& world) {
+    Events left(world, "left");
+    Events right(world, "right");
+    int done = 0;
+    const auto wait_with = [&](Events& first, Events& second) {
+      return [&] {
+        first.lock("x");
+        second.lock("x");
+        static_cast<void>(left.wait({{shoal::self, "go"}}));
+        ++done;
+      };
+    };
+    left.submit({}, wait_with(left, right), {.name = "left first"});
+    left.submit({}, wait_with(right, left), {.name = "right first"});
+    const auto let_others_run = [] {
+      for (int i = 0; i < 10; ++i) shoal::yield();
+    };
+    let_others_run();
+    left.lock("x");
+    right.lock("x");
+    for (int i = 0; i < 2; ++i) left.fire(shoal::self, "go");
+    let_others_run();  // both wait for their first lock now
+    left.unlock("x");
+    right.unlock("x");
+    world.wait();
+    EXPECT_EQ(done, 2);
   });
 }
 

@@ -131,6 +131,51 @@ TEST(Mutex, LockedTwiceOrUnlockedByAnother_IsRefused) {
   EXPECT_THAT(error_of([](World&) { Mutex("free").unlock(); }), HasSubstr("'free'"));
 }
 
+TEST(Mutex, OfAThread_BelongsToThatThread) {
+  const auto program = [](World& world) {
+    Mutex mutex(world, "precious");
+    const auto expect_not_mine = [&] {
+      EXPECT_FALSE(mutex.is_mine());
+      EXPECT_THROW(mutex.unlock(), shoal::CheckError);
+    };
+    std::thread([&] {
+      mutex.lock();
+      std::thread(expect_not_mine).join();
+      EXPECT_THROW(mutex.lock(), shoal::CheckError);
+      mutex.unlock();
+      expect_not_mine();
+    }).join();
+    mutex.lock();  // the main function
+    std::thread(expect_not_mine).join();
+    mutex.unlock();
+  };
+  EXPECT_EQ(run_world(1, 1, program), 0);
+}
+
+// Whoever it is being handed to has not gone on yet: it belongs to nobody.
+TEST(Mutex, WhileItIsHandedOver_BelongsToNobody) {
+  EXPECT_EQ(error_of([](World& world) {
+              Mutex mutex;
+              mutex.lock();
+              bool waits = false;
+              bool has_it = false;
+              world.spawn([&] {
+                waits = true;
+                const std::scoped_lock lock(mutex);
+                has_it = true;
+              });
+              while (!waits) shoal::yield();
+              mutex.unlock();
+              EXPECT_FALSE(has_it);
+              EXPECT_FALSE(mutex.is_mine());
+              EXPECT_FALSE(mutex.try_lock());
+              EXPECT_THROW(mutex.unlock(), shoal::CheckError);
+              world.wait();
+              EXPECT_TRUE(has_it);
+            }),
+            "");
+}
+
 TEST_P(Locks, TwoMutexes_TakenByScopedLock_DoNotBlockEachOther) {
   run([](World& world) {
     Mutex a("a");
@@ -265,6 +310,39 @@ TEST_P(Locks, Condition_NotifyOneWakesOneAndNotifyAllAll) {
     world.wait();
     EXPECT_EQ(woken, 10);
   });
+}
+
+TEST(Condition, WhoseWaitIsStuckInTheMainFunction_LeavesItTheLock) {
+  EXPECT_EQ(error_of([](World& world) {
+              Mutex mutex;
+              Condition condition;
+              std::unique_lock lock(mutex);
+              EXPECT_THROW(condition.wait(lock), shoal::StuckError);
+              EXPECT_TRUE(lock.owns_lock());
+              EXPECT_TRUE(mutex.is_mine());
+              world.wait();
+            }),
+            "");
+}
+
+TEST(Condition, WhoseWaitIsCancelled_LeavesNoLock) {
+  bool owned = true;
+  EXPECT_THAT(error_of([&](World& world) {
+                Mutex mutex;
+                Condition condition("rain");
+                world.spawn([&] {
+                  std::unique_lock lock(mutex);
+                  try {
+                    condition.wait(lock);
+                  } catch (const shoal::CancelledError&) {
+                    owned = lock.owns_lock();
+                    throw;
+                  }
+                });
+                world.wait();
+              }),
+              HasSubstr("'rain'"));
+  EXPECT_FALSE(owned);
 }
 
 TEST(Condition, WithoutItsLock_IsRefused) {

@@ -1,5 +1,6 @@
 #include <shoal/base/error.hpp>
 #include <shoal/sched/scheduler.hpp>
+#include <shoal/sched/sleep.hpp>
 
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <stdexcept>
@@ -143,6 +145,21 @@ TEST_P(Scheduler, TasksOfAFailedScope_AreDroppedAndCounted) {
   EXPECT_EQ(ran, 0);
   EXPECT_EQ(alive.use_count(), 1);  // captures are gone before the tasks count as finished
   EXPECT_EQ(run.scope().totals().finished, 100U);
+}
+
+TEST_P(Scheduler, TasksThatFollowATimer_AreCountedOnceFromTheStart) {
+  SchedulerRun run(GetParam());
+  std::atomic<int> ran{0};
+  constexpr std::uint64_t kDelay_ns = 1'000'000;
+  for (int i = 0; i < 10; ++i) {
+    shoal::sched::submit_after(shoal::sched::make_sleep(run.scheduler(), kDelay_ns),
+                               make_task(&run.scope(), [&ran] { ++ran; }));
+  }
+  EXPECT_GE(run.scope().totals().created, 10U);
+  run.finish();
+  EXPECT_EQ(ran, 10);
+  EXPECT_EQ(run.scope().totals().created, 10U);
+  EXPECT_EQ(run.scope().totals().finished, 10U);
 }
 
 TEST_P(Scheduler, EachWorker_IsStartedOnAThreadOfItsOwn) {

@@ -96,7 +96,8 @@ typedef struct shoal_task {
 
 /* Runs `main_function(world, user)` as the main function of every rank, and returns when all have
  * ended: see shoal::run(). `main_function` returns the exit code. Once it has returned, a
- * last shoal_wait() is done for it, unless its last one told an error.
+ * last shoal_wait() is done for it. Its errors are those of the run, but for what the last one of
+ * its own has told it: TASK, or STUCK.
  * Caller: the process's main thread. Returns: the exit code. Errors: are written to stderr. */
 int shoal_run(int argc, char** argv, int (*main_function)(shoal_world* world, void* user),
               void* user);
@@ -138,7 +139,7 @@ int shoal_events_remove(shoal_events* events, const char* task_name);
  * the own rank only. Blocks: a task may be parked while too much is under way to the target. */
 int shoal_events_fire(shoal_events* events, int target, const char* name,
                       const shoal_payload* payload);
-/* The event is there again, on the target, as soon as a task that got it begins to run. */
+/* The event is there again, on the target, as soon as a task has got it: all that need it get it. */
 int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
                                  const shoal_payload* payload);
 
@@ -161,7 +162,8 @@ int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes,
 int shoal_events_cancel(shoal_events* events, unsigned long long number);
 
 /* Parks the task until the events are there; its named locks are released meanwhile. Caller: a
- * task, the main function. Errors: CANCELLED when the world has failed: clean up and return. */
+ * task, the main function. Errors: CANCELLED when the world has failed: clean up and return. The
+ * locks are not taken again then, and to unlock them does nothing; after other errors they are. */
 int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,
                       shoal_event_list* list);
 /* The first event that is there for each dependency, if there is one. */

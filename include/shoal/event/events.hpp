@@ -3,6 +3,7 @@
 
 #include <shoal/base/check.hpp>
 #include <shoal/event/event.hpp>
+#include <shoal/sched/timers.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <chrono>
@@ -108,7 +109,9 @@ class Events {
   /// Fires an event without a value to a rank, `self` or `all`.
   ///
   /// **Blocks**: as ActiveMessage::send(); not when fired to the own rank. **Errors**: CheckError
-  /// for `any` and for a rank that there is not. **Cost**: one message; to `all`, up to four from
+  /// for `any` and for a rank that there is not. If it cannot be sent (no memory, no stack left to
+  /// wait on) the world fails too, because what is fired later has to come behind it.
+  /// **Cost**: one message; to `all`, up to four from
   /// here and each rank that passes them on, log4(size) hops deep.
   void fire(EventPeer target, std::string_view name) { fire_nothing(target, name, false); }
   /// With a copy of a value of any type that an active message can carry; views and text are got as
@@ -118,7 +121,9 @@ class Events {
     fire_value<event::Fired<T>>(target, name, value, false);
   }
 
-  /// A persistent event is there again, on the target, as soon as a task that got it begins to run.
+  /// A persistent event is there again, on the target, as soon as a task has got it: all that need
+  /// such a one get it. A persistent task gets it for one set of events after the other; one that
+  /// depends on nothing else runs again and again, until it is removed.
   void fire_persistent(EventPeer target, std::string_view name) {
     fire_nothing(target, name, true);
   }
@@ -146,7 +151,7 @@ class Events {
   std::uint64_t fire_after(std::chrono::duration<Rep, Period> delay, EventPeer target,
                            std::string_view name, const T&... value) {
     static_assert(sizeof...(T) <= 1, "shoal: an event has one value, or none");
-    const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(delay);
+    const std::chrono::nanoseconds ns(sched::to_ns(delay));
     if constexpr (sizeof...(T) == 0) {
       return fire_draft_after(ns, target, draft_of(name));
     } else {
@@ -178,7 +183,9 @@ class Events {
   /// Returns once the events that it depends on are there, like a task that is submitted here: the
   /// caller is parked until then, its named locks are released, and taken again before it goes on.
   /// **Caller**: a task, the main function. **Blocks**: parks the task; its worker goes on.
-  /// **Errors**: as submit(); CheckError in a handler; CancelledError when the world has failed.
+  /// **Errors**: as submit(); CheckError in a handler; CancelledError when the world has failed,
+  /// after which the locks stay released (to unlock them does nothing then); in the main function
+  /// TaskError and StuckError, which it hears with its locks taken again.
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
 
   /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the

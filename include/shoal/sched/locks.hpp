@@ -11,9 +11,21 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace shoal {
+
+namespace sched {
+
+/// Who can have a lock: a task, or a thread that runs none. A handler is the thread it runs on.
+struct LockOwner {
+  const Task* task = nullptr;
+  std::thread::id thread{};  // without a task
+  bool operator==(const LockOwner&) const = default;
+};
+
+}  // namespace sched
 
 /// Mutual exclusion; those who wait get it in the order they came. Fits std::unique_lock and the
 /// like. **Errors**: CheckError when the holder locks it again, or somebody else unlocks it.
@@ -27,8 +39,10 @@ class Mutex final : public sched::WaitingRoom {
   void lock();
   [[nodiscard]] bool try_lock();
   void unlock();
-  /// For a holder that ends without having unlocked it.
-  void unlock_for(const sched::Task* holder);
+  /// For a task that ends without having unlocked it.
+  void unlock_for(const sched::Task& task);
+  /// The caller has it.
+  [[nodiscard]] bool is_mine() const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -37,14 +51,12 @@ class Mutex final : public sched::WaitingRoom {
   [[nodiscard]] const sched::Task* holder() const override;
 
  private:
-  friend class Condition;
-  void hand_over();
-  void check_not_mine(const char* what) const;
+  void release(const sched::LockOwner& owner);
 
   const std::string name_;
   bool locked_ SHOAL_GUARDED_BY(mutex_) = false;
-  // nullptr: a thread of the program, or it is just being handed over.
-  const sched::Task* holder_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  // Nobody, although it is locked: it is just being handed over.
+  sched::LockOwner owner_ SHOAL_GUARDED_BY(mutex_);
 };
 
 /// Waiting for something that a Mutex protects.
@@ -57,7 +69,8 @@ class Condition final {
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
 
-  /// Leaves the lock while it waits. No notification that comes after that is missed.
+  /// Leaves the lock while it waits. No notification that comes after that is missed. The caller
+  /// has it again when this returns or throws; but after CancelledError `lock` owns nothing.
   void wait(std::unique_lock<Mutex>& lock);
   template <class Predicate>
   void wait(std::unique_lock<Mutex>& lock, Predicate predicate) {

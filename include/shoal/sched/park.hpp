@@ -20,7 +20,8 @@ class Waitable {
   Waitable& operator=(const Waitable&) = delete;
   /// Enters the list. False: there is no need to wait. Wakes nobody: a lock is held around it.
   virtual bool enlist(sync::Waiter& waiter) = 0;
-  /// Leaves the list. False: somebody has taken the waiter out, and wakes it.
+  /// Leaves the list. False: somebody has taken the waiter out, and wakes it; or it has not
+  /// entered, as the world had failed before.
   virtual bool withdraw(sync::Waiter& waiter) = 0;
   /// What reports say: "get() of a future". Any thread, while somebody waits.
   [[nodiscard]] virtual std::string describe() const = 0;
@@ -70,6 +71,9 @@ class WaitingRoom : public Waitable {
 /// **Errors**: CheckError in a handler; CancelledError when the world has failed, in the main
 /// function TaskError; StuckError in the main function when nothing is left that could wake it.
 void wait_for(Waitable& what);
+
+/// **Errors**: CheckError where wait_for() is refused: in a handler, and on another rank's workers.
+void check_may_wait(const Waitable& what);
 
 inline void Waitable::wait_here() { wait_for(*this); }
 

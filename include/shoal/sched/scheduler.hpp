@@ -146,6 +146,8 @@ class Scheduler {
   [[nodiscard]] ParkedList& parked_here() const;
   /// Counts and queues a task that does not go to the caller's own deque.
   void place(Task* task);
+  /// The same for one that is counted already.
+  void enqueue(Task* task);
   void wake_a_sleeper(int preferred);
   bool wake_if_asleep(Worker& worker);
   /// A task that `thief` may run from another worker's queues.

@@ -20,12 +20,7 @@ void sleep_ns(std::uint64_t duration_ns);
 /// ended.
 template <class Rep, class Period>
 void sleep_for(std::chrono::duration<Rep, Period> duration) {
-  constexpr double kMax_s = 9e9;  // 285 years: more does not fit
-  if (std::chrono::duration<double>(duration).count() > kMax_s) {
-    return sched::sleep_ns(static_cast<std::uint64_t>(kMax_s * 1e9));
-  }
-  const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(duration).count();
-  sched::sleep_ns(ns > 0 ? static_cast<std::uint64_t>(ns) : 0);
+  sched::sleep_ns(sched::to_ns(duration));
 }
 
 /// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.

@@ -3,12 +3,25 @@
 
 #include <shoal/sync/mutex.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <utility>
 
 namespace shoal::sched {
+
+/// Rounded up; 0 for less than that. 285 years for what is longer: more a thread cannot sleep.
+template <class Rep, class Period>
+std::uint64_t to_ns(std::chrono::duration<Rep, Period> duration) {
+  constexpr std::uint64_t kMax_ns = 9'000'000'000'000'000'000;
+  using Nanoseconds = std::chrono::duration<long double, std::nano>;
+  const long double ns = std::ceil(Nanoseconds(duration).count());
+  if (ns >= static_cast<long double>(kMax_ns)) return kMax_ns;
+  return ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+}
 
 /// Something that happens at its time.
 class Timer {
@@ -29,6 +42,10 @@ class Timer {
 class Timers {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  /// When a delay that begins now is over.
+  [[nodiscard]] static std::uint64_t due_ns(std::uint64_t now_ns, std::uint64_t delay_ns) {
+    return now_ns + std::min(delay_ns, kNever - 1 - now_ns);
+  }
 
   /// True if it is now the first to expire. A timer that is set must not be set again.
   bool add(Timer& timer, std::uint64_t due_ns);
