@@ -295,7 +295,7 @@ void check_may_block(const char* what) {
 class ThreadWaiter final : public ParkedWaiter {
  public:
   ThreadWaiter(env::Env& env, Waitable* for_what) : parker_(env.make_parker()) {
-    waitable = for_what;
+    if (for_what != nullptr) stand_in(*for_what);
     since_ns = env.now_ns();
   }
   void go_on(bool /*tell_scope*/) override { parker_->unpark(); }
@@ -368,9 +368,9 @@ class Deferred final : public ParkedWaiter {
         list_(scheduler_.parked_here()),
         task_(std::move(owned)) {
     task = task_.get();
-    waitable = for_what.get();
+    stand_in(*for_what);
     since_ns = scheduler_.env().now_ns();
-    counted = for_what->ends_by_itself();
+    counted = ends_by_itself;
   }
 
   void start() {

@@ -153,6 +153,55 @@ TEST(Counts, ThatMakeNoSense_AreRefused) {
   EXPECT_THAT(error_of([](World&) { Counter(1, "c").add(0); }), HasSubstr("add(0)"));
 }
 
+/// Must not be asked anything once those who wait were taken out: they may destroy it.
+class Departing final : public shoal::sched::WaitingRoom {
+ public:
+  explicit Departing(World& world) : WaitingRoom(world) {}
+  bool enlist(shoal::sync::Waiter& waiter) override {
+    const shoal::sync::Lock lock(mutex_);
+    waiters_.push(waiter);
+    ++waiting_;
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "departing"; }
+  [[nodiscard]] bool ends_by_itself() const override {
+    EXPECT_FALSE(departed_);
+    return false;
+  }
+  [[nodiscard]] bool is_cancellable() const override {
+    EXPECT_FALSE(departed_);
+    return true;
+  }
+  void wait() { wait_here(); }
+  [[nodiscard]] int waiting() const { return waiting_; }
+  void wake_all() {
+    shoal::sync::TakenWaiters woken;
+    {
+      const shoal::sync::Lock lock(mutex_);
+      woken = waiters_.take_all();
+    }
+    departed_ = true;
+    woken.wake_all();
+  }
+
+ private:
+  int waiting_ = 0;
+  bool departed_ = false;
+};
+
+TEST(Waitable, IsNotTouchedOnceSomebodyWasWoken) {
+  in_many_orders([](World& world) {
+    Departing departing(world);
+    for (int i = 0; i < 2; ++i) world.spawn([&] { departing.wait(); });
+    world.spawn([&] {
+      while (departing.waiting() < 3) shoal::yield();
+      departing.wake_all();
+    });
+    departing.wait();
+    world.wait();
+  });
+}
+
 // --- FullEmpty
 
 TEST_P(Meetings, FullEmpty_PassesEachValueOnce) {

@@ -1,7 +1,8 @@
 #pragma once
 // Locks and meeting points for tasks: who waits is parked, and its worker goes on.
 //
-// Each outlives all calls on it; but who was told by a Counter that it is at zero may destroy that.
+// Each outlives all calls on it; but who was told by a Counter that it is at zero may destroy that,
+// if nobody else is still in its wait(): count_down() does not touch it any more.
 // Each is made on a rank, for the tasks, the main function and the threads of that rank. Handlers
 // may use what never blocks. What waits without anybody left to wake it is named by StuckError, a
 // circle of locks as such.

@@ -26,6 +26,7 @@ class Waitable {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// The task that has what is waited for, if it is a lock.
   [[nodiscard]] virtual const Task* holder() const { return nullptr; }
+  // Both are asked when somebody begins to wait, and not again.
   /// Time will wake those who wait: they count as running.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
   /// False: those who wait are not taken out when the world fails; what they wait for comes
