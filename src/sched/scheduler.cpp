@@ -137,6 +137,16 @@ bool Scheduler::cancel_main() {
   return count > 0;
 }
 
+std::string Scheduler::keeps_main() const {
+  std::string where;
+  for (const auto& list : parked_) {
+    list->for_each([&where](const Parked& one) {
+      if (one.is_waiting_main() && !one.is_cancellable) where = one.where();
+    });
+  }
+  return where;
+}
+
 std::size_t Scheduler::stack_count() const { return fibers_->count(); }
 
 void Scheduler::request_stop() {

@@ -228,7 +228,8 @@ void Scope::unpark_main() {
 // has not been counted as processed yet, so no snapshot can miss it.
 void Scope::finish_park(Outcome outcome) {
   if (waiter_ == nullptr) {  // it may stand in a wait of its own
-    if (outcome == Outcome::done || main_waits_ == 0 || !scheduler().cancel_main()) return;
+    if (outcome == Outcome::done || main_waits_ == 0) return;
+    if (!scheduler().cancel_main()) return check_main_goes_on();
     --main_waits_;
     parked_.store(false, std::memory_order_release);
     outcome_ = outcome;
@@ -237,6 +238,22 @@ void Scope::finish_park(Outcome outcome) {
   parked_.store(false, std::memory_order_release);
   outcome_ = outcome;
   std::exchange(waiter_, nullptr)->wake();
+}
+
+// Woken at this very moment, or never: what keeps it should have come before everything ended. The
+// process ends without the lock, by a task that is not counted: others are dropped.
+void Scope::check_main_goes_on() {
+  const std::string where = scheduler().keeps_main();
+  if (where.empty()) return;
+  std::string text = fmt::format(
+      "rank {}: nothing runs any more, but the main function waits in {}, which it cannot be taken "
+      "out of",
+      tree_.rank.value(), where);
+  if (error_.has_value()) text += fmt::format("; the world has failed: {}", error_->what());
+  auto task =
+      sched::make_function_task(*this, "end", [this, text] { messenger_.end_at_once(text); });
+  task->scope = nullptr;
+  scheduler().submit(std::move(task));
 }
 
 void Scope::throw_failure() {

@@ -140,6 +140,29 @@ TEST_P(Groups, Cancelled_DoNotBeginTasksAndTellThoseThatRun) {
   });
 }
 
+TEST_P(Groups, WaitedForByATaskOfTheirs_RefuseThat) {
+  run([](World& world) {
+    const auto expect_refusal = [](TaskGroup& group) {
+      try {
+        group.wait();
+        ADD_FAILURE() << "waited for itself";
+      } catch (const shoal::CheckError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("wait() of 'mine': the caller is one of its tasks"));
+      }
+    };
+    TaskGroup group("mine");
+    group.spawn([&] { expect_refusal(group); });
+    group.spawn([&] {
+      TaskGroup inner("inner");
+      inner.spawn([&] { expect_refusal(group); });
+      inner.wait();
+    });
+    group.wait();
+    world.spawn([&] { group.wait(); });  // anybody else may
+    world.wait();
+  });
+}
+
 TEST(Group, WhoseExceptionNobodyHears_FailsTheWorld) {
   const std::string text = text_of<TaskError>(2, 2, [](World& world) {
     if (world.rank() == 1) {

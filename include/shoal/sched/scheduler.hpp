@@ -101,6 +101,8 @@ class Scheduler {
   /// The same for the main function, of which its scope keeps track. False: it does not stand
   /// still.
   bool cancel_main();
+  /// What the main function stands in that it cannot be taken out of, or "".
+  [[nodiscard]] std::string keeps_main() const;
   /// Stacks that were ever in use at once, those of the workers among them.
   [[nodiscard]] std::size_t stack_count() const;
 

@@ -36,8 +36,9 @@ class TaskGroup {
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
-  /// **Errors**: when the world has failed, CancelledError, in the main function TaskError or
-  /// StuckError once everything has ended.
+  /// **Errors**: CheckError in a task of the group or of one that nests in it, which would wait for
+  /// itself (such a task must not destroy the group either); when the world has failed,
+  /// CancelledError, in the main function TaskError or StuckError once everything has ended.
   void wait();
   /// Asks the tasks to end soon: those that have not begun do not run, the others may look at
   /// is_cancelled(). Any thread.

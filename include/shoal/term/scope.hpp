@@ -114,6 +114,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void park(const std::string& what, bool final, const std::function<void()>& start);
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
+  void check_main_goes_on() SHOAL_REQUIRES(mutex_);
   /// Of the sources; each line is about this rank.
   [[nodiscard]] std::vector<std::string> describe_waiting() const SHOAL_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
