@@ -140,6 +140,38 @@ TEST_P(Groups, Cancelled_DoNotBeginTasksAndTellThoseThatRun) {
   });
 }
 
+/// Can be copied `left` times.
+class CopiedSeldom {
+ public:
+  explicit CopiedSeldom(int left) : left_(left) {}
+  CopiedSeldom(const CopiedSeldom& other) : left_(other.left_ - 1) {
+    if (left_ < 0) throw std::runtime_error("copied too often");
+  }
+  CopiedSeldom& operator=(const CopiedSeldom&) = delete;
+  ~CopiedSeldom() = default;
+  void operator()() const {}
+
+ private:
+  int left_;
+};
+
+TEST_P(Groups, WhoseTaskCannotBeMade_AreAsBefore) {
+  run([](World&) {
+    TaskGroup group;
+    int made = 0;
+    for (int copies = 0; copies < 10; ++copies) {
+      try {
+        group.spawn(CopiedSeldom(copies));
+        ++made;
+      } catch (const std::runtime_error&) {
+      }
+      group.wait();
+    }
+    EXPECT_GT(made, 0);
+    EXPECT_LT(made, 10);
+  });
+}
+
 TEST_P(Groups, WaitedForByATaskOfTheirs_RefuseThat) {
   run([](World& world) {
     const auto expect_refusal = [](TaskGroup& group) {
