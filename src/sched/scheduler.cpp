@@ -412,6 +412,7 @@ void yield() {
   Worker* const worker = current_worker();
   SHOAL_CHECK(worker != nullptr, "yield() was called on a thread that is no worker");
   check_may_block("yield()");
+  Scheduler& scheduler = worker->scheduler();
   worker->suspend(
       "yield()",
       [](sync::Waiter& waiter) {
@@ -419,6 +420,9 @@ void yield() {
         return true;
       },
       true);
+  if (!scheduler.scope().failed()) return;
+  tell_main_of_failure(scheduler);
+  throw CancelledError("yield(): the world has failed");
 }
 
 Scheduler& current_scheduler(const char* what) {

@@ -83,7 +83,7 @@ void tell_main_of_failure(Scheduler& scheduler);
 /// could wake it, and dropped when its scope fails. **Caller**: any thread; never blocks.
 void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task);
 
-/// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.
+/// See shoal::yield().
 void yield();
 
 /// Where the caller's tasks and messages are counted, and its worker's rank.
