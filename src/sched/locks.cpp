@@ -239,10 +239,13 @@ void Barrier::arrive_and_wait() {
       woken = waiters_.take_all();
     }
   }
-  if (last) {
-    woken.wake_all();
-  } else {
+  if (last) return woken.wake_all();
+  try {
     Meeting(*this, number).wait();
+  } catch (...) {  // whoever does not wait here has not come
+    const sync::Lock lock(mutex_);
+    if (meetings_ == number) ++missing_;
+    throw;
   }
 }
 

@@ -119,6 +119,26 @@ TEST_P(Meetings, Barrier_IsUsedManyTimes) {
   });
 }
 
+TEST(Barrier, WhoseWaitThrows_DoesNotCountThatArrival) {
+  in_many_orders([](World& world) {
+    Barrier barrier(2);
+    EXPECT_THROW(barrier.arrive_and_wait(), shoal::StuckError);
+    bool came = false;
+    bool met = false;
+    world.spawn([&] {
+      came = true;
+      barrier.arrive_and_wait();
+      met = true;
+    });
+    while (!came) shoal::yield();
+    for (int i = 0; i < 20; ++i) shoal::yield();
+    EXPECT_FALSE(met) << "it met nobody";
+    barrier.arrive_and_wait();
+    world.wait();
+    EXPECT_TRUE(met);
+  });
+}
+
 TEST_P(Meetings, Counter_WakesAllAtZero) {
   run([](World& world) {
     for (int round = 0; round < 50; ++round) {

@@ -109,6 +109,7 @@ class Barrier final {
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
 
+  /// Who is thrown out of it (StuckError, which the main function may repair) has not arrived.
   void arrive_and_wait();
 
  private:
