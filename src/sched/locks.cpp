@@ -24,6 +24,7 @@ void Mutex::check_not_mine(const char* what) const {
 }
 
 void Mutex::lock() {
+  check_may_wait();
   if (try_lock()) return;
   check_not_mine("lock()");
   wait_here();
@@ -156,6 +157,7 @@ Semaphore::Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::str
 }
 
 void Semaphore::acquire() {
+  check_may_wait();
   if (!try_acquire()) wait_here();
 }
 
@@ -226,6 +228,7 @@ class Barrier::Meeting final : public sched::Waitable {
 };
 
 void Barrier::arrive_and_wait() {
+  Meeting(*this, 0).check_may_wait();
   sync::TakenWaiters woken;
   std::uint64_t number = 0;
   bool last = false;
@@ -281,6 +284,7 @@ bool Counter::is_zero() const {
 }
 
 void Counter::wait() {
+  check_may_wait();
   if (!is_zero()) wait_here();
 }
 

@@ -327,11 +327,17 @@ void block(env::Env& env, const char* what, const Publish& publish) {
   if (publish(waiter)) waiter.wait();
 }
 
+void Waitable::check_may_wait() const {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr) return;
+  if (worker->handler_depth > 0) check_may_block(describe().c_str());
+  SHOAL_CHECK(&worker->scheduler() == &scheduler_, "{} belongs to another rank", describe());
+}
+
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
-  if (in_handler()) check_may_block(what.describe().c_str());
+  what.check_may_wait();
   if (Worker* worker = current_worker(); worker != nullptr) {
-    SHOAL_CHECK(&worker->scheduler() == &scheduler, "{} belongs to another rank", what.describe());
     const bool told_by_scope = in_main_function() && !what.ends_by_itself();
     if (worker->wait_for(what)) return;
     if (told_by_scope) scheduler.scope().throw_to_main();

@@ -4,8 +4,9 @@
 // Each outlives all calls on it; but who was told by a Counter that it is at zero may destroy that,
 // if nobody else is still in its wait(): count_down() does not touch it any more.
 // Each is made on a rank, for the tasks, the main function and the threads of that rank. Handlers
-// may use what never blocks. What waits without anybody left to wake it is named by StuckError, a
-// circle of locks as such.
+// may use what never blocks. lock(), acquire(), wait() and arrive_and_wait() are refused in
+// handlers and on other ranks with CheckError, even where they would not have to wait. What waits
+// without anybody left to wake it is named by StuckError, a circle of locks as such.
 
 #include <shoal/sched/park.hpp>
 

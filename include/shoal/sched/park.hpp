@@ -35,6 +35,9 @@ class Waitable {
 
   /// Where those who wait are kept track of.
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
+  /// For calls that need not always wait: refuses those of wait_for() that would be refused if they
+  /// had to.
+  void check_may_wait() const;
 
  protected:
   explicit Waitable(Scheduler& scheduler) : scheduler_(scheduler) {}
