@@ -26,6 +26,8 @@ class Mutex final : public sched::WaitingRoom {
   explicit Mutex(sched::Scheduler& scheduler, std::string name = "a mutex")
       : WaitingRoom(scheduler), name_(std::move(name)) {}
 
+  /// **Errors**: as sched::wait_for() when somebody else has it: in a destructor, see
+  /// CancelledError.
   void lock();
   [[nodiscard]] bool try_lock();
   void unlock();
