@@ -55,7 +55,9 @@ void Mutex::unlock() { unlock_for(sched::current_task()); }
 void Mutex::unlock_for(const sched::Task* holder) {
   {
     const sync::Lock lock(mutex_);
-    SHOAL_CHECK(locked_ && holder_ == holder, "unlock() of mutex '{}': the caller does not hold it",
+    SHOAL_CHECK(locked_ && holder_ == holder,
+                "unlock() of mutex '{}': the caller does not hold it (what follows a co_await may "
+                "be another task)",
                 name_);
   }
   hand_over();

@@ -18,7 +18,9 @@
 namespace shoal {
 
 /// Mutual exclusion; those who wait get it in the order they came. Fits std::unique_lock and the
-/// like. **Errors**: CheckError when the holder locks it again, or somebody else unlocks it.
+/// like. A task unlocks it before it ends, and a coroutine before each co_await: what follows may
+/// be another task, and a std::unique_lock that is refused there ends the process. **Errors**:
+/// CheckError when the holder locks it again, or somebody else unlocks it.
 class Mutex final : public sched::WaitingRoom {
  public:
   explicit Mutex(std::string name = "a mutex")
