@@ -69,6 +69,8 @@ void StackMemory::add_slab() {
                                std::generic_category().message(errno)));
   }
   slab.begin = static_cast<std::byte*>(memory);
+  // A task that touches one page must not take 2 MiB. Kernels without huge pages refuse.
+  static_cast<void>(madvise(memory, slab.size_bytes, MADV_NOHUGEPAGE));
   slabs_.push_back(slab);
   left_in_slab_ = stacks;
 }
