@@ -14,6 +14,7 @@
 #include <fstream>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 namespace shoal::env {
 
@@ -44,16 +45,19 @@ std::size_t mapped_guards_max() {
 
 }  // namespace
 
-StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t mapped_max)
+StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t mapped_max,
+                         std::shared_ptr<GuardCount> mapped)
     : page_bytes_(page_size()),
       stack_bytes_((stack_bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_ + page_bytes_),
       guards_(guards),
-      mapped_max_(mapped_max) {}
+      mapped_max_(mapped_max),
+      mapped_(mapped != nullptr ? std::move(mapped) : std::make_shared<GuardCount>(0)) {}
 
 StackMemory::~StackMemory() {
   for (const Slab& slab : slabs_) {
     if (!slab.kept) munmap(slab.begin, slab.size_bytes);
   }
+  mapped_->fetch_sub(mapped_here_, std::memory_order_relaxed);
 }
 
 void StackMemory::add_slab() {
@@ -91,12 +95,14 @@ void StackMemory::guard(std::byte* page) {
     guards_ = Guards::mapped;
   }
   if (mapped_max_ == 0) mapped_max_ = mapped_guards_max();
-  if (mapped_ >= mapped_max_ || mprotect(page, page_bytes_, PROT_NONE) != 0) {
+  const std::size_t others = mapped_->fetch_add(1, std::memory_order_relaxed);
+  if (others >= mapped_max_ || mprotect(page, page_bytes_, PROT_NONE) != 0) {
+    mapped_->fetch_sub(1, std::memory_order_relaxed);
     throw_no_stack(count_, stack_bytes_ - page_bytes_,
                    "each takes two of the memory mappings that the kernel allows a process "
                    "(sysctl vm.max_map_count): raise that limit, or let fewer tasks wait at once");
   }
-  ++mapped_;
+  ++mapped_here_;
 }
 
 void StackMemory::keep(const Stack& stack) {

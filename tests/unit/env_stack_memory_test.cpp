@@ -1,5 +1,6 @@
 // The memory below stacks.
 
+#include <shoal/base/error.hpp>
 #include <shoal/env/stack_memory.hpp>
 
 #include <gmock/gmock.h>
@@ -10,10 +11,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 
 namespace {
 
+using shoal::env::GuardCount;
+using shoal::env::Guards;
 using shoal::env::Stack;
 using shoal::env::StackMemory;
 
@@ -44,6 +48,26 @@ TEST(StackMemory, IsNotMadeOfHugePages) {
   const Stack stack = memory.allocate();
   *stack.bottom = std::byte{1};
   EXPECT_THAT(flags_of(stack.bottom), testing::HasSubstr(" nh "));
+}
+
+// The kernel's limit is one of the process.
+TEST(StackMemory, OfSeveralThatShareACount_HasTheirGuardsUnderOneLimit) {
+  const auto count = std::make_shared<GuardCount>(0);
+  const auto make = [&count] {
+    return std::make_unique<StackMemory>(kStackBytes, Guards::mapped, 5, count);
+  };
+  auto first = make();
+  auto second = make();
+  for (int i = 0; i < 3; ++i) static_cast<void>(first->allocate());
+  for (int i = 0; i < 2; ++i) static_cast<void>(second->allocate());
+  EXPECT_THROW(static_cast<void>(first->allocate()), shoal::Error);
+  EXPECT_THROW(static_cast<void>(second->allocate()), shoal::Error);
+  EXPECT_EQ(count->load(), 5U);
+  first.reset();
+  for (int i = 0; i < 3; ++i) static_cast<void>(second->allocate());
+  EXPECT_THROW(static_cast<void>(second->allocate()), shoal::Error);
+  second.reset();
+  EXPECT_EQ(count->load(), 0U);
 }
 
 }  // namespace
