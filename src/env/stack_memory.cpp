@@ -14,6 +14,7 @@
 #include <fstream>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 namespace shoal::env {
 
@@ -47,16 +48,19 @@ std::size_t mapped_guards_max() {
 
 }  // namespace
 
-StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t mapped_max)
+StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t mapped_max,
+                         std::shared_ptr<GuardCount> mapped)
     : guard_bytes_(in_whole_pages(kGuardBytes)),
       stack_bytes_(in_whole_pages(stack_bytes) + guard_bytes_),
       guards_(guards),
-      mapped_max_(mapped_max) {}
+      mapped_max_(mapped_max),
+      mapped_(mapped != nullptr ? std::move(mapped) : std::make_shared<GuardCount>(0)) {}
 
 StackMemory::~StackMemory() {
   for (const Slab& slab : slabs_) {
     if (!slab.kept) munmap(slab.begin, slab.size_bytes);
   }
+  mapped_->fetch_sub(mapped_here_, std::memory_order_relaxed);
 }
 
 void StackMemory::add_slab() {
@@ -72,6 +76,8 @@ void StackMemory::add_slab() {
                                std::generic_category().message(errno)));
   }
   slab.begin = static_cast<std::byte*>(memory);
+  // A task that touches one page must not take 2 MiB. Kernels without huge pages refuse.
+  static_cast<void>(madvise(memory, slab.size_bytes, MADV_NOHUGEPAGE));
   slabs_.push_back(slab);
   left_in_slab_ = stacks;
 }
@@ -92,12 +98,14 @@ void StackMemory::guard(std::byte* place) {
     guards_ = Guards::mapped;
   }
   if (mapped_max_ == 0) mapped_max_ = mapped_guards_max();
-  if (mapped_ >= mapped_max_ || mprotect(place, guard_bytes_, PROT_NONE) != 0) {
+  const std::size_t others = mapped_->fetch_add(1, std::memory_order_relaxed);
+  if (others >= mapped_max_ || mprotect(place, guard_bytes_, PROT_NONE) != 0) {
+    mapped_->fetch_sub(1, std::memory_order_relaxed);
     throw_no_stack(count_, stack_bytes_ - guard_bytes_,
                    "each takes two of the memory mappings that the kernel allows a process "
                    "(sysctl vm.max_map_count): raise that limit, or let fewer tasks wait at once");
   }
-  ++mapped_;
+  ++mapped_here_;
 }
 
 void StackMemory::keep(const Stack& stack) {

@@ -42,7 +42,7 @@ std::string EventWait::describe() const {
 }
 
 std::vector<Payload> EventWait::wait() {
-  check_may_wait(*this);
+  check_may_wait();
   const bool is_ready = submit();
   try {
     if (!is_ready) core_.locks_.wait_without([this] { wait_here(); });

@@ -37,8 +37,10 @@ Packet* Packet::create(std::size_t capacity_bytes) {
 
 Packet* Packet::compact(Packet* packet) {
   const std::size_t size_bytes = packet->header_.size_bytes;
-  // relaxed: if the caller's reference is the only one, nobody else can add any.
-  const bool shared = packet->references_.load(std::memory_order_relaxed) > 1;
+  // If the caller's reference is the only one, nobody else can add any. acquire pairs with the
+  // release of those who had the others: what they did with the packet, disown() among it, comes
+  // before what is done here.
+  const bool shared = packet->references_.load(std::memory_order_acquire) > 1;
   if (shared || 2 * size_bytes >= packet->capacity_bytes_) return packet;
   Packet* const copy = create(size_bytes);
   copy->header_ = packet->header_;

@@ -59,6 +59,7 @@ class Process {
   int workers_ = 1;  // per rank
   Placement placement_;
   std::unique_ptr<net::Fabric> fabric_;
+  const std::shared_ptr<env::GuardCount> mapped_guards_ = std::make_shared<env::GuardCount>(0);
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
   std::atomic<int> ranks_running_{0};
 };
@@ -125,6 +126,7 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   options.rank = rank;
   options.worker_count = workers_;
   options.stack_bytes = config_.stack_bytes;
+  options.mapped_guards = mapped_guards_;
   options.oversubscribed = workers_ * layout_.ranks_per_process > topology_.allowed_pus();
   const std::size_t first =
       static_cast<std::size_t>(rank - layout_.first_local()) * static_cast<std::size_t>(workers_);

@@ -59,6 +59,7 @@ SimulatedWorld::SimulatedWorld(const Config& config)
 }
 
 void SimulatedWorld::make_ranks() {
+  const auto mapped_guards = std::make_shared<env::GuardCount>(0);
   for (int process = 0; process < layout_.process_count(); ++process) {
     net::Transport& transport = network_.transport(process);
     fabrics_.push_back(
@@ -69,6 +70,7 @@ void SimulatedWorld::make_ranks() {
     options.scheduler.rank = Rank(i);
     options.scheduler.worker_count = workers_;
     options.scheduler.stack_bytes = config_.stack_bytes;
+    options.scheduler.mapped_guards = mapped_guards;
     options.messenger.rank = Rank(i);
     options.messenger.check_payloads = !config_.sim_dry;
     options.args = config_.args;

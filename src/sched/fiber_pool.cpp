@@ -3,7 +3,9 @@
 namespace shoal::sched {
 
 FiberPool::FiberPool(const SchedulerOptions& options, Fiber::Entry entry)
-    : memory_(options.stack_bytes, options.guards, options.mapped_guards_max), entry_(entry) {
+    : memory_(options.stack_bytes, options.guards, options.mapped_guards_max,
+              options.mapped_guards),
+      entry_(entry) {
   const sync::Lock lock(mutex_);
   for (int i = 0; i <= options.worker_count; ++i) first_.push_back(memory_.allocate());
 }

@@ -28,6 +28,7 @@ bool Mutex::is_mine() const {
 }
 
 void Mutex::lock() {
+  check_may_wait();
   if (try_lock()) return;
   SHOAL_CHECK(!is_mine(), "lock() of mutex '{}': the caller holds it already", name_);
   wait_here();
@@ -61,7 +62,10 @@ void Mutex::release(const sched::LockOwner& owner) {
   sync::Waiter* next = nullptr;
   {
     const sync::Lock lock(mutex_);
-    SHOAL_CHECK(owner_ == owner, "unlock() of mutex '{}': the caller does not hold it", name_);
+    SHOAL_CHECK(owner_ == owner,
+                "unlock() of mutex '{}': the caller does not hold it (what follows a co_await may "
+                "be another task)",
+                name_);
     owner_ = {};
     next = waiters_.pop();
     locked_ = next != nullptr;
@@ -158,6 +162,7 @@ Semaphore::Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::str
 }
 
 void Semaphore::acquire() {
+  check_may_wait();
   if (!try_acquire()) wait_here();
 }
 
@@ -228,6 +233,7 @@ class Barrier::Meeting final : public sched::Waitable {
 };
 
 void Barrier::arrive_and_wait() {
+  Meeting(*this, 0).check_may_wait();
   sync::TakenWaiters woken;
   std::uint64_t number = 0;
   bool last = false;
@@ -241,10 +247,13 @@ void Barrier::arrive_and_wait() {
       woken = waiters_.take_all();
     }
   }
-  if (last) {
-    woken.wake_all();
-  } else {
+  if (last) return woken.wake_all();
+  try {
     Meeting(*this, number).wait();
+  } catch (...) {  // whoever does not wait here has not come
+    const sync::Lock lock(mutex_);
+    if (meetings_ == number) ++missing_;
+    throw;
   }
 }
 
@@ -280,6 +289,7 @@ bool Counter::is_zero() const {
 }
 
 void Counter::wait() {
+  check_may_wait();
   if (!is_zero()) wait_here();
 }
 

@@ -46,7 +46,7 @@ void ParkedList::unlink(ParkedWaiter& one) {
 bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
-  if (scope != nullptr && scope->failed() && one.waitable->is_cancellable()) {
+  if (scope != nullptr && scope->failed() && one.is_cancellable) {
     static_cast<void>(one.waitable->withdraw(one));  // as if it had stood there
     one.cancelled = true;
     return false;
@@ -63,7 +63,7 @@ int ParkedList::cancel(bool main) {
     const sync::Lock lock(mutex_);
     for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
       if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
-      if (!one->waitable->is_cancellable() || !one->waitable->withdraw(*one)) continue;
+      if (!one->is_cancellable || !one->waitable->withdraw(*one)) continue;
       one->cancelled = true;
       taken.push_back(one);
     }

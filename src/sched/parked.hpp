@@ -21,18 +21,26 @@ struct Parked {
   Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and nobody can take it out
   const char* what = nullptr;
   std::uint64_t since_ns = 0;
-  bool counted = true;       // for detection it runs
-  bool cancelled = false;    // set by whoever takes it out of what it waits for
-  bool in_list = false;      // guarded by the list's lock
-  Parked* before = nullptr;  // likewise
-  Parked* behind = nullptr;  // likewise
+  bool ends_by_itself = false;  // of `waitable`, which may be gone while this is being woken
+  bool is_cancellable = true;   // likewise
+  bool counted = true;          // for detection it runs
+  bool cancelled = false;       // set by whoever takes it out of what it waits for
+  bool in_list = false;         // guarded by the list's lock
+  Parked* before = nullptr;     // likewise
+  Parked* behind = nullptr;     // likewise
 
+  /// What it is to wait for.
+  void stand_in(Waitable& one) {
+    waitable = &one;
+    ends_by_itself = one.ends_by_itself();
+    is_cancellable = one.is_cancellable();
+  }
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;
   [[nodiscard]] bool is_main() const { return task != nullptr && task->scope == nullptr; }
   /// The main function, in something that only others can end: its scope keeps track of it.
   [[nodiscard]] bool is_waiting_main() const {
-    return is_main() && waitable != nullptr && !waitable->ends_by_itself();
+    return is_main() && waitable != nullptr && !ends_by_itself;
   }
 };
 

@@ -146,6 +146,16 @@ bool Scheduler::cancel_main() {
   return count > 0;
 }
 
+std::string Scheduler::keeps_main() const {
+  std::string where;
+  for (const auto& list : parked_) {
+    list->for_each([&where](const Parked& one) {
+      if (one.is_waiting_main() && !one.is_cancellable) where = one.where();
+    });
+  }
+  return where;
+}
+
 std::size_t Scheduler::stack_count() const { return fibers_->count(); }
 
 void Scheduler::request_stop() {
@@ -304,7 +314,7 @@ void check_may_block(const char* what) {
 class ThreadWaiter final : public ParkedWaiter {
  public:
   ThreadWaiter(env::Env& env, Waitable* for_what) : parker_(env.make_parker()) {
-    waitable = for_what;
+    if (for_what != nullptr) stand_in(*for_what);
     since_ns = env.now_ns();
   }
   void go_on(bool /*tell_scope*/) override { parker_->unpark(); }
@@ -326,16 +336,16 @@ void block(env::Env& env, const char* what, const Publish& publish) {
   if (publish(waiter)) waiter.wait();
 }
 
-void check_may_wait(const Waitable& what) {
-  if (in_handler()) check_may_block(what.describe().c_str());
+void Waitable::check_may_wait() const {
   const Worker* const worker = current_worker();
-  SHOAL_CHECK(worker == nullptr || &worker->scheduler() == &what.scheduler(),
-              "{} belongs to another rank", what.describe());
+  if (worker == nullptr) return;
+  if (worker->handler_depth > 0) check_may_block(describe().c_str());
+  SHOAL_CHECK(&worker->scheduler() == &scheduler_, "{} belongs to another rank", describe());
 }
 
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
-  check_may_wait(what);
+  what.check_may_wait();
   if (Worker* worker = current_worker(); worker != nullptr) {
     const bool told_by_scope = in_main_function() && !what.ends_by_itself();
     if (worker->wait_for(what)) return;
@@ -383,9 +393,9 @@ class Deferred final : public ParkedWaiter {
         list_(scheduler_.parked_here()),
         task_(std::move(owned)) {
     task = task_.get();
-    waitable = for_what.get();
+    stand_in(*for_what);
     since_ns = scheduler_.env().now_ns();
-    counted = for_what->ends_by_itself();
+    counted = ends_by_itself;
   }
 
   void start() {
@@ -421,6 +431,7 @@ void yield() {
   Worker* const worker = current_worker();
   SHOAL_CHECK(worker != nullptr, "yield() was called on a thread that is no worker");
   check_may_block("yield()");
+  Scheduler& scheduler = worker->scheduler();
   worker->suspend(
       "yield()",
       [](sync::Waiter& waiter) {
@@ -428,6 +439,9 @@ void yield() {
         return true;
       },
       true);
+  if (!scheduler.scope().failed()) return;
+  tell_main_of_failure(scheduler);
+  throw CancelledError("yield(): the world has failed");
 }
 
 Scheduler& current_scheduler(const char* what) {

@@ -72,6 +72,10 @@ std::exception_ptr TaskGroup::take_error() {
 
 // May throw where it waits; the next call goes on from there.
 void TaskGroup::join() {
+  for (const TaskGroup* group = Membership::current(); group != nullptr; group = group->outer_) {
+    SHOAL_CHECK(group != this, "wait() of '{}': the caller is one of its tasks, or made by one",
+                name_);
+  }
   if (!std::exchange(joins_, true)) open_->count_down();
   open_->wait();
   open_ = std::make_shared<Children>(scheduler_, 1, name_);  // for what is spawned after this

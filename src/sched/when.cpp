@@ -29,8 +29,14 @@ class GateWaiter final : public sync::Waiter {
 
 }  // namespace
 
-void ReadyGate::watch(const std::vector<std::shared_ptr<FutureState>>& futures, std::size_t needed,
-                      std::function<void()> done) {
+std::exception_ptr first_error(const FutureStates& futures) {
+  for (const auto& future : futures) {
+    if (future->error() != nullptr) return future->error();
+  }
+  return nullptr;
+}
+
+void ReadyGate::watch(const FutureStates& futures, std::size_t needed, std::function<void()> done) {
   if (needed == 0) {
     done();
     return;

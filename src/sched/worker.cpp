@@ -59,10 +59,10 @@ class Worker::ParkedHere final : public ParkedWaiter {
   ParkedHere(Worker& owner, ReadyQueue& queue, const char* in, Waitable* for_what)
       : resume_(*owner.current_), owner_(owner), queue_(queue) {
     task = owner.current_->task;
-    waitable = for_what;
+    if (for_what != nullptr) stand_in(*for_what);
     what = in;
     since_ns = owner.scheduler_.env_.now_ns();
-    counted = for_what == nullptr || is_main() || for_what->ends_by_itself();
+    counted = for_what == nullptr || is_main() || ends_by_itself;
     if (task != nullptr) resume_.priority = task->priority;
   }
 

@@ -65,16 +65,16 @@ struct ScopeMessages {
   }
   static void on_stuck_part(void*, const Message& message) {
     Scope& scope = scope_of(message);
-    const auto [lines, left_out] =
-        decode<std::vector<std::string>, std::uint64_t>(message.arguments);
+    const auto [lines, left_out, tasks_parked] =
+        decode<std::vector<std::string>, std::uint64_t, bool>(message.arguments);
     const sync::Lock lock(scope.mutex_);
-    scope.add_stuck_lines(lines, left_out);
+    scope.add_stuck_lines(lines, left_out, tasks_parked);
   }
   static void on_verdict(void*, const Message& message) {
     Scope& scope = scope_of(message);
-    const auto [text] = decode<std::string>(message.arguments);
+    const auto [text, tasks_parked] = decode<std::string, bool>(message.arguments);
     const sync::Lock lock(scope.mutex_);
-    scope.on_verdict(text);
+    scope.on_verdict(text, tasks_parked);
   }
 
   static constexpr auto kInlined = Delivery::inlined;
@@ -142,8 +142,11 @@ void Scope::wait_for_end() {
     }
     {
       const sync::Lock lock(mutex_);
+      // One that ended the tasks that were parked came with the failure: no round is left for it.
+      const bool failed = outcome_ == Outcome::failed;
+      if (failed && first == nullptr) first = stuck;
+      if (failed || !all_final_) stuck = nullptr;  // else others may repair it
       all_ended = all_final_ && stuck == nullptr;
-      if (!all_final_) stuck = nullptr;  // others may repair it
     }
     if (stuck == nullptr) continue;
     // Nobody is left to repair it: one more round, in which what is held back is dropped.
@@ -225,7 +228,8 @@ void Scope::unpark_main() {
 // has not been counted as processed yet, so no snapshot can miss it.
 void Scope::finish_park(Outcome outcome) {
   if (waiter_ == nullptr) {  // it may stand in a wait of its own
-    if (outcome == Outcome::done || main_waits_ == 0 || !scheduler().cancel_main()) return;
+    if (outcome == Outcome::done || main_waits_ == 0) return;
+    if (!scheduler().cancel_main()) return check_main_goes_on();
     --main_waits_;
     parked_.store(false, std::memory_order_release);
     outcome_ = outcome;
@@ -234,6 +238,22 @@ void Scope::finish_park(Outcome outcome) {
   parked_.store(false, std::memory_order_release);
   outcome_ = outcome;
   std::exchange(waiter_, nullptr)->wake();
+}
+
+// Woken at this very moment, or never: what keeps it should have come before everything ended. The
+// process ends without the lock, by a task that is not counted: others are dropped.
+void Scope::check_main_goes_on() {
+  const std::string where = scheduler().keeps_main();
+  if (where.empty()) return;
+  std::string text = fmt::format(
+      "rank {}: nothing runs any more, but the main function waits in {}, which it cannot be taken "
+      "out of",
+      tree_.rank.value(), where);
+  if (error_.has_value()) text += fmt::format("; the world has failed: {}", error_->what());
+  auto task =
+      sched::make_function_task(*this, "end", [this, text] { messenger_.end_at_once(text); });
+  task->scope = nullptr;
+  scheduler().submit(std::move(task));
 }
 
 void Scope::throw_failure() {
@@ -331,7 +351,9 @@ void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
     stuck_lines_.clear();
     stuck_left_out_ = 0;
     stuck_parts_missing_ = children_.size() + 1;
-    add_stuck_lines(describe_stuck(), 0);
+    stuck_parked_here_ = scheduler().waiting_count() > 0;
+    stuck_parked_ = false;
+    add_stuck_lines(describe_stuck(), 0, stuck_parked_here_);
   }
 }
 
@@ -381,8 +403,10 @@ ScopeState Scope::state() const {
   return state;
 }
 
-void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out) {
+void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out,
+                            bool tasks_parked) {
   stuck_left_out_ += left_out;
+  stuck_parked_ = stuck_parked_ || tasks_parked;
   for (const std::string& line : lines) {
     if (stuck_lines_.size() < kStuckLinesMax) {
       stuck_lines_.push_back(line);
@@ -392,25 +416,29 @@ void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t
   }
   if (--stuck_parts_missing_ > 0) return;
   if (!tree_.is_root()) {
-    send(messenger_, ScopeMessages::stuck_part, tree_.parent(), stuck_lines_, stuck_left_out_);
+    send(messenger_, ScopeMessages::stuck_part, tree_.parent(), stuck_lines_, stuck_left_out_,
+         stuck_parked_);
     return;
   }
   std::string text = fmt::format("nothing runs any more, but tasks still wait:\n  {}",
                                  fmt::join(stuck_lines_, "\n  "));
   if (stuck_left_out_ > 0) text += fmt::format("\n  and {} more lines", stuck_left_out_);
-  on_verdict(text);
+  on_verdict(text, stuck_parked_);
 }
 
-void Scope::on_verdict(const std::string& text) {
-  for (const Rank child : children_) send(messenger_, ScopeMessages::verdict, child, text);
+void Scope::on_verdict(const std::string& text, bool tasks_parked) {
+  for (const Rank child : children_) {
+    send(messenger_, ScopeMessages::verdict, child, text, tasks_parked);
+  }
   stuck_text_ = text;
-  if (scheduler().waiting_count() == 0) {
+  if (!tasks_parked) {
     finish_park(Outcome::stuck);
     return;
   }
-  // Tasks stand parked here that may use what is on the main function's stack. They end first, with
-  // their scope; then the main function hears of this.
+  // Tasks that stand parked may use what is on their main function's stack. They end first, with
+  // their scope; then all main functions hear of this, the same on every rank.
   stuck_told_late_ = true;
+  if (!stuck_parked_here_) return;
   scheduler().submit(sched::make_function_task(*this, "end", [this, text] {
     fail("the tasks that wait", std::make_exception_ptr(StuckError(text)));
   }));

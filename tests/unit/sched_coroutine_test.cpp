@@ -123,6 +123,28 @@ TEST(Coroutine, MayParkInsteadOfAwait) {
   });
 }
 
+TEST(Coroutine, ThatHoldsALockAcrossCoAwait_IsToldSo) {
+  on_one_rank([](World&) {
+    shoal::Mutex mutex("held");
+    const auto holds = [](shoal::Mutex& m, Future<int> value) -> Future<void> {
+      m.lock();
+      static_cast<void>(co_await std::move(value));
+      m.unlock();
+    };
+    Promise<int> promise;
+    auto future = holds(mutex, promise.future());
+    promise.set_value(1);
+    try {
+      future.get();
+      ADD_FAILURE() << "another task unlocked it";
+    } catch (const shoal::CheckError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("unlock() of mutex 'held': the caller does not hold it"));
+      EXPECT_THAT(error.what(), HasSubstr("co_await"));
+    }
+    mutex.unlock();  // it began in the main function
+  });
+}
+
 // What a coroutine keeps may refer to what belongs to who waits for it.
 TEST(Coroutine, ItsVariables_AreGoneBeforeItsFutureIsReady) {
   on_one_rank([](World& world) {

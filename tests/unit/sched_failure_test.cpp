@@ -6,6 +6,7 @@
 #include <shoal/sched/sleep.hpp>
 #include <shoal/shoal.hpp>
 
+#include "support/turn_world.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
@@ -27,6 +28,8 @@ using shoal::Promise;
 using shoal::TaskError;
 using shoal::World;
 using shoal::testing::Counted;
+using shoal::testing::run_turns;
+using shoal::testing::run_world;
 using shoal::testing::text_of;
 using testing::HasSubstr;
 
@@ -230,6 +233,42 @@ TEST(Failure, ThreadsThatWait_GoOnWithCancelledError) {
   });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(told.load(), 4);
+}
+
+/// Promises to end even if the world fails, but does not.
+class Stubborn final : public shoal::sched::WaitingRoom {
+ public:
+  explicit Stubborn(World& world) : WaitingRoom(world) {}
+  bool enlist(shoal::sync::Waiter& waiter) override {
+    const shoal::sync::Lock lock(mutex_);
+    waiters_.push(waiter);
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "a stubborn wait"; }
+  [[nodiscard]] bool is_cancellable() const override { return false; }
+  void wait() { wait_here(); }
+};
+
+int wait_stubbornly(World& world) {
+  Stubborn stubborn(world);
+  if (world.rank() == 0) world.spawn([] { throw std::runtime_error("the failure"); });
+  if (world.rank() == 1) stubborn.wait();
+  world.wait();
+  return 0;
+}
+
+// A mistake of shoal; but it must not hang.
+TEST(FailureDeathTest, OfAWorldWhoseMainFunctionCannotBeTakenOut_EndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(run_world(2, 1, wait_stubbornly),
+               "rank 1: .*the main function waits in a stubborn wait.*the failure");
+  std::string said;
+  try {
+    run_turns({.seed = 1, .ranks = 2}, wait_stubbornly);
+  } catch (const shoal::Error& error) {
+    said = error.what();
+  }
+  EXPECT_THAT(said, HasSubstr("the main function waits in a stubborn wait"));
 }
 
 TEST(Failure, OfAnotherRank_WakesTasksAndMainFunctionsEverywhere) {

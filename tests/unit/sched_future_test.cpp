@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -28,6 +29,7 @@ using shoal::Future;
 using shoal::Promise;
 using shoal::World;
 using shoal::testing::error_of;
+using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -314,6 +316,32 @@ TEST(WhenAll, WithExceptions_GivesTheFirstInOrderWhenAllAreReady) {
     world.spawn([&] { promises[0].set_value(1); });
     EXPECT_EQ(thrown<std::runtime_error>([&] { all.get(); }), "second");
   });
+}
+
+// It is made ready in the middle of set_exception(), which never blocks.
+TEST(WhenAll, MadeReadyByTheMainFunctionOfAWorldThatHasFailed_KeepsItsOwnException) {
+  const auto program = [](World& world) {
+    Promise<void> one("one");
+    std::vector<Future<void>> futures;
+    futures.push_back(one.future());
+    Promise<int> other("other");
+    Promise<int> given("given");
+    given.set_value(1);
+    auto all = when_all(std::move(futures));
+    auto both = shoal::when_all(given.future(), other.future());
+    world.spawn([] { throw std::runtime_error("the world's"); });
+    while (!world.scope().failed()) shoal::compute(shoal::Cost::of_seconds(1e-6), [] {});
+    one.set_exception(std::make_exception_ptr(std::runtime_error("its own")));
+    other.set_exception(std::make_exception_ptr(std::runtime_error("its own")));
+    EXPECT_TRUE(all.is_ready());
+    EXPECT_EQ(shoal::describe(all.shared_state()->error()), "its own");
+    EXPECT_TRUE(both.is_ready());
+    EXPECT_EQ(shoal::describe(both.shared_state()->error()), "its own");
+    world.wait();
+    return 0;
+  };
+  const auto result = run_turns({.seed = 1, .workers = 2}, program);
+  EXPECT_THAT(shoal::describe(result.errors[0]), HasSubstr("the world's"));
 }
 
 TEST(WhenAny, GivesOneThatIsReadyAndAllFutures) {

@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -119,6 +121,26 @@ TEST_P(Meetings, Barrier_IsUsedManyTimes) {
   });
 }
 
+TEST(Barrier, WhoseWaitThrows_DoesNotCountThatArrival) {
+  in_many_orders([](World& world) {
+    Barrier barrier(2);
+    EXPECT_THROW(barrier.arrive_and_wait(), shoal::StuckError);
+    bool came = false;
+    bool met = false;
+    world.spawn([&] {
+      came = true;
+      barrier.arrive_and_wait();
+      met = true;
+    });
+    while (!came) shoal::yield();
+    for (int i = 0; i < 20; ++i) shoal::yield();
+    EXPECT_FALSE(met) << "it met nobody";
+    barrier.arrive_and_wait();
+    world.wait();
+    EXPECT_TRUE(met);
+  });
+}
+
 TEST_P(Meetings, Counter_WakesAllAtZero) {
   run([](World& world) {
     for (int round = 0; round < 50; ++round) {
@@ -143,6 +165,99 @@ TEST_P(Meetings, Counter_WakesAllAtZero) {
   });
 }
 
+// --- where they are refused
+
+/// `call` throws a CheckError that says `text`.
+void expect_refused(const std::function<void()>& call, const std::string& text) {
+  try {
+    call();
+    ADD_FAILURE() << "not refused: " << text;
+  } catch (const shoal::CheckError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(text));
+  }
+}
+
+/// None of these calls would have to wait.
+struct FreeOnes {
+  explicit FreeOnes(World& world)
+      : mutex(world, "m"),
+        semaphore(world, 1, "s"),
+        barrier(world, 1, "b"),
+        counter(world, 0, "c") {}
+  void expect_all_refused(const std::string& why) {
+    expect_refused([this] { mutex.lock(); }, "lock() of mutex 'm' " + why);
+    expect_refused([this] { semaphore.acquire(); }, "acquire() of semaphore 's' " + why);
+    expect_refused([this] { barrier.arrive_and_wait(); },
+                   "arrive_and_wait() of barrier 'b', to which 0 of 1 have come " + why);
+    expect_refused([this] { counter.wait(); }, "wait() of counter 'c', which is at 0 " + why);
+  }
+  void use_all() {
+    mutex.lock();
+    mutex.unlock();
+    semaphore.acquire();
+    barrier.arrive_and_wait();
+    counter.wait();
+  }
+
+  shoal::Mutex mutex;
+  Semaphore semaphore;
+  Barrier barrier;
+  Counter counter;
+};
+
+TEST(Waits, InAHandler_AreRefusedEvenIfTheyNeedNotWait) {
+  EXPECT_EQ(error_of([](World& world) {
+              FreeOnes ones(world);
+              const auto message = world.make_am(
+                  [&ones] { ones.expect_all_refused("would block, and a handler must not"); });
+              message.send(world.rank());
+              world.wait();
+              ones.use_all();
+            }),
+            "");
+}
+
+TEST(Waits, OfAnotherRank_AreRefusedEvenIfTheyNeedNotWait) {
+  std::unique_ptr<FreeOnes> ones;
+  const auto program = [&](World& world) {
+    if (world.rank() == 0) ones = std::make_unique<FreeOnes>(world);
+    world.barrier();
+    if (world.rank() == 1) ones->expect_all_refused("belongs to another rank");
+    world.barrier();
+    if (world.rank() == 0) {
+      ones->use_all();
+      ones.reset();
+    }
+  };
+  EXPECT_EQ(run_world(2, 1, program), 0);
+}
+
+// Those that were refused have left nothing behind.
+TEST(Waits, ThatWereRefused_WorkAsBefore) {
+  EXPECT_EQ(error_of([](World& world) {
+              Barrier barrier(2, "b");
+              Semaphore semaphore(0, "s");
+              Counter counter(1, "c");
+              const auto message = world.make_am([&] {
+                const std::string why = "would block, and a handler must not";
+                expect_refused([&] { barrier.arrive_and_wait(); }, why);
+                expect_refused([&] { semaphore.acquire(); }, why);
+                expect_refused([&] { counter.wait(); }, why);
+              });
+              message.send(world.rank());
+              world.wait();
+              world.spawn([&] {
+                barrier.arrive_and_wait();
+                semaphore.release();
+                counter.count_down();
+              });
+              barrier.arrive_and_wait();
+              semaphore.acquire();
+              counter.wait();
+            }),
+            "");
+}
+
 TEST(Counts, ThatMakeNoSense_AreRefused) {
   EXPECT_THAT(error_of([](World&) { Semaphore(-1, "s"); }), HasSubstr("'s' cannot have -1"));
   EXPECT_THAT(error_of([](World&) { Semaphore(1, "s").release(0); }), HasSubstr("'s'"));
@@ -151,6 +266,55 @@ TEST(Counts, ThatMakeNoSense_AreRefused) {
   EXPECT_THAT(error_of([](World&) { Counter(1, "c").count_down(2); }), HasSubstr("which is at 1"));
   EXPECT_THAT(error_of([](World&) { Counter(0, "c").add(1); }), HasSubstr("at zero already"));
   EXPECT_THAT(error_of([](World&) { Counter(1, "c").add(0); }), HasSubstr("add(0)"));
+}
+
+/// Must not be asked anything once those who wait were taken out: they may destroy it.
+class Departing final : public shoal::sched::WaitingRoom {
+ public:
+  explicit Departing(World& world) : WaitingRoom(world) {}
+  bool enlist(shoal::sync::Waiter& waiter) override {
+    const shoal::sync::Lock lock(mutex_);
+    waiters_.push(waiter);
+    ++waiting_;
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "departing"; }
+  [[nodiscard]] bool ends_by_itself() const override {
+    EXPECT_FALSE(departed_);
+    return false;
+  }
+  [[nodiscard]] bool is_cancellable() const override {
+    EXPECT_FALSE(departed_);
+    return true;
+  }
+  void wait() { wait_here(); }
+  [[nodiscard]] int waiting() const { return waiting_; }
+  void wake_all() {
+    shoal::sync::TakenWaiters woken;
+    {
+      const shoal::sync::Lock lock(mutex_);
+      woken = waiters_.take_all();
+    }
+    departed_ = true;
+    woken.wake_all();
+  }
+
+ private:
+  int waiting_ = 0;
+  bool departed_ = false;
+};
+
+TEST(Waitable, IsNotTouchedOnceSomebodyWasWoken) {
+  in_many_orders([](World& world) {
+    Departing departing(world);
+    for (int i = 0; i < 2; ++i) world.spawn([&] { departing.wait(); });
+    world.spawn([&] {
+      while (departing.waiting() < 3) shoal::yield();
+      departing.wake_all();
+    });
+    departing.wait();
+    world.wait();
+  });
 }
 
 // --- FullEmpty

@@ -247,6 +247,51 @@ TEST_P(VirtualTime, Yield_LetsEveryReadyTaskRun) {
   });
 }
 
+/// On each rank a task yields until something happens, like the main function; on the last one a
+/// task throws instead.
+void yield_for_ever(World& world, std::atomic<int>& cancelled) {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> done{false};
+  world.spawn([&] {
+    begun = true;
+    try {
+      while (!done) shoal::yield();
+    } catch (const shoal::CancelledError&) {
+      ++cancelled;
+      throw;
+    }
+  });
+  while (!begun) shoal::yield();
+  world.barrier();
+  if (world.rank() == world.size() - 1) {
+    world.spawn([] { throw std::runtime_error("instead of that"); });
+  }
+  while (!done) shoal::yield();
+}
+
+TEST(Yield, OfAWorldThatHasFailed_Throws) {
+  for (const int workers : {1, 2, 8}) {
+    std::atomic<int> cancelled{0};
+    const std::string text =
+        text_of<TaskError>(2, workers, [&](World& world) { yield_for_ever(world, cancelled); });
+    EXPECT_THAT(text, HasSubstr("instead of that"));
+    EXPECT_EQ(cancelled.load(), 2);
+  }
+}
+
+TEST(Yield, OfAWorldThatHasFailed_ThrowsInEachOrder) {
+  for (std::uint64_t seed = 0; seed < 36; ++seed) {
+    std::atomic<int> cancelled{0};
+    const auto result = run_turns({.seed = seed, .ranks = 2, .workers = 2}, [&](World& world) {
+      EXPECT_THROW(yield_for_ever(world, cancelled), TaskError) << "seed " << seed;
+      EXPECT_TRUE(world.scope().failed());
+      return 0;
+    });
+    for (const auto& error : result.errors) ASSERT_EQ(error, nullptr) << "seed " << seed;
+    EXPECT_EQ(cancelled.load(), 2) << "seed " << seed;
+  }
+}
+
 TEST(Yield, OfTheMainFunction_LetsTasksRun) {
   EXPECT_EQ(run_world(1, 1,
                       [](World& world) {

@@ -7,9 +7,12 @@
 #include <shoal/sched/when.hpp>
 #include <shoal/shoal.hpp>
 
+#include "support/turn_world.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,6 +29,8 @@ using shoal::Rank;
 using shoal::StuckError;
 using shoal::World;
 using shoal::testing::Counted;
+using shoal::testing::run_turns;
+using shoal::testing::run_world;
 using shoal::testing::text_of;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -151,6 +156,58 @@ TEST(StuckMain, Alone_MayRepairAndGoOn) {
                                         world.wait();
                                       }),
             0);
+}
+
+// --- tasks parked on one rank, and main functions everywhere
+
+void spawn_stuck_task_on(World& world, int rank) {
+  if (world.rank() != rank) return;
+  world.spawn([] {
+    Promise<int> never("never");
+    never.future().get();
+  });
+}
+
+TEST(StuckTasks, OnOneRank_EndTheWorldWhenAllMainFunctionsHaveEnded) {
+  for (const int rank : {0, 1}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run_world(2, 1, [&](World& world) { spawn_stuck_task_on(world, rank); }), 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("waits in get() of 'never'"));
+  }
+}
+
+TEST(StuckTasks, OnOneRank_EndTheWorldInEachOrder) {
+  for (std::uint64_t seed = 0; seed < 36; ++seed) {
+    const int ranks = 2 + static_cast<int>(seed % 6);
+    const auto result = run_turns({.seed = seed, .ranks = ranks}, [&](World& world) {
+      spawn_stuck_task_on(world, static_cast<int>(seed / 2) % ranks);
+      return 0;
+    });
+    for (const auto& error : result.errors) {
+      ASSERT_NE(error, nullptr) << "seed " << seed;
+      ASSERT_THROW(std::rethrow_exception(error), StuckError) << "seed " << seed;
+    }
+  }
+}
+
+TEST(StuckTasks, OnOneRank_AreToldToEveryMainFunctionInTheSameWay) {
+  for (const int rank : {0, 1}) {
+    const auto catches = [&](World& world) {
+      spawn_stuck_task_on(world, rank);
+      EXPECT_THROW(world.wait(), StuckError);
+      EXPECT_TRUE(world.scope().failed());
+      return 0;
+    };
+    testing::internal::CaptureStderr();  // it is said, though everybody caught it
+    EXPECT_EQ(run_world(2, 2, catches), 0);
+    testing::internal::GetCapturedStderr();
+    for (std::uint64_t seed = 0; seed < 36; ++seed) {
+      const auto result = run_turns({.seed = seed, .ranks = 3, .workers = 2}, catches);
+      for (const auto& error : result.errors) {
+        ASSERT_EQ(error, nullptr) << "seed " << seed << ": " << shoal::describe(error);
+      }
+    }
+  }
 }
 
 /// `count` tasks, each of which has a mutex and waits for that of the next one.

@@ -176,6 +176,61 @@ TEST_P(Groups, Cancelled_DoNotBeginTasksAndTellThoseThatRun) {
   });
 }
 
+/// Can be copied `left` times.
+class CopiedSeldom {
+ public:
+  explicit CopiedSeldom(int left) : left_(left) {}
+  CopiedSeldom(const CopiedSeldom& other) : left_(other.left_ - 1) {
+    if (left_ < 0) throw std::runtime_error("copied too often");
+  }
+  CopiedSeldom& operator=(const CopiedSeldom&) = delete;
+  ~CopiedSeldom() = default;
+  void operator()() const {}
+
+ private:
+  int left_;
+};
+
+TEST_P(Groups, WhoseTaskCannotBeMade_AreAsBefore) {
+  run([](World&) {
+    TaskGroup group;
+    int made = 0;
+    for (int copies = 0; copies < 10; ++copies) {
+      try {
+        group.spawn(CopiedSeldom(copies));
+        ++made;
+      } catch (const std::runtime_error&) {
+      }
+      group.wait();
+    }
+    EXPECT_GT(made, 0);
+    EXPECT_LT(made, 10);
+  });
+}
+
+TEST_P(Groups, WaitedForByATaskOfTheirs_RefuseThat) {
+  run([](World& world) {
+    const auto expect_refusal = [](TaskGroup& group) {
+      try {
+        group.wait();
+        ADD_FAILURE() << "waited for itself";
+      } catch (const shoal::CheckError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("wait() of 'mine': the caller is one of its tasks"));
+      }
+    };
+    TaskGroup group("mine");
+    group.spawn([&] { expect_refusal(group); });
+    group.spawn([&] {
+      TaskGroup inner("inner");
+      inner.spawn([&] { expect_refusal(group); });
+      inner.wait();
+    });
+    group.wait();
+    world.spawn([&] { group.wait(); });  // anybody else may
+    world.wait();
+  });
+}
+
 TEST(Group, WhoseExceptionNobodyHears_FailsTheWorld) {
   const std::string text = text_of<TaskError>(2, 2, [](World& world) {
     if (world.rank() == 1) {
@@ -247,7 +302,7 @@ TEST(Group, DroppedTasks_AreNotTakenForDone) {
     world.spawn([&] { throw std::runtime_error("fails"); });
     bool ran = false;
     TaskGroup group;
-    while (!world.scope().failed()) shoal::yield();
+    EXPECT_THROW(shoal::sleep_for(1h), TaskError);
     group.spawn([&ran] { ran = true; });
     group.wait();
     EXPECT_TRUE(ran) << "wait() returned as if it had run";

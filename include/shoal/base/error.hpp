@@ -64,7 +64,9 @@ class StuckError : public Error {
 };
 
 /// What a task waited for will not come, because its world has failed or ends. Thrown by whatever
-/// it waits in, so that its stack unwinds; let it through.
+/// it waits in, so that its stack unwinds; let it through. A destructor that waits cannot: there
+/// the process terminates, and nobody says why the world has failed. Catch it there, or do not
+/// wait.
 class CancelledError : public Error {
  public:
   using Error::Error;

@@ -1,8 +1,10 @@
 #pragma once
 // Memory for the stacks of tasks, with a guard below each, and what is said when one overflows.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace shoal::env {
@@ -21,14 +23,19 @@ enum class Guards {
   mapped,     // each splits a mapping in two; the kernel allows a process vm.max_map_count of them
 };
 
+/// How many mapped guards there are; shared by all of a process, as the kernel's limit is. relaxed:
+/// it orders nothing.
+using GuardCount = std::atomic<std::size_t>;
+
 /// Stacks of one size, cut from large mappings. Only pages that were touched take memory.
 /// **Caller**: one thread at a time.
 class StackMemory {
  public:
   /// At most `mapped_max` mapped guards; 0: as many as the kernel allows, less some for others:
-  /// (vm.max_map_count - 4096) / 2.
+  /// (vm.max_map_count - 4096) / 2. Those of all that are given the same `mapped` count; nullptr:
+  /// its own.
   explicit StackMemory(std::size_t stack_bytes, Guards guards = Guards::automatic,
-                       std::size_t mapped_max = 0);
+                       std::size_t mapped_max = 0, std::shared_ptr<GuardCount> mapped = nullptr);
   /// Gives all memory back, but for the mappings in which a stack is kept.
   ~StackMemory();
   StackMemory(const StackMemory&) = delete;
@@ -54,7 +61,8 @@ class StackMemory {
   const std::size_t stack_bytes_;  // with its guard
   Guards guards_;
   std::size_t mapped_max_;
-  std::size_t mapped_ = 0;
+  const std::shared_ptr<GuardCount> mapped_;
+  std::size_t mapped_here_ = 0;
   std::size_t count_ = 0;
   std::size_t left_in_slab_ = 0;
   std::vector<Slab> slabs_;

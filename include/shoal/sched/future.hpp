@@ -136,7 +136,10 @@ class Future {
   template <class F>
   auto then(F f, std::string name = "a continuation");
 
-  /// In a coroutine: suspends it until the value is there, and then as get().
+  /// In a coroutine: suspends it until the value is there, and then as get(). What follows may run
+  /// as another task, and does not if the value is there already. So nothing that belongs to a task
+  /// lasts across it: no Mutex that is locked, no named lock of Events, no TaskGroup, and no
+  /// membership in one (is_cancelled()).
   [[nodiscard]] auto operator co_await() && {
     static_cast<void>(state());
     return Awaiter{std::move(state_)};

@@ -1,10 +1,12 @@
 #pragma once
 // Locks and meeting points for tasks: who waits is parked, and its worker goes on.
 //
-// Each outlives all calls on it; but who was told by a Counter that it is at zero may destroy that.
+// Each outlives all calls on it; but who was told by a Counter that it is at zero may destroy that,
+// if nobody else is still in its wait(): count_down() does not touch it any more.
 // Each is made on a rank, for the tasks, the main function and the threads of that rank. Handlers
-// may use what never blocks. What waits without anybody left to wake it is named by StuckError, a
-// circle of locks as such.
+// may use what never blocks. lock(), acquire(), wait() and arrive_and_wait() are refused in
+// handlers and on other ranks with CheckError, even where they would not have to wait. What waits
+// without anybody left to wake it is named by StuckError, a circle of locks as such.
 
 #include <shoal/sched/park.hpp>
 
@@ -28,7 +30,9 @@ struct LockOwner {
 }  // namespace sched
 
 /// Mutual exclusion; those who wait get it in the order they came. Fits std::unique_lock and the
-/// like. **Errors**: CheckError when the holder locks it again, or somebody else unlocks it.
+/// like. A task unlocks it before it ends, and a coroutine before each co_await: what follows may
+/// be another task, and a std::unique_lock that is refused there ends the process. **Errors**:
+/// CheckError when the holder locks it again, or somebody else unlocks it.
 class Mutex final : public sched::WaitingRoom {
  public:
   explicit Mutex(std::string name = "a mutex")
@@ -36,6 +40,8 @@ class Mutex final : public sched::WaitingRoom {
   explicit Mutex(sched::Scheduler& scheduler, std::string name = "a mutex")
       : WaitingRoom(scheduler), name_(std::move(name)) {}
 
+  /// **Errors**: as sched::wait_for() when somebody else has it: in a destructor, see
+  /// CancelledError.
   void lock();
   [[nodiscard]] bool try_lock();
   void unlock();
@@ -121,6 +127,7 @@ class Barrier final {
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
 
+  /// Who is thrown out of it (StuckError, which the main function may repair) has not arrived.
   void arrive_and_wait();
 
  private:

@@ -27,6 +27,7 @@ class Waitable {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// The task that has what is waited for, if it is a lock.
   [[nodiscard]] virtual const Task* holder() const { return nullptr; }
+  // Both are asked when somebody begins to wait, and not again.
   /// Time will wake those who wait: they count as running.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
   /// False: those who wait are not taken out when the world fails; what they wait for comes
@@ -35,6 +36,9 @@ class Waitable {
 
   /// Where those who wait are kept track of.
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
+  /// For calls that need not always wait: refuses those of wait_for() that would be refused if they
+  /// had to.
+  void check_may_wait() const;
 
  protected:
   explicit Waitable(Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -72,9 +76,6 @@ class WaitingRoom : public Waitable {
 /// function TaskError; StuckError in the main function when nothing is left that could wake it.
 void wait_for(Waitable& what);
 
-/// **Errors**: CheckError where wait_for() is refused: in a handler, and on another rank's workers.
-void check_may_wait(const Waitable& what);
-
 inline void Waitable::wait_here() { wait_for(*this); }
 
 /// In the main function, when the world has failed: waits until everything has ended, because tasks
@@ -86,7 +87,7 @@ void tell_main_of_failure(Scheduler& scheduler);
 /// could wake it, and dropped when its scope fails. **Caller**: any thread; never blocks.
 void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task);
 
-/// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.
+/// See shoal::yield().
 void yield();
 
 /// Where the caller's tasks and messages are counted, and its worker's rank.

@@ -57,11 +57,12 @@ class Progress {
 struct SchedulerOptions {
   Rank rank;
   int worker_count = 1;
-  std::size_t stack_bytes = 8UL << 20U;           // of each fiber; only touched pages cost memory
-  env::Guards guards = env::Guards::automatic;    // below each
-  std::size_t mapped_guards_max = 0;              // see env::StackMemory
-  bool oversubscribed = false;                    // more workers than CPUs: do not spin
-  std::function<void(WorkerId)> on_worker_start;  // on the worker's own thread
+  std::size_t stack_bytes = 8UL << 20U;            // of each fiber; only touched pages cost memory
+  env::Guards guards = env::Guards::automatic;     // below each
+  std::size_t mapped_guards_max = 0;               // see env::StackMemory
+  std::shared_ptr<env::GuardCount> mapped_guards;  // likewise
+  bool oversubscribed = false;                     // more workers than CPUs: do not spin
+  std::function<void(WorkerId)> on_worker_start;   // on the worker's own thread
 };
 
 class Scheduler {
@@ -117,6 +118,8 @@ class Scheduler {
   /// The same for the main function, of which its scope keeps track. False: it does not stand
   /// still.
   bool cancel_main();
+  /// What the main function stands in that it cannot be taken out of, or "".
+  [[nodiscard]] std::string keeps_main() const;
   /// Stacks that were ever in use at once, those of the workers among them.
   [[nodiscard]] std::size_t stack_count() const;
 

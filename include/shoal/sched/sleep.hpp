@@ -23,7 +23,8 @@ void sleep_for(std::chrono::duration<Rep, Period> duration) {
   sched::sleep_ns(sched::to_ns(duration));
 }
 
-/// Lets the other ready tasks of this worker run first. **Caller**: a task or the main function.
+/// Lets the other ready tasks of this worker run first. **Caller** and **Errors**: as sleep_for():
+/// a task that yields until something has happened ends when the world has failed.
 inline void yield() { sched::yield(); }
 
 }  // namespace shoal

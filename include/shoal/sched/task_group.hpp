@@ -30,14 +30,14 @@ class TaskGroup {
   /// Runs f() as a task of this rank; not at all if the group is cancelled before it begins.
   template <class F>
   void spawn(F f, std::string name = "a task of a group") {
-    begin_one();
     auto run = [this, f = std::move(f)]() mutable { run_one([&f] { f(); }); };
     submit(std::make_unique<GroupTask<decltype(run)>>(*this, std::move(run), std::move(name)));
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
-  /// **Errors**: when the world has failed, CancelledError, in the main function TaskError or
-  /// StuckError once everything has ended.
+  /// **Errors**: CheckError in a task of the group or of one that nests in it, which would wait for
+  /// itself (such a task must not destroy the group either); when the world has failed,
+  /// CancelledError, in the main function TaskError or StuckError once everything has ended.
   void wait();
   /// Asks the tasks to end soon: those that have not begun do not run, the others may look at
   /// is_cancelled(). Any thread.
@@ -53,15 +53,19 @@ class TaskGroup {
   class GroupTask final : public sched::Task {
    public:
     GroupTask(TaskGroup& group, F run, std::string name)
-        : end_{group}, run_(std::move(run)), name_(std::move(name)) {}
+        : end_(group), run_(std::move(run)), name_(std::move(name)) {}
     void run() override { run_(); }
     [[nodiscard]] std::string name() const override { return name_; }
 
    private:
-    // Destroyed last, also of a task that was dropped because the world has failed.
+    // Made first and destroyed last, also of a task that could not be made, or was dropped because
+    // the world has failed.
     struct End {
-      TaskGroup& group;
+      explicit End(TaskGroup& of) : group(of) { group.begin_one(); }
       ~End() { group.end_one(); }
+      End(const End&) = delete;
+      End& operator=(const End&) = delete;
+      TaskGroup& group;
     };
     const End end_;
     F run_;

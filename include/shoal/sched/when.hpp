@@ -4,6 +4,7 @@
 #include <shoal/sched/future.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <tuple>
@@ -14,12 +15,16 @@ namespace shoal {
 
 namespace sched {
 
+using FutureStates = std::vector<std::shared_ptr<FutureState>>;
+
+/// Of those that are ready. For who forwards it: nobody is told that the world has failed.
+[[nodiscard]] std::exception_ptr first_error(const FutureStates& futures);
+
 /// Calls `done` once, in the context that makes the last of `needed` futures ready. Lives until all
 /// of them are.
 class ReadyGate {
  public:
-  static void watch(const std::vector<std::shared_ptr<FutureState>>& futures, std::size_t needed,
-                    std::function<void()> done);
+  static void watch(const FutureStates& futures, std::size_t needed, std::function<void()> done);
 };
 
 }  // namespace sched
@@ -33,17 +38,19 @@ auto when_all(std::vector<Future<T>> futures) {
                                                 : futures.front().shared_state()->scheduler();
   auto promise = std::make_shared<Promise<Values>>(scheduler, "when_all()");
   Future<Values> result = promise->future();
-  auto kept = std::make_shared<std::vector<Future<T>>>(std::move(futures));
-  std::vector<std::shared_ptr<sched::FutureState>> states;
-  for (const Future<T>& future : *kept) states.push_back(future.shared_state());
-  sched::ReadyGate::watch(states, states.size(), [promise, kept] {
+  std::vector<std::shared_ptr<sched::ValueState<T>>> states;
+  states.reserve(futures.size());
+  for (const Future<T>& future : futures) states.push_back(future.shared_state());
+  const sched::FutureStates all(states.begin(), states.end());
+  sched::ReadyGate::watch(all, all.size(), [promise, states] {
+    if (const std::exception_ptr error = sched::first_error({states.begin(), states.end()})) {
+      return promise->set_exception(error);
+    }
     promise->set_from([&] {
-      if constexpr (std::is_void_v<T>) {
-        for (Future<T>& future : *kept) future.get();
-      } else {
+      if constexpr (!std::is_void_v<T>) {
         Values values;
-        values.reserve(kept->size());
-        for (Future<T>& future : *kept) values.push_back(future.get());
+        values.reserve(states.size());
+        for (const auto& state : states) values.push_back(std::move(*state->value));
         return values;
       }
     });
@@ -55,15 +62,19 @@ auto when_all(std::vector<Future<T>> futures) {
 template <class... Ts>
 Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
   static_assert(sizeof...(Ts) > 0 && (!std::is_void_v<Ts> && ...));
-  auto kept = std::make_shared<std::tuple<Future<Ts>...>>(std::move(futures)...);
-  std::vector<std::shared_ptr<sched::FutureState>> states;
-  std::apply([&](const auto&... each) { (states.push_back(each.shared_state()), ...); }, *kept);
+  const std::tuple<std::shared_ptr<sched::ValueState<Ts>>...> states{futures.shared_state()...};
+  const sched::FutureStates all{futures.shared_state()...};
   auto promise =
-      std::make_shared<Promise<std::tuple<Ts...>>>(states.front()->scheduler(), "when_all()");
+      std::make_shared<Promise<std::tuple<Ts...>>>(all.front()->scheduler(), "when_all()");
   auto result = promise->future();
-  sched::ReadyGate::watch(states, states.size(), [promise, kept] {
-    promise->set_from([&] {
-      return std::apply([](auto&... each) { return std::tuple<Ts...>{each.get()...}; }, *kept);
+  sched::ReadyGate::watch(all, all.size(), [promise, states, all] {
+    if (const std::exception_ptr error = sched::first_error(all)) {
+      return promise->set_exception(error);
+    }
+    promise->set_from([&states] {
+      return std::apply(
+          [](const auto&... each) { return std::tuple<Ts...>{std::move(*each->value)...}; },
+          states);
     });
   });
   return result;
@@ -80,7 +91,7 @@ struct AnyReady {
 template <class T>
 Future<AnyReady<T>> when_any(std::vector<Future<T>> futures) {
   SHOAL_CHECK(!futures.empty(), "when_any() of no futures would never be ready");
-  std::vector<std::shared_ptr<sched::FutureState>> states;
+  sched::FutureStates states;
   for (const Future<T>& future : futures) states.push_back(future.shared_state());
   auto promise = std::make_shared<Promise<AnyReady<T>>>(states.front()->scheduler(), "when_any()");
   auto result = promise->future();

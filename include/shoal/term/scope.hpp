@@ -114,15 +114,16 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   void park(const std::string& what, bool final, const std::function<void()>& start);
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
+  void check_main_goes_on() SHOAL_REQUIRES(mutex_);
   /// Of the sources; each line is about this rank.
   [[nodiscard]] std::vector<std::string> describe_waiting() const SHOAL_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
   void on_done(std::uint64_t unsatisfied, bool all_final) SHOAL_REQUIRES(mutex_);
   void on_failure_up(Rank origin, const std::string& task_name, const std::string& text);
   void on_failure_down(Rank origin, const std::string& task_name, const std::string& text);
-  void add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out)
-      SHOAL_REQUIRES(mutex_);
-  void on_verdict(const std::string& text) SHOAL_REQUIRES(mutex_);
+  void add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out,
+                       bool tasks_parked) SHOAL_REQUIRES(mutex_);
+  void on_verdict(const std::string& text, bool tasks_parked) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::string> describe_stuck() const SHOAL_REQUIRES(mutex_);
 
   messaging::Messenger& messenger_;
@@ -160,6 +161,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   std::size_t stuck_parts_missing_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> stuck_lines_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t stuck_left_out_ SHOAL_GUARDED_BY(mutex_) = 0;
+  bool stuck_parked_ SHOAL_GUARDED_BY(mutex_) = false;  // tasks stand parked, here or below
+  bool stuck_parked_here_ SHOAL_GUARDED_BY(mutex_) = false;
   std::string stuck_text_ SHOAL_GUARDED_BY(mutex_);
   bool stuck_told_late_ SHOAL_GUARDED_BY(mutex_) = false;  // the failure is that one
 };
