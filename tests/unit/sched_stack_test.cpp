@@ -13,6 +13,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -51,14 +53,19 @@ class FramePlaces {
   void note(int worker, const void* frame) {
     const void*& first = first_[static_cast<std::size_t>(worker)];
     if (first == nullptr) first = frame;
-    if (first != frame) ++others_;
+    const auto distance =
+        reinterpret_cast<std::intptr_t>(first) - reinterpret_cast<std::intptr_t>(frame);
+    if (std::abs(distance) > kLoopBytes) ++others_;
     ++count_;
   }
   [[nodiscard]] int count() const { return count_; }
-  /// How many stood elsewhere than the first one of the same worker.
+  /// How many stood on another stack than the first one of the same worker.
   [[nodiscard]] int others() const { return others_; }
 
  private:
+  // Below a task stand the few frames of the worker's loop, by one of two ways.
+  static constexpr std::intptr_t kLoopBytes = 4096;
+
   std::vector<const void*> first_;
   std::atomic<int> count_{0};
   std::atomic<int> others_{0};
