@@ -62,7 +62,7 @@ class HeapMeter {
 
 }  // namespace shoal::testing
 
-#ifndef SHOAL_TEST_SANITIZED
+#if !defined(SHOAL_ASAN) && !defined(SHOAL_TSAN)
 void* operator new(std::size_t n) { return shoal::testing::HeapMeter::take(n, 1); }
 void* operator new(std::size_t n, std::align_val_t a) {
   return shoal::testing::HeapMeter::take(n, static_cast<std::size_t>(a));
