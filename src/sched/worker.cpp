@@ -3,21 +3,19 @@
 #include <shoal/base/check.hpp>
 #include <shoal/base/error.hpp>
 
+#include "sync/pause.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace shoal::sched {
 
 namespace {
 
-// The one thread-local of the library.
+// The one thread-local that says where a thread is in the library.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Worker* t_worker = nullptr;
 
@@ -28,12 +26,6 @@ constexpr unsigned kPollEvery = 16;    // tasks between two looks at the transpo
 constexpr unsigned kFairEvery = 32;    // picks between two that prefer what others pushed
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
 
 }  // namespace
 
@@ -468,7 +460,7 @@ void Worker::idle() {
   const bool must_poll = scheduler_.progress_->must_poll(id_);
   const unsigned spins = scheduler_.options_.oversubscribed ? 0 : kSpinRounds;
   if (!stepping_ && idle_rounds_ <= spins) {
-    pause_briefly();
+    sync::pause_briefly();
     return;
   }
   if (!stepping_ && idle_rounds_ <= spins + (must_poll ? kPollRounds : kYieldRounds)) {

@@ -1,17 +1,13 @@
 #include <shoal/sync/mutex.hpp>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "sync/pause.hpp"
 
 namespace shoal::sync {
 
 void PlainMutex::lock_slowly() {
   constexpr int kSpins = 64;
   for (int i = 0; i < kSpins; ++i) {
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
+    pause_briefly();
     if (state_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
   }
   // acquire: as in try_lock()
