@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/result.hpp"
+#include "common/stopwatch.hpp"
 #include "tasks/side.hpp"
 
 namespace bench::tasks {
@@ -107,8 +108,9 @@ class Program {
     CLI::App& kernel = add_kernel("fib", "Fibonacci numbers, a task for each addition", [this] {
       result_.config = {{"n", fib_.n}};
       const double seconds = time([this] {
-        std::uint64_t answer = 0;
-        const double one = side_.fib(fib_, answer);
+        const Stopwatch watch;
+        const std::uint64_t answer = side_.fib(fib_);
+        const double one = watch.seconds();
         fib_.check(answer);
         return one;
       });
@@ -121,8 +123,9 @@ class Program {
     CLI::App& kernel = add_kernel("queens", "Queens on a board, a task for each place", [this] {
       result_.config = {{"n", queens_.n}};
       const double seconds = time([this] {
-        std::uint64_t answer = 0;
-        const double one = side_.queens(queens_, answer);
+        const Stopwatch watch;
+        const std::uint64_t answer = side_.queens(queens_);
+        const double one = watch.seconds();
         queens_.check(answer);
         return one;
       });
@@ -215,10 +218,8 @@ void refuse(const Side& side, const std::string& what) {
 
 double Side::flood(Flood& /*flood*/) { refuse(*this, "flood"); }
 double Side::grid(Grid& /*grid*/) { refuse(*this, "grid"); }
-double Side::fib(const Fib& /*fib*/, std::uint64_t& /*answer*/) { refuse(*this, "fib"); }
-double Side::queens(const Queens& /*queens*/, std::uint64_t& /*answer*/) {
-  refuse(*this, "queens");
-}
+std::uint64_t Side::fib(const Fib& /*fib*/) { refuse(*this, "fib"); }
+std::uint64_t Side::queens(const Queens& /*queens*/) { refuse(*this, "queens"); }
 double Side::switching(Switching& /*switching*/) { refuse(*this, "switch"); }
 double Side::round_trips(const RoundTrips& /*trips*/, std::uint64_t& /*sum*/) {
   refuse(*this, "future");

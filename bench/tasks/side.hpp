@@ -9,8 +9,8 @@
 
 namespace bench::tasks {
 
-/// What runs the kernels. Those that it has no means for are not overridden. Each returns the
-/// seconds of the timed part, and stores its answer where its check() looks.
+/// What runs the kernels. Those that it has no means for are not overridden. Most return the
+/// seconds of the timed part, and store their answer where their check() looks.
 class Side {
  public:
   virtual ~Side() = default;
@@ -24,8 +24,8 @@ class Side {
 
   virtual double flood(Flood& flood);
   virtual double grid(Grid& grid);
-  virtual double fib(const Fib& fib, std::uint64_t& answer);
-  virtual double queens(const Queens& queens, std::uint64_t& answer);
+  virtual std::uint64_t fib(const Fib& fib);           // the answer: all of it is timed
+  virtual std::uint64_t queens(const Queens& queens);  // likewise
   virtual double switching(Switching& switching);
   virtual double round_trips(const RoundTrips& trips, std::uint64_t& sum);
   virtual double hand_over(HandOver& hand_over);
