@@ -2,14 +2,27 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace bench {
+
+namespace {
+
+nlohmann::ordered_json to_json(const Values& values) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : values) {
+    std::visit([&](const auto& plain) { json[name] = plain; }, value);
+  }
+  return json;
+}
+
+}  // namespace
 
 void print(const Result& result) {
   const nlohmann::ordered_json line = {{"kernel", result.kernel},
                                        {"side", result.side},
-                                       {"values", result.values},
-                                       {"config", result.config},
+                                       {"values", to_json(result.values)},
+                                       {"config", to_json(result.config)},
                                        {"verified", true}};
   std::puts(line.dump().c_str());
 }

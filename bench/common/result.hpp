@@ -1,17 +1,23 @@
 #pragma once
 // What a kernel program prints: one JSON object, as tools/shoal-bench reads it.
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace bench {
 
+/// Names and what they stand for, in the order in which they are printed.
+using Value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+using Values = std::vector<std::pair<std::string, Value>>;
+
 struct Result {
   std::string kernel;
   std::string side;
-  nlohmann::ordered_json values = nlohmann::ordered_json::object();
-  nlohmann::ordered_json config = nlohmann::ordered_json::object();
+  Values values;
+  Values config;
 };
 
 /// Prints a result whose answer was checked.

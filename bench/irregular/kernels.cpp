@@ -1,5 +1,6 @@
 #include "irregular/kernels.hpp"
 
+#include <CLI/CLI.hpp>
 #include <bit>
 #include <stdexcept>
 
@@ -70,11 +71,12 @@ bench::Sample measure(const Options& options, const Side& side) {
 }
 
 int finish(const Options& options, const std::string& side, const bench::Sample& sample,
-           nlohmann::ordered_json config) {
-  config.update({{"table_log2", options.table_log2},
-                 {"count", options.count},
-                 {"packet", options.packet_bytes},
-                 {"repeat", options.run.repeat}});
+           bench::Values config) {
+  const bench::Values told{{"table_log2", options.table_log2},
+                           {"count", options.count},
+                           {"packet", options.packet_bytes},
+                           {"repeat", options.run.repeat}};
+  config.insert(config.end(), told.begin(), told.end());
   const double rate = static_cast<double>(options.count) / sample.seconds / 1e6;
   return bench::finish({options.kernel, side, {{"million_per_s", rate}}, config}, sample.verified);
 }

@@ -116,9 +116,9 @@ int run(const MpiWorld& world, const Options& options) {
 
 int main(int argc, char** argv) {
   const MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
-  CLI::App app("Random updates and reads with MPI alone.", "irregular_mpi");
   Options options;
-  irregular::add_options(app, options);
-  return bench::run_program(app, bench::arguments_of(argc, argv), world.rank() == 0,
-                            [&] { return run(world, options); });
+  const bench::Program program{"irregular_mpi", "Random updates and reads with MPI alone.",
+                               [&](CLI::App& app) { irregular::add_options(app, options); },
+                               [&] { return run(world, options); }};
+  return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

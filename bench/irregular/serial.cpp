@@ -27,17 +27,20 @@ bench::Sample index_gather(const Share& share) {
   return {seconds, share.is_found(found)};
 }
 
+int run(const irregular::Options& options) {
+  bench::limit_time(options.run);
+  const Share share(options, 0, 1);
+  const irregular::Side side{"serial", [&] { return histogram(share); },
+                             [&] { return index_gather(share); }};
+  return irregular::finish(options, side.name, irregular::measure(options, side), {});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Random updates and reads of a table in one loop.", "irregular_serial");
   irregular::Options options;
-  irregular::add_options(app, options);
-  return bench::run_program(app, {argv + 1, argv + argc}, true, [&] {
-    bench::limit_time(options.run);
-    const Share share(options, 0, 1);
-    const irregular::Side side{"serial", [&] { return histogram(share); },
-                               [&] { return index_gather(share); }};
-    return irregular::finish(options, side.name, irregular::measure(options, side), {});
-  });
+  const bench::Program program{"irregular_serial", "Random updates and reads in one loop.",
+                               [&](CLI::App& app) { irregular::add_options(app, options); },
+                               [&] { return run(options); }};
+  return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

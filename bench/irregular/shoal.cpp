@@ -80,11 +80,13 @@ int run(shoal::World& world, const irregular::Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Random updates and reads with shoal; --help lists the options of shoal.",
-                 "irregular_shoal");
     irregular::Options options;
-    irregular::add_options(app, options);
-    return bench::run_program(app, {world.args().begin() + 1, world.args().end()},
-                              world.rank() == 0, [&] { return run(world, options); });
+    const bench::Program program{
+        "irregular_shoal",
+        "Random updates and reads with shoal; --help lists the options of shoal.",
+        [&](CLI::App& app) { irregular::add_options(app, options); },
+        [&] { return run(world, options); }};
+    return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
+                              world.rank() == 0);
   });
 }

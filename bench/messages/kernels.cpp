@@ -1,5 +1,6 @@
 #include "messages/kernels.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 namespace messages {
@@ -35,24 +36,21 @@ bench::Sample measure(const Options& options, const Side& side) {
 }
 
 int finish(const Options& options, const std::string& side, const bench::Sample& sample,
-           nlohmann::ordered_json config) {
+           bench::Values config) {
   const auto count = static_cast<double>(options.count);
-  nlohmann::ordered_json values;
+  bench::Values values;
   if (options.kernel == "round_trip") {
-    values["round_trip_us"] = sample.seconds * 1e6 / count;
+    values = {{"round_trip_us", sample.seconds * 1e6 / count}};
   } else if (options.kernel == "rate") {
-    values["million_per_s"] = count / sample.seconds / 1e6;
+    values = {{"million_per_s", count / sample.seconds / 1e6}};
   } else {
-    values["gb_per_s"] = count * options.size_bytes / sample.seconds / 1e9;
+    values = {{"gb_per_s", count * options.size_bytes / sample.seconds / 1e9}};
   }
-  config.update({{"mode", options.mode},
-                 {"from", options.from},
-                 {"size", options.size_bytes},
-                 {"count", options.count},
-                 {"senders", options.senders},
-                 {"packet", options.packet_bytes},
-                 {"window", options.window},
-                 {"repeat", options.run.repeat}});
+  const bench::Values told{{"mode", options.mode},       {"from", options.from},
+                           {"size", options.size_bytes}, {"count", options.count},
+                           {"senders", options.senders}, {"packet", options.packet_bytes},
+                           {"window", options.window},   {"repeat", options.run.repeat}};
+  config.insert(config.end(), told.begin(), told.end());
   return bench::finish({options.kernel, side, values, config}, sample.verified);
 }
 

@@ -46,7 +46,7 @@ bench::Sample measure(const Options& options, const Side& side);
 /// Prints the result of all ranks; `config` is what the side adds to the options. Returns the exit
 /// code.
 int finish(const Options& options, const std::string& side, const bench::Sample& sample,
-           nlohmann::ordered_json config);
+           bench::Values config);
 
 /// Monotonic.
 inline double now_s() {

@@ -118,18 +118,20 @@ bench::Sample copy_memory(const Options& options) {
   return {now_s() - begin_s, good};
 }
 
+int run(const Options& options) {
+  bench::limit_time(options.run);
+  const messages::Side side{"limit", [&] { return bounce_line(options); },
+                            [&] { return fill_ring(options); },
+                            [&] { return copy_memory(options); }};
+  return messages::finish(options, side.name, messages::measure(options, side), {});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("What the machine allows the message kernels.", "messages_limits");
   Options options;
-  messages::add_options(app, options);
-  return bench::run_program(app, {argv + 1, argv + argc}, true, [&] {
-    bench::limit_time(options.run);
-    const messages::Side side{"limit", [&] { return bounce_line(options); },
-                              [&] { return fill_ring(options); },
-                              [&] { return copy_memory(options); }};
-    const bench::Sample sample = messages::measure(options, side);
-    return messages::finish(options, side.name, sample, {});
-  });
+  const bench::Program program{"messages_limits", "What the machine allows the message kernels.",
+                               [&](CLI::App& app) { messages::add_options(app, options); },
+                               [&] { return run(options); }};
+  return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

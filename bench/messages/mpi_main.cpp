@@ -36,9 +36,9 @@ int thread_level(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, thread_level(bench::arguments_of(argc, argv)));
-  CLI::App app("Message kernels with MPI alone.", "messages_mpi");
   messages::Options options;
-  messages::add_options(app, options);
-  return bench::run_program(app, bench::arguments_of(argc, argv), world.rank() == 0,
-                            [&] { return run(world, options); });
+  const bench::Program program{"messages_mpi", "Message kernels with MPI alone.",
+                               [&](CLI::App& app) { messages::add_options(app, options); },
+                               [&] { return run(world, options); }};
+  return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

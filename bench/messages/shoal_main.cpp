@@ -26,11 +26,12 @@ int run(shoal::World& world, const messages::Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Message kernels with shoal; --help lists the options of shoal.",
-                 "messages_shoal");
     messages::Options options;
-    messages::add_options(app, options);
-    return bench::run_program(app, {world.args().begin() + 1, world.args().end()},
-                              world.rank() == 0, [&] { return run(world, options); });
+    const bench::Program program{"messages_shoal",
+                                 "Message kernels with shoal; --help lists the options of shoal.",
+                                 [&](CLI::App& app) { messages::add_options(app, options); },
+                                 [&] { return run(world, options); }};
+    return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
+                              world.rank() == 0);
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -33,12 +34,13 @@ void add_run_options(CLI::App& app, RunOptions& options) {
       ->check(CLI::Range(1, 3600));
 }
 
-int run_program(CLI::App& app, std::vector<std::string> arguments, bool tells,
-                const std::function<int()>& body) {
+int run_program(const Program& program, std::vector<std::string> arguments, bool tells) {
+  CLI::App app(program.about, program.name);
+  program.add_options(app);
   std::ranges::reverse(arguments);  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
-    return body();
+    return program.body();
   } catch (const CLI::Success&) {
     if (tells) fmt::print("{}", app.help());
     return 0;

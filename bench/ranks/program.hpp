@@ -1,12 +1,15 @@
 #pragma once
 // What kernel programs of several ranks share: how they read options and end.
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "common/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace bench {
 
@@ -29,11 +32,17 @@ struct RunOptions {
 };
 void add_run_options(CLI::App& app, RunOptions& options);
 
-/// Parses the arguments behind the program's name and calls body() if they are good; its result is
-/// the exit code. A bad option, and a std::invalid_argument that body() throws on all ranks, are
-/// answered by the rank for which `tells` holds.
-int run_program(CLI::App& app, std::vector<std::string> arguments, bool tells,
-                const std::function<int()>& body);
+struct Program {
+  std::string name;
+  std::string about;
+  std::function<void(CLI::App&)> add_options;
+  std::function<int()> body;  // its result is the exit code
+};
+
+/// Parses the arguments behind the program's name and calls body() if they are good. A bad option,
+/// and a std::invalid_argument that body() throws on all ranks, are answered by the rank for which
+/// `tells` holds.
+int run_program(const Program& program, std::vector<std::string> arguments, bool tells);
 
 /// A signal ends this process, and with it the run, when it takes longer.
 void limit_time(const RunOptions& options);

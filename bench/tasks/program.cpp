@@ -180,17 +180,17 @@ class Program {
 
   // Time of all workers, for each of `count` operations.
   void report(double seconds, const char* value, double count) {
-    result_.values[value] = seconds * 1e9 * side_.workers / count;
-    result_.values["seconds"] = seconds;
-    result_.config["workers"] = side_.workers;
-    result_.config["repeat"] = repeat_;
-    result_.config["form"] = side_.form;
+    result_.values = {{value, seconds * 1e9 * side_.workers / count}, {"seconds", seconds}};
+    result_.config.emplace_back("workers", side_.workers);
+    result_.config.emplace_back("repeat", repeat_);
+    result_.config.emplace_back("form", side_.form);
   }
 
   void report_tasks(double seconds, double tasks, double body_us) {
     report(seconds, "ns_per_task", tasks);
     if (body_us > 0) {
-      result_.values["efficiency"] = tasks * body_us * 1e-6 / (seconds * side_.workers);
+      const double efficiency = tasks * body_us * 1e-6 / (seconds * side_.workers);
+      result_.values.emplace_back("efficiency", efficiency);
     }
   }
 
