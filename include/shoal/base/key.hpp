@@ -118,6 +118,19 @@ struct KeyHash {
   }
 };
 
+/// Whether two keys are equal; for arrays element by element, in line: they are short.
+template <class K>
+constexpr bool key_equal(const K& a, const K& b) {
+  return a == b;
+}
+template <class T, std::size_t N>
+constexpr bool key_equal(const std::array<T, N>& a, const std::array<T, N>& b) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (!key_equal(a[i], b[i])) return false;
+  }
+  return true;
+}
+
 /// A key as people read it: "7", "(1, 2, 3)", "\"panel\"". Types of the program by fmt::formatter,
 /// by operator<<, or else as their hash.
 template <class K>

@@ -50,11 +50,15 @@ class DependencyTable {
   DependencyTable(DependencyTable&& other) noexcept
       : slots_(std::move(other.slots_)),
         capacity_(std::exchange(other.capacity_, 0)),
-        size_(std::exchange(other.size_, 0)) {}
+        size_(std::exchange(other.size_, 0)),
+        size_max_(std::exchange(other.size_max_, 0)),
+        size_min_(std::exchange(other.size_min_, 0)) {}
   DependencyTable& operator=(DependencyTable&& other) noexcept {
     std::swap(slots_, other.slots_);
     std::swap(capacity_, other.capacity_);
     std::swap(size_, other.size_);
+    std::swap(size_max_, other.size_max_);
+    std::swap(size_min_, other.size_min_);
     return *this;
   }
   ~DependencyTable() { destroy_keys(); }
@@ -68,16 +72,18 @@ class DependencyTable {
   Fulfil fulfil(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
     return fulfil_hashed(KeyHash<K>{}(key), key, count, std::forward<IndegreeFn>(indegree_of), out);
   }
-  /// The same for who knows the hash of the key already.
+  /// The same for who knows the hash of the key already, KeyHash<K>.
   template <std::invocable<const K&> IndegreeFn>
-  Fulfil fulfil_hashed(std::size_t key_hash, const K& key, int count, IndegreeFn&& indegree_of,
-                       Entry* out = nullptr) {
+  [[gnu::always_inline]] Fulfil fulfil_hashed(std::size_t key_hash, const K& key, int count,
+                                              IndegreeFn&& indegree_of, Entry* out = nullptr) {
     SHOAL_CHECK(count >= 1, "key {} fulfilled {} times: the count must be at least 1",
                 format_key(key), count);
-    const std::uint32_t hash = mix(key_hash);
-    const std::size_t i = find(key, hash);
-    if (i != none && slots_[i].used()) return add(i, count, out);
-
+    const std::uint32_t hash = slot_hash(key_hash);
+    Slot* slot = nullptr;
+    if (capacity_ != 0) [[likely]] {
+      slot = find(key, hash);
+      if (slot->used()) return add(*slot, count, out);
+    }
     const int indegree = indegree_of(key);
     SHOAL_CHECK(indegree >= 1, "the indegree of key {} is {}: it must be at least 1",
                 format_key(key), indegree);
@@ -85,7 +91,7 @@ class DependencyTable {
     if (out != nullptr) *out = {over ? 0 : count, indegree};
     if (over) return Fulfil::over;
     if (count == indegree) return Fulfil::ready;
-    insert(i, key, hash, {count, indegree});
+    insert(slot, key, hash, {count, indegree});
     return Fulfil::waiting;
   }
 
@@ -142,13 +148,12 @@ class DependencyTable {
     std::int32_t indegree = 0;  // 0: this slot is free
   };
 
-  static constexpr std::size_t none = ~std::size_t{0};
   static constexpr std::size_t capacity_min = 16;
 
-  // The multiplication carries every bit of the hash into the upper half: callers may have used
-  // some bits to choose this table among many.
-  static std::uint32_t mix(std::size_t key_hash) {
-    return static_cast<std::uint32_t>((key_hash * 0x9e3779b97f4a7c15U) >> 32);
+  // Callers may have used some bits to choose this table among many: each bit of the result has
+  // another one, from the other half, in it.
+  static std::uint32_t slot_hash(std::size_t key_hash) {
+    return static_cast<std::uint32_t>(key_hash ^ (key_hash >> 32));
   }
   // Spreads hashes over [0, capacity) in their order, so that a rehash writes the new table from
   // front to back, and any capacity will do.
@@ -160,34 +165,36 @@ class DependencyTable {
     return to >= from ? to - from : to + capacity_ - from;
   }
 
-  // The slot of `key`, or else the free one where it belongs; none in a table without slots. Ends,
+  // The slot of `key`, or else the free one where it belongs, in a table that has slots. Ends,
   // because the table is at most 3/4 full.
-  [[nodiscard]] std::size_t find(const K& key, std::uint32_t hash) const {
-    if (capacity_ == 0) return none;
-    std::size_t i = home(hash);
-    while (slots_[i].used() && !(slots_[i].hash == hash && slots_[i].key() == key)) i = next(i);
-    return i;
+  [[nodiscard]] Slot* find(const K& key, std::uint32_t hash) const {
+    Slot* const begin = slots_.get();
+    Slot* const end = begin + capacity_;
+    Slot* slot = begin + home(hash);
+    while (slot->used() && !(slot->hash == hash && key_equal(slot->key(), key))) {
+      if (++slot == end) slot = begin;
+    }
+    return slot;
   }
 
-  Fulfil add(std::size_t i, int count, Entry* out) {
-    Slot& slot = slots_[i];
+  Fulfil add(Slot& slot, int count, Entry* out) {
     const bool over = count > slot.indegree - slot.fulfilled;
     if (!over) slot.fulfilled += count;
     if (out != nullptr) *out = {slot.fulfilled, slot.indegree};
     if (over) return Fulfil::over;
     if (slot.fulfilled < slot.indegree) return Fulfil::waiting;
-    erase(i);
+    erase(static_cast<std::size_t>(&slot - slots_.get()));
     return Fulfil::ready;
   }
 
-  // `i`: what find() said.
-  void insert(std::size_t i, const K& key, std::uint32_t hash, Entry entry) {
+  // `slot`: what find() said, if the table has slots.
+  void insert(Slot* slot, const K& key, std::uint32_t hash, Entry entry) {
     Stored stored = make_stored(key);
-    if (size_ + 1 > capacity_ * 3 / 4) {
+    if (size_ >= size_max_) {
       rehash(std::max(capacity_min, capacity_ + capacity_ * 2 / 5));
-      i = free_slot(hash);
+      slot = &slots_[free_slot(hash)];
     }
-    place(slots_[i], std::move(stored), hash, entry);
+    place(*slot, std::move(stored), hash, entry);
     ++size_;
   }
 
@@ -218,15 +225,14 @@ class DependencyTable {
   void erase(std::size_t hole) {
     std::destroy_at(&slots_[hole].stored);
     for (std::size_t i = next(hole); slots_[i].used(); i = next(i)) {
-      if (distance(home(slots_[i].hash), i) < distance(hole, i)) continue;
       Slot& slot = slots_[i];
+      if (distance(home(slot.hash), i) < distance(hole, i)) continue;
       place(slots_[hole], std::move(slot.stored), slot.hash, {slot.fulfilled, slot.indegree});
       std::destroy_at(&slot.stored);
       hole = i;
     }
     slots_[hole].indegree = 0;
-    --size_;
-    if (size_ < capacity_ / 8 && capacity_ > capacity_min) try_shrink();
+    if (--size_ < size_min_) try_shrink();
   }
 
   void try_shrink() {
@@ -243,6 +249,8 @@ class DependencyTable {
     old.slots_ = std::make_unique<Slot[]>(capacity);  // nothing below throws
     std::swap(slots_, old.slots_);
     old.capacity_ = std::exchange(capacity_, capacity);
+    size_max_ = capacity * 3 / 4;
+    size_min_ = capacity > capacity_min ? capacity / 8 : 0;
     for (std::size_t i = 0; i < old.capacity_; ++i) {
       Slot& slot = old.slots_[i];
       if (!slot.used()) continue;
@@ -259,11 +267,13 @@ class DependencyTable {
     }
   }
 
-  // Invariants: capacity_ slots, size_ of them used, size_ <= 3/4 capacity_; capacity_ is 0 or at
-  // least capacity_min.
+  // Invariants: capacity_ slots, size_ of them used; capacity_ is 0 or at least capacity_min;
+  // size_ <= size_max_ == 3/4 capacity_; with size_ < size_min_ the table is to shrink.
   std::unique_ptr<Slot[]> slots_;
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
+  std::size_t size_max_ = 0;
+  std::size_t size_min_ = 0;
 };
 
 /// The same for indices 0 <= index < n, in 4 bytes each, with no lock. Unlike DependencyTable, it

@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -73,9 +74,11 @@ class TaskGraph final : private term::Unsatisfied {
  public:
   /// `name` stands for the graph in reports.
   explicit TaskGraph(term::Scope& scope, std::string name = "graph")
-      : scope_(scope), name_(std::move(name)) {
-    const auto workers = static_cast<unsigned>(scope.scheduler().worker_count());
-    shards_ = std::vector<Shard>(std::bit_ceil(4 * workers));
+      : scope_(scope),
+        name_(std::move(name)),
+        shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope.scheduler().worker_count())) -
+                    1) {
+    shards_ = std::make_unique<Shard[]>(shard_mask_ + 1);
     scope_.add(*this);
   }
   ~TaskGraph() { scope_.remove(*this); }
@@ -209,7 +212,7 @@ class TaskGraph final : private term::Unsatisfied {
 
   void fulfill_hashed(const K& k, int count, int indegree) {
     const std::size_t hash = KeyHash<K>{}(k);
-    Shard& shard = shards_[(hash >> 48) & (shards_.size() - 1)];
+    Shard& shard = shards_[hash & shard_mask_];
     graph::Entry entry;
     graph::Fulfil result{};
     {
@@ -255,9 +258,11 @@ class TaskGraph final : private term::Unsatisfied {
     scope_.scheduler().submit(std::move(task));
   }
 
+  [[nodiscard]] std::span<const Shard> shards() const { return {shards_.get(), shard_mask_ + 1}; }
+
   [[nodiscard]] std::uint64_t unsatisfied_count() const override {
     std::uint64_t count = dense_ != nullptr ? dense_->size() : 0;
-    for (const Shard& shard : shards_) {
+    for (const Shard& shard : shards()) {
       const sync::Lock lock(shard.mutex);
       count += shard.table.size();
     }
@@ -269,7 +274,7 @@ class TaskGraph final : private term::Unsatisfied {
     // acquire as in fulfill(). Before the first one the main function may still set functions.
     if (!complete_.load(std::memory_order_acquire)) return {};
     std::vector<std::pair<K, graph::Entry>> some;
-    for (const Shard& shard : shards_) {
+    for (const Shard& shard : shards()) {
       const sync::Lock lock(shard.mutex);
       shard.table.for_each([&](const K& key, int fulfilled, int indegree) {
         if (some.size() < graph::WaitingList::kKeysMax) {
@@ -315,7 +320,8 @@ class TaskGraph final : private term::Unsatisfied {
   std::function<Cost(const K&)> cost_;
   std::atomic<bool> complete_{false};  // has been used: the functions are there and stay
 
-  std::vector<Shard> shards_;
+  const std::size_t shard_mask_;
+  std::unique_ptr<Shard[]> shards_;
   std::unique_ptr<graph::DenseTable> dense_;
   std::function<std::size_t(const K&)> dense_index_;
   std::function<K(std::size_t)> dense_key_;
