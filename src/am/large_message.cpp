@@ -79,7 +79,8 @@ CountedEvent* release_of(const LargeHeader& header) {
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
   if (messenger_.scope().failed()) return;
-  const sched::HandlerMark mark(name_);
+  sched::HandlerMark mark;
+  mark.show(name_);
   try {
     act();
   } catch (...) {

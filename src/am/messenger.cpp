@@ -3,6 +3,8 @@
 
 #include <shoal/base/check.hpp>
 
+#include "sync/pause.hpp"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -73,7 +75,9 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       scheduler_(scheduler),
       options_(options),
       fatal_(std::move(fatal)),
+      size_(fabric.layout().world_size),
       port_(fabric.port(options.rank)),
+      links_(fabric.links_of(options.rank)),
       statics_(static_handlers()),
       arrivals_(static_cast<std::size_t>(fabric.layout().world_size)) {
   port_.set_waker(this);
@@ -84,11 +88,11 @@ Messenger::~Messenger() { port_.set_waker(nullptr); }
 
 // --- sending
 
-net::Link& Messenger::admit(Rank target) {
+net::Link& Messenger::admit_slowly(Rank target) {
   if (!all_open_.load(std::memory_order_relaxed) && sched::in_main_function()) open_instances();
   net::Link& link = fabric_.link(options_.rank, target, net::Lane::normal);
   if (link.has_room()) {
-    give_way();
+    give_way(link);
     return link;
   }
   if (sched::in_handler()) return link;
@@ -108,10 +112,8 @@ net::Link& Messenger::admit(Rank target) {
 
 // The window bounds what this rank sends, not what the others' handlers send back. Those are
 // bounded because a task that sends lets its worker handle arrivals at least this often.
-void Messenger::give_way() {
-  constexpr std::uint64_t kSendsPerLook = 64;
-  // relaxed: any sparse choice will do
-  if (messages_sent_.load(std::memory_order_relaxed) % kSendsPerLook != 0) return;
+void Messenger::give_way(const net::Link& link) {
+  if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
   if (!looks_busy() || !sched::in_suspendable_task()) return;
   sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
     waiter.wake();  // the worker looks at its arrivals, then goes on here
@@ -183,8 +185,11 @@ void Messenger::retry_if_held() {
 }
 
 void Messenger::remove_instance(std::uint32_t index) {
+  std::shared_ptr<Handler> removed;  // ends without the lock: it may have captured another one
   const sync::Lock lock(instances_mutex_);
-  instances_[index] = nullptr;  // a handler that runs right now holds a reference of its own
+  removed.swap(instances_[index]);  // a handler that runs right now is kept by who runs it
+  // release pairs with the acquire in dispatch(); only in need of one that is not earlier than this
+  removals_.fetch_add(1, std::memory_order_release);
 }
 
 // --- progress
@@ -195,17 +200,52 @@ void Messenger::remove_instance(std::uint32_t index) {
 // own rank for ever must not keep out the tasks.
 bool Messenger::poll() {
   const bool did = poll_transport();
+  lower_arrived();  // before the look at the port: whoever posts raises it afterwards
+  if (port_.looks_empty() && !instances_grew_.load(std::memory_order_seq_cst)) return did;
   if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
-  lower_arrived();
   const bool took = take_from_port();
   polling_.store(false, std::memory_order_seq_cst);
-  if (!took) return did;  // empty, or a push is half done and its thread will wake somebody
-  if (!port_.looks_empty()) wake_for_progress();
-  return true;  // the caller comes back before it sleeps
+  // Also after nothing was found: others may have slept in the meantime, relying on this.
+  if (!port_.looks_empty() || instances_grew_.load(std::memory_order_seq_cst)) wake_for_progress();
+  if (!took) return did;
+  static_cast<void>(poll_transport());  // what handlers have sent leaves
+  return true;                          // the caller comes back before it sleeps
+}
+
+// A receiver that takes every message of a stream by itself spends its time, and the sender's, on
+// the cache lines that they share. After a few takes in a row that brought little, it waits while
+// more messages come, until they fill a packet or for a few microseconds. Who talks to and fro, and
+// so waits for every message, sends between two takes: then there is no row.
+void Messenger::before_take(const net::Link& link) {
+  constexpr int kLooks = 32;
+  constexpr int kPauses = 16;  // between two looks; each look costs the sender a cache line
+  if (lean_takes_ < kLeanTakesMax) return;
+  const std::uint64_t full = link.message_count() + kManyMessages;
+  std::uint64_t seen = 0;
+  for (int i = 0; i < kLooks; ++i) {
+    const std::uint64_t now = link.message_count();
+    if (now == seen || now >= full) return;
+    seen = now;
+    for (int j = 0; j < kPauses; ++j) sync::pause_briefly();
+  }
+}
+
+void Messenger::note_take(std::uint64_t message_count) {
+  if (!options_.may_linger) return;
+  const std::uint64_t sent = scope_->queued_so_far();
+  const bool in_a_row = std::exchange(sent_before_, sent) == sent;
+  if (!in_a_row) {
+    lean_takes_ = 0;
+  } else if (lean_takes_ < kLeanTakesMax) {
+    lean_takes_ = message_count < kManyMessages ? lean_takes_ + 1 : 0;
+  } else if (message_count <= 1) {
+    lean_takes_ = 0;  // it did not help
+  }
 }
 
 bool Messenger::take_from_port() {
   constexpr int kItemsMax = 64;  // then tasks have their turn
+  const std::uint64_t processed_before = processed_;
   bool did = false;
   for (int i = 0; i < kItemsMax; ++i) {
     net::PortItem* item = port_.try_take();
@@ -213,6 +253,7 @@ bool Messenger::take_from_port() {
     item->deliver(*this);
     did = true;
   }
+  if (did) note_take(processed_ - processed_before);
   if (instances_grew_.load(std::memory_order_seq_cst)) {
     retry_held();
     did = true;
@@ -264,110 +305,179 @@ void Messenger::on_packet(net::Packet* packet) {
   }
 }
 
+/// A packet in the hands of the worker that runs the progress.
+struct Messenger::Reception {
+  Reception(Messenger& messenger, net::Packet*& taken)
+      : packet(taken),
+        control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
+        message{messenger, Rank(taken->header().source), false, false, {}} {}
+
+  net::Packet*& packet;
+  const bool control;
+  net::MessageHeader header{};
+  Message message;
+  const Handler* handler = nullptr;  // of the last message, if handler_id says which; else nullptr
+  std::uint32_t handler_id = 0;
+  std::uint64_t count = 0;  // of messages that were processed
+  sched::HandlerMark mark;
+};
+
+// Counts the messages when they are all processed. What was kept for them is gone before that: the
+// captures of a handler that was removed meanwhile are destroyed before wait() can return.
 bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
+  Reception reception(*this, packet);
+  const int slot = scheduler_.count_slot();
+  bool taken = true;
   while (offset < packet->messages().size()) {
     const std::span<const std::byte> bytes = packet->messages();
-    net::MessageHeader header{};
+    net::MessageHeader& header = reception.header;
     std::memcpy(&header, bytes.data() + offset, sizeof header);
     const std::size_t start = offset + sizeof header;
-    if (start > bytes.size() || header.size_bytes > bytes.size() - start) {
+    __builtin_prefetch(bytes.data() + offset + net::kPrefetchBytes);
+    if (start > bytes.size() || header.size_bytes > bytes.size() - start) [[unlikely]] {
       fatal_(fmt::format("corrupt packet from rank {}: a message of {} bytes ends behind it",
                          packet->header().source, header.size_bytes));
     }
-    if (!dispatch(packet, header, bytes.subspan(start, header.size_bytes))) return false;
+    reception.message.arguments = bytes.subspan(start, header.size_bytes);
+    taken = dispatch(reception);
+    if (!taken) break;
     offset = start + net::align_up(header.size_bytes);
+    ++reception.count;
   }
-  return true;
+  forget_kept();
+  processed_ += reception.count;
+  if (!reception.control) {
+    ArrivalCounter& arrivals =
+        arrivals_[static_cast<std::size_t>(reception.message.source.value())];
+    // relaxed: one writer, read by reports
+    arrivals.message_count.store(
+        arrivals.message_count.load(std::memory_order_relaxed) + reception.count,
+        std::memory_order_relaxed);
+    scope_->count_processed(slot, reception.count);
+  }
+  return taken;
 }
 
-Messenger::Lookup Messenger::find(std::uint32_t handler, std::shared_ptr<Handler>& instance,
-                                  const Handler*& found) {
+[[gnu::noinline]] Messenger::Lookup Messenger::find(Reception& reception) {
+  const std::uint32_t handler = reception.header.handler;
   const std::uint32_t index = handler & kIndexMask;
+  reception.handler_id = handler;
+  reception.handler = nullptr;
+  if (!reception.control) {
+    const Rank source = reception.message.source;
+    // relaxed: one writer, read by reports
+    arrivals_[static_cast<std::size_t>(source.value())].last_handler.store(
+        handler, std::memory_order_relaxed);
+  }
   if ((handler & kInstanceBit) == 0) {
     if (index >= statics_.size()) return Lookup::gone;
-    found = &statics_[index];
+    reception.handler = &statics_[index];
     return Lookup::found;
   }
-  const sync::Lock lock(instances_mutex_);
-  if (index >= open_count_) return Lookup::not_yet;
-  instance = instances_[index];
-  found = instance.get();
-  return found != nullptr ? Lookup::found : Lookup::gone;
+  const Kept& one = kept(handler);
+  if (one.handler == nullptr || one.index != index) return find_instance(index, reception.handler);
+  reception.handler = one.handler.get();
+  return Lookup::found;
 }
 
-bool Messenger::dispatch(net::Packet*& packet, const net::MessageHeader& header,
-                         std::span<const std::byte> arguments) {
-  const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
-  const Rank source(packet->header().source);
-  std::shared_ptr<Handler> instance;
-  const Handler* handler = nullptr;
-  const Lookup lookup = find(header.handler, instance, handler);
-  if (lookup == Lookup::not_yet && !scope_->failed()) return false;
-  Message message{*this, source, (header.handler & kObjectBit) != 0, scope_->failed(), arguments};
-  ArrivalCounter& arrivals = arrivals_[static_cast<std::size_t>(source.value())];
-  // relaxed, here and below: one writer, read by reports
-  if (!control) arrivals.last_handler.store(header.handler, std::memory_order_relaxed);
-  const int slot = scheduler_.count_slot();
-  const auto discard = [&] {
-    if (message.is_object) delete object_of(message);
-    if ((header.handler & kLargeBit) != 0) {
-      std::span<const std::byte> rest;
-      drop_large(message, split_large(message, rest));
-    }
-  };
-  const auto refuse = [&](const std::string& text) {
-    discard();
-    scope_->fail("a message", std::make_exception_ptr(CheckError(text)));
-  };
-  if (lookup != Lookup::found) {
-    if (!message.dropped) {
-      refuse(
-          fmt::format("a message from rank {} is for active message {}, which was destroyed here: "
-                      "keep it until wait() has returned",
-                      source.value(), header.handler & kIndexMask));
-    } else {
-      discard();
-    }
-  } else if (handler->signature != header.signature) {
-    refuse(
-        fmt::format("a message from rank {} does not fit the parameters of '{}': make all active "
-                    "messages in the same order on all ranks",
-                    source.value(), handler->name));
-  } else if (control) {
-    run_inline(*handler, {*this, source, message.is_object, false, arguments});
-  } else if (handler->delivery == Delivery::task && !message.dropped) {
-    submit_task(packet, std::move(instance), *handler, message);
-  } else {
-    run_inline(*handler, message);
+[[gnu::noinline]] Messenger::Lookup Messenger::find_instance(std::uint32_t index,
+                                                             const Handler*& found) {
+  const std::shared_ptr<Handler> before = std::move(kept(index).handler);  // ends without the lock
+  const sync::Lock lock(instances_mutex_);
+  if (index >= open_count_) return Lookup::not_yet;
+  if (instances_[index] == nullptr) return Lookup::gone;
+  kept(index) = {index, instances_[index]};
+  keeps_ = true;
+  found = instances_[index].get();
+  return Lookup::found;
+}
+
+void Messenger::forget_kept() {
+  if (!std::exchange(keeps_, false)) return;
+  for (Kept& one : kept_) one.handler.reset();
+}
+
+// False: it is held back. Flat: this is the cost of a message.
+[[gnu::flatten]] bool Messenger::dispatch(Reception& reception) {
+  const net::MessageHeader& header = reception.header;
+  Message& message = reception.message;
+  const bool failed = scope_->failed();
+  // What was removed meanwhile is not found any more.
+  const std::uint32_t removals = removals_.load(std::memory_order_acquire);
+  if (reception.handler == nullptr || header.handler != reception.handler_id ||
+      removals != removals_seen_) {
+    if (removals != removals_seen_) forget_kept();
+    removals_seen_ = removals;
+    if (find(reception) == Lookup::not_yet && !failed) return false;
   }
-  instance.reset();  // if it was removed meanwhile, its captures are gone before wait() can return
-  if (!control) {
-    messages_received_.fetch_add(1, std::memory_order_relaxed);  // a statistic
-    arrivals.message_count.store(arrivals.message_count.load(std::memory_order_relaxed) + 1,
-                                 std::memory_order_relaxed);
-    scope_->count_processed(slot);
+  const Handler* const handler = reception.handler;
+  message.is_object = (header.handler & kObjectBit) != 0;
+  message.dropped = failed && !reception.control;
+  if (handler == nullptr || handler->signature != header.signature) [[unlikely]] {
+    refuse(reception);
+  } else if (handler->delivery == Delivery::task && !reception.control && !failed) {
+    submit_task(reception);
+  } else {
+    run_inline(reception);
   }
   return true;
+}
+
+// There is no such handler, or it takes something else.
+[[gnu::noinline]] void Messenger::refuse(const Reception& reception) {
+  const Message& message = reception.message;
+  const net::MessageHeader& header = reception.header;
+  const Handler* const handler = reception.handler;
+  if (message.is_object) delete object_of(message);
+  if ((header.handler & kLargeBit) != 0) {
+    std::span<const std::byte> rest;
+    drop_large(message, split_large(message, rest));
+  }
+  std::string text;
+  if (handler != nullptr) {
+    text = fmt::format(
+        "a message from rank {} does not fit the parameters of '{}': make all active messages in "
+        "the same order on all ranks",
+        message.source.value(), handler->name);
+  } else if (!message.dropped) {
+    text = fmt::format(
+        "a message from rank {} is for active message {}, which was destroyed here: keep it until "
+        "wait() has returned",
+        message.source.value(), header.handler & kIndexMask);
+  } else {
+    return;
+  }
+  scope_->fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
 // The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
 // memory than the window accounts for.
-void Messenger::submit_task(net::Packet*& packet, std::shared_ptr<Handler> instance,
-                            const Handler& handler, Message message) {
+[[gnu::noinline]] void Messenger::submit_task(Reception& reception) {
+  net::Packet*& packet = reception.packet;
+  Message message = reception.message;
   const auto offset = static_cast<std::size_t>(message.arguments.data() - packet->body());
   packet = net::Packet::compact(packet);
   message.arguments = packet->messages().subspan(offset, message.arguments.size());
-  scheduler_.submit(
-      std::make_unique<MessageTask>(*this, std::move(instance), handler, packet, message));
+  std::shared_ptr<Handler> instance;
+  const std::uint32_t id = reception.handler_id;
+  if ((id & kInstanceBit) != 0) instance = kept(id).handler;
+  scheduler_.submit(std::make_unique<MessageTask>(*this, std::move(instance), *reception.handler,
+                                                  packet, message));
 }
 
-void Messenger::run_inline(const Handler& handler, const Message& message) {
-  const sched::HandlerMark mark(handler.name);
+void Messenger::run_inline(Reception& reception) {
+  const Handler& handler = *reception.handler;
+  reception.mark.show(handler.name);
   try {
-    handler.invoke(handler.self, message);
+    handler.invoke(handler.self, reception.message);
   } catch (...) {
-    scope_->fail(handler.name, std::current_exception());
+    fail(handler);
   }
+  reception.mark.hide();
+}
+
+[[gnu::noinline]] void Messenger::fail(const Handler& handler) {
+  scope_->fail(handler.name, std::current_exception());
 }
 
 // --- messages for handlers that are not open yet
@@ -489,9 +599,15 @@ std::string Messenger::handler_name(std::uint32_t handler) const {
 }
 
 Messenger::Statistics Messenger::statistics() const {
-  return {messages_sent_.load(std::memory_order_relaxed),
-          messages_received_.load(std::memory_order_relaxed),
-          bytes_sent_.load(std::memory_order_relaxed)};
+  Statistics sum{.bytes_sent = payload_bytes_.load(std::memory_order_relaxed)};
+  for (const net::LinkState& link : fabric_.link_states(options_.rank)) {
+    sum.messages_sent += link.message_count;
+    sum.bytes_sent += link.byte_count;
+  }
+  for (const ArrivalCounter& source : arrivals_) {
+    sum.messages_received += source.message_count.load(std::memory_order_relaxed);
+  }
+  return sum;
 }
 
 }  // namespace shoal::messaging

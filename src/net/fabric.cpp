@@ -32,11 +32,14 @@ Link& Fabric::link(Rank source, Rank target, Lane lane) {
               "rank {} is out of range: the world has ranks 0 to {}", target.value(),
               layout_.world_size - 1);
   LocalRank& rank = *local_[static_cast<std::size_t>(source - layout_.first_local())];
-  const auto index = static_cast<std::size_t>(target) * kLaneCount + static_cast<std::size_t>(lane);
-  std::atomic<Link*>& slot = rank.links[index];
+  std::atomic<Link*>& slot = rank.links[link_index(target, lane)];
   // acquire pairs with the release in make_link(): the link is complete.
   if (Link* link = slot.load(std::memory_order_acquire); link != nullptr) return *link;
   return make_link(source, target, lane, slot);
+}
+
+const std::atomic<Link*>* Fabric::links_of(Rank source) const {
+  return local_[static_cast<std::size_t>(source - layout_.first_local())]->links.data();
 }
 
 std::vector<LinkState> Fabric::link_states(Rank source) const {

@@ -1,32 +1,28 @@
 #include <shoal/net/link.hpp>
 
-#include <algorithm>
-
 namespace shoal::net {
 
 // Nobody hears of it: senders that wait here, after an error, may be gone already.
 Link::~Link() { take().discard(); }
 
-std::span<std::byte> Link::reserve(const MessageHeader& message, std::size_t extra_bytes) {
-  const std::size_t needed = sizeof(MessageHeader) + align_up(message.size_bytes);
-  if (open_ != nullptr && open_->room_bytes() < needed) {
+void Link::open_packet(std::size_t needed_bytes) {
+  // First, as it may throw.
+  Packet* const packet = Packet::create(std::max(options_.packet_bytes, needed_bytes));
+  packet->owner = this;
+  PacketHeader& header = packet->header();
+  header.lane = static_cast<std::uint32_t>(lane_);
+  header.source = source_.value();
+  header.target = target_.value();
+  if (open_ != nullptr) {
+    account();
     closed_.push_back(open_);
-    open_ = nullptr;
   }
-  if (open_ == nullptr) {
-    open_ = Packet::create(std::max(options_.packet_bytes, needed));
-    open_->owner = this;
-    PacketHeader& header = open_->header();
-    header.lane = static_cast<std::uint32_t>(lane_);
-    header.source = source_.value();
-    header.target = target_.value();
-  }
-  open_->accounted_bytes += needed + extra_bytes;
-  ++message_count_;
-  last_handler_ = message.handler;
-  // relaxed: the counter only steers senders; the messages are published by the lock.
-  in_flight_bytes_.fetch_add(needed + extra_bytes, std::memory_order_relaxed);
-  return open_->add_message(message);
+  open_ = packet;
+}
+
+std::size_t Link::in_flight_bytes() const {
+  const sync::Lock lock(mutex_);
+  return in_flight_bytes_.load(std::memory_order_relaxed) + unaccounted_bytes_;
 }
 
 LinkState Link::state() const {
@@ -34,8 +30,9 @@ LinkState Link::state() const {
   state.target = target_;
   state.in_flight_bytes = in_flight_bytes();
   state.window_bytes = options_.window_bytes;
+  state.message_count = message_count();
   const sync::Lock lock(mutex_);
-  state.message_count = message_count_;
+  state.byte_count = byte_count_;
   state.last_handler = last_handler_;
   state.untaken = announced_;
   for (const sync::Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->next) {
@@ -46,6 +43,7 @@ LinkState Link::state() const {
 
 PacketList Link::take() {
   const sync::Lock lock(mutex_);
+  account();
   PacketList taken = std::move(closed_);
   if (open_ != nullptr) taken.push_back(std::exchange(open_, nullptr));
   announced_ = false;
@@ -58,6 +56,7 @@ PacketList Link::take() {
 // call that brings them to low water finds the flag.
 bool Link::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
+  account();
   has_waiters_.store(true, std::memory_order_seq_cst);
   if (below_low_water(in_flight_bytes_.load(std::memory_order_seq_cst))) {
     if (waiters_ == nullptr) has_waiters_.store(false, std::memory_order_relaxed);

@@ -1,12 +1,12 @@
 #include <shoal/net/packet.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/sync/block_pool.hpp>
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace shoal::net {
@@ -28,7 +28,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 
 Packet* Packet::create(std::size_t capacity_bytes) {
   static_assert(sizeof(Packet) % kMessageAlign == 0, "messages start behind the object");
-  void* memory = ::operator new(sizeof(Packet) + capacity_bytes, std::align_val_t{alignof(Packet)});
+  void* memory = sync::take_block(sizeof(Packet) + capacity_bytes);
   auto* packet = new (memory) Packet(capacity_bytes);
   SHOAL_DCHECK(reinterpret_cast<std::byte*>(&packet->header_ + 1) == packet->body(),
                "header and messages are not contiguous");
@@ -62,17 +62,10 @@ void Packet::release() {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   PacketOwner* const told = owner;
   const std::size_t bytes = accounted_bytes;
+  const std::size_t memory_bytes = sizeof(Packet) + capacity_bytes_;
   this->~Packet();
-  ::operator delete(this, std::align_val_t{alignof(Packet)});
+  sync::give_block(this, memory_bytes);
   if (told != nullptr) told->consumed(bytes);
-}
-
-std::span<std::byte> Packet::add_message(const MessageHeader& message) {
-  std::byte* place = body() + header_.size_bytes;
-  std::memcpy(place, &message, sizeof message);
-  header_.size_bytes += sizeof message + align_up(message.size_bytes);
-  ++header_.message_count;
-  return {place + sizeof message, message.size_bytes};
 }
 
 void Packet::seal(std::uint64_t sequence) {

@@ -47,6 +47,7 @@ class Process {
   void make_transport(const void* communicator);
   void make_ranks();
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
+  [[nodiscard]] bool is_oversubscribed() const;
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   [[noreturn]] void end_at_once(const std::string& text);
   void stop_after_last();
@@ -127,7 +128,7 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   options.worker_count = workers_;
   options.stack_bytes = config_.stack_bytes;
   options.mapped_guards = mapped_guards_;
-  options.oversubscribed = workers_ * layout_.ranks_per_process > topology_.allowed_pus();
+  options.oversubscribed = is_oversubscribed();
   const std::size_t first =
       static_cast<std::size_t>(rank - layout_.first_local()) * static_cast<std::size_t>(workers_);
   options.on_worker_start = [this, first](WorkerId worker) {
@@ -139,9 +140,14 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   return options;
 }
 
+bool Process::is_oversubscribed() const {
+  return workers_ * layout_.ranks_per_process > topology_.allowed_pus();
+}
+
 messaging::MessengerOptions Process::messenger_options(Rank rank) const {
   messaging::MessengerOptions options;
   options.rank = rank;
+  options.may_linger = !is_oversubscribed();
   options.check_payloads = config_.check_payloads;
   if (transport_ == nullptr || transport_->engine() != nullptr) return options;
   const bool main_only = transport_->policy() == net::ProgressPolicy::main;

@@ -14,6 +14,8 @@
 
 namespace shoal::sched {
 
+struct Nesting;
+
 /// Stands for a task while it is destroyed.
 class EndingTask final : public Task {
  public:
@@ -25,8 +27,9 @@ class EndingTask final : public Task {
 struct SchedulingFiber {
   SchedulingFiber(const env::Stack& stack, Fiber::Entry entry) : fiber(stack, entry, nullptr) {}
   Fiber fiber;
-  Task* task = nullptr;   // running or parked on it
-  bool was_left = false;  // since that task began: another worker may go on with it
+  Task* task = nullptr;            // running or parked on it
+  bool was_left = false;           // since that task began: another worker may go on with it
+  const Nesting* outer = nullptr;  // tasks below that one which wait for it
   EndingTask ending;
 };
 

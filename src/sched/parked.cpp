@@ -130,6 +130,14 @@ std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& li
       if (one.counted && !one.is_waiting_main()) return;
       WaitLine line{one.name(), one.where()};
       ++kinds[{line.name, line.where}];
+      const Task* inner = one.task;
+      for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
+        WaitLine below{name_of(outer->task), outer->waitable.describe()};
+        ++kinds[{below.name, below.where}];
+        waits_for[&outer->task] = inner;
+        waits[&outer->task] = std::move(below);
+        inner = &outer->task;
+      }
       if (one.waitable == nullptr || one.waitable->holder() == nullptr) return;
       waits_for[one.task] = one.waitable->holder();
       waits[one.task] = std::move(line);

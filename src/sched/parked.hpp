@@ -14,12 +14,20 @@ namespace shoal::sched {
 
 class ParkedList;
 
+/// A task that waits for one that it has begun on its own stack.
+struct Nesting {
+  const Task& task;
+  const Waitable& waitable;
+  const Nesting* outer;  // in which it was begun itself
+};
+
 /// A task or a thread that stands still. Lives on its stack; stands in one list from before it can
 /// be woken until it goes on.
 struct Parked {
   const Task* task = nullptr;    // nullptr: a thread of the program
   Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and nobody can take it out
   const char* what = nullptr;
+  const Nesting* outer = nullptr;  // those that wait for `task` below it on its stack
   std::uint64_t since_ns = 0;
   bool ends_by_itself = false;  // of `waitable`, which may be gone while this is being woken
   bool is_cancellable = true;   // likewise

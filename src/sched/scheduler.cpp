@@ -74,11 +74,6 @@ void Scheduler::enqueue(Task* task) {
   wake_one(home);
 }
 
-int Scheduler::count_slot() const {
-  const Worker* me = current_worker();
-  return me != nullptr && &me->scheduler() == this ? me->id().value() : worker_count();
-}
-
 bool Scheduler::wake_if_asleep(Worker& worker) {
   Worker::State expected = Worker::State::asleep;
   if (worker.state_.load(std::memory_order_seq_cst) != expected ||
@@ -275,20 +270,20 @@ bool costs_count() {
   return worker != nullptr && worker->scheduler().env().charges();
 }
 
-HandlerMark::HandlerMark(const std::string& name) : worker_(current_worker()) {
-  if (worker_ == nullptr) return;
-  ++worker_->handler_depth;
-  worker_->count_begun();
-  outer_ = worker_->running_handler.shown();
-  worker_->running_handler.show(&name);
-  env::Env& env = worker_->scheduler().env();
-  if (env.observes()) env.observe(name);
+HandlerMark::HandlerMark() {
+  Worker* const worker = current_worker();
+  if (worker == nullptr) return;
+  shown_ = &worker->running_handler;
+  begun_ = &worker->begun;
+  depth_ = &worker->handler_depth;
+  outer_ = shown_->shown();
+  if (worker->scheduler().env().observes()) observer_ = &worker->scheduler().env();
+  ++*depth_;
 }
 
 HandlerMark::~HandlerMark() {
-  if (worker_ == nullptr) return;
-  worker_->running_handler.hide(outer_);
-  --worker_->handler_depth;
+  hide();
+  if (depth_ != nullptr) --*depth_;
 }
 
 ParkedSenderMark::ParkedSenderMark() : worker_(current_worker()) {
@@ -346,9 +341,12 @@ void Waitable::check_may_wait() const {
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
   what.check_may_wait();
-  if (Worker* worker = current_worker(); worker != nullptr) {
+  if (current_worker() != nullptr) {
+    do {
+      if (what.is_over()) return;
+    } while (current_worker()->run_nested(what));
     const bool told_by_scope = in_main_function() && !what.ends_by_itself();
-    if (worker->wait_for(what)) return;
+    if (current_worker()->wait_for(what)) return;
     if (told_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {

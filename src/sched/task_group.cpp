@@ -1,34 +1,22 @@
 #include <shoal/sched/task_group.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
 
 namespace shoal {
 
-/// Says to a task which group it belongs to.
-class TaskGroup::Membership final : public sched::TaskLocal {
- public:
-  explicit Membership(TaskGroup& of) : group(of) {}
-  static TaskGroup* current() {
-    const sched::Task* const task = sched::current_task();
-    if (task == nullptr) return nullptr;
-    const auto* const mine = task->find_local<Membership>();
-    return mine != nullptr ? &mine->group : nullptr;
-  }
-  TaskGroup& group;
-};
-
-/// When the world fails they end by themselves, and the group must not go before them.
-class TaskGroup::Children final : public Counter {
- public:
-  using Counter::Counter;
-  [[nodiscard]] bool is_cancellable() const override { return false; }
-};
+TaskGroup* TaskGroup::current() {
+  const sched::Task* const task = sched::current_task();
+  return task != nullptr ? task->group : nullptr;
+}
 
 TaskGroup::TaskGroup(std::string name)
     : scheduler_(sched::current_scheduler("a task group")),
       name_(std::move(name)),
-      outer_(Membership::current()),
-      open_(std::make_shared<Children>(scheduler_, 1, name_)) {}
+      outer_(current()),
+      children_(*this) {}
 
 // If there is not even a stack to wait on, the program ends here: its tasks refer to the group.
 TaskGroup::~TaskGroup() {
@@ -43,11 +31,8 @@ bool TaskGroup::is_cancelled() const {
          (outer_ != nullptr && outer_->is_cancelled());
 }
 
-void TaskGroup::begin_one() { open_->add(1); }
-
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
   task->scope = &scheduler_.scope();
-  task->add_local(std::make_unique<Membership>(*this));
   scheduler_.submit(std::move(task));
 }
 
@@ -60,11 +45,6 @@ void TaskGroup::keep(std::exception_ptr error) {
   cancel();
 }
 
-void TaskGroup::end_one() {
-  const std::shared_ptr<Counter> open = open_;  // the group may be gone once it is at zero
-  open->count_down();
-}
-
 std::exception_ptr TaskGroup::take_error() {
   const sync::Lock lock(mutex_);
   return std::exchange(error_, nullptr);
@@ -72,14 +52,48 @@ std::exception_ptr TaskGroup::take_error() {
 
 // May throw where it waits; the next call goes on from there.
 void TaskGroup::join() {
-  for (const TaskGroup* group = Membership::current(); group != nullptr; group = group->outer_) {
+  for (const TaskGroup* group = current(); group != nullptr; group = group->outer_) {
     SHOAL_CHECK(group != this, "wait() of '{}': the caller is one of its tasks, or made by one",
                 name_);
   }
-  if (!std::exchange(joins_, true)) open_->count_down();
-  open_->wait();
-  open_ = std::make_shared<Children>(scheduler_, 1, name_);  // for what is spawned after this
+  if (!std::exchange(joins_, true)) children_.end_one();
+  children_.wait();
+  children_.reset();  // for what is spawned after this
   joins_ = false;
+}
+
+void TaskGroup::Children::end_last() {
+  sync::TakenWaiters woken;
+  {
+    const sync::Lock lock(mutex_);
+    // acq_rel: whoever finds zero sees what all tasks did. More may have begun meanwhile.
+    if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) woken = waiters_.take_all();
+  }
+  woken.wake_all();
+}
+
+bool TaskGroup::Children::is_over() const {
+  if (open_.load(std::memory_order_relaxed) != 0) return false;
+  const sync::Lock lock(mutex_);
+  return true;
+}
+
+void TaskGroup::Children::wait() {
+  check_may_wait();
+  if (!is_over()) wait_here();
+}
+
+bool TaskGroup::Children::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(mutex_);
+  // acquire pairs with the releases in end_one(); relaxed would do under the lock but for those
+  if (open_.load(std::memory_order_acquire) == 0) return false;
+  waiters_.push(waiter);
+  return true;
+}
+
+std::string TaskGroup::Children::describe() const {
+  return fmt::format("wait() of '{}', in which {} tasks have not ended", group_.name_,
+                     open_.load(std::memory_order_relaxed));
 }
 
 void TaskGroup::wait() {
@@ -94,7 +108,7 @@ void TaskGroup::wait() {
 }
 
 bool is_cancelled() {
-  const TaskGroup* const group = TaskGroup::Membership::current();
+  const TaskGroup* const group = TaskGroup::current();
   return group != nullptr && group->is_cancelled();
 }
 

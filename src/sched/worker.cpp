@@ -19,11 +19,12 @@ namespace {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Worker* t_worker = nullptr;
 
-constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds
-constexpr unsigned kYieldRounds = 64;  // then steps with a yield between
-constexpr unsigned kPollRounds = 512;  // longer when arrivals come without a wake-up
-constexpr unsigned kPollEvery = 16;    // tasks between two looks at the transport
-constexpr unsigned kFairEvery = 32;    // picks between two that prefer what others pushed
+constexpr unsigned kSpinRounds = 64;     // steps with a pause between, a few microseconds
+constexpr unsigned kYieldRounds = 64;    // then steps with a yield between
+constexpr unsigned kPollRounds = 512;    // longer when arrivals come without a wake-up
+constexpr unsigned kAskAfterRounds = 8;  // steps without work; below kYieldRounds
+constexpr unsigned kPollEvery = 16;      // tasks between two looks at the transport
+constexpr unsigned kFairEvery = 32;      // picks between two that prefer what others pushed
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
@@ -32,6 +33,13 @@ constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 Worker* current_worker() {
   asm volatile("" ::: "memory");  // nor does the compiler keep the answer to an earlier call
   return t_worker;
+}
+
+// Here, so that it takes one call. Not inlined: see current_worker().
+[[gnu::noinline]] int Scheduler::count_slot() const {
+  asm volatile("" ::: "memory");
+  const Worker* const me = t_worker;
+  return me != nullptr && &me->scheduler_ == this ? me->id_.value() : options_.worker_count;
 }
 
 /// Stands in a queue for a parked fiber.
@@ -51,6 +59,7 @@ class Worker::ParkedHere final : public ParkedWaiter {
   ParkedHere(Worker& owner, ReadyQueue& queue, const char* in, Waitable* for_what)
       : resume_(*owner.current_), owner_(owner), queue_(queue) {
     task = owner.current_->task;
+    outer = owner.current_->outer;
     if (for_what != nullptr) stand_in(*for_what);
     what = in;
     since_ns = owner.scheduler_.env_.now_ns();
@@ -210,12 +219,16 @@ Task* Worker::quick_task() {
 bool Worker::look_closer() {
   Progress& progress = *scheduler_.progress_;
   if (progress.poll() || expire_timers()) return true;
+  // Once, when this worker has been out of work for a moment: what another one does is followed by
+  // a look of its own, and what is done outside of workers by look_again().
+  bool asks = idle_rounds_ == kAskAfterRounds || stepping_;
   // relaxed: a hint, sleep() looks again; what came before the call of look_again() whose flag is
   // lowered here is seen by on_idle().
   if (scheduler_.look_again_.load(std::memory_order_relaxed)) {
     scheduler_.look_again_.exchange(false, std::memory_order_seq_cst);
+    asks = true;
   }
-  return progress.on_idle();
+  return asks && progress.on_idle();
 }
 
 Task* Worker::next_task() {
@@ -294,7 +307,7 @@ Worker& Worker::run(Task& task, SchedulingFiber& fiber) {
 
 // What it captured is gone before wait() can return. The destructors may wait, too: not under the
 // name of what they destroy.
-Worker& Worker::end(Task* task, TaskScope* scope, SchedulingFiber& fiber) {
+Worker& Worker::end(Task* task, TaskScope* scope, SchedulingFiber& fiber, const Task* outer) {
   fiber.ending.scope = scope;
   fiber.ending.worker = task->worker;
   fiber.ending.bound = task->bound;
@@ -303,6 +316,7 @@ Worker& Worker::end(Task* task, TaskScope* scope, SchedulingFiber& fiber) {
   Worker& worker = worker_of(fiber);
   fiber.task = nullptr;
   if (fiber.was_left) worker.running_task.hide();
+  if (outer != nullptr) outer->scope->count_created(worker.id_);
   if (scope != nullptr) scope->count_finished(worker.id_);
   return worker;
 }
@@ -358,6 +372,51 @@ bool Worker::wait_for(Waitable& what) {
   switch_fiber(*current_, next);
   list.remove(waiter);
   return !waiter.cancelled;
+}
+
+// Those that run on it may be parked together only, and go on anywhere; each is to find most of a
+// stack below it.
+bool Worker::may_nest(const SchedulingFiber& fiber) {
+  const Task& task = *fiber.task;
+  if (task.scope == nullptr || task.bound || &task == &fiber.ending) return false;
+  const env::Stack stack = fiber.fiber.stack();
+  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+  const auto left_bytes = static_cast<std::size_t>(here - stack.bottom);
+  return left_bytes > stack.size_bytes - stack.size_bytes / 8;
+}
+
+// For detection the outer task has finished meanwhile, like one that is parked. end() creates it
+// again when nothing is left of the nested one that might wait, and before that one has finished:
+// there is no moment at which nothing runs.
+bool Worker::run_nested(Waitable& what) {
+  SchedulingFiber& fiber = *current_;
+  if (!may_nest(fiber)) return false;
+  Task* const task = quick_task();
+  if (task == nullptr) return false;
+  if (!what.needs(*task)) {
+    deque.push(task);
+    scheduler_.wake_one();  // one that fell asleep meanwhile has not seen it
+    return false;
+  }
+  Task& outer = *fiber.task;
+  const bool outer_was_left = fiber.was_left;
+  outer.before_parking();
+  const Nesting nesting{outer, what, fiber.outer};
+  fiber.outer = &nesting;
+  outer.scope->count_finished(id_);
+  if (stepping_) leave_step(env::StepResult::worked);
+  count_begun();
+  fiber.was_left = false;
+  TaskScope* const scope = task->scope;
+  Worker* worker = this;
+  if (!scope->failed()) worker = &run(*task, fiber);
+  worker = &worker->end(task, scope, fiber, &outer);
+  fiber.was_left = fiber.was_left || outer_was_left;
+  fiber.outer = nesting.outer;
+  fiber.task = &outer;
+  worker->running_task.show(&outer);
+  worker->after_work();
+  return true;
 }
 
 // The next step goes on here: until then the worker is busy, whatever there is to do.
@@ -430,6 +489,10 @@ WorkerState Worker::state(std::uint64_t asked) {
   state.throttled = throttled();
   parked_.for_each([&state](const Parked& one) {
     state.parked.push_back({one.name(), one.where(), one.since_ns, one.is_main()});
+    for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
+      state.parked.push_back(
+          {name_of(outer->task), outer->waitable.describe(), one.since_ns, false});
+    }
   });
   state.queues = {resumed_own.size(), bound_own.size(), delivered_shared.size(),
                   ready_shared.size(),

@@ -39,6 +39,9 @@ class Worker final : public env::Steppable {
   void suspend(const char* what, const Publish& publish, bool last = false);
   /// See sched::wait_for(). False: it was cancelled.
   [[nodiscard]] bool wait_for(Waitable& what);
+  /// Runs, on the stack of the running task, the next one of the deque if `what` needs it. False:
+  /// it does not, or it must not be run here.
+  [[nodiscard]] bool run_nested(Waitable& what);
   /// See sched::spend().
   [[nodiscard]] bool spend(const Cost& cost);
 
@@ -134,8 +137,10 @@ class Worker final : public env::Steppable {
   // The worker that goes on with the caller's fiber then.
   [[nodiscard]] Worker& execute(Task* task);
   [[nodiscard]] Worker& run(Task& task, SchedulingFiber& fiber);
-  [[nodiscard]] Worker& end(Task* task, TaskScope* scope, SchedulingFiber& fiber);
+  [[nodiscard]] Worker& end(Task* task, TaskScope* scope, SchedulingFiber& fiber,
+                            const Task* outer = nullptr);
   [[nodiscard]] Worker& worker_of(const SchedulingFiber& fiber);
+  [[nodiscard]] static bool may_nest(const SchedulingFiber& fiber);
   void resume(SchedulingFiber& fiber);
   static void switch_fiber(SchedulingFiber& from, SchedulingFiber& to);
   void keep_idle(SchedulingFiber& fiber);

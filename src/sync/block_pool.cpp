@@ -3,7 +3,9 @@
 #include <shoal/base/sanitizers.hpp>
 #include <shoal/sync/mutex.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <new>
 #include <utility>
@@ -14,8 +16,28 @@ namespace shoal::sync {
 namespace {
 
 constexpr std::size_t kGrain = 64;  // block sizes are its multiples
-constexpr std::size_t kSizes = kPooledBytesMax / kGrain;
-constexpr unsigned kMagazineBlocks = 64;
+constexpr std::size_t kSmallSizes = 8;
+constexpr std::size_t kBehindPower = 128;
+
+/// Which of the sizes, from 0, holds that many bytes.
+constexpr std::size_t size_of(std::size_t bytes) {
+  if (bytes <= kSmallSizes * kGrain) return (bytes - 1) / kGrain;
+  return kSmallSizes + static_cast<std::size_t>(std::bit_width((bytes - kBehindPower - 1) >> 10U));
+}
+constexpr std::size_t kSizes = size_of(kPooledBytesMax) + 1;
+constexpr std::size_t block_bytes(std::size_t size) {
+  return size < kSmallSizes ? (size + 1) * kGrain
+                            : (std::size_t{1024} << (size - kSmallSizes)) + kBehindPower;
+}
+static_assert(block_bytes(kSizes - 1) == kPooledBytesMax);
+/// How many blocks threads exchange with the depot at once: some 32 KiB, or a few blocks.
+constexpr std::array<unsigned, kSizes> kMagazineBlocks = [] {
+  std::array<unsigned, kSizes> counts{};
+  for (std::size_t size = 0; size < kSizes; ++size) {
+    counts[size] = static_cast<unsigned>(std::clamp((32UL << 10U) / block_bytes(size), 4UL, 64UL));
+  }
+  return counts;
+}();
 constexpr bool kPooled = !kAddressSanitizer && !kThreadSanitizer;
 
 /// A free block.
@@ -26,7 +48,7 @@ struct Block {
   Block* next_magazine;  // of the first one of a full magazine, in the depot only
 };
 
-/// A chain of free blocks; full with kMagazineBlocks.
+/// A chain of free blocks; full with kMagazineBlocks of its size.
 struct Magazine {
   Block* first = nullptr;
   unsigned count = 0;
@@ -45,25 +67,27 @@ struct Magazine {
 class Depot {
  public:
   /// At least one block.
-  Magazine take(std::size_t block_bytes) {
+  Magazine take(std::size_t size) {
     const Lock lock(mutex_);
     Magazine magazine;
     if (full_ != nullptr) {
-      magazine = {std::exchange(full_, full_->next_magazine), kMagazineBlocks};
+      magazine = {std::exchange(full_, full_->next_magazine), kMagazineBlocks[size]};
     } else if (loose_.count > 0) {
-      while (loose_.count > 0 && magazine.count < kMagazineBlocks) magazine.push(loose_.pop());
+      while (loose_.count > 0 && magazine.count < kMagazineBlocks[size]) {
+        magazine.push(loose_.pop());
+      }
     } else {
-      carve(magazine, block_bytes);
+      carve(magazine, size);
     }
     out_ += magazine.count;
     return magazine;
   }
 
-  void give(Magazine magazine) {
+  void give(Magazine magazine, std::size_t size) {
     if (magazine.count == 0) return;
     const Lock lock(mutex_);
     out_ -= magazine.count;
-    if (magazine.count == kMagazineBlocks) {
+    if (magazine.count == kMagazineBlocks[size]) {
       magazine.first->next_magazine = std::exchange(full_, magazine.first);
     } else {
       while (magazine.count > 0) loose_.push(magazine.pop());
@@ -92,17 +116,18 @@ class Depot {
   using Slab = std::unique_ptr<std::byte, Free>;
 
   // A slab is cut up from its front, so that memory is not touched before it is needed.
-  void carve(Magazine& magazine, std::size_t block_bytes) SHOAL_REQUIRES(mutex_) {
-    if (unused_bytes_ < block_bytes) {
+  void carve(Magazine& magazine, std::size_t size) SHOAL_REQUIRES(mutex_) {
+    const std::size_t bytes = block_bytes(size);
+    if (unused_bytes_ < bytes) {
       Slab slab(static_cast<std::byte*>(::operator new(kSlabBytes, std::align_val_t(kGrain))));
       unused_ = slab.get();
       slabs_.push_back(std::move(slab));
       unused_bytes_ = kSlabBytes;
     }
-    while (magazine.count < kMagazineBlocks && unused_bytes_ >= block_bytes) {
+    while (magazine.count < kMagazineBlocks[size] && unused_bytes_ >= bytes) {
       magazine.push(unused_);
-      unused_ += block_bytes;
-      unused_bytes_ -= block_bytes;
+      unused_ += bytes;
+      unused_bytes_ -= bytes;
     }
   }
 
@@ -134,8 +159,8 @@ constinit thread_local std::array<Cache, kSizes> t_caches{};
 
 void give_all() {
   for (std::size_t size = 0; size < kSizes; ++size) {
-    depots()[size].give(std::exchange(t_caches[size].loaded, {}));
-    depots()[size].give(std::exchange(t_caches[size].spare, {}));
+    depots()[size].give(std::exchange(t_caches[size].loaded, {}), size);
+    depots()[size].give(std::exchange(t_caches[size].spare, {}), size);
   }
 }
 
@@ -150,7 +175,7 @@ void give_all_at_thread_exit() {
 [[gnu::noinline]] void* take_slowly(std::size_t size) {
   give_all_at_thread_exit();
   Cache& cache = t_caches[size];
-  if (cache.spare.count == 0) cache.spare = depots()[size].take((size + 1) * kGrain);
+  if (cache.spare.count == 0) cache.spare = depots()[size].take(size);
   std::swap(cache.loaded, cache.spare);
   return cache.loaded.pop();
 }
@@ -158,7 +183,7 @@ void give_all_at_thread_exit() {
 [[gnu::noinline]] void give_slowly(void* block, std::size_t size) {
   give_all_at_thread_exit();
   Cache& cache = t_caches[size];
-  depots()[size].give(std::exchange(cache.spare, std::exchange(cache.loaded, {})));
+  depots()[size].give(std::exchange(cache.spare, std::exchange(cache.loaded, {})), size);
   cache.loaded.push(block);
 }
 
@@ -171,7 +196,7 @@ constexpr bool is_pooled(std::size_t size_bytes) {
 // Not inlined: a task may be on another thread after it was suspended.
 void* take_block(std::size_t size_bytes) {
   if (!is_pooled(size_bytes)) return ::operator new(size_bytes, std::align_val_t(kGrain));
-  const std::size_t size = (size_bytes - 1) / kGrain;
+  const std::size_t size = size_of(size_bytes);
   Cache& cache = t_caches[size];
   return cache.loaded.count > 0 ? cache.loaded.pop() : take_slowly(size);
 }
@@ -181,9 +206,9 @@ void give_block(void* block, std::size_t size_bytes) noexcept {
     ::operator delete(block, std::align_val_t(kGrain));
     return;
   }
-  const std::size_t size = (size_bytes - 1) / kGrain;
+  const std::size_t size = size_of(size_bytes);
   Cache& cache = t_caches[size];
-  if (cache.loaded.count < kMagazineBlocks) {
+  if (cache.loaded.count < kMagazineBlocks[size]) {
     cache.loaded.push(block);
   } else {
     give_slowly(block, size);

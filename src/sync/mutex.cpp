@@ -7,12 +7,28 @@ namespace shoal::sync {
 void PlainMutex::lock_slowly() {
   constexpr int kSpins = 64;
   for (int i = 0; i < kSpins; ++i) {
+    std::uint32_t state = state_.load(std::memory_order_relaxed);
+    if (state == kFree && try_lock()) return;
+    if (state == kLocked) {
+      state_.compare_exchange_strong(state, kAwaited, std::memory_order_relaxed,
+                                     std::memory_order_relaxed);
+    }
     pause_briefly();
-    if (state_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
   }
   // acquire: as in try_lock()
   while (state_.exchange(kContended, std::memory_order_acquire) != kFree) {
     state_.wait(kContended, std::memory_order_relaxed);
+  }
+}
+
+// Nothing of the mutex is touched here but its address. Whoever spins needs some time until it sees
+// that the lock is free; without this pause the caller would most often have it again by then.
+void PlainMutex::let_in(std::uint32_t state) {
+  constexpr int kPauses = 8;
+  if (state == kContended) {
+    state_.notify_one();
+  } else {
+    for (int i = 0; i < kPauses; ++i) pause_briefly();
   }
 }
 

@@ -110,7 +110,8 @@ TEST(Block, InAHandler_IsRefusedWithItsName) {
   SchedulerRun run(1);
   run.submit([&] {
     const std::string name = "handler";
-    const shoal::sched::HandlerMark mark(name);
+    shoal::sched::HandlerMark mark;
+    mark.show(name);
     EXPECT_TRUE(shoal::sched::in_handler());
     EXPECT_FALSE(shoal::sched::in_suspendable_task());
     shoal::sched::block(run.env(), "future.get()", [](Waiter&) { return false; });

@@ -6,6 +6,7 @@
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/mutex.hpp>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@ struct MessengerOptions {
   bool polls_transport = false;  // workers of this rank poll the transport
   int only_poller = -1;          // if >= 0: only this worker may, being the process's main thread
   bool check_payloads = false;   // sent by this rank to other processes, with a checksum
+  bool may_linger = false;       // senders run on other CPUs meanwhile: see before_take()
 };
 
 /// Told of an error that cannot be reported in an orderly way; does not return.
@@ -48,7 +50,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void set_watch(void* watch) { watch_ = watch; }
 
   [[nodiscard]] Rank rank() const { return options_.rank; }
-  [[nodiscard]] int size() const { return fabric_.layout().world_size; }
+  [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] void* context() const { return context_; }
   [[nodiscard]] void* watch() const { return watch_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
@@ -60,7 +62,19 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   // --- sending. Any thread.
 
   /// The link to `target` after waiting, if the caller may be suspended, until it has room.
-  net::Link& admit(Rank target);
+  net::Link& admit(Rank target) {
+    if (target >= 0 && target < size_) [[likely]] {
+      // acquire pairs with the release in Fabric::make_link()
+      net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
+          std::memory_order_acquire);
+      // relaxed: see admit_slowly()
+      if (link != nullptr && link->has_room() && link->message_count() % kSendsPerLook != 0 &&
+          all_open_.load(std::memory_order_relaxed)) {
+        return *link;
+      }
+    }
+    return admit_slowly(target);
+  }
   /// Appends a counted message; see Link::append for `write`.
   template <class Write>
   void append(net::Link& link, const net::MessageHeader& header, std::size_t extra_bytes,
@@ -73,7 +87,6 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
       scope_->count_processed(slot);
       throw;
     }
-    note_sent(sizeof header + header.size_bytes + extra_bytes);
   }
   void append_bytes(net::Link& link, const net::MessageHeader& header,
                     std::span<const std::byte> bytes);
@@ -107,6 +120,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
     scheduler_.wake_one();
   }
   void on_packet(net::Packet* packet) override;
+  void before_take(const net::Link& link) override;
 
   /// Messages held back because their instance handler is not open here yet, large ones twice.
   /// For detection, a held message counts as processed and as unsatisfied.
@@ -145,35 +159,47 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// Counts payload bytes that travel beside messages.
   void note_payload(std::size_t bytes) {
     // relaxed: a statistic
-    bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
+    payload_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
 
  private:
   class MessageTask;
   struct Held;
+  /// An instance handler that was looked up.
+  struct Kept {
+    std::uint32_t index = 0;
+    std::shared_ptr<Handler> handler;
+  };
   /// The progress context writes; reports read: staleness is harmless.
   struct ArrivalCounter {
     std::atomic<std::uint64_t> message_count{0};
     std::atomic<std::uint32_t> last_handler{0};
   };
 
-  void note_sent(std::size_t bytes) {
-    messages_sent_.fetch_add(1, std::memory_order_relaxed);  // statistics
-    bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
-  }
-  void give_way();
+  static constexpr std::uint64_t kSendsPerLook = 64;
+  static constexpr int kLeanTakesMax = 8;
+  static constexpr std::uint64_t kManyMessages = 256;  // of the smallest, in a packet
+  net::Link& admit_slowly(Rank target);
+  void give_way(const net::Link& link);
+  void note_take(std::uint64_t message_count);
   bool take_from_port();
   bool poll_transport();
   /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The
   /// packet may be replaced by a smaller copy.
   bool process(net::Packet*& packet, std::size_t& offset);
-  bool dispatch(net::Packet*& packet, const net::MessageHeader& header,
-                std::span<const std::byte> arguments);
-  void submit_task(net::Packet*& packet, std::shared_ptr<Handler> instance, const Handler& handler,
-                   Message message);
+  struct Reception;
+  bool dispatch(Reception& reception);
+  void refuse(const Reception& reception);
+  void submit_task(Reception& reception);
   enum class Lookup { found, not_yet, gone };
-  Lookup find(std::uint32_t handler, std::shared_ptr<Handler>& instance, const Handler*& found);
-  void run_inline(const Handler& handler, const Message& message);
+  Lookup find(Reception& reception);
+  Lookup find_instance(std::uint32_t index, const Handler*& found);
+  [[nodiscard]] Kept& kept(std::uint32_t handler) {
+    return kept_[(handler & kIndexMask) % kept_.size()];
+  }
+  void forget_kept();
+  void run_inline(Reception& reception);
+  void fail(const Handler& handler);
   static std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset);
   void hold(net::Packet* packet, std::size_t offset);
   void retry_held();
@@ -184,7 +210,9 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   sched::Scheduler& scheduler_;
   const MessengerOptions options_;
   const FatalHandler fatal_;
+  const int size_;
   net::Port& port_;
+  const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
   sched::TaskScope* scope_ = nullptr;
   IdleListener* idle_listener_ = nullptr;
   void* context_ = nullptr;
@@ -193,6 +221,10 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
   // Held by the one worker that runs the rank's progress. seq_cst: see poll().
   std::atomic<bool> polling_{false};
+  // The progress context's.
+  std::uint64_t processed_ = 0;  // messages
+  int lean_takes_ = 0;           // in a row; see before_take()
+  std::uint64_t sent_before_ = 0;
 
   mutable sync::Mutex instances_mutex_;
   std::vector<std::shared_ptr<Handler>> instances_ SHOAL_GUARDED_BY(instances_mutex_);
@@ -200,6 +232,13 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   // Written under instances_mutex_. relaxed: the main function reads what it wrote itself.
   std::atomic<bool> all_open_{true};
   std::atomic<bool> instances_grew_{false};  // the open ones, since held messages were last retried
+  std::atomic<std::uint32_t> removals_{0};   // of instances; written under instances_mutex_
+
+  // Those that the packet at hand needed so far: one look under the lock for many messages. The
+  // progress context's.
+  std::array<Kept, 8> kept_;
+  bool keeps_ = false;
+  std::uint32_t removals_seen_ = 0;
 
   mutable sync::Mutex held_mutex_;
   std::map<int, Held> held_ SHOAL_GUARDED_BY(held_mutex_);  // by source
@@ -207,9 +246,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
   std::vector<ArrivalCounter> arrivals_;  // by source
 
-  std::atomic<std::uint64_t> messages_sent_{0};
-  std::atomic<std::uint64_t> messages_received_{0};
-  std::atomic<std::uint64_t> bytes_sent_{0};
+  std::atomic<std::uint64_t> payload_bytes_{0};  // that travelled beside messages
 };
 
 }  // namespace shoal::messaging

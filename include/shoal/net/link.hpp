@@ -5,6 +5,7 @@
 #include <shoal/sync/mutex.hpp>
 #include <shoal/sync/waiter.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -13,12 +14,19 @@ namespace shoal::net {
 struct LinkOptions {
   std::size_t packet_bytes = 8UL << 10U;  // a packet that is as full as this is closed
   std::size_t window_bytes = 1UL << 20U;  // bytes appended and not consumed before senders wait
+
+  /// How many bytes may be appended before the window is told of them: it may be exceeded by as
+  /// many.
+  [[nodiscard]] std::size_t told_late_bytes() const {
+    return std::min(packet_bytes, window_bytes) / 16;
+  }
 };
 
 /// A link as reports see it.
 struct LinkState {
   Rank target;
   std::uint64_t message_count = 0;  // appended so far
+  std::uint64_t byte_count = 0;     // of them: headers, arguments and extra bytes
   std::uint32_t last_handler = 0;   // of the last one, as MessageHeader::handler
   std::size_t in_flight_bytes = 0;  // appended, and the receiver is not done with them
   std::size_t window_bytes = 0;
@@ -31,11 +39,18 @@ struct LinkState {
 /// the carrier comes shares a packet. So a lone message waits for nobody, and a busy carrier finds
 /// full packets, without any timer.
 ///
-/// Invariant (under mutex_): announced_ == (packets wait and the carrier has not taken them yet).
+/// Invariant (under mutex_): announced_ == (packets wait and the carrier has not taken them yet);
+/// in_flight_bytes_ + unaccounted_bytes_ == bytes appended and not consumed, and what is
+/// unaccounted is in open_. So that appending costs one atomic operation less, the window is told
+/// of several messages at once.
 class Link : public PortItem, public PacketOwner {
  public:
   Link(Rank source, Rank target, Lane lane, const LinkOptions& options)
-      : source_(source), target_(target), lane_(lane), options_(options) {}
+      : source_(source),
+        target_(target),
+        lane_(lane),
+        options_(options),
+        account_after_bytes_(options.told_late_bytes()) {}
   /// Frees what was not taken.
   virtual ~Link();
   Link(const Link&) = delete;
@@ -59,13 +74,16 @@ class Link : public PortItem, public PacketOwner {
     if (announce_now) announce();
   }
 
-  /// Any thread; may be out of date at once.
+  /// Any thread; may be out of date at once, and leaves out the last few messages.
   [[nodiscard]] bool has_room() const {
     // relaxed: a hint; enlist() decides.
     return in_flight_bytes_.load(std::memory_order_relaxed) < options_.window_bytes;
   }
-  [[nodiscard]] std::size_t in_flight_bytes() const {
-    return in_flight_bytes_.load(std::memory_order_relaxed);  // for reports
+  /// For reports.
+  [[nodiscard]] std::size_t in_flight_bytes() const;
+  /// Appended so far; may be out of date at once.
+  [[nodiscard]] std::uint64_t message_count() const {
+    return message_count_.load(std::memory_order_relaxed);
   }
 
   /// Any thread.
@@ -87,7 +105,27 @@ class Link : public PortItem, public PacketOwner {
 
  private:
   std::span<std::byte> reserve(const MessageHeader& message, std::size_t extra_bytes)
-      SHOAL_REQUIRES(mutex_);
+      SHOAL_REQUIRES(mutex_) {
+    const std::size_t needed = sizeof(MessageHeader) + align_up(message.size_bytes);
+    if (open_ == nullptr || open_->room_bytes() < needed) [[unlikely]] {
+      open_packet(needed);
+    }
+    open_->accounted_bytes += needed + extra_bytes;
+    unaccounted_bytes_ += needed + extra_bytes;
+    if (unaccounted_bytes_ > account_after_bytes_) account();
+    // relaxed: written under the lock
+    message_count_.store(message_count_.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
+    byte_count_ += sizeof message + message.size_bytes + extra_bytes;
+    last_handler_ = message.handler;
+    return open_->add_message(message);
+  }
+  void open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
+  void account() SHOAL_REQUIRES(mutex_) {
+    if (unaccounted_bytes_ == 0) return;
+    // relaxed: the counter only steers senders; the messages are published by the lock.
+    in_flight_bytes_.fetch_add(std::exchange(unaccounted_bytes_, 0), std::memory_order_relaxed);
+  }
   void wake_all();
   [[nodiscard]] bool below_low_water(std::size_t bytes) const {
     return bytes <= options_.window_bytes / 2;
@@ -97,17 +135,21 @@ class Link : public PortItem, public PacketOwner {
   const Rank target_;
   const Lane lane_;
   const LinkOptions options_;
+  const std::size_t account_after_bytes_;
 
-  mutable sync::Mutex mutex_;
+  // Senders write the first line, receivers the second one.
+  alignas(64) mutable sync::Mutex mutex_;
   PacketList closed_ SHOAL_GUARDED_BY(mutex_);
   Packet* open_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // the last one, still being filled
   bool announced_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::Waiter* waiters_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-  std::uint64_t message_count_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::size_t unaccounted_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t byte_count_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::uint32_t last_handler_ SHOAL_GUARDED_BY(mutex_) = 0;
 
+  std::atomic<std::uint64_t> message_count_{0};  // written under mutex_
   // Senders add, consumers subtract; with has_waiters_ a store-load pair: see enlist().
-  std::atomic<std::size_t> in_flight_bytes_{0};
+  alignas(64) std::atomic<std::size_t> in_flight_bytes_{0};
   std::atomic<bool> has_waiters_{false};
 };
 

@@ -6,11 +6,15 @@
 
 namespace shoal::net {
 
+class Link;
+
 /// Runs what has arrived; the am layer implements it.
 class Receiver {
  public:
   /// Takes over the reference to `packet`. Packets of one lane from one source come in order.
   virtual void on_packet(Packet* packet) = 0;
+  /// Called before the packets of a link in memory are taken: may wait a moment, for more.
+  virtual void before_take(const Link& /*link*/) {}
 
  protected:
   ~Receiver() = default;

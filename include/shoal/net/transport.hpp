@@ -74,6 +74,12 @@ class Fabric {
   [[nodiscard]] Port& port(Rank local);
   /// The link from a rank of this process to any rank; made on first use. Any thread.
   Link& link(Rank source, Rank target, Lane lane);
+  /// The links of a rank of this process that were made so far, each under link_index(). Any
+  /// thread.
+  [[nodiscard]] const std::atomic<Link*>* links_of(Rank source) const;
+  [[nodiscard]] static std::size_t link_index(Rank target, Lane lane) {
+    return static_cast<std::size_t>(target.value()) * kLaneCount + static_cast<std::size_t>(lane);
+  }
   /// The links of the normal lane that a rank of this process has used, by target. Any thread.
   [[nodiscard]] std::vector<LinkState> link_states(Rank source) const;
 

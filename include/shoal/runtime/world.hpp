@@ -113,18 +113,20 @@ class World {
   /// world.
   template <class F>
   [[nodiscard]] auto async(F function) {
-    return async(std::move(function), TaskOptions());
+    auto [future, run] = promised(std::move(function), "task");
+    auto task = sched::make_function_task(scope(), std::move(run));
+    future.shared_state()->set_task(*task);
+    scheduler().submit(std::move(task));
+    return std::move(future);
   }
   // Two functions: GCC 12 destroys a default argument twice that stands in a co_await.
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
-    using Result = std::invoke_result_t<F&>;
-    Promise<Result> promise(scheduler(), options.name);
-    Future<Result> future = promise.future();
-    spawn([promise = std::move(promise),
-           function = std::move(function)]() mutable { promise.set_from(function); },
-          options);
-    return future;
+    auto [future, run] = promised(std::move(function), options.name);
+    auto task = sched::make_function_task(scope(), options.name, std::move(run));
+    future.shared_state()->set_task(*task);
+    submit(std::move(task), options);
+    return std::move(future);
   }
 
   /// Keeps wait() from completing until the returned object is destroyed. For threads of the
@@ -327,6 +329,22 @@ class World {
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
+
+  // The future of what `function` returns, and the function that fulfils it. What `function` has
+  // captured is gone before that: it may need what only who waits gives up.
+  template <class F>
+  auto promised(F function, std::string name) {
+    using Result = std::invoke_result_t<F&>;
+    Promise<Result> promise(scheduler(), std::move(name));
+    Future<Result> future = promise.future();
+    return std::pair(std::move(future),
+                     [promise = std::move(promise), function = std::move(function)]() mutable {
+                       promise.set_from([&function] {
+                         F once(std::move(function));
+                         return once();
+                       });
+                     });
+  }
 
   template <class Wires, class... Args>
   void send_static(const messaging::StaticHandler& handler, Wires wires, Rank target,

@@ -4,6 +4,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/park.hpp>
+#include <shoal/sync/block_pool.hpp>
 
 #include <atomic>
 #include <coroutine>
@@ -38,6 +39,12 @@ class FutureState : public WaitingRoom {
 
   bool enlist(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] bool is_over() const override { return is_ready(); }
+  [[nodiscard]] bool needs(const Task& task) const override {
+    return &task == task_ && !is_ready();  // once it is, another task may be there
+  }
+  /// It fulfils the promise when it ends, not before. Said before anybody waits.
+  void set_task(const Task& task) { task_ = &task; }
   [[nodiscard]] bool is_ready() const {
     return ready_.load(std::memory_order_acquire);  // pairs with the release in complete()
   }
@@ -56,7 +63,8 @@ class FutureState : public WaitingRoom {
   [[noreturn]] void throw_error() const;
 
   const std::string name_;
-  std::exception_ptr error_;  // written before ready_
+  const Task* task_ = nullptr;  // that fulfils it, if that is known
+  std::exception_ptr error_;    // written before ready_
   std::atomic<bool> ready_{false};
 };
 
@@ -118,8 +126,9 @@ class Future {
   /// its worker goes on. **Errors**: CheckError in a handler or without a value to come; as
   /// sched::wait_for().
   void wait() const {
+    if (is_ready()) return;
     const std::shared_ptr<State> kept = state_;
-    if (!is_ready()) kept->await();
+    kept->await();
   }
   /// The same, and hands the value over, or throws what the promise was given. Afterwards the
   /// future is not valid.
@@ -185,7 +194,8 @@ class Promise {
   explicit Promise(std::string name = "a promise")
       : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
   explicit Promise(sched::Scheduler& scheduler, std::string name = "a promise")
-      : state_(std::make_shared<State>(scheduler, std::move(name))) {}
+      : state_(std::allocate_shared<State>(sync::BlockAllocator<State>(), scheduler,
+                                           std::move(name))) {}
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
   Promise& operator=(Promise&& other) noexcept {

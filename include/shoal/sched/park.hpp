@@ -34,6 +34,12 @@ class Waitable {
   /// even then.
   [[nodiscard]] virtual bool is_cancellable() const { return true; }
 
+  // For those who may be spared the wait. Of the task that would wait.
+  /// There is certainly nothing to wait for. Once true, it stays so.
+  [[nodiscard]] virtual bool is_over() const { return false; }
+  /// Nothing is over before `task`, which has not begun, has run.
+  [[nodiscard]] virtual bool needs(const Task& /*task*/) const { return false; }
+
   /// Where those who wait are kept track of.
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   /// For calls that need not always wait: refuses those of wait_for() that would be refused if they
@@ -71,6 +77,10 @@ class WaitingRoom : public Waitable {
 ///
 /// To completion detection, a task that is parked has finished, and waking it creates one: when
 /// nothing is left that could wake it, StuckError names it (docs/design/events.md).
+///
+/// If the task that its worker would run next is needed for what is waited for, it runs on the
+/// caller's stack, as long as little of that is in use; then nobody is parked. Should it park
+/// itself, the caller goes on, with a failure of the world too, only after it.
 /// **Caller**: a task, the main function, a thread of the program; not a handler.
 /// **Errors**: CheckError in a handler; CancelledError when the world has failed, in the main
 /// function TaskError; StuckError in the main function when nothing is left that could wake it.

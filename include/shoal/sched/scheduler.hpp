@@ -6,6 +6,7 @@
 #include <shoal/sched/task.hpp>
 #include <shoal/sched/timers.hpp>
 #include <shoal/sched/worker_state.hpp>
+#include <shoal/sync/exposed.hpp>
 #include <shoal/sync/waiter.hpp>
 
 #include <atomic>
@@ -183,17 +184,33 @@ class Scheduler {
 /// What the calling worker is running ("main", a task's or a handler's name), or "".
 [[nodiscard]] std::string current_activity();
 
-/// Marks the calling worker as running a handler (or other code that must not block). `name` is
-/// what reports call it, and outlives the mark.
+/// Marks the calling worker as running handlers (or other code that must not block).
 class HandlerMark {
  public:
-  explicit HandlerMark(const std::string& name);
+  HandlerMark();
   ~HandlerMark();
   HandlerMark(const HandlerMark&) = delete;
   HandlerMark& operator=(const HandlerMark&) = delete;
 
+  /// A handler begins. `name` is what reports call it, and lives until hide() has returned.
+  void show(const std::string& name) {
+    if (shown_ == nullptr) return;
+    // relaxed: one writer, read by reports
+    begun_->store(begun_->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    shown_->show(&name);
+    if (observer_ != nullptr) observer_->observe(name);
+  }
+  /// It has ended.
+  void hide() {
+    if (shown_ != nullptr) shown_->hide(outer_);
+  }
+
  private:
-  Worker* const worker_;
+  // Of the worker; null on a thread that is none.
+  sync::Exposed<const std::string>* shown_ = nullptr;
+  std::atomic<std::uint64_t>* begun_ = nullptr;
+  int* depth_ = nullptr;
+  env::Env* observer_ = nullptr;
   const std::string* outer_ = nullptr;  // the handler that this one runs in
 };
 

@@ -11,6 +11,10 @@
 #include <new>
 #include <string>
 
+namespace shoal {
+class TaskGroup;
+}
+
 namespace shoal::sched {
 
 class TaskScope;
@@ -63,6 +67,7 @@ class Task {
   std::int16_t worker = kAnyWorker;  // where it is queued at first
   bool bound = false;                // true: only `worker` may run it
   TaskKind kind = TaskKind::local;
+  TaskGroup* group = nullptr;  // that it belongs to
 
   /// What of type Local belongs to it, or nullptr. **Caller**: the task, or who makes it.
   template <class Local>
@@ -114,6 +119,15 @@ class TaskScope {
   /// been created before, so finished == created proves a moment, between the reads, at which
   /// every created task had finished (docs/design/completion.md).
   [[nodiscard]] Totals totals() const;
+
+  /// The messages counted as queued so far, perhaps without the last few.
+  [[nodiscard]] std::uint64_t queued_so_far() const {
+    std::uint64_t sum = 0;
+    for (int slot = 0; slot <= foreign_slot_; ++slot) {
+      sum += slots_[index(slot)].queued.load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
 
   /// True once the scope has failed: its tasks are dropped instead of run.
   [[nodiscard]] bool failed() const {

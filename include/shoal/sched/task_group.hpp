@@ -2,9 +2,10 @@
 // Tasks that end before their group does.
 
 #include <shoal/sched/function_task.hpp>
-#include <shoal/sched/locks.hpp>
+#include <shoal/sched/park.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
@@ -29,9 +30,12 @@ class TaskGroup {
 
   /// Runs f() as a task of this rank; not at all if the group is cancelled before it begins.
   template <class F>
-  void spawn(F f, std::string name = "a task of a group") {
-    auto run = [this, f = std::move(f)]() mutable { run_one([&f] { f(); }); };
-    submit(std::make_unique<GroupTask<decltype(run)>>(*this, std::move(run), std::move(name)));
+  void spawn(F f) {
+    submit(std::make_unique<GroupTask<F>>(*this, std::move(f)));
+  }
+  template <class F>
+  void spawn(F f, std::string name) {
+    submit(std::make_unique<NamedTask<F>>(*this, std::move(f), std::move(name)));
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
@@ -47,33 +51,77 @@ class TaskGroup {
 
  private:
   friend bool is_cancelled();
-  class Membership;
-  class Children;
-  template <class F>
-  class GroupTask final : public sched::Task {
+
+  /// Tasks that have not ended, and one more for the group itself until it is joined. When the
+  /// world fails they end by themselves, and the group must not go before them.
+  class Children final : public sched::WaitingRoom {
    public:
-    GroupTask(TaskGroup& group, F run, std::string name)
-        : end_(group), run_(std::move(run)), name_(std::move(name)) {}
-    void run() override { run_(); }
-    [[nodiscard]] std::string name() const override { return name_; }
+    explicit Children(TaskGroup& group) : WaitingRoom(group.scheduler_), group_(group) {}
+    /// Not at zero.
+    void begin_one() { open_.fetch_add(1, std::memory_order_relaxed); }
+    void end_one() {
+      // release: what the task did comes before the end of the wait
+      std::int64_t open = open_.load(std::memory_order_relaxed);
+      while (open > 1) {
+        if (open_.compare_exchange_weak(open, open - 1, std::memory_order_release)) return;
+      }
+      end_last();
+    }
+    void wait();
+    /// Begins anew. Nobody waits, and there are no tasks.
+    void reset() { open_.store(1, std::memory_order_relaxed); }
+
+    bool enlist(sync::Waiter& waiter) override;
+    [[nodiscard]] std::string describe() const override;
+    [[nodiscard]] bool is_cancellable() const override { return false; }
+    [[nodiscard]] bool is_over() const override;
+    [[nodiscard]] bool needs(const sched::Task& task) const override {
+      return task.group == &group_;
+    }
+
+   private:
+    void end_last();
+    TaskGroup& group_;
+    // Reaches zero under the lock: whoever finds it there and then has had the lock finds nobody
+    // in here any more.
+    std::atomic<std::int64_t> open_{1};
+  };
+
+  template <class F>
+  class GroupTask : public sched::Task {
+   public:
+    GroupTask(TaskGroup& of, F f) : end_(of), f_(std::move(f)) { group = &of; }
+    void run() override {
+      end_.group.run_one([this] { f_(); });
+    }
+    [[nodiscard]] std::string name() const override { return "a task of a group"; }
 
    private:
     // Made first and destroyed last, also of a task that could not be made, or was dropped because
     // the world has failed.
     struct End {
-      explicit End(TaskGroup& of) : group(of) { group.begin_one(); }
-      ~End() { group.end_one(); }
+      explicit End(TaskGroup& of) : group(of) { group.children_.begin_one(); }
+      ~End() { group.children_.end_one(); }
       End(const End&) = delete;
       End& operator=(const End&) = delete;
       TaskGroup& group;
     };
     const End end_;
-    F run_;
+    F f_;
+  };
+  template <class F>
+  class NamedTask final : public GroupTask<F> {
+   public:
+    NamedTask(TaskGroup& of, F f, std::string name)
+        : GroupTask<F>(of, std::move(f)), name_(std::move(name)) {}
+    [[nodiscard]] std::string name() const override { return name_; }
+
+   private:
     const std::string name_;
   };
 
+  static TaskGroup* current();
   void join();
-  void begin_one();
   void submit(std::unique_ptr<sched::Task> task);
   template <class F>
   void run_one(F f) {
@@ -85,14 +133,13 @@ class TaskGroup {
     }
   }
   void keep(std::exception_ptr error);
-  void end_one();
   [[nodiscard]] std::exception_ptr take_error();
 
   sched::Scheduler& scheduler_;
   const std::string name_;
-  TaskGroup* const outer_;         // whose task made this one, or nullptr
-  std::shared_ptr<Counter> open_;  // tasks, and one for the group itself until it is joined
-  bool joins_ = false;             // that one has been counted down
+  TaskGroup* const outer_;  // whose task made this one, or nullptr
+  Children children_;
+  bool joins_ = false;  // the group itself has been counted down
   std::atomic<bool> cancelled_{false};
   sync::Mutex mutex_;
   std::exception_ptr error_ SHOAL_GUARDED_BY(mutex_);

@@ -1,6 +1,6 @@
 #pragma once
-// Memory for small objects that come and go by the million, made on one thread and destroyed on
-// another.
+// Memory for objects that come and go by the million, tasks and packets, made on one thread and
+// destroyed on another.
 
 #include <cstddef>
 
@@ -26,6 +26,23 @@ void trim_blocks() noexcept;
 /// Bytes that the pool holds, in use or not. For tests and reports.
 [[nodiscard]] std::size_t pooled_bytes() noexcept;
 
-inline constexpr std::size_t kPooledBytesMax = 512;
+/// Up to 512 bytes, sizes are rounded up to a multiple of 64; above, to 128 more than a power of
+/// two: a packet of 8 KiB and what stands before it fits one size.
+inline constexpr std::size_t kPooledBytesMax = (16UL << 10U) + 128;
+
+/// The same for containers and std::allocate_shared.
+template <class T>
+struct BlockAllocator {
+  using value_type = T;
+  static_assert(alignof(T) <= 64);
+  BlockAllocator() = default;
+  template <class U>
+  BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] T* allocate(std::size_t count) {
+    return static_cast<T*>(take_block(count * sizeof(T)));
+  }
+  void deallocate(T* first, std::size_t count) noexcept { give_block(first, count * sizeof(T)); }
+  bool operator==(const BlockAllocator&) const = default;
+};
 
 }  // namespace shoal::sync

@@ -27,7 +27,8 @@
 namespace shoal::sync {
 
 /// A mutual-exclusion lock, for a few instructions at a time: it is taken and given back inline, in
-/// one atomic operation each. Who has to wait spins a little and then sleeps. Never held while a
+/// one atomic operation each. Who has to wait spins a little and then sleeps; one that spins is let
+/// in even by a thread that takes the lock again and again. Never held while a
 /// task suspends, nor while code of the program runs, except the functions of a graph that name
 /// what waits in a StuckError.
 /// **Source**: U. Drepper, "Futexes Are Tricky", 2011, mutex3.
@@ -46,7 +47,10 @@ class SHOAL_CAPABILITY("mutex") PlainMutex {
   void unlock() SHOAL_RELEASE() {
     // release pairs with the acquire of the next owner, who may destroy the mutex at once: waking
     // uses its address only
-    if (state_.exchange(kFree, std::memory_order_release) == kContended) state_.notify_one();
+    const std::uint32_t state = state_.exchange(kFree, std::memory_order_release);
+    if (state != kLocked) [[unlikely]] {
+      let_in(state);
+    }
   }
   [[nodiscard]] bool try_lock() SHOAL_TRY_ACQUIRE(true) {
     std::uint32_t expected = kFree;
@@ -58,7 +62,9 @@ class SHOAL_CAPABILITY("mutex") PlainMutex {
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kLocked = 1;
   static constexpr std::uint32_t kContended = 2;  // locked, and perhaps somebody sleeps
+  static constexpr std::uint32_t kAwaited = 3;    // locked, and somebody spins, or did
   void lock_slowly() SHOAL_UNCHECKED_LOCKING;
+  void let_in(std::uint32_t state);
 
   std::atomic<std::uint32_t> state_{kFree};
 };

@@ -3,6 +3,7 @@
 namespace shoal::net {
 
 void LocalLink::deliver(Receiver& receiver) {
+  receiver.before_take(*this);
   PacketList packets = take();
   while (Packet* packet = packets.pop_front()) receiver.on_packet(packet);
 }

@@ -75,7 +75,7 @@ class MpiEngine final : public MpiSubmissions {
 
   sync::MpscQueue submissions_;       // whoever holds mutex_ consumes
   std::atomic<bool> polling_{false};  // see above
-  // relaxed: when the last round began; only decides between two ways that both work.
+  // relaxed: about when the last round began; only decides between two ways that both work.
   std::atomic<std::uint64_t> last_round_ns_{0};
   std::exception_ptr failure_;       // written once, before failed_
   std::atomic<bool> failed_{false};  // release after failure_, acquire before
@@ -85,6 +85,7 @@ class MpiEngine final : public MpiSubmissions {
   MpiOutbox outbox_ SHOAL_GUARDED_BY(mutex_);
   MpiInbox inbox_ SHOAL_GUARDED_BY(mutex_);
   MpiPayloads payloads_;  // touches transfers_ under mutex_ only
+  unsigned rounds_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::uint64_t last_work_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
   bool closing_ SHOAL_GUARDED_BY(mutex_) = false;  // nobody needs acknowledgements any more
   bool closed_ SHOAL_GUARDED_BY(mutex_) = false;

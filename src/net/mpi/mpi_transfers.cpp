@@ -39,6 +39,18 @@ void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const s
           return send_part(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
                            request);
         });
+  if (mode == SendMode::standard && tag == kPacketTag) end_if_through();
+}
+
+// MPI has copied a small packet by now, most often: then it is not looked for again and again.
+void MpiTransfers::end_if_through() {
+  int through = 0;
+  mpi_check(MPI_Test(&requests_.back(), &through, MPI_STATUS_IGNORE),
+            {"MPI_Isend", process_, parts_.back().peer, parts_.back().tag});
+  if (through == 0) return;
+  const std::unique_ptr<MpiTransfer> transfer(parts_.back().transfer);
+  remove(parts_.size() - 1);
+  transfer->done();
 }
 
 void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes,

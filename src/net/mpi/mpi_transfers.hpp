@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <shoal/sync/block_pool.hpp>
+
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -19,6 +21,11 @@ class MpiTransfer {
   MpiTransfer(const MpiTransfer&) = delete;
   MpiTransfer& operator=(const MpiTransfer&) = delete;
   virtual ~MpiTransfer() = default;
+  // One for each packet.
+  static void* operator new(std::size_t size_bytes) { return sync::take_block(size_bytes); }
+  static void operator delete(void* memory, std::size_t size_bytes) noexcept {
+    sync::give_block(memory, size_bytes);
+  }
   /// All bytes are through; deleted afterwards. May start further transfers.
   virtual void done() = 0;
 
@@ -45,6 +52,7 @@ class MpiTransfers {
     standard,
     synchronous,  // does not end before the receiver has begun to receive, however small it is
   };
+  /// It may be through, and its done() have been called, on return.
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag, SendMode mode = SendMode::standard);
   void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
@@ -70,6 +78,7 @@ class MpiTransfers {
   void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
              Start start_one);
   void check_part(const Part& part, const MPI_Status& status, bool has_error) const;
+  void end_if_through();
   void remove(std::size_t index);
 
   const MPI_Comm communicator_;
