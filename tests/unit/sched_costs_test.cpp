@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace {
 
 using shoal::TaskGraph;
+using shoal::TaskGroup;
 using shoal::World;
 using shoal::testing::HeapMeter;
 
@@ -65,6 +67,52 @@ TEST_P(Costs, TasksOfAGraph_TakeNothingFromTheHeap) {
       graph.fulfill(1);
     });
   });
+}
+
+std::uint64_t fib(World& world, unsigned n) {
+  if (n < 2) return n;
+  auto first = world.async([&world, n] { return fib(world, n - 1); });
+  const std::uint64_t second = fib(world, n - 2);
+  return first.get() + second;
+}
+
+TEST_P(Costs, TasksThatAreWaitedFor_TakeNothingFromTheHeap) {
+  expect_no_heap([](World& world) {
+    return allocations_of(
+        world, [&world] { world.spawn([&world] { EXPECT_EQ(fib(world, 18), 2584U); }); });
+  });
+}
+
+TEST_P(Costs, TasksOfAGroup_TakeNothingFromTheHeap) {
+  expect_no_heap([](World& world) {
+    return allocations_of(world, [&world] {
+      world.spawn([] {
+        TaskGroup group;
+        for (int i = 0; i < kTasks; ++i) group.spawn([] {});
+        group.wait();
+      });
+    });
+  });
+}
+
+TEST(MessageCosts, Messages_TakeNothingFromTheHeap) {
+  if (!HeapMeter::counts) GTEST_SKIP() << "a sanitizer has an operator new of its own";
+  for (const int ranks : {1, 2}) {
+    std::size_t count = 0;
+    EXPECT_EQ(shoal::testing::run_world(ranks, 1,
+                                        [&](World& world) {
+                                          auto message = world.make_am([](std::uint64_t) {});
+                                          const shoal::Rank target((world.rank() + 1) % ranks);
+                                          const std::size_t mine = allocations_of(world, [&] {
+                                            for (int i = 0; i < kTasks; ++i) {
+                                              message.send(target, std::uint64_t{1});
+                                            }
+                                          });
+                                          if (world.rank() == 0) count = mine;
+                                        }),
+              0);
+    EXPECT_LT(count, 2 * kForTheRound) << ranks;
+  }
 }
 
 }  // namespace
