@@ -234,12 +234,12 @@ void Messenger::note_take(std::uint64_t message_count) {
   if (!options_.may_linger) return;
   const std::uint64_t sent = scope_->queued_so_far();
   const bool in_a_row = std::exchange(sent_before_, sent) == sent;
-  if (!in_a_row) {
+  const bool lingers = lean_takes_ >= kLeanTakesMax;
+  const bool helps = lingers ? message_count > 1 : message_count < kManyMessages;
+  if (!in_a_row || !helps) {
     lean_takes_ = 0;
-  } else if (lean_takes_ < kLeanTakesMax) {
-    lean_takes_ = message_count < kManyMessages ? lean_takes_ + 1 : 0;
-  } else if (message_count <= 1) {
-    lean_takes_ = 0;  // it did not help
+  } else if (!lingers) {
+    ++lean_takes_;
   }
 }
 
