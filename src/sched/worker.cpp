@@ -275,12 +275,17 @@ Worker& Worker::execute(Task* task) {
     task->run();  // lives on the fiber it resumes: not ours to delete
     return current_worker()->after_work();
   }
+  return run_to_end(task, nullptr).after_work();
+}
+
+// `outer`: that waits for it on the same stack, if any.
+Worker& Worker::run_to_end(Task* task, const Task* outer) {
   TaskScope* const scope = task->scope;
   SchedulingFiber& fiber = *current_;
   fiber.was_left = false;
   Worker* worker = this;
   if (scope == nullptr || !scope->failed()) worker = &run(*task, fiber);
-  return worker->end(task, scope, fiber).after_work();
+  return worker->end(task, scope, fiber, outer);
 }
 
 Worker& Worker::run(Task& task, SchedulingFiber& fiber) {
@@ -406,16 +411,12 @@ bool Worker::run_nested(Waitable& what) {
   outer.scope->count_finished(id_);
   if (stepping_) leave_step(env::StepResult::worked);
   count_begun();
-  fiber.was_left = false;
-  TaskScope* const scope = task->scope;
-  Worker* worker = this;
-  if (!scope->failed()) worker = &run(*task, fiber);
-  worker = &worker->end(task, scope, fiber, &outer);
+  Worker& worker = run_to_end(task, &outer);
   fiber.was_left = fiber.was_left || outer_was_left;
   fiber.outer = nesting.outer;
   fiber.task = &outer;
-  worker->running_task.show(&outer);
-  worker->after_work();
+  worker.running_task.show(&outer);
+  worker.after_work();
   return true;
 }
 

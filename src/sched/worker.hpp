@@ -136,9 +136,10 @@ class Worker final : public env::Steppable {
   bool expire_timers();
   // The worker that goes on with the caller's fiber then.
   [[nodiscard]] Worker& execute(Task* task);
+  [[nodiscard]] Worker& run_to_end(Task* task, const Task* outer);
   [[nodiscard]] Worker& run(Task& task, SchedulingFiber& fiber);
   [[nodiscard]] Worker& end(Task* task, TaskScope* scope, SchedulingFiber& fiber,
-                            const Task* outer = nullptr);
+                            const Task* outer);
   [[nodiscard]] Worker& worker_of(const SchedulingFiber& fiber);
   [[nodiscard]] static bool may_nest(const SchedulingFiber& fiber);
   void resume(SchedulingFiber& fiber);
