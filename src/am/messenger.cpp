@@ -358,7 +358,9 @@ bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
   return taken;
 }
 
-[[gnu::noinline]] Messenger::Lookup Messenger::find(Reception& reception) {
+// Looks for the handler of the message at hand; none if there is none any more. False: it is not
+// open yet.
+[[gnu::noinline]] bool Messenger::find(Reception& reception) {
   const std::uint32_t handler = reception.header.handler;
   const std::uint32_t index = handler & kIndexMask;
   reception.handler_id = handler;
@@ -369,27 +371,23 @@ bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
     arrivals_[static_cast<std::size_t>(source.value())].last_handler.store(
         handler, std::memory_order_relaxed);
   }
-  if ((handler & kInstanceBit) == 0) {
-    if (index >= statics_.size()) return Lookup::gone;
-    reception.handler = &statics_[index];
-    return Lookup::found;
-  }
-  const Kept& one = kept(handler);
-  if (one.handler == nullptr || one.index != index) return find_instance(index, reception.handler);
-  reception.handler = one.handler.get();
-  return Lookup::found;
+  if ((handler & kInstanceBit) != 0) return find_instance(reception);
+  if (index < statics_.size()) reception.handler = &statics_[index];
+  return true;
 }
 
-[[gnu::noinline]] Messenger::Lookup Messenger::find_instance(std::uint32_t index,
-                                                             const Handler*& found) {
-  const std::shared_ptr<Handler> before = std::move(kept(index).handler);  // ends without the lock
-  const sync::Lock lock(instances_mutex_);
-  if (index >= open_count_) return Lookup::not_yet;
-  if (instances_[index] == nullptr) return Lookup::gone;
-  kept(index) = {index, instances_[index]};
-  keeps_ = true;
-  found = instances_[index].get();
-  return Lookup::found;
+bool Messenger::find_instance(Reception& reception) {
+  const std::uint32_t index = reception.handler_id & kIndexMask;
+  Kept& one = kept(index);
+  if (one.handler == nullptr || one.index != index) {
+    const std::shared_ptr<Handler> before = std::move(one.handler);  // ends without the lock
+    const sync::Lock lock(instances_mutex_);
+    if (index >= open_count_) return false;
+    one = {index, instances_[index]};
+    keeps_ = true;
+  }
+  reception.handler = one.handler.get();
+  return true;
 }
 
 void Messenger::forget_kept() {
@@ -408,7 +406,7 @@ void Messenger::forget_kept() {
       removals != removals_seen_) {
     if (removals != removals_seen_) forget_kept();
     removals_seen_ = removals;
-    if (find(reception) == Lookup::not_yet && !failed) return false;
+    if (!find(reception) && !failed) return false;
   }
   const Handler* const handler = reception.handler;
   message.is_object = (header.handler & kObjectBit) != 0;

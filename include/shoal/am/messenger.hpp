@@ -191,9 +191,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   bool dispatch(Reception& reception);
   void refuse(const Reception& reception);
   void submit_task(Reception& reception);
-  enum class Lookup { found, not_yet, gone };
-  Lookup find(Reception& reception);
-  Lookup find_instance(std::uint32_t index, const Handler*& found);
+  bool find(Reception& reception);
+  bool find_instance(Reception& reception);
   [[nodiscard]] Kept& kept(std::uint32_t handler) {
     return kept_[(handler & kIndexMask) % kept_.size()];
   }
