@@ -330,6 +330,23 @@ class World {
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
 
+  // Destroyed when called, whether it returns or throws.
+  template <class F>
+  class Once {
+   public:
+    explicit Once(F function) : function_(std::move(function)) {}
+    decltype(auto) operator()() {
+      struct Gone {
+        std::optional<F>& function;
+        ~Gone() { function.reset(); }
+      } const gone{function_};
+      return (*function_)();
+    }
+
+   private:
+    std::optional<F> function_;
+  };
+
   // The future of what `function` returns, and the function that fulfils it. What `function` has
   // captured is gone before that: it may need what only who waits gives up.
   template <class F>
@@ -338,11 +355,8 @@ class World {
     Promise<Result> promise(scheduler(), std::move(name));
     Future<Result> future = promise.future();
     return std::pair(std::move(future),
-                     [promise = std::move(promise), function = std::move(function)]() mutable {
-                       promise.set_from([&function] {
-                         F once(std::move(function));
-                         return once();
-                       });
+                     [promise = std::move(promise), once = Once<F>(std::move(function))]() mutable {
+                       promise.set_from(once);
                      });
   }
 
