@@ -1,0 +1,62 @@
+// StarPU in one process: sequential task flow.
+
+#include <starpu.h>
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "common/stopwatch.hpp"
+#include "linalg/problem.hpp"
+#include "linalg/starpu_flow.hpp"
+
+namespace {
+
+using linalg::Options;
+
+void require(int result, const char* what) {
+  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
+}
+
+bench::Sample run_once(const Options& options, linalg::Codelets& codelets) {
+  linalg::Problem problem(options, {});
+  const bench::Stopwatch watch;
+  insert_tasks(
+      codelets, problem, [](starpu_codelet& codelet, int priority, auto... modes_and_handles) {
+        require(starpu_task_insert(&codelet, STARPU_PRIORITY, priority, modes_and_handles..., 0),
+                "starpu_task_insert()");
+      });
+  starpu_task_wait_for_all();
+  const double seconds = watch.seconds();
+  return {seconds, is_right(options, problem.answer.own_blocks(), [](std::vector<double>&) {})};
+}
+
+int run(const Options& options, int workers) {
+  bench::limit_time(options.run);
+  linalg::use_one_blas_thread();
+  starpu_conf conf{};
+  starpu_conf_init(&conf);
+  conf.ncpus = workers;
+  conf.ncuda = 0;
+  conf.nopencl = 0;
+  require(starpu_init(&conf), "starpu_init()");
+  linalg::Codelets codelets;
+  std::vector<bench::Sample> samples;
+  for (int i = 0; i < options.run.repeat; ++i) samples.push_back(run_once(options, codelets));
+  starpu_shutdown();
+  return linalg::finish(options, "starpu", bench::median(samples), {{"workers", workers}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  int workers = 2;
+  const auto add_options = [&](CLI::App& app) {
+    linalg::add_options(app, options);
+    app.add_option("--workers", workers, "Threads that run tasks")->check(CLI::Range(1, 64));
+  };
+  return bench::run_program({"linalg_starpu", "Sequential task flow of StarPU in one process.",
+                             add_options, [&] { return run(options, workers); }},
+                            {argv + 1, argv + argc}, true);
+}
