@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/resident.hpp"
 #include "common/result.hpp"
 #include "common/stopwatch.hpp"
 #include "tasks/side.hpp"
@@ -188,6 +189,7 @@ class Program {
 
   void report_tasks(double seconds, double tasks, double body_us) {
     report(seconds, "ns_per_task", tasks);
+    result_.values.emplace_back("peak_mib", static_cast<double>(peak_bytes()) / (1024 * 1024));
     if (body_us > 0) {
       const double efficiency = tasks * body_us * 1e-6 / (seconds * side_.workers);
       result_.values.emplace_back("efficiency", efficiency);

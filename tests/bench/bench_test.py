@@ -97,6 +97,22 @@ class Cases(WithFolder):
         self.assertEqual(result["must"]["verdict"], "holds")
         self.assertEqual(result["aim"]["verdict"], "missed")
 
+    def test_a_value_may_have_a_limit_of_its_own(self):
+        self.side("shoal", 10, 20, 12)
+        self.cases(sides=("shoal",), must={"at_most": 12}, aim={"at_most": 11.5})
+        _, text, result = self.bench("--rounds", "3")
+        self.assertEqual((result["must"]["verdict"], result["must"]["measured"]), ("holds", 12))
+        self.assertEqual(result["aim"]["verdict"], "missed")
+        self.assertRegex(text, r"<= 12 \w+: holds")
+
+    def test_no_ratio_to_nothing(self):
+        self.side("shoal", 1)
+        self.side("peer", 0)
+        self.cases(must={"at_most": 1})
+        code, text, result = self.bench("--rounds", "1")
+        self.assertEqual(code, 0, text)
+        self.assertIsNone(result["sides"]["peer"]["shoal_ratio"])
+
     def test_ratio_is_the_median_of_those_of_the_rounds(self):
         self.side("shoal", 1, 10, 100)
         self.side("peer", 2, 20, 50)

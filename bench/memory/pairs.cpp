@@ -1,0 +1,41 @@
+#include "memory/pairs.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace bench::memory {
+
+void add_options(CLI::App& app, PairOptions& options) {
+  add_run_options(app, options.run);
+  app.add_option("kernel", options.kernel, "What is measured")
+      ->required()
+      ->check(CLI::IsMember({"idle", "traffic"}));
+  app.add_option("--peers", options.peers, "How many others each rank sends to; 0: all")
+      ->check(CLI::Range(0, 1 << 16));
+  app.add_option("--messages", options.messages, "How many each of them gets")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--most", options.most, "Ranks of the largest idle world")
+      ->check(CLI::Range(4, 1024));
+}
+
+int peer_count(const PairOptions& options, int ranks) {
+  return options.peers == 0 ? ranks - 1 : std::min(options.peers, ranks - 1);
+}
+
+int finish_traffic(const PairOptions& options, const std::string& side, int ranks,
+                   const Usage& usage, bool verified) {
+  const int peers = peer_count(options, ranks);
+  // Between all ranks, both of a pair send.
+  const int pairs = std::min(ranks * peers, ranks * (ranks - 1) / 2);
+  const double added = static_cast<double>(usage.after - usage.before);
+  const double mib = 1024 * 1024;
+  return finish({options.kernel,
+                 side,
+                 {{"kib_per_pair", added / pairs / 1024},
+                  {"mib_per_rank_before", static_cast<double>(usage.before) / ranks / mib},
+                  {"mib_per_rank_after", static_cast<double>(usage.after) / ranks / mib}},
+                 {{"ranks", ranks}, {"peers", peers}, {"messages", options.messages}}},
+                verified);
+}
+
+}  // namespace bench::memory
