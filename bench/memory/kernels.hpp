@@ -17,7 +17,8 @@ struct Options {
   RunOptions run;
 };
 
-/// Many tasks at once. They are made twice, so that it is seen what is left of those that ran.
+/// Many tasks at once. They are made several times, so that it is seen what is left of those that
+/// ran.
 class Batch {
  public:
   virtual ~Batch() = default;
