@@ -1,0 +1,118 @@
+// The side of StarPU: sequential task flow.
+
+#include <starpu.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/stopwatch.hpp"
+#include "metg/side.hpp"
+
+namespace {
+
+using metg::Graph;
+using metg::Work;
+
+// Pieces of data are for so many steps, as each takes kilobytes. Then they are used again, when
+// those that used them are long gone.
+constexpr int kSteps = 64;
+
+void require(int result, const char* what) {
+  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
+}
+
+struct Task {
+  Work* work;
+  int step;
+  int column;
+};
+void run_task(void* /*buffers*/[], void* argument) {
+  const auto& task = *static_cast<Task*>(argument);
+  task.work->run_task(task.step, task.column);
+}
+
+/// Data without contents, which only order tasks.
+class Pieces {
+ public:
+  explicit Pieces(int width)
+      : width_(width), handles_(static_cast<std::size_t>(width) * std::size_t{kSteps}) {
+    for (starpu_data_handle_t& handle : handles_) starpu_void_data_register(&handle);
+  }
+  ~Pieces() {
+    for (starpu_data_handle_t handle : handles_) starpu_data_unregister(handle);
+  }
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+
+  [[nodiscard]] starpu_data_handle_t at(int step, int column) const {
+    return handles_[static_cast<std::size_t>(step % kSteps) * static_cast<std::size_t>(width_) +
+                    static_cast<std::size_t>(column)];
+  }
+
+ private:
+  const int width_;
+  std::vector<starpu_data_handle_t> handles_;
+};
+
+class StarPu final : public metg::Side {
+ public:
+  explicit StarPu(int workers) : workers_(workers) {
+    starpu_conf conf{};
+    starpu_conf_init(&conf);
+    conf.ncpus = workers;
+    conf.ncuda = 0;
+    conf.nopencl = 0;
+    require(starpu_init(&conf), "starpu_init()");
+    starpu_codelet_init(&codelet_);
+    codelet_.cpu_funcs[0] = run_task;
+    codelet_.name = "metg";
+    codelet_.nbuffers = STARPU_VARIABLE_NBUFFERS;
+  }
+  ~StarPu() override { starpu_shutdown(); }
+  StarPu(const StarPu&) = delete;
+  StarPu& operator=(const StarPu&) = delete;
+
+  [[nodiscard]] std::string name() const override { return "starpu"; }
+  [[nodiscard]] int cores() const override { return workers_; }
+
+  double run(Work& work) override {
+    const Graph& graph = work.graph();
+    const Pieces pieces(graph.width());
+    std::vector<Task> tasks;  // the arguments have to stay
+    tasks.reserve(static_cast<std::size_t>(graph.task_count()));
+    std::vector<starpu_data_descr> uses;
+    const bench::Stopwatch watch;
+    for (int step = 0; step < graph.steps(); ++step) {
+      for (int column = 0; column < graph.width_at(step); ++column) {
+        uses.assign(1, {pieces.at(step, column), STARPU_W});
+        for (const int from : graph.dependencies(step, column)) {
+          uses.push_back({pieces.at(step - 1, from), STARPU_R});
+        }
+        insert(tasks.emplace_back(Task{&work, step, column}), uses);
+      }
+    }
+    starpu_task_wait_for_all();
+    return watch.seconds();
+  }
+
+ private:
+  void insert(Task& task, std::vector<starpu_data_descr>& uses) {
+    require(
+        starpu_task_insert(&codelet_, STARPU_CL_ARGS_NFREE, &task, sizeof task,
+                           STARPU_DATA_MODE_ARRAY, uses.data(), static_cast<int>(uses.size()), 0),
+        "starpu_task_insert()");
+  }
+
+  const int workers_;
+  starpu_codelet codelet_{};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return metg::run_alone(argc, argv, {"flow"},
+                         [](const metg::Options& options) { return StarPu(options.workers); });
+}
