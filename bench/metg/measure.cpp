@@ -85,6 +85,20 @@ class Measurement {
   bool right_ = true;
 };
 
+// What is printed: METG, or how long tasks of so many iterations take.
+bench::Values values_of(Measurement& measurement, Work& work, const Options& options) {
+  if (options.iterations >= 0) {
+    return {{"granularity_us", measurement.fastest_us(work, options.iterations)}};
+  }
+  const double peak_us = measurement.peak_us();
+  const Metg metg = search(
+      [&](std::int64_t iterations) { return measurement.fastest_us(work, iterations); }, peak_us);
+  return {{"metg_us", metg.metg_us},
+          {"overhead_us", metg.overhead_us},
+          {"reached", metg.reached},
+          {"iteration_ns", peak_us * 1e3}};
+}
+
 bench::Values config_of(const Side& side, const Options& options) {
   bench::Values config = side.config();
   const bench::Values told{{"pattern", options.pattern},   {"kernel", options.kernel},
@@ -93,6 +107,7 @@ bench::Values config_of(const Side& side, const Options& options) {
                            {"repeat", options.run.repeat}, {"cores", side.cores()},
                            {"ranks", side.rank_count()}};
   config.insert(config.end(), told.begin(), told.end());
+  if (options.iterations >= 0) config.emplace_back("iterations", options.iterations);
   if (options.kernel == "memory") config.emplace_back("buffer_kib", options.buffer_kib);
   return config;
 }
@@ -116,6 +131,8 @@ void add_options(CLI::App& app, Options& options, const std::vector<std::string>
   app.add_option("--radix", options.shape.radix, "Dependencies in nearest, spread and random")
       ->check(CLI::Range(1, 256));
   app.add_option("--seed", options.shape.seed, "Of random");
+  app.add_option("--iterations", options.iterations,
+                 "Of each task; METG is not searched for, only the granularity printed");
   app.add_option("--buffer", options.buffer_kib, "KiB that the tasks of a column read (memory)")
       ->check(CLI::Range(1, 1 << 20));
 }
@@ -127,19 +144,11 @@ int measure(Side& side, const Options& options) {
   const Kernel kernel(options.kernel == "memory" ? Kernel::Bound::memory : Kernel::Bound::compute,
                       full.shape.width, static_cast<std::size_t>(options.buffer_kib) * 1024);
   Measurement measurement(side, full, kernel);
-  const double peak_us = measurement.peak_us();
   const Graph graph(full.shape);
   Work work(graph, kernel);
-  const Metg metg = search(
-      [&](std::int64_t iterations) { return measurement.fastest_us(work, iterations); }, peak_us);
+  const bench::Values values = values_of(measurement, work, full);
   if (side.rank() != 0) return measurement.is_right() ? 0 : 1;
-  return bench::finish({"metg",
-                        side.name(),
-                        {{"metg_us", metg.metg_us},
-                         {"overhead_us", metg.overhead_us},
-                         {"reached", metg.reached},
-                         {"iteration_ns", peak_us * 1e3}},
-                        config_of(side, full)},
+  return bench::finish({"metg", side.name(), values, config_of(side, full)},
                        measurement.is_right());
 }
 

@@ -2,6 +2,7 @@
 // A runtime system under measurement, and the program around it.
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct Options {
   std::string form;
   Shape shape;
   int buffer_kib = 4096;
-  int workers = 1;  // of each rank; shoal has an option of its own
+  std::int64_t iterations = -1;  // of each task; below 0: METG is searched for
+  int workers = 1;               // of each rank; shoal has an option of its own
   bench::RunOptions run;
 };
 
