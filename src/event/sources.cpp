@@ -96,7 +96,7 @@ std::uint64_t Sources::add(const std::shared_ptr<Source>& source, std::string na
     number = ++numbers_;
     sources_.emplace(number, source);
   }
-  sched::submit_after(source,
+  sched::submit_after(*source,
                       sched::make_function_task(scheduler_.scope(), std::move(name),
                                                 [this, number, source, action = std::move(action)] {
                                                   {

@@ -25,11 +25,14 @@ class EndingTask final : public Task {
 
 /// Runs the loop of whichever worker enters it, and the tasks that it starts.
 struct SchedulingFiber {
-  SchedulingFiber(const env::Stack& stack, Fiber::Entry entry) : fiber(stack, entry, nullptr) {}
+  SchedulingFiber(const env::Stack& stack, Fiber::Entry entry)
+      : fiber(stack, entry, nullptr),
+        nests_above(stack.bottom + (stack.size_bytes - stack.size_bytes / 8)) {}
   Fiber fiber;
-  Task* task = nullptr;            // running or parked on it
-  bool was_left = false;           // since that task began: another worker may go on with it
-  const Nesting* outer = nullptr;  // tasks below that one which wait for it
+  const std::byte* const nests_above;  // a task below this on its stack begins no other one there
+  Task* task = nullptr;                // running or parked on it
+  bool was_left = false;               // since that task began: another worker may go on with it
+  const Nesting* outer = nullptr;      // tasks below that one which wait for it
   EndingTask ending;
 };
 

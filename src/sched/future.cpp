@@ -6,13 +6,14 @@ FutureState::~FutureState() = default;
 
 bool FutureState::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
-  // relaxed: written under the lock
-  if (ready_.load(std::memory_order_relaxed)) return false;
+  // Either it is ready by now, or complete() sees the mark and takes the lock. acquire: as
+  // is_ready().
+  if ((word_.fetch_or(kAwaited, std::memory_order_acquire) & kReady) != 0) return false;
   waiters_.push(waiter);
   return true;
 }
 
-std::string FutureState::describe() const { return fmt::format("get() of '{}'", name_); }
+std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
 void FutureState::await() { wait_here(); }
 
@@ -22,15 +23,33 @@ void FutureState::throw_error() const {
   std::rethrow_exception(error_);
 }
 
-void FutureState::complete(std::exception_ptr error) {
+void FutureState::complete(std::exception_ptr error, bool leaves) {
+  error_ = std::move(error);
+  const std::uint32_t gone = leaves ? kReference : 0;
+  std::uint32_t word = word_.load(kRelaxed);
+  do {
+    if ((word & kAwaited) != 0) return complete_awaited(leaves);
+    // release pairs with is_ready(); acquire: it may be deleted below. Else nothing of it is
+    // touched any more.
+  } while (!word_.compare_exchange_weak(word, word + kReady - gone, std::memory_order_acq_rel,
+                                        kRelaxed));
+  if (leaves && word < 2 * kReference) delete this;
+}
+
+void FutureState::complete_awaited(bool leaves) {
   sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
-    error_ = std::move(error);
-    ready_.store(true, std::memory_order_release);
+    word_.fetch_or(kReady, std::memory_order_release);
     woken = waiters_.take_all();
   }
   woken.wake_all();
+  if (leaves) intrusive_ptr_release(this);
+}
+
+std::exception_ptr broken_promise(const std::string& name) {
+  return std::make_exception_ptr(
+      BrokenPromise(fmt::format("promise '{}' was destroyed before it was fulfilled", name)));
 }
 
 void refuse_promise(const std::string& name, const char* what) {

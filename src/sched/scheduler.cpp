@@ -305,6 +305,12 @@ void check_may_block(const char* what) {
               what);
 }
 
+void check_wait(const Worker& worker, const Waitable& what) {
+  if (worker.handler_depth > 0) check_may_block(what.describe().c_str());
+  SHOAL_CHECK(&worker.scheduler() == &what.scheduler(), "{} belongs to another rank",
+              what.describe());
+}
+
 /// A thread of the program; it is not counted anywhere, unless by its Hold.
 class ThreadWaiter final : public ParkedWaiter {
  public:
@@ -333,20 +339,19 @@ void block(env::Env& env, const char* what, const Publish& publish) {
 
 void Waitable::check_may_wait() const {
   const Worker* const worker = current_worker();
-  if (worker == nullptr) return;
-  if (worker->handler_depth > 0) check_may_block(describe().c_str());
-  SHOAL_CHECK(&worker->scheduler() == &scheduler_, "{} belongs to another rank", describe());
+  if (worker != nullptr) check_wait(*worker, *this);
 }
 
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
-  what.check_may_wait();
-  if (current_worker() != nullptr) {
-    do {
+  if (Worker* worker = current_worker(); worker != nullptr) {
+    check_wait(*worker, what);
+    while (worker->run_nested(what)) {
       if (what.is_over()) return;
-    } while (current_worker()->run_nested(what));
+      worker = current_worker();
+    }
     const bool told_by_scope = in_main_function() && !what.ends_by_itself();
-    if (current_worker()->wait_for(what)) return;
+    if (worker->wait_for(what)) return;
     if (told_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {
@@ -385,13 +390,10 @@ void tell_main_of_failure(Scheduler& scheduler) {
 /// A task that is submitted once it is woken. Owns itself.
 class Deferred final : public ParkedWaiter {
  public:
-  Deferred(const std::shared_ptr<Waitable>& for_what, std::unique_ptr<Task> owned)
-      : kept_(for_what),
-        scheduler_(for_what->scheduler()),
-        list_(scheduler_.parked_here()),
-        task_(std::move(owned)) {
+  Deferred(Waitable& for_what, std::unique_ptr<Task> owned)
+      : scheduler_(for_what.scheduler()), list_(scheduler_.parked_here()), task_(std::move(owned)) {
     task = task_.get();
-    stand_in(*for_what);
+    stand_in(for_what);
     since_ns = scheduler_.env().now_ns();
     counted = ends_by_itself;
   }
@@ -414,13 +416,12 @@ class Deferred final : public ParkedWaiter {
   }
 
  private:
-  const std::shared_ptr<Waitable> kept_;
   Scheduler& scheduler_;
   ParkedList& list_;
   std::unique_ptr<Task> task_;
 };
 
-void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task) {
+void submit_after(Waitable& what, std::unique_ptr<Task> task) {
   auto* const deferred = new Deferred(what, std::move(task));
   deferred->start();
 }

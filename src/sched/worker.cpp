@@ -189,22 +189,31 @@ Worker& Worker::after_work() {
 // What a busy worker runs most of the time: a task of its own deque, as long as nothing else calls
 // for attention.
 Task* Worker::quick_task() {
-  if (++ticks_ % kPollEvery == 0 || scheduler_.progress_->may_be_busy()) return nullptr;
-  if (was_poller_ || throttled() || is_asked()) return nullptr;
-  if ((resumed_own.top_key() | bound_own.top_key() | delivered_shared.top_key() |
-       ready_shared.top_key()) != 0) {
-    return nullptr;
-  }
+  if (is_called() || !has_only_deque()) return nullptr;
   return deque.try_pop();
+}
+
+[[gnu::always_inline]] inline bool Worker::is_called() {
+  return ++ticks_ % kPollEvery == 0 || scheduler_.progress_->may_be_busy() || was_poller_ ||
+         throttled() || is_asked();
+}
+
+bool Worker::has_only_deque() const {
+  return (resumed_own.top_key() | bound_own.top_key() | delivered_shared.top_key() |
+          ready_shared.top_key()) == 0;
+}
+
+// What a busy worker does now and then. True: that may have led to a task.
+bool Worker::look_out() {
+  const bool in_turn = ticks_ % kPollEvery == 0;
+  const bool expired = in_turn && expire_timers();
+  return ((in_turn || scheduler_.progress_->looks_busy()) && scheduler_.progress_->poll()) ||
+         expired;
 }
 
 [[gnu::noinline]] Worker& Worker::look_around() {
   if (is_asked()) answer();
-  bool progressed = false;
-  if (ticks_ % kPollEvery == 0) progressed = expire_timers();
-  if (ticks_ % kPollEvery == 0 || scheduler_.progress_->looks_busy()) {
-    progressed = scheduler_.progress_->poll() || progressed;
-  }
+  const bool progressed = look_out();
   if (Task* task = next_task(); task != nullptr) {
     // Busy from now on: another sleeper takes over polling.
     if (std::exchange(was_poller_, false)) scheduler_.wake_one();
@@ -384,10 +393,7 @@ bool Worker::wait_for(Waitable& what) {
 bool Worker::may_nest(const SchedulingFiber& fiber) {
   const Task& task = *fiber.task;
   if (task.scope == nullptr || task.bound || &task == &fiber.ending) return false;
-  const env::Stack stack = fiber.fiber.stack();
-  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  const auto left_bytes = static_cast<std::size_t>(here - stack.bottom);
-  return left_bytes > stack.size_bytes - stack.size_bytes / 8;
+  return static_cast<const std::byte*>(__builtin_frame_address(0)) > fiber.nests_above;
 }
 
 // For detection the outer task has finished meanwhile, like one that is parked. end() creates it
@@ -396,7 +402,8 @@ bool Worker::may_nest(const SchedulingFiber& fiber) {
 bool Worker::run_nested(Waitable& what) {
   SchedulingFiber& fiber = *current_;
   if (!may_nest(fiber)) return false;
-  Task* const task = quick_task();
+  if (is_called() && !look_out_nested()) return false;
+  Task* const task = has_only_deque() ? deque.try_pop() : nullptr;
   if (task == nullptr) return false;
   if (!what.needs(*task)) {
     deque.push(task);
@@ -417,6 +424,14 @@ bool Worker::run_nested(Waitable& what) {
   fiber.task = &outer;
   worker.running_task.show(&outer);
   worker.after_work();
+  return true;
+}
+
+// Without leaving the stack of a task that waits. False: that does not do.
+[[gnu::noinline]] bool Worker::look_out_nested() {
+  if (throttled() || is_asked()) return false;
+  look_out();
+  if (std::exchange(was_poller_, false)) scheduler_.wake_one();
   return true;
 }
 
@@ -527,7 +542,11 @@ void Worker::idle() {
     sync::pause_briefly();
     return;
   }
-  if (!stepping_ && idle_rounds_ <= spins + (must_poll ? kPollRounds : kYieldRounds)) {
+  const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
+  if (must_poll && scheduler_.progress_->is_streaming()) {
+    idle_rounds_ = std::min(idle_rounds_, spins + yields);
+  }
+  if (!stepping_ && idle_rounds_ <= spins + yields) {
     scheduler_.env_.yield();
     return;
   }
@@ -541,11 +560,13 @@ void Worker::idle() {
 
 // No wake-up is lost. The sleeper: state_ = asleep (A), then looks at the queues and flags (B). The
 // pusher: changes one of them (C), then looks for sleepers (D). All are seq_cst, so either B sees
-// C, or D sees A and unparks; and a Parker remembers an unpark() that comes before park().
-// tests/model/sync_sleep_wake_test.cpp explores it.
+// C, or D sees A and unparks; and a Parker remembers an unpark() that comes before park(). A deque
+// is pushed to with less: then the barrier between A and B makes either the pusher's C visible to
+// B, or D come after A. tests/model/sync_sleep_wake_test.cpp explores it.
 void Worker::sleep(bool may_poll) {
   state_.store(State::asleep, std::memory_order_seq_cst);
   scheduler_.sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
+  if (!stepping_ && sync::has_asymmetric_barrier()) static_cast<void>(sync::heavy_barrier());
   bool keeps_time = false;
   if (!sees_work() && !scheduler_.progress_->looks_busy() && !scheduler_.stopping()) {
     std::uint64_t timeout_ns = may_poll ? poll_timeout_ns() : 0;

@@ -122,6 +122,11 @@ class Worker final : public env::Steppable {
   [[nodiscard]] Worker& step_once();
   [[nodiscard]] Worker& look_around();
   [[nodiscard]] Task* quick_task();
+  // Something else than the next task calls for attention.
+  [[nodiscard]] bool is_called();
+  [[nodiscard]] bool has_only_deque() const;
+  bool look_out();
+  [[nodiscard]] bool look_out_nested();
   Worker& after_work();
   bool look_closer();
   void observe(const Task& task);

@@ -1,11 +1,9 @@
 #include <shoal/sync/block_pool.hpp>
 
-#include <shoal/base/sanitizers.hpp>
 #include <shoal/sync/mutex.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <memory>
 #include <new>
 #include <utility>
@@ -15,19 +13,12 @@ namespace shoal::sync {
 
 namespace {
 
-constexpr std::size_t kGrain = 64;  // block sizes are its multiples
-constexpr std::size_t kSmallSizes = 8;
-constexpr std::size_t kBehindPower = 128;
-
-/// Which of the sizes, from 0, holds that many bytes.
-constexpr std::size_t size_of(std::size_t bytes) {
-  if (bytes <= kSmallSizes * kGrain) return (bytes - 1) / kGrain;
-  return kSmallSizes + static_cast<std::size_t>(std::bit_width((bytes - kBehindPower - 1) >> 10U));
-}
-constexpr std::size_t kSizes = size_of(kPooledBytesMax) + 1;
+constexpr std::size_t kGrain = detail::kBlockGrain;  // block sizes are its multiples
+constexpr std::size_t kSmallSizes = detail::kSmallBlockSizes;
+constexpr std::size_t kSizes = detail::block_size_of(kPooledBytesMax) + 1;
 constexpr std::size_t block_bytes(std::size_t size) {
   return size < kSmallSizes ? (size + 1) * kGrain
-                            : (std::size_t{1024} << (size - kSmallSizes)) + kBehindPower;
+                            : (std::size_t{1024} << (size - kSmallSizes)) + detail::kBehindPower;
 }
 static_assert(block_bytes(kSizes - 1) == kPooledBytesMax);
 /// How many blocks threads exchange with the depot at once: some 32 KiB, or a few blocks.
@@ -38,7 +29,6 @@ constexpr std::array<unsigned, kSizes> kMagazineBlocks = [] {
   }
   return counts;
 }();
-constexpr bool kPooled = !kAddressSanitizer && !kThreadSanitizer;
 
 /// A free block.
 struct Block {
@@ -180,39 +170,31 @@ void give_all_at_thread_exit() {
   return cache.loaded.pop();
 }
 
-[[gnu::noinline]] void give_slowly(void* block, std::size_t size) {
+[[gnu::noinline]] void give_slowly(void* block, std::size_t size) noexcept {
   give_all_at_thread_exit();
   Cache& cache = t_caches[size];
   depots()[size].give(std::exchange(cache.spare, std::exchange(cache.loaded, {})), size);
   cache.loaded.push(block);
 }
 
-constexpr bool is_pooled(std::size_t size_bytes) {
-  return kPooled && size_bytes - 1 < kPooledBytesMax;  // not 0 either
-}
-
 }  // namespace
 
 // Not inlined: a task may be on another thread after it was suspended.
-void* take_block(std::size_t size_bytes) {
-  if (!is_pooled(size_bytes)) return ::operator new(size_bytes, std::align_val_t(kGrain));
-  const std::size_t size = size_of(size_bytes);
+void* detail::take_pooled(std::size_t size) {
   Cache& cache = t_caches[size];
-  return cache.loaded.count > 0 ? cache.loaded.pop() : take_slowly(size);
+  if (cache.loaded.count > 0) [[likely]] {
+    return cache.loaded.pop();
+  }
+  return take_slowly(size);
 }
 
-void give_block(void* block, std::size_t size_bytes) noexcept {
-  if (!is_pooled(size_bytes)) {
-    ::operator delete(block, std::align_val_t(kGrain));
+void detail::give_pooled(void* block, std::size_t size) noexcept {
+  Cache& cache = t_caches[size];
+  if (cache.loaded.count < kMagazineBlocks[size]) [[likely]] {
+    cache.loaded.push(block);
     return;
   }
-  const std::size_t size = size_of(size_bytes);
-  Cache& cache = t_caches[size];
-  if (cache.loaded.count < kMagazineBlocks[size]) {
-    cache.loaded.push(block);
-  } else {
-    give_slowly(block, size);
-  }
+  give_slowly(block, size);
 }
 
 void trim_blocks() noexcept {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "support/explorer.hpp"
 
@@ -23,12 +24,16 @@ enum class Variant {
   parker_forgets_an_early_unpark,
   sleeper_does_not_look_again,
   sleeper_ignores_that_it_should_look_again,  // at what a foreign thread finished
+  sleeper_makes_no_barrier,
+  sleeper_looks_before_its_barrier,
 };
 
 struct Program {
   int workers = 1;
   // One thread per word; each letter is one call: 's' submits a task that any worker may run, '0'
-  // and '1' one bound to that worker, 'h' ends a Hold, 'x' requests the stop.
+  // and '1' one bound to that worker, 'h' ends a Hold, 'x' requests the stop. 'd' is a worker that
+  // is busy for ever and pushes a task to its deque: the store stays in a buffer until the
+  // processor empties that, or a barrier does.
   std::array<std::string, 2> pushers;
   Variant variant = Variant::correct;
 };
@@ -41,8 +46,9 @@ class SleepModel {
   explicit SleepModel(const Program& program) : program_(&program) {}
   auto operator<=>(const SleepModel&) const = default;
 
-  [[nodiscard]] int thread_count() const { return program_->workers + kPushersMax; }
+  [[nodiscard]] int thread_count() const { return program_->workers + 2 * kPushersMax; }
   [[nodiscard]] bool can_step(int thread) const {
+    if (thread >= program_->workers + kPushersMax) return buffer_of(thread).buffered > 0;
     if (thread >= program_->workers) {
       const int pusher = thread - program_->workers;
       return pushers_[at(pusher)].done < static_cast<int>(calls(pusher).size());
@@ -53,8 +59,10 @@ class SleepModel {
   void step(int thread) {
     if (thread < program_->workers) {
       worker_step(workers_[at(thread)]);
-    } else {
+    } else if (thread < program_->workers + kPushersMax) {
       pusher_step(thread - program_->workers);
+    } else {
+      empty(pushers_[at(thread - program_->workers - kPushersMax)]);
     }
   }
   [[nodiscard]] std::string broken() const { return ""; }
@@ -73,7 +81,19 @@ class SleepModel {
   }
 
  private:
-  enum Pc { kLook, kRaise, kCount, kLookAgain, kLookForStop, kPark, kLower, kUncount, kEnded };
+  enum Pc {
+    kLook,
+    kRaise,
+    kCount,
+    kBarrier,
+    kLookAgain,
+    kLateBarrier,
+    kLookForStop,
+    kPark,
+    kLower,
+    kUncount,
+    kEnded
+  };
   struct Worker {
     int pc = kLook;
     bool asleep = false;  // state_
@@ -86,6 +106,7 @@ class SleepModel {
     int pc = 0;
     int done = 0;
     int candidate = 0;  // worker to wake next
+    int buffered = 0;   // tasks that nobody else sees yet
     auto operator<=>(const Pusher&) const = default;
   };
 
@@ -105,10 +126,24 @@ class SleepModel {
         return;
       case kCount:
         ++sleeper_count_;
-        me.pc = looks_first || is(Variant::sleeper_does_not_look_again) ? kLookForStop : kLookAgain;
+        me.pc = looks_first || is(Variant::sleeper_does_not_look_again) ? kLookForStop : kBarrier;
+        return;
+      case kBarrier:
+        if (!is(Variant::sleeper_makes_no_barrier) &&
+            !is(Variant::sleeper_looks_before_its_barrier)) {
+          for (Pusher& pusher : pushers_) empty(pusher);
+        }
+        me.pc = kLookAgain;
         return;
       case kLookAgain:
         me.pc = sees_work(me) ? kLower : kLookForStop;
+        if (me.pc == kLookForStop && is(Variant::sleeper_looks_before_its_barrier)) {
+          me.pc = kLateBarrier;
+        }
+        return;
+      case kLateBarrier:
+        for (Pusher& pusher : pushers_) empty(pusher);
+        me.pc = kLookForStop;
         return;
       case kLookForStop:
         me.pc = stopping_ ? kLower : kPark;
@@ -156,8 +191,8 @@ class SleepModel {
     switch (me.pc) {
       case 0:
         me.candidate = call == '1' ? 1 : 0;
-        if (!looks_first) change(call);
-        me.pc = call == 's' || call == 'h' ? 1 : 2;
+        if (!looks_first) change(call, me);
+        me.pc = call == 's' || call == 'd' || call == 'h' ? 1 : 2;
         if (call == 'h') me.pc = 5;
         return;
       case 1:  // wake_one()
@@ -190,7 +225,7 @@ class SleepModel {
         me.pc = 1;
         return;
       default:
-        change(call);
+        change(call, me);
         finish(me, false);
     }
   }
@@ -199,9 +234,14 @@ class SleepModel {
     if (only_one || ++me.candidate == program_->workers) finish(me, looks_first);
   }
   void finish(Pusher& me, bool looks_first) {
-    me = looks_first ? Pusher{6, me.done, 0} : Pusher{0, me.done + 1, 0};
+    me = looks_first ? Pusher{6, me.done, 0, me.buffered} : Pusher{0, me.done + 1, 0, me.buffered};
   }
-  void change(char call) {
+  [[nodiscard]] const Pusher& buffer_of(int thread) const {
+    return pushers_[at(thread - program_->workers - kPushersMax)];
+  }
+  void empty(Pusher& pusher) { shared_ += std::exchange(pusher.buffered, 0); }
+  void change(char call, Pusher& me) {
+    if (call == 'd') ++me.buffered;
     if (call == 's') ++shared_;
     if (call == '0' || call == '1') ++workers_[at(call - '0')].bound;
     if (call == 'h') hold_ended_ = true;
@@ -238,6 +278,13 @@ TEST(SleepWakeModel, SubmittedTasks_AreNeverLeftWhileAllSleep) {
   EXPECT_EQ(explore_sleep({2, {"ss", "s"}}).broken, "");
 }
 
+TEST(SleepWakeModel, TasksOfADeque_AreNotLeftWhileOthersSleep) {
+  EXPECT_EQ(explore_sleep({1, {"d"}}).broken, "");
+  EXPECT_EQ(explore_sleep({1, {"dd", "d"}}).broken, "");
+  EXPECT_EQ(explore_sleep({2, {"d", "s"}}).broken, "");
+  EXPECT_EQ(explore_sleep({2, {"dd", "d"}}).broken, "");
+}
+
 TEST(SleepWakeModel, BoundTasks_WakeTheirWorker) {
   EXPECT_EQ(explore_sleep({1, {"00", "0"}}).broken, "");
   EXPECT_EQ(explore_sleep({2, {"01", "1"}}).broken, "");
@@ -263,6 +310,8 @@ TEST(SleepWakeModel, BrokenVariants_AreRejected) {
   EXPECT_NE(explore_sleep({1, {"s"}, parker_forgets_an_early_unpark}).broken, "");
   EXPECT_NE(explore_sleep({1, {"s"}, sleeper_does_not_look_again}).broken, "");
   EXPECT_NE(explore_sleep({1, {"h"}, sleeper_ignores_that_it_should_look_again}).broken, "");
+  EXPECT_NE(explore_sleep({1, {"d"}, sleeper_makes_no_barrier}).broken, "");
+  EXPECT_NE(explore_sleep({1, {"d"}, sleeper_looks_before_its_barrier}).broken, "");
 }
 
 }  // namespace

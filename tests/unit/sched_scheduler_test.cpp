@@ -152,8 +152,8 @@ TEST_P(Scheduler, TasksThatFollowATimer_AreCountedOnceFromTheStart) {
   std::atomic<int> ran{0};
   constexpr std::uint64_t kDelay_ns = 1'000'000;
   for (int i = 0; i < 10; ++i) {
-    shoal::sched::submit_after(shoal::sched::make_sleep(run.scheduler(), kDelay_ns),
-                               make_task(&run.scope(), [&ran] { ++ran; }));
+    const auto sleep = shoal::sched::make_sleep(run.scheduler(), kDelay_ns);
+    shoal::sched::submit_after(*sleep, make_task(&run.scope(), [&ran, sleep] { ++ran; }));
   }
   EXPECT_GE(run.scope().totals().created, 10U);
   run.finish();

@@ -7,6 +7,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/coll/collectives.hpp>
 #include <shoal/runtime/remote_promise.hpp>
+#include <shoal/sched/async_task.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/future.hpp>
 #include <shoal/term/scope.hpp>
@@ -113,20 +114,19 @@ class World {
   /// world.
   template <class F>
   [[nodiscard]] auto async(F function) {
-    auto [future, run] = promised(std::move(function), "task");
-    auto task = sched::make_function_task(scope(), std::move(run));
-    future.shared_state()->set_task(*task);
+    auto task = std::make_unique<sched::AsyncTask<F>>(scheduler(), scope(), std::move(function));
+    auto future = task->future();
     scheduler().submit(std::move(task));
-    return std::move(future);
+    return future;
   }
   // Two functions: GCC 12 destroys a default argument twice that stands in a co_await.
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
-    auto [future, run] = promised(std::move(function), options.name);
-    auto task = sched::make_function_task(scope(), options.name, std::move(run));
-    future.shared_state()->set_task(*task);
+    auto task = std::make_unique<sched::NamedAsyncTask<F>>(scheduler(), scope(), options.name,
+                                                           std::move(function));
+    auto future = task->future();
     submit(std::move(task), options);
-    return std::move(future);
+    return future;
   }
 
   /// Keeps wait() from completing until the returned object is destroyed. For threads of the
@@ -329,36 +329,6 @@ class World {
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
-
-  // Destroyed when called, whether it returns or throws.
-  template <class F>
-  class Once {
-   public:
-    explicit Once(F function) : function_(std::move(function)) {}
-    decltype(auto) operator()() {
-      struct Gone {
-        std::optional<F>& function;
-        ~Gone() { function.reset(); }
-      } const gone{function_};
-      return (*function_)();
-    }
-
-   private:
-    std::optional<F> function_;
-  };
-
-  // The future of what `function` returns, and the function that fulfils it. What `function` has
-  // captured is gone before that: it may need what only who waits gives up.
-  template <class F>
-  auto promised(F function, std::string name) {
-    using Result = std::invoke_result_t<F&>;
-    Promise<Result> promise(scheduler(), std::move(name));
-    Future<Result> future = promise.future();
-    return std::pair(std::move(future),
-                     [promise = std::move(promise), once = Once<F>(std::move(function))]() mutable {
-                       promise.set_from(once);
-                     });
-  }
 
   template <class Wires, class... Args>
   void send_static(const messaging::StaticHandler& handler, Wires wires, Rank target,

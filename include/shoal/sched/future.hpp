@@ -6,8 +6,11 @@
 #include <shoal/sched/park.hpp>
 #include <shoal/sync/block_pool.hpp>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
 #include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -30,9 +33,12 @@ class BrokenPromise : public Error {
 
 namespace sched {
 
-/// What a promise and its future share, but for the value.
-class FutureState : public WaitingRoom {
+/// What a promise and its future share, but for the value. Made with one reference. In one word:
+/// how many there are, whether the value is there, and whether somebody has begun to wait. So the
+/// one who fulfils a promise for which nobody waits needs one atomic operation, and no lock.
+class FutureState : public WaitingRoom, public sync::Pooled {
  public:
+  explicit FutureState(Scheduler& scheduler) : WaitingRoom(scheduler) {}
   FutureState(Scheduler& scheduler, std::string name)
       : WaitingRoom(scheduler), name_(std::move(name)) {}
   virtual ~FutureState();
@@ -46,7 +52,8 @@ class FutureState : public WaitingRoom {
   /// It fulfils the promise when it ends, not before. Said before anybody waits.
   void set_task(const Task& task) { task_ = &task; }
   [[nodiscard]] bool is_ready() const {
-    return ready_.load(std::memory_order_acquire);  // pairs with the release in complete()
+    // acquire pairs with the release in complete()
+    return (word_.load(std::memory_order_acquire) & kReady) != 0;
   }
   /// Waits, and throws the error if there is one.
   void await();
@@ -54,18 +61,38 @@ class FutureState : public WaitingRoom {
     if (error_ != nullptr) throw_error();
   }
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::string name() const { return name_.empty() ? "task" : name_; }
 
-  /// Called once, by the promise, after the value was stored. The state outlives the call.
-  void complete(std::exception_ptr error = nullptr);
+  /// Called once, by the promise, after the value was stored. `leaves`: its reference is gone then.
+  void complete(std::exception_ptr error, bool leaves);
+
+  /// A second reference, of who has the only one.
+  void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
+  friend void intrusive_ptr_add_ref(FutureState* state) {
+    state->word_.fetch_add(kReference, kRelaxed);
+  }
+  // Who has the only reference has the state to himself. acquire and release: who deletes it comes
+  // after what the others did.
+  friend void intrusive_ptr_release(FutureState* state) {
+    if (state->word_.load(std::memory_order_acquire) < 2 * kReference ||
+        state->word_.fetch_sub(kReference, std::memory_order_acq_rel) < 2 * kReference) {
+      delete state;
+    }
+  }
 
  private:
-  [[noreturn]] void throw_error() const;
+  static constexpr std::uint32_t kReady = 1;
+  static constexpr std::uint32_t kAwaited = 2;  // once set, it stays so
+  static constexpr std::uint32_t kReference = 4;
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
 
-  const std::string name_;
+  [[noreturn]] void throw_error() const;
+  void complete_awaited(bool leaves);
+
+  std::atomic<std::uint32_t> word_{kReference};
+  const std::string name_;      // empty: "task"
   const Task* task_ = nullptr;  // that fulfils it, if that is known
-  std::exception_ptr error_;    // written before ready_
-  std::atomic<bool> ready_{false};
+  std::exception_ptr error_;    // written before kReady
 };
 
 /// Stands for void.
@@ -79,7 +106,10 @@ class ValueState final : public FutureState {
   using FutureState::FutureState;
   std::optional<Stored<T>> value;  // written before complete()
 };
+template <class T>
+using ValueRef = boost::intrusive_ptr<ValueState<T>>;
 
+[[nodiscard]] std::exception_ptr broken_promise(const std::string& name);
 [[noreturn]] void refuse_promise(const std::string& name, const char* what);
 [[noreturn]] void refuse_future(const char* what);
 
@@ -101,6 +131,8 @@ template <class T>
 struct CoroutinePromise;
 template <class T>
 struct CoroutinePromiseBase;
+template <class F>
+class AsyncTask;
 
 }  // namespace sched
 
@@ -126,15 +158,13 @@ class Future {
   /// its worker goes on. **Errors**: CheckError in a handler or without a value to come; as
   /// sched::wait_for().
   void wait() const {
-    if (is_ready()) return;
-    const std::shared_ptr<State> kept = state_;
-    kept->await();
+    if (!is_ready()) state_->await();
   }
   /// The same, and hands the value over, or throws what the promise was given. Afterwards the
   /// future is not valid.
   T get() {
     wait();
-    const std::shared_ptr<State> state = std::move(state_);
+    const sched::ValueRef<T> state = std::move(state_);
     state->rethrow_error();
     if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
@@ -156,7 +186,7 @@ class Future {
   [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
 
   /// For what is built on futures. **Errors**: CheckError without a value to come.
-  [[nodiscard]] const std::shared_ptr<sched::ValueState<T>>& shared_state() const {
+  [[nodiscard]] const sched::ValueRef<T>& shared_state() const {
     static_cast<void>(state());
     return state_;
   }
@@ -165,22 +195,22 @@ class Future {
   friend class Promise<T>;
   using State = sched::ValueState<T>;
   struct Awaiter {
-    std::shared_ptr<State> state;
+    sched::ValueRef<T> state;
     [[nodiscard]] bool await_ready() const { return state->is_ready(); }
+    // The coroutine, and this in it, may be gone before it returns.
     void await_suspend(std::coroutine_handle<> handle) const {
-      const std::shared_ptr<State> kept = state;  // the coroutine may be gone before this returns
-      sched::TaskScope& scope = kept->scheduler().scope();
-      sched::submit_after(kept, std::make_unique<sched::CoroutineTask>(scope, handle));
+      sched::TaskScope& scope = state->scheduler().scope();
+      sched::submit_after(*state, std::make_unique<sched::CoroutineTask>(scope, handle));
     }
     T await_resume() { return Future(std::move(state)).get(); }
   };
-  explicit Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  explicit Future(sched::ValueRef<T> state) : state_(std::move(state)) {}
   State& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
     return *state_;
   }
 
-  std::shared_ptr<State> state_;
+  sched::ValueRef<T> state_;
 };
 
 /// The other end: fulfilled once, by anybody. Movable. One that is destroyed unfulfilled gives the
@@ -194,8 +224,7 @@ class Promise {
   explicit Promise(std::string name = "a promise")
       : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
   explicit Promise(sched::Scheduler& scheduler, std::string name = "a promise")
-      : state_(std::allocate_shared<State>(sync::BlockAllocator<State>(), scheduler,
-                                           std::move(name))) {}
+      : Promise(new State(scheduler, std::move(name))) {}
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
   Promise& operator=(Promise&& other) noexcept {
@@ -212,7 +241,9 @@ class Promise {
   [[nodiscard]] Future<T> future() {
     check(!future_taken_, "its future was taken already");
     future_taken_ = true;
-    return Future<T>(fulfilled_ ? std::move(state_) : state_);
+    if (fulfilled_) return Future<T>(std::move(state_));
+    state_->add_second();
+    return Future<T>(sched::ValueRef<T>(state_.get(), false));
   }
 
   /// Fulfils the promise: who waits goes on.
@@ -247,7 +278,10 @@ class Promise {
  private:
   template <class>
   friend struct sched::CoroutinePromiseBase;
+  template <class>
+  friend class sched::AsyncTask;
   using State = sched::ValueState<T>;
+  explicit Promise(State* state) : state_(state, false) {}
   void check(bool good, const char* what) const {
     if (!good) sched::refuse_promise(state_ != nullptr ? state_->name() : "", what);
   }
@@ -258,17 +292,14 @@ class Promise {
   // Who is woken may destroy the promise: nothing of it is touched after that.
   void finish(std::exception_ptr error) {
     fulfilled_ = true;
-    const std::shared_ptr<State> state = future_taken_ ? std::move(state_) : state_;
-    state->complete(std::move(error));
+    State* const state = future_taken_ ? state_.detach() : state_.get();
+    state->complete(std::move(error), future_taken_);
   }
   void break_off() {
-    if (state_ == nullptr || fulfilled_) return;
-    state_->complete(std::make_exception_ptr(BrokenPromise(
-        fmt::format("promise '{}' was destroyed before it was fulfilled", state_->name()))));
-    state_ = nullptr;
+    if (state_ != nullptr && !fulfilled_) finish(sched::broken_promise(state_->name()));
   }
 
-  std::shared_ptr<State> state_;  // nullptr: fulfilled, and the future was taken
+  sched::ValueRef<T> state_;  // nullptr: fulfilled, and the future was taken
   bool future_taken_ = false;
   bool fulfilled_ = false;
 };
@@ -332,9 +363,8 @@ template <class T>
 template <class F>
 auto Future<T>::then(F f, std::string name) {
   using Result = typename sched::ThenResult<T, F>::type;
-  const std::shared_ptr<State> state = state_;
-  static_cast<void>(this->state());
-  Promise<Result> promise(state->scheduler(), name);
+  State& state = this->state();
+  Promise<Result> promise(state.scheduler(), name);
   Future<Result> result = promise.future();
   auto run = [source = std::move(*this), promise = std::move(promise), f = std::move(f)]() mutable {
     if (const std::exception_ptr error = source.state_->error(); error != nullptr) {
@@ -345,8 +375,8 @@ auto Future<T>::then(F f, std::string name) {
       promise.set_from([&] { return f(source.get()); });
     }
   };
-  sched::submit_after(state, sched::make_function_task(state->scheduler().scope(), std::move(name),
-                                                       std::move(run)));
+  sched::submit_after(
+      state, sched::make_function_task(state.scheduler().scope(), std::move(name), std::move(run)));
   return result;
 }
 

@@ -94,8 +94,9 @@ void tell_main_of_failure(Scheduler& scheduler);
 
 /// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
 /// the task is not counted (unless `what` ends by itself), but named when nothing is left that
-/// could wake it, and dropped when its scope fails. **Caller**: any thread; never blocks.
-void submit_after(const std::shared_ptr<Waitable>& what, std::unique_ptr<Task> task);
+/// could wake it, and dropped when its scope fails. `what` lives until then: let the task own it.
+/// **Caller**: any thread; never blocks.
+void submit_after(Waitable& what, std::unique_ptr<Task> task);
 
 /// See shoal::yield().
 void yield();

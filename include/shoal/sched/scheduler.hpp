@@ -36,6 +36,8 @@ class Progress {
   [[nodiscard]] virtual bool looks_busy() const = 0;
   /// Arrivals may come without a wake-up, and this worker may fetch them: it must not sleep long.
   [[nodiscard]] virtual bool must_poll(WorkerId worker) const = 0;
+  /// Bytes are moving, but only while workers poll: they had better not sleep.
+  [[nodiscard]] virtual bool is_streaming() const { return false; }
   /// A worker found nothing to do, after its last counts were made visible; true if that gave rise
   /// to something.
   virtual bool on_idle() = 0;

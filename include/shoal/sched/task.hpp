@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <new>
 #include <string>
 
 namespace shoal {
@@ -35,26 +34,15 @@ enum class TaskKind : std::uint8_t {
   resumed,    // a parked fiber that may go on
 };
 
-/// Runs once, on one worker. Owned by the scheduler from submit() on.
-class Task {
+/// Runs once, on one worker. Owned by the scheduler from submit() on. Tasks come and go by the
+/// million.
+class Task : public sync::Pooled {
  public:
   static constexpr int kAnyWorker = -1;
 
   virtual ~Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
-
-  // Tasks come and go by the million.
-  static void* operator new(std::size_t size_bytes) { return sync::take_block(size_bytes); }
-  static void operator delete(void* memory, std::size_t size_bytes) noexcept {
-    sync::give_block(memory, size_bytes);
-  }
-  static void* operator new(std::size_t size_bytes, std::align_val_t alignment) {
-    return ::operator new(size_bytes, alignment);
-  }
-  static void operator delete(void* memory, std::align_val_t alignment) noexcept {
-    ::operator delete(memory, alignment);
-  }
 
   virtual void run() = 0;
   /// What error reports call it.

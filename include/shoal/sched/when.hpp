@@ -15,7 +15,7 @@ namespace shoal {
 
 namespace sched {
 
-using FutureStates = std::vector<std::shared_ptr<FutureState>>;
+using FutureStates = std::vector<boost::intrusive_ptr<FutureState>>;
 
 /// Of those that are ready. For who forwards it: nobody is told that the world has failed.
 [[nodiscard]] std::exception_ptr first_error(const FutureStates& futures);
@@ -38,7 +38,7 @@ auto when_all(std::vector<Future<T>> futures) {
                                                 : futures.front().shared_state()->scheduler();
   auto promise = std::make_shared<Promise<Values>>(scheduler, "when_all()");
   Future<Values> result = promise->future();
-  std::vector<std::shared_ptr<sched::ValueState<T>>> states;
+  std::vector<sched::ValueRef<T>> states;
   states.reserve(futures.size());
   for (const Future<T>& future : futures) states.push_back(future.shared_state());
   const sched::FutureStates all(states.begin(), states.end());
@@ -62,7 +62,7 @@ auto when_all(std::vector<Future<T>> futures) {
 template <class... Ts>
 Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
   static_assert(sizeof...(Ts) > 0 && (!std::is_void_v<Ts> && ...));
-  const std::tuple<std::shared_ptr<sched::ValueState<Ts>>...> states{futures.shared_state()...};
+  const std::tuple<sched::ValueRef<Ts>...> states{futures.shared_state()...};
   const sched::FutureStates all{futures.shared_state()...};
   auto promise =
       std::make_shared<Promise<std::tuple<Ts...>>>(all.front()->scheduler(), "when_all()");

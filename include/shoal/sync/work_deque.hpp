@@ -1,6 +1,8 @@
 #pragma once
 // Work-stealing deque: the owner pushes and pops at the bottom, thieves take from the top.
 
+#include <shoal/sync/asymmetric_barrier.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -14,10 +16,18 @@ namespace shoal::sync {
 ///
 /// Invariant: the items are at indices [top_, bottom_). Only the owner moves bottom_; top_ only
 /// grows, by compare-exchange, and each success hands exactly one index to exactly one taker.
+///
+/// Who has pushed and then looks for sleepers, and who is about to sleep, says so, and then looks
+/// for items, must not miss each other: push() is seq_cst; or else, to spare the owner, only the
+/// compiler keeps it before what follows, and who is about to sleep calls heavy_barrier() in
+/// between. tests/model/sync_sleep_wake_test.cpp explores it.
 template <class T>
 class WorkDeque {
  public:
-  WorkDeque() : ring_(new Ring(kInitialCapacity)) { rings_.emplace_back(ring_.load()); }
+  explicit WorkDeque(bool asymmetric = has_asymmetric_barrier())
+      : asymmetric_(asymmetric), ring_(new Ring(kInitialCapacity)) {
+    rings_.emplace_back(ring_.load());
+  }
   WorkDeque(const WorkDeque&) = delete;
   WorkDeque& operator=(const WorkDeque&) = delete;
 
@@ -32,9 +42,13 @@ class WorkDeque {
       return;
     }
     ring->put(bottom, item);
-    // release pairs with the thieves' load of bottom_: they see the item. seq_cst: ordered
-    // before the pusher's look at sleeping workers.
-    bottom_.store(bottom + 1, std::memory_order_seq_cst);
+    // release pairs with the thieves' load of bottom_: they see the item
+    if (asymmetric_) {
+      bottom_.store(bottom + 1, std::memory_order_release);
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler
+    } else {
+      bottom_.store(bottom + 1, std::memory_order_seq_cst);
+    }
   }
 
   /// Owner; newest first. nullptr: empty.
@@ -104,6 +118,7 @@ class WorkDeque {
     ring_.store(raw, std::memory_order_release);
   }
 
+  const bool asymmetric_;
   alignas(64) std::atomic<std::int64_t> top_{0};     // thieves and owner, by exchange
   alignas(64) std::atomic<std::int64_t> bottom_{0};  // owner writes; thieves read
   std::atomic<Ring*> ring_;                          // owner writes; thieves read

@@ -18,6 +18,8 @@ void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size
   const std::size_t part_max = part.tag == kPacketTag ? size_bytes : chunk_bytes_;
   part.transfer = transfer.release();  // from here on MPI may hold its memory
   part.transfer->parts_left_ = std::max<std::size_t>(1, (size_bytes + part_max - 1) / part_max);
+  if (part.tag != kPacketTag) part.transfer->payload_bytes_ = size_bytes;
+  payload_bytes_ += part.transfer->payload_bytes_;
   std::size_t offset = 0;
   do {
     const std::size_t size = std::min(part_max, size_bytes - offset);
@@ -99,7 +101,9 @@ bool MpiTransfers::advance() {
   for (std::size_t i = 0; i < ended_count; ++i) {
     const Part& part = parts_[look_at_ + static_cast<std::size_t>(indices_[i])];
     check_part(part, statuses_[i], has_error);
-    if (--part.transfer->parts_left_ == 0) through.emplace_back(part.transfer);
+    if (--part.transfer->parts_left_ > 0) continue;
+    payload_bytes_ -= part.transfer->payload_bytes_;
+    through.emplace_back(part.transfer);
   }
   // From the back, so that the positions still to be removed stay valid.
   std::sort(indices_.begin(), indices_.begin() + ended, std::greater<>());

@@ -15,23 +15,19 @@
 namespace shoal::net {
 
 /// One packet or payload on its way, in one or more parts.
-class MpiTransfer {
+class MpiTransfer : public sync::Pooled {
  public:
   MpiTransfer() = default;
   MpiTransfer(const MpiTransfer&) = delete;
   MpiTransfer& operator=(const MpiTransfer&) = delete;
   virtual ~MpiTransfer() = default;
-  // One for each packet.
-  static void* operator new(std::size_t size_bytes) { return sync::take_block(size_bytes); }
-  static void operator delete(void* memory, std::size_t size_bytes) noexcept {
-    sync::give_block(memory, size_bytes);
-  }
   /// All bytes are through; deleted afterwards. May start further transfers.
   virtual void done() = 0;
 
  private:
   friend class MpiTransfers;
   std::size_t parts_left_ = 0;
+  std::size_t payload_bytes_ = 0;  // 0: it goes with kPacketTag
 };
 
 /// Starts transfers and finds out which have ended. The engine's lock guards it.
@@ -61,6 +57,8 @@ class MpiTransfers {
   /// Calls done() of those that have ended; true if there were any. Throws TransportError.
   bool advance();
   [[nodiscard]] bool empty() const { return parts_.empty(); }
+  /// Of the payloads under way, here and there.
+  [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
  private:
   struct Part {
@@ -87,6 +85,7 @@ class MpiTransfers {
   std::vector<MPI_Request> requests_;
   std::vector<Part> parts_;  // beside requests_
   std::size_t look_at_ = 0;
+  std::size_t payload_bytes_ = 0;
   std::array<int, kLookAt> indices_{};
   std::array<MPI_Status, kLookAt> statuses_{};
 };
