@@ -21,7 +21,7 @@ void Link::open_packet(std::size_t needed_bytes) {
 }
 
 std::size_t Link::in_flight_bytes() const {
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   return in_flight_bytes_.load(std::memory_order_relaxed) + unaccounted_bytes_;
 }
 
@@ -31,7 +31,7 @@ LinkState Link::state() const {
   state.in_flight_bytes = in_flight_bytes();
   state.window_bytes = options_.window_bytes;
   state.message_count = message_count();
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   state.byte_count = byte_count_;
   state.last_handler = last_handler_;
   state.untaken = announced_;
@@ -42,7 +42,7 @@ LinkState Link::state() const {
 }
 
 PacketList Link::take() {
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   account();
   PacketList taken = std::move(closed_);
   if (open_ != nullptr) taken.push_back(std::exchange(open_, nullptr));
@@ -55,7 +55,7 @@ PacketList Link::take() {
 // two sees the other. If bytes are above low water here, they are still to be consumed, and the
 // call that brings them to low water finds the flag.
 bool Link::enlist(sync::Waiter& waiter) {
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   account();
   has_waiters_.store(true, std::memory_order_seq_cst);
   if (below_low_water(in_flight_bytes_.load(std::memory_order_seq_cst))) {
@@ -77,7 +77,7 @@ void Link::consumed(std::size_t accounted_bytes) {
 void Link::wake_all() {
   sync::Waiter* list = nullptr;
   {
-    const sync::Lock lock(mutex_);
+    const sync::LastingLock lock(mutex_);
     list = std::exchange(waiters_, nullptr);
     has_waiters_.store(false, std::memory_order_relaxed);  // written under the lock only
   }

@@ -1,5 +1,6 @@
-// The lock lets one thread in at a time, and loses nobody who sleeps.
+// The locks let one thread in at a time, and lose nobody who sleeps.
 
+#include <shoal/sync/lasting_mutex.hpp>
 #include <shoal/sync/mutex.hpp>
 
 #include "support/sizes.hpp"
@@ -13,6 +14,7 @@
 
 namespace {
 
+using shoal::sync::PlainLastingMutex;
 using shoal::sync::PlainMutex;
 
 constexpr int kRounds = shoal::testing::sized(20000, 2000);
@@ -29,8 +31,19 @@ void in_threads(F round) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(MutexStress, CountedUnderTheLock_NothingIsLost) {
-  PlainMutex mutex;
+/// As where there is no asymmetric barrier.
+class SymmetricMutex : public PlainLastingMutex {
+ public:
+  SymmetricMutex() : PlainLastingMutex(false) {}
+};
+
+template <class M>
+class MutexStress : public ::testing::Test {};
+using Locks = ::testing::Types<PlainMutex, PlainLastingMutex, SymmetricMutex>;
+TYPED_TEST_SUITE(MutexStress, Locks);
+
+TYPED_TEST(MutexStress, CountedUnderTheLock_NothingIsLost) {
+  TypeParam mutex;
   long count = 0;
   in_threads([&](int /*round*/) {
     mutex.lock();
@@ -40,8 +53,8 @@ TEST(MutexStress, CountedUnderTheLock_NothingIsLost) {
   EXPECT_EQ(count, 8L * kRounds);
 }
 
-TEST(MutexStress, HeldForLong_SleepersAreWoken) {
-  PlainMutex mutex;
+TYPED_TEST(MutexStress, HeldForLong_SleepersAreWoken) {
+  TypeParam mutex;
   long count = 0;
   in_threads([&](int round) {
     mutex.lock();
@@ -52,8 +65,8 @@ TEST(MutexStress, HeldForLong_SleepersAreWoken) {
   EXPECT_EQ(count, 8L * kRounds);
 }
 
-TEST(MutexStress, Tried_OneAtATime) {
-  PlainMutex mutex;
+TYPED_TEST(MutexStress, Tried_OneAtATime) {
+  TypeParam mutex;
   std::atomic<int> inside{0};
   std::atomic<long> refused{0};
   in_threads([&](int round) {

@@ -6,7 +6,7 @@
 #include <shoal/graph/dependency_table.hpp>
 #include <shoal/sched/compute.hpp>
 #include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/sync/lasting_mutex.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <fmt/format.h>
@@ -163,7 +163,7 @@ class TaskGraph final : private term::Unsatisfied {
 
  private:
   struct alignas(64) Shard {
-    mutable sync::Mutex mutex;
+    mutable sync::LastingMutex mutex;
     graph::DependencyTable<K> table SHOAL_GUARDED_BY(mutex);
   };
 
@@ -216,7 +216,7 @@ class TaskGraph final : private term::Unsatisfied {
     graph::Entry entry;
     graph::Fulfil result{};
     {
-      const sync::Lock lock(shard.mutex);
+      const sync::LastingLock lock(shard.mutex);
       result = shard.table.fulfil_hashed(
           hash, k, count, [indegree](const K&) { return indegree; }, &entry);
     }
@@ -263,7 +263,7 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] std::uint64_t unsatisfied_count() const override {
     std::uint64_t count = dense_ != nullptr ? dense_->size() : 0;
     for (const Shard& shard : shards()) {
-      const sync::Lock lock(shard.mutex);
+      const sync::LastingLock lock(shard.mutex);
       count += shard.table.size();
     }
     return count;
@@ -275,7 +275,7 @@ class TaskGraph final : private term::Unsatisfied {
     if (!complete_.load(std::memory_order_acquire)) return {};
     std::vector<std::pair<K, graph::Entry>> some;
     for (const Shard& shard : shards()) {
-      const sync::Lock lock(shard.mutex);
+      const sync::LastingLock lock(shard.mutex);
       shard.table.for_each([&](const K& key, int fulfilled, int indegree) {
         if (some.size() < graph::WaitingList::kKeysMax) {
           some.emplace_back(key, graph::Entry{fulfilled, indegree});

@@ -2,7 +2,7 @@
 // The sending end of one lane between two ranks: aggregation and flow control.
 
 #include <shoal/net/port.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/sync/lasting_mutex.hpp>
 #include <shoal/sync/waiter.hpp>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class Link : public PortItem, public PacketOwner {
   void append(const MessageHeader& message, std::size_t extra_bytes, Write&& write) {
     bool announce_now = false;
     {
-      const sync::Lock lock(mutex_);
+      const sync::LastingLock lock(mutex_);
       std::forward<Write>(write)(reserve(message, extra_bytes));
       announce_now = !std::exchange(announced_, true);
     }
@@ -138,7 +138,7 @@ class Link : public PortItem, public PacketOwner {
   const std::size_t account_after_bytes_;
 
   // Senders write the first line, receivers the second one.
-  alignas(64) mutable sync::Mutex mutex_;
+  alignas(64) mutable sync::LastingMutex mutex_;
   PacketList closed_ SHOAL_GUARDED_BY(mutex_);
   Packet* open_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // the last one, still being filled
   bool announced_ SHOAL_GUARDED_BY(mutex_) = false;

@@ -1,0 +1,71 @@
+#pragma once
+// A lock that is given back with a plain store.
+
+#include <shoal/sync/asymmetric_barrier.hpp>
+#include <shoal/sync/mutex.hpp>
+
+namespace shoal::sync {
+
+/// A Mutex that nobody destroys while a call of it may still run, not even its next owner. Given
+/// back without an atomic operation: that would wait until all that was written under the lock has
+/// reached the cache, and those lines may be far away. Who has to wait pays instead. Use and
+/// fairness as Mutex.
+///
+/// Who waits says so in waiting_ (A), and looks at state_ (B) before it sleeps; unlock() frees
+/// state_ (C) and looks at waiting_ (D). If D does not see A, then D came before it, and so before
+/// the heavy_barrier() between A and B: behind that C is visible, and B sees the lock free. Where
+/// there is no such barrier, C and D are seq_cst. tests/model/sync_lasting_mutex_test.cpp explores
+/// it.
+class SHOAL_CAPABILITY("mutex") PlainLastingMutex {
+ public:
+  explicit PlainLastingMutex(bool asymmetric = has_asymmetric_barrier())
+      : asymmetric_(asymmetric) {}
+  PlainLastingMutex(const PlainLastingMutex&) = delete;
+  PlainLastingMutex& operator=(const PlainLastingMutex&) = delete;
+
+  void lock() SHOAL_ACQUIRE() {
+    if (!try_lock()) lock_slowly();
+  }
+  void unlock() SHOAL_RELEASE() {
+    if (asymmetric_) {
+      state_.store(kFree, std::memory_order_release);       // pairs with try_lock()
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler
+    } else {
+      state_.exchange(kFree, std::memory_order_seq_cst);
+    }
+    if (waiting_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
+      let_in();
+    }
+  }
+  [[nodiscard]] bool try_lock() SHOAL_TRY_ACQUIRE(true) {
+    std::uint32_t expected = kFree;
+    return state_.compare_exchange_strong(expected, kLocked, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = 0;
+  static constexpr std::uint32_t kLocked = 1;
+  void lock_slowly() SHOAL_UNCHECKED_LOCKING;
+  [[gnu::noinline]] void let_in();
+
+  std::atomic<std::uint32_t> state_{kFree};
+  std::atomic<std::uint32_t> waiting_{0};  // that spin or sleep
+  const bool asymmetric_;
+};
+
+using LastingMutex = std::conditional_t<kThreadSanitizer, WatchedMutex, PlainLastingMutex>;
+
+/// Holds a LastingMutex for a scope.
+class SHOAL_SCOPED_CAPABILITY LastingLock {
+ public:
+  explicit LastingLock(LastingMutex& mutex) SHOAL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~LastingLock() SHOAL_RELEASE() { mutex_.unlock(); }
+  LastingLock(const LastingLock&) = delete;
+  LastingLock& operator=(const LastingLock&) = delete;
+
+ private:
+  LastingMutex& mutex_;
+};
+
+}  // namespace shoal::sync

@@ -1,0 +1,32 @@
+#include <shoal/sync/lasting_mutex.hpp>
+
+#include "sync/pause.hpp"
+
+namespace shoal::sync {
+
+// Once waiting_ is raised and the barrier has passed, everybody who gives the lock back sees that
+// somebody waits.
+void PlainLastingMutex::lock_slowly() {
+  constexpr int kSpins = 64;
+  waiting_.fetch_add(1, std::memory_order_seq_cst);
+  bool locked = false;
+  for (int i = 0; i < kSpins && !locked; ++i) {
+    pause_briefly();
+    locked = state_.load(std::memory_order_relaxed) == kFree && try_lock();
+  }
+  if (!locked && asymmetric_) static_cast<void>(heavy_barrier());
+  while (!locked && !try_lock()) state_.wait(kLocked, std::memory_order_seq_cst);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// The fence: state_ is free before the look for those that sleep on it. Whoever spins needs some
+// time until it sees that the lock is free; without the pause the caller would most often have it
+// again by then.
+void PlainLastingMutex::let_in() {
+  constexpr int kPauses = 8;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  state_.notify_one();
+  for (int i = 0; i < kPauses; ++i) pause_briefly();
+}
+
+}  // namespace shoal::sync
