@@ -283,6 +283,10 @@ bool Messenger::must_poll(WorkerId worker) const {
   return options_.only_poller < 0 || options_.only_poller == worker;
 }
 
+bool Messenger::is_streaming() const {
+  return options_.polls_transport && fabric_.transport()->is_streaming();
+}
+
 bool Messenger::on_idle() { return idle_listener_ != nullptr && idle_listener_->on_idle(); }
 
 void Messenger::on_packet(net::Packet* packet) {

@@ -105,6 +105,7 @@ Configuration read_configuration(
     result.arguments.push_back(std::move(value));
   };
   add("--ranks-per-process", "1");
+  result.arguments.emplace_back("--shared-mpi");
   if (const auto* const setting = find(kWorkers)) add("--workers", to_workers(*setting));
   if (const auto* const setting = find(kProgressThread)) {
     add("--progress", to_bool(*setting) ? "thread" : "worker");

@@ -29,6 +29,7 @@ struct Config {
   int ranks_per_process = 1;
   Pin pin = Pin::none;
   Progress progress = Progress::worker;
+  bool shared_mpi = false;  // the program calls MPI as well, though shoal initializes it
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
   std::uint64_t flush_ns = 20'000;  // a message waits this long for a busy MPI engine

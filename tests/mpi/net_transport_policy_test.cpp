@@ -165,7 +165,7 @@ void thread_levels_decide_the_policy() {
   using enum ProgressPolicy;
   const auto check = [](ProgressPolicy wanted, int level, bool single, ProgressPolicy policy,
                         bool note, bool error) {
-    const ThreadDecision decision = decide_threads(wanted, level, single);
+    const ThreadDecision decision = decide_threads(wanted, level, true, single);
     require(decision.policy == policy && decision.note.empty() != note &&
                 decision.error.empty() != error,
             "policy {} at level {} gives {}, note \"{}\", error \"{}\"", static_cast<int>(wanted),
@@ -178,6 +178,10 @@ void thread_levels_decide_the_policy() {
   check(main, MPI_THREAD_FUNNELED, false, main, false, false);
   check(main, MPI_THREAD_SINGLE, false, main, false, true);
   check(worker, MPI_THREAD_SINGLE, true, main, false, false);
+  require(decide_threads(worker, MPI_THREAD_SERIALIZED, false, false).note.empty() &&
+              wanted_thread_level(worker, false) == MPI_THREAD_SERIALIZED &&
+              wanted_thread_level(worker, true) == MPI_THREAD_MULTIPLE,
+          "a program that does not call MPI needs MPI_THREAD_SERIALIZED");
 }
 
 // --- Start and end

@@ -38,7 +38,7 @@ Arguments arguments_of(const Keys& keys, const Environment& environment = {}) {
   Arguments arguments = read(keys, environment).arguments;
   EXPECT_GE(arguments.size(), 2U);
   EXPECT_THAT(Arguments(arguments.begin(), arguments.begin() + 2),
-              ElementsAre("--ranks-per-process", "1"));
+              ElementsAre("--ranks-per-process", "1", "--shared-mpi"));
   arguments.erase(arguments.begin(), arguments.begin() + 2);
   return arguments;
 }
@@ -94,8 +94,8 @@ TEST(EdatConfiguration, OfSeveralKeys_HasAnOptionForEach) {
                                   {"EDAT_WORKER_MAPPING", "linear"},
                                   {"EDAT_NUM_WORKERS", "2"}},
                                  {{"EDAT_PROGRESS_THREAD", "true"}});
-  EXPECT_THAT(all.arguments, ElementsAre("--ranks-per-process", "1", "--workers", "2", "--progress",
-                                         "thread", "--pin", "core"));
+  EXPECT_THAT(all.arguments, ElementsAre("--ranks-per-process", "1", "--shared-mpi", "--workers",
+                                         "2", "--progress", "thread", "--pin", "core"));
   EXPECT_TRUE(all.report_workers);
 }
 

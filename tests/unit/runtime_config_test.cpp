@@ -161,9 +161,10 @@ TEST(Config, EveryKeyOfAFile_IsRead) {
 }
 
 TEST(Config, Flag_NeedsNoValueOnTheCommandLine) {
-  const Config config = parse({"--sim", "4", "--shoal-sim-check", "--mine"});
+  const Config config = parse({"--sim", "4", "--shoal-sim-check", "--shared-mpi", "--mine"});
   EXPECT_TRUE(config.sim);
   EXPECT_TRUE(config.sim_check);
+  EXPECT_TRUE(config.shared_mpi);
   EXPECT_THAT(config.args, ElementsAre("app", "4", "--mine"));
   EXPECT_FALSE(parse({}).simulate());
 }
@@ -172,6 +173,8 @@ TEST(Config, Flag_IsTurnedOnAndOffByWordsElsewhere) {
   EXPECT_TRUE(parse({}, {{"SHOAL_SIM", "on"}}).sim);
   EXPECT_TRUE(parse({}, {{"SHOAL_SIM", "1"}}).sim);
   EXPECT_FALSE(parse({"--sim=false"}, {{"SHOAL_SIM", "true"}}).sim);
+  EXPECT_TRUE(parse({}, {{"SHOAL_SHARED_MPI", "on"}}).shared_mpi);
+  EXPECT_FALSE(parse({}).shared_mpi);
   const ConfigFile file("sim = true\nsim-seed = 7\n");
   const Config config = parse({"--config", file.path()});
   EXPECT_TRUE(config.sim);

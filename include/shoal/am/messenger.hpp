@@ -112,6 +112,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   bool poll() override;
   [[nodiscard]] bool looks_busy() const override;
   [[nodiscard]] bool must_poll(WorkerId worker) const override;
+  [[nodiscard]] bool is_streaming() const override;
   bool on_idle() override;
   /// Some worker is in the middle of what arrived.
   [[nodiscard]] bool is_handling() const { return polling_.load(std::memory_order_seq_cst); }

@@ -30,6 +30,8 @@ struct MpiOptions {
   /// A message that finds the engine unpolled for this long is sent by its own thread. Also how
   /// long the engine must have had nothing to do before it acknowledges small amounts.
   std::uint64_t flush_ns = 20'000;
+  /// The program may call MPI meanwhile, even if it has not initialized it.
+  bool shared_mpi = false;
   /// No thread of the process but the main one calls MPI: even MPI_THREAD_SINGLE will do.
   bool single_threaded = false;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.

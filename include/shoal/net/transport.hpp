@@ -39,6 +39,8 @@ class Transport {
   /// thread that started the world. Any thread; returns at once when another one is polling.
   /// Throws TransportError.
   virtual bool poll(bool main_thread) = 0;
+  /// Payloads are moving, as fast as poll() is called. Any thread; a hint.
+  [[nodiscard]] virtual bool is_streaming() const { return false; }
   /// A Steppable that polls on its own thread, or nullptr when workers poll.
   virtual env::Steppable* engine() = 0;
 

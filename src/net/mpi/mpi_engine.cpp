@@ -155,11 +155,23 @@ bool MpiEngine::round() {
   if (outbox_.send_ready()) worked = true;
   if (transfers_.advance()) worked = true;
   if (inbox_.receive()) worked = true;
-  if (outbox_.send_ready()) worked = true;  // for which these two have made room
+  if (worked && outbox_.send_ready()) worked = true;  // for which these two have made room
   if (worked) last_work_ns_ = now_ns;
+  look_at_streams(now_ns);
   if (!closing_ && inbox_.report(!worked && now_ns - last_work_ns_ >= options_.flush_ns))
     worked = true;
   return worked;
+}
+
+// Of what moves inside MPI nothing can be seen before it has ended. A payload that its other side
+// has not started looks like one that moves: for a while.
+void MpiEngine::look_at_streams(std::uint64_t now_ns) {
+  constexpr std::uint64_t kAtLeastNs = 100'000;
+  constexpr std::uint64_t kSlowestNsPerByte = 4;
+  const std::uint64_t bytes = transfers_.payload_bytes();
+  const bool streaming =
+      bytes > 0 && now_ns - last_work_ns_ < kAtLeastNs + kSlowestNsPerByte * bytes;
+  if (streaming != is_streaming()) streaming_.store(streaming, std::memory_order_relaxed);
 }
 
 bool MpiEngine::start_submissions() {

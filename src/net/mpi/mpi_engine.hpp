@@ -48,6 +48,10 @@ class MpiEngine final : public MpiSubmissions {
   /// Throws the error that advance() kept.
   void rethrow_failure();
   [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
+  /// Payloads are under way, and have been for no longer than they may well need.
+  [[nodiscard]] bool is_streaming() const {
+    return streaming_.load(std::memory_order_relaxed);  // a hint
+  }
   /// Something waits that advance() would start.
   [[nodiscard]] bool has_submissions() const { return !submissions_.looks_empty(); }
 
@@ -63,6 +67,7 @@ class MpiEngine final : public MpiSubmissions {
   bool try_round(bool& worked);
   bool round() SHOAL_REQUIRES(mutex_);
   bool start_submissions() SHOAL_REQUIRES(mutex_);
+  void look_at_streams(std::uint64_t now_ns) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
   [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Event* event,
                                         Rank local) const;
@@ -77,6 +82,7 @@ class MpiEngine final : public MpiSubmissions {
   std::atomic<bool> polling_{false};  // see above
   // relaxed: about when the last round began; only decides between two ways that both work.
   std::atomic<std::uint64_t> last_round_ns_{0};
+  std::atomic<bool> streaming_{false};
   std::exception_ptr failure_;       // written once, before failed_
   std::atomic<bool> failed_{false};  // release after failure_, acquire before
 

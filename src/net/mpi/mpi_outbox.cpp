@@ -91,6 +91,7 @@ bool MpiOutbox::send_ready() {
   bool sent = false;
   for (const Lane lane : {Lane::control, Lane::normal}) {
     auto& listed = listed_[static_cast<std::size_t>(lane)];
+    if (listed.empty()) continue;  // most often, and the size of a deque takes a while
     for (std::size_t left = listed.size(); left > 0; --left) {
       MpiLink& link = *listed.front();
       listed.pop_front();

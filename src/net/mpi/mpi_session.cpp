@@ -14,14 +14,16 @@
 
 namespace shoal::net {
 
-int wanted_thread_level(ProgressPolicy policy) {
-  // worker and thread need SERIALIZED only; MULTIPLE lets the program's main call MPI meanwhile.
-  return policy == ProgressPolicy::main ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
+// One thread at a time calls MPI, under the engine's lock. MULTIPLE makes MPI lock as well.
+int wanted_thread_level(ProgressPolicy policy, bool shared) {
+  if (policy == ProgressPolicy::main) return MPI_THREAD_FUNNELED;
+  return shared ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
 }
 
-ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool single_threaded) {
+ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool shared,
+                              bool single_threaded) {
   // The standard orders the levels: SINGLE < FUNNELED < SERIALIZED < MULTIPLE.
-  if (granted >= wanted_thread_level(wanted)) return {wanted, "", ""};
+  if (granted >= wanted_thread_level(wanted, shared)) return {wanted, "", ""};
   if (granted >= MPI_THREAD_SERIALIZED) {
     return {
         wanted,
@@ -77,13 +79,14 @@ void MpiSession::initialize(const MpiOptions& options) {
     throw ConfigError("MPI was finalized before shoal started: call MPI_Finalize after shoal::run");
   }
   int granted = MPI_THREAD_SINGLE;
+  const bool shared = options.shared_mpi || is_up();
   if (is_up()) {
     mpi_check(MPI_Query_thread(&granted), {"MPI_Query_thread"});
   } else if (options.communicator != nullptr) {
     throw ConfigError(
         "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
   } else {
-    const int wanted = wanted_thread_level(options.progress);
+    const int wanted = wanted_thread_level(options.progress, shared);
     mpi_check(MPI_Init_thread(nullptr, nullptr, wanted, &granted), {"MPI_Init_thread"});
     finalize_ = true;
     // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
@@ -93,7 +96,7 @@ void MpiSession::initialize(const MpiOptions& options) {
     }
   }
   const ThreadDecision decision =
-      decide_threads(options.progress, granted, options.single_threaded);
+      decide_threads(options.progress, granted, shared, options.single_threaded);
   policy_ = decision.policy;
   thread_error_ = decision.error;
   if (!decision.note.empty()) notes_.push_back(decision.note);

@@ -7,8 +7,8 @@
 
 namespace shoal::net {
 
-/// The thread level that a policy asks for.
-int wanted_thread_level(ProgressPolicy policy);
+/// The thread level that a policy asks for. `shared`: the program may call MPI meanwhile.
+int wanted_thread_level(ProgressPolicy policy, bool shared);
 
 /// What becomes of a policy at the level that MPI granted.
 struct ThreadDecision {
@@ -16,7 +16,9 @@ struct ThreadDecision {
   std::string note;   // empty: as asked
   std::string error;  // not empty: it cannot be done
 };
-ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool single_threaded);
+/// `single_threaded`: see MpiOptions.
+ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool shared,
+                              bool single_threaded);
 
 /// A duplicate of the program's communicator, with errors returned.
 class MpiSession {

@@ -39,6 +39,7 @@ class EngineTransport final : public MpiTransport {
     engine_.rethrow_failure();
     return worked;
   }
+  bool is_streaming() const override { return engine_.is_streaming(); }
   env::Steppable* engine() override { return progress_.get(); }
 
   void set_poll_waker(std::function<void()> wake) override {
