@@ -453,6 +453,7 @@ Scheduler& current_scheduler(const char* what) {
 Task* current_task() {
   const Worker* const worker = current_worker();
   if (worker == nullptr || worker->current_ == nullptr) return nullptr;
+  if (worker->handler_depth > 0) return nullptr;  // a handler belongs to no task
   return worker->current_->task;
 }
 

@@ -538,14 +538,14 @@ void Worker::idle() {
   ++idle_rounds_;
   const bool must_poll = scheduler_.progress_->must_poll(id_);
   const unsigned spins = scheduler_.options_.oversubscribed ? 0 : kSpinRounds;
+  if (must_poll && scheduler_.progress_->is_streaming()) {
+    idle_rounds_ = std::min(idle_rounds_, std::max(spins, 1U));
+  }
   if (!stepping_ && idle_rounds_ <= spins) {
     sync::pause_briefly();
     return;
   }
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
-  if (must_poll && scheduler_.progress_->is_streaming()) {
-    idle_rounds_ = std::min(idle_rounds_, spins + yields);
-  }
   if (!stepping_ && idle_rounds_ <= spins + yields) {
     scheduler_.env_.yield();
     return;
@@ -566,9 +566,9 @@ void Worker::idle() {
 void Worker::sleep(bool may_poll) {
   state_.store(State::asleep, std::memory_order_seq_cst);
   scheduler_.sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
-  if (!stepping_ && sync::has_asymmetric_barrier()) static_cast<void>(sync::heavy_barrier());
+  const bool is_seen = stepping_ || !sync::has_asymmetric_barrier() || sync::heavy_barrier();
   bool keeps_time = false;
-  if (!sees_work() && !scheduler_.progress_->looks_busy() && !scheduler_.stopping()) {
+  if (is_seen && !sees_work() && !scheduler_.progress_->looks_busy() && !scheduler_.stopping()) {
     std::uint64_t timeout_ns = may_poll ? poll_timeout_ns() : 0;
     keeps_time = limit_by_timer(timeout_ns);
     parker_->park(timeout_ns);

@@ -1,5 +1,6 @@
 #include <shoal/sync/block_pool.hpp>
 
+#include <shoal/base/sanitizers.hpp>
 #include <shoal/sync/mutex.hpp>
 
 #include <algorithm>
@@ -29,6 +30,8 @@ constexpr std::array<unsigned, kSizes> kMagazineBlocks = [] {
   }
   return counts;
 }();
+
+constexpr bool kPooled = !kAddressSanitizer && !kThreadSanitizer;
 
 /// A free block.
 struct Block {
@@ -180,7 +183,8 @@ void give_all_at_thread_exit() {
 }  // namespace
 
 // Not inlined: a task may be on another thread after it was suspended.
-void* detail::take_pooled(std::size_t size) {
+void* detail::take_pooled(std::size_t size, [[maybe_unused]] std::size_t size_bytes) {
+  if constexpr (!kPooled) return ::operator new(size_bytes, std::align_val_t(kGrain));
   Cache& cache = t_caches[size];
   if (cache.loaded.count > 0) [[likely]] {
     return cache.loaded.pop();
@@ -189,6 +193,7 @@ void* detail::take_pooled(std::size_t size) {
 }
 
 void detail::give_pooled(void* block, std::size_t size) noexcept {
+  if constexpr (!kPooled) return ::operator delete(block, std::align_val_t(kGrain));
   Cache& cache = t_caches[size];
   if (cache.loaded.count < kMagazineBlocks[size]) [[likely]] {
     cache.loaded.push(block);

@@ -14,8 +14,11 @@ void PlainLastingMutex::lock_slowly() {
     pause_briefly();
     locked = state_.load(std::memory_order_relaxed) == kFree && try_lock();
   }
-  if (!locked && asymmetric_) static_cast<void>(heavy_barrier());
-  while (!locked && !try_lock()) state_.wait(kLocked, std::memory_order_seq_cst);
+  bool is_seen = !asymmetric_;
+  while (!locked && !try_lock()) {
+    if (is_seen) state_.wait(kLocked, std::memory_order_seq_cst);
+    if (!is_seen) is_seen = heavy_barrier();
+  }
   waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -27,7 +27,7 @@ enum class Variant {
 
 /// Each thread takes the lock `kRounds` times. A thread that sleeps goes on when it is notified.
 struct State {
-  static constexpr int kThreads = 2;
+  static constexpr int kThreads = 3;
   static constexpr int kRounds = 2;
   enum Pc { kTry, kSay, kBarrier, kTryAgain, kSleep, kAsleep, kInside, kFree, kLook, kFlush, kEnd };
 

@@ -219,6 +219,33 @@ TEST(Nested, WhatAnAsyncTaskCaptured_IsGoneWhenItsValueIsThere) {
   }
 }
 
+// Messages are handled between nested tasks, on the stack of the task that waits.
+TEST(Nested, HandlersBelongToNoTask) {
+  std::atomic<int> handled{0};
+  std::atomic<int> cancelled{0};
+  EXPECT_EQ(run_world(1, 1,
+                      [&](World& world) {
+                        const auto look = world.make_am([&] {
+                          ++handled;
+                          if (shoal::is_cancelled()) ++cancelled;
+                          if (shoal::sched::current_task() != nullptr) ++cancelled;
+                        });
+                        TaskGroup group;
+                        group.spawn([&] {
+                          group.cancel();
+                          look.send(shoal::Rank(0));
+                          world.flush();
+                          world.async([] {}).get();
+                          EXPECT_EQ(handled, 1);  // on this stack: else the test shows nothing
+                        });
+                        group.wait();
+                        world.wait();
+                      }),
+            0);
+  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(cancelled, 0);
+}
+
 TEST(Nested, CirclesOfLocks_GoThroughThoseBelow) {
   const std::string text = text_of<StuckError>(1, 1, [](World& world) {
     shoal::Mutex first(world, "first");

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -131,6 +132,8 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_dense(std::size_t size, Index index, std::function<K(std::size_t)> key = {}) {
     check_unused();
     dense_ = std::make_unique<graph::DenseTable>(size);
+    dense_waiting_ = std::make_unique<Waiting[]>(
+        static_cast<std::size_t>(scope_.scheduler().worker_count()) + 1);
     dense_index_ = std::move(index);
     dense_key_ = std::move(key);
     return *this;
@@ -229,7 +232,34 @@ class TaskGraph final : private term::Unsatisfied {
     graph::Entry entry;
     const graph::Fulfil result = dense_->fulfil(
         index, count, [indegree](std::size_t) { return indegree; }, &entry);
+    if (result == graph::Fulfil::waiting && entry.fulfilled == count) count_waiting(1);
+    if (result == graph::Fulfil::ready && count < indegree) count_waiting(-1);
     finish(k, result, entry, count);
+  }
+
+  // Keys of dense numbers that wait: to look at all of them would take too long. The sum of what
+  // each worker counts; the last slot is that of other threads.
+  struct alignas(64) Waiting {
+    std::atomic<std::int64_t> count{0};
+  };
+  // relaxed: who sums them has seen all tasks and messages end that counted
+  void count_waiting(std::int64_t change) {
+    const sched::Scheduler& scheduler = scope_.scheduler();
+    const int slot = scheduler.count_slot();
+    std::atomic<std::int64_t>& count = dense_waiting_[static_cast<std::size_t>(slot)].count;
+    if (slot == scheduler.worker_count()) {
+      count.fetch_add(change, std::memory_order_relaxed);
+    } else {
+      count.store(count.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+    }
+  }
+  [[nodiscard]] std::uint64_t dense_waiting_count() const {
+    if (dense_ == nullptr) return 0;
+    std::int64_t sum = 0;
+    for (int slot = 0; slot <= scope_.scheduler().worker_count(); ++slot) {
+      sum += dense_waiting_[static_cast<std::size_t>(slot)].count.load(std::memory_order_relaxed);
+    }
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
   }
 
   void finish(const K& k, graph::Fulfil result, const graph::Entry& entry, int count) {
@@ -261,7 +291,7 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] std::span<const Shard> shards() const { return {shards_.get(), shard_mask_ + 1}; }
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override {
-    std::uint64_t count = dense_ != nullptr ? dense_->size() : 0;
+    std::uint64_t count = dense_waiting_count();
     for (const Shard& shard : shards()) {
       const sync::LastingLock lock(shard.mutex);
       count += shard.table.size();
@@ -323,6 +353,7 @@ class TaskGraph final : private term::Unsatisfied {
   const std::size_t shard_mask_;
   std::unique_ptr<Shard[]> shards_;
   std::unique_ptr<graph::DenseTable> dense_;
+  std::unique_ptr<Waiting[]> dense_waiting_;
   std::function<std::size_t(const K&)> dense_index_;
   std::function<K(std::size_t)> dense_key_;
 };

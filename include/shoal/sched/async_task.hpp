@@ -39,7 +39,7 @@ class AsyncTask : public Task {
   [[nodiscard]] std::string name() const override { return "task"; }
 
  protected:
-  AsyncTask(TaskScope& in, ValueState<Result>* state, F function)
+  AsyncTask(TaskScope& in, ValueState<Result>* state, F&& function)
       : promise_(state), function_(std::move(function)) {
     scope = &in;
   }

@@ -239,7 +239,7 @@ class Promise {
 
   /// Once, before or after it is fulfilled. **Errors**: CheckError the second time.
   [[nodiscard]] Future<T> future() {
-    check(!future_taken_, "its future was taken already");
+    check(!future_taken_ && state_ != nullptr, "its future was taken already");
     future_taken_ = true;
     if (fulfilled_) return Future<T>(std::move(state_));
     state_->add_second();

@@ -104,7 +104,7 @@ void yield();
 /// Where the caller's tasks and messages are counted, and its worker's rank.
 /// **Errors**: CheckError, naming `what`, on a thread that is no worker.
 [[nodiscard]] Scheduler& current_scheduler(const char* what);
-/// The task that runs here, or nullptr. The main function is one.
+/// The task that runs here, or nullptr, in a handler too. The main function is one.
 [[nodiscard]] Task* current_task();
 
 }  // namespace shoal::sched

@@ -2,8 +2,6 @@
 // Memory for objects that come and go by the million, tasks and packets, made on one thread and
 // destroyed on another.
 
-#include <shoal/base/sanitizers.hpp>
-
 #include <bit>
 #include <cstddef>
 #include <new>
@@ -19,7 +17,6 @@ namespace detail {
 inline constexpr std::size_t kBlockGrain = 64;
 inline constexpr std::size_t kSmallBlockSizes = 8;
 inline constexpr std::size_t kBehindPower = 128;
-inline constexpr bool kBlocksPooled = !kAddressSanitizer && !kThreadSanitizer;
 
 /// Which of the sizes, from 0, holds that many bytes.
 constexpr std::size_t block_size_of(std::size_t bytes) {
@@ -27,10 +24,9 @@ constexpr std::size_t block_size_of(std::size_t bytes) {
   return kSmallBlockSizes +
          static_cast<std::size_t>(std::bit_width((bytes - kBehindPower - 1) >> 10U));
 }
-constexpr bool is_pooled(std::size_t bytes) {
-  return kBlocksPooled && bytes - 1 < kPooledBytesMax;  // not 0 either
-}
-[[nodiscard]] void* take_pooled(std::size_t size);
+constexpr bool is_pooled(std::size_t bytes) { return bytes - 1 < kPooledBytesMax; }  // nor 0
+// Whether there is a pool at all, the library alone knows: a program may be built otherwise.
+[[nodiscard]] void* take_pooled(std::size_t size, std::size_t size_bytes);
 void give_pooled(void* block, std::size_t size) noexcept;
 
 }  // namespace detail
@@ -44,7 +40,9 @@ void give_pooled(void* block, std::size_t size) noexcept;
 /// and ThreadSanitizer everything comes from operator new, so that they see every use.
 /// **Source**: J. Bonwick, J. Adams, "Magazines and Vmem", USENIX 2001.
 [[nodiscard]] inline void* take_block(std::size_t size_bytes) {
-  if (detail::is_pooled(size_bytes)) return detail::take_pooled(detail::block_size_of(size_bytes));
+  if (detail::is_pooled(size_bytes)) {
+    return detail::take_pooled(detail::block_size_of(size_bytes), size_bytes);
+  }
   return ::operator new(size_bytes, std::align_val_t(detail::kBlockGrain));
 }
 

@@ -84,7 +84,10 @@ void MpiInbox::post(Slot& slot) {
 
 bool MpiInbox::receive() {
   if (ring_.empty()) return false;
-  for (int handled = 0; handled < kBatch; ++handled) {
+  // MPI moves payloads in each look for a packet, which takes as long as there is something to
+  // move: those that have ended meanwhile are to be noticed in between.
+  const int batch = transfers_.payload_bytes() > 0 ? 1 : kBatch;
+  for (int handled = 0; handled < batch; ++handled) {
     Slot& slot = ring_[first_];
     int arrived = 0;
     MPI_Status status;

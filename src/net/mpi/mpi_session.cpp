@@ -189,6 +189,7 @@ void MpiSession::close() {
   if (finalize_) mpi_check(MPI_Finalize(), {"MPI_Finalize", process()});
 }
 
+// Of all calls the only one that another thread may be in MPI beside: nothing comes after it.
 void MpiSession::abort(int exit_code) const {
   if (is_up()) {
     // The program's communicator may be smaller than the job, and this one may be freed: end the

@@ -86,20 +86,22 @@ void MpiTransfers::check_part(const Part& part, const MPI_Status& status, bool h
 bool MpiTransfers::advance() {
   if (requests_.empty()) return false;
   if (look_at_ >= requests_.size()) look_at_ = 0;
-  const std::size_t count = std::min(kLookAt, requests_.size() - look_at_);
+  // From the start again after the last ones, though more may have come behind them by then.
+  const std::size_t begin = look_at_;
+  const std::size_t count = std::min(kLookAt, requests_.size() - begin);
   int ended = 0;
-  const int result = MPI_Testsome(static_cast<int>(count), requests_.data() + look_at_, &ended,
+  const int result = MPI_Testsome(static_cast<int>(count), requests_.data() + begin, &ended,
                                   indices_.data(), statuses_.data());
   const bool has_error = result == MPI_ERR_IN_STATUS;
   if (!has_error) mpi_check(result, {"MPI_Testsome", process_});
   if (ended == MPI_UNDEFINED || ended == 0) {
-    look_at_ += count;
+    look_at_ = count < kLookAt ? 0 : begin + count;
     return false;
   }
   const auto ended_count = static_cast<std::size_t>(ended);
   std::vector<std::unique_ptr<MpiTransfer>> through;
   for (std::size_t i = 0; i < ended_count; ++i) {
-    const Part& part = parts_[look_at_ + static_cast<std::size_t>(indices_[i])];
+    const Part& part = parts_[begin + static_cast<std::size_t>(indices_[i])];
     check_part(part, statuses_[i], has_error);
     if (--part.transfer->parts_left_ > 0) continue;
     payload_bytes_ -= part.transfer->payload_bytes_;
@@ -108,9 +110,9 @@ bool MpiTransfers::advance() {
   // From the back, so that the positions still to be removed stay valid.
   std::sort(indices_.begin(), indices_.begin() + ended, std::greater<>());
   for (std::size_t i = 0; i < ended_count; ++i) {
-    remove(look_at_ + static_cast<std::size_t>(indices_[i]));
+    remove(begin + static_cast<std::size_t>(indices_[i]));
   }
-  look_at_ += count - ended_count;
+  look_at_ = count < kLookAt ? 0 : begin + count - ended_count;
   for (const auto& transfer : through) transfer->done();
   return true;
 }
