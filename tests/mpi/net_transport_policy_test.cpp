@@ -3,10 +3,17 @@
 
 #include "mpi/transport_harness.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "net/mpi/mpi_session.hpp"
+#include "net/mpi/mpi_transfers.hpp"
+#include "net/mpi/mpi_wire.hpp"
 
 namespace shoal::net::test {
 namespace {
@@ -161,6 +168,47 @@ void a_message_that_nobody_polls_for_wakes_a_poller() {
   node.finish();
 }
 
+class Flagged final : public MpiTransfer {
+ public:
+  explicit Flagged(bool& ended) : ended_(ended) {}
+  void done() override { ended_ = true; }
+
+ private:
+  bool& ended_;
+};
+
+// More than one look takes in, and in each round another one is started.
+void the_first_of_many_transfers_is_noticed_while_more_are_started() {
+  constexpr int kBefore = 100;
+  constexpr int kRounds = 1000;
+  int self = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &self);
+  MpiTransfers transfers(MPI_COMM_WORLD, self, 1U << 20U);
+  std::vector<std::array<std::byte, 8>> places(2 * kBefore + kRounds);
+  std::deque<bool> ended;
+  const std::array<std::byte, 8> bytes{};
+  const auto receive = [&] {
+    const auto number = static_cast<int>(ended.size());
+    transfers.receive(std::make_unique<Flagged>(ended.emplace_back(false)),
+                      places[static_cast<std::size_t>(number)], self, kPayloadTagFirst + number);
+  };
+  const auto send = [&](int number) {
+    MPI_Send(bytes.data(), bytes.size(), MPI_BYTE, self, kPayloadTagFirst + number, MPI_COMM_WORLD);
+  };
+  const auto round = [&] {
+    receive();
+    transfers.advance();
+  };
+  for (int i = 0; i < kBefore; ++i) receive();
+  for (int i = 0; i < kBefore; ++i) round();  // the looks have come to the last ones
+  send(0);
+  int rounds = 0;
+  for (; rounds < kRounds && !ended.front(); ++rounds) round();
+  require(ended.front(), "not noticed in {} rounds", rounds);
+  for (int number = 1; number < static_cast<int>(ended.size()); ++number) send(number);
+  while (!transfers.empty()) transfers.advance();
+}
+
 void thread_levels_decide_the_policy() {
   using enum ProgressPolicy;
   const auto check = [](ProgressPolicy wanted, int level, bool single, ProgressPolicy policy,
@@ -256,6 +304,7 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(many_threads_send_and_poll_at_once()),
                        SHOAL_CASE(a_lone_message_leaves_without_a_poll()),
                        SHOAL_CASE(a_message_that_nobody_polls_for_wakes_a_poller()),
+                       SHOAL_CASE(the_first_of_many_transfers_is_noticed_while_more_are_started()),
                        SHOAL_CASE(thread_levels_decide_the_policy()),
                        SHOAL_CASE(exchange_gives_everyones_text()),
                        SHOAL_CASE(different_options_are_refused_everywhere()),
