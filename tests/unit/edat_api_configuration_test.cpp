@@ -36,10 +36,10 @@ Configuration read(const Keys& keys, const Environment& environment = {}) {
 /// The arguments behind those that are always there.
 Arguments arguments_of(const Keys& keys, const Environment& environment = {}) {
   Arguments arguments = read(keys, environment).arguments;
-  EXPECT_GE(arguments.size(), 2U);
-  EXPECT_THAT(Arguments(arguments.begin(), arguments.begin() + 2),
+  EXPECT_GE(arguments.size(), 3U);
+  EXPECT_THAT(Arguments(arguments.begin(), arguments.begin() + 3),
               ElementsAre("--ranks-per-process", "1", "--shared-mpi"));
-  arguments.erase(arguments.begin(), arguments.begin() + 2);
+  arguments.erase(arguments.begin(), arguments.begin() + 3);
   return arguments;
 }
 
