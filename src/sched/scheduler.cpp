@@ -244,8 +244,6 @@ bool in_handler() {
 }
 
 bool in_suspendable_task() {
-  const Worker* worker = current_worker();
-  if (worker == nullptr || worker->handler_depth > 0) return false;
   const Task* task = current_task();
   return task != nullptr && task->kind == TaskKind::local;
 }
