@@ -55,17 +55,6 @@ class SHOAL_CAPABILITY("mutex") PlainLastingMutex {
 };
 
 using LastingMutex = std::conditional_t<kThreadSanitizer, WatchedMutex, PlainLastingMutex>;
-
-/// Holds a LastingMutex for a scope.
-class SHOAL_SCOPED_CAPABILITY LastingLock {
- public:
-  explicit LastingLock(LastingMutex& mutex) SHOAL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~LastingLock() SHOAL_RELEASE() { mutex_.unlock(); }
-  LastingLock(const LastingLock&) = delete;
-  LastingLock& operator=(const LastingLock&) = delete;
-
- private:
-  LastingMutex& mutex_;
-};
+using LastingLock = LockOf<LastingMutex>;
 
 }  // namespace shoal::sync

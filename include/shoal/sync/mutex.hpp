@@ -82,16 +82,19 @@ class SHOAL_CAPABILITY("mutex") WatchedMutex {
 
 using Mutex = std::conditional_t<kThreadSanitizer, WatchedMutex, PlainMutex>;
 
-/// Holds a Mutex for a scope.
-class SHOAL_SCOPED_CAPABILITY Lock {
+/// Holds a mutex of type M for a scope.
+template <class M>
+class SHOAL_SCOPED_CAPABILITY LockOf {
  public:
-  explicit Lock(Mutex& mutex) SHOAL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~Lock() SHOAL_RELEASE() { mutex_.unlock(); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+  explicit LockOf(M& mutex) SHOAL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~LockOf() SHOAL_RELEASE() { mutex_.unlock(); }
+  LockOf(const LockOf&) = delete;
+  LockOf& operator=(const LockOf&) = delete;
 
  private:
-  Mutex& mutex_;
+  M& mutex_;
 };
+
+using Lock = LockOf<Mutex>;
 
 }  // namespace shoal::sync
