@@ -81,6 +81,7 @@ void CountedEvent::run() {
   if (messenger_.scope().failed()) return;
   sched::HandlerMark mark;
   mark.show(name_);
+  mark.begin();
   try {
     act();
   } catch (...) {

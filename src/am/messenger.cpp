@@ -25,20 +25,25 @@ class Messenger::MessageTask final : public sched::Task {
   ~MessageTask() override {
     if (!ran_) {  // the scope failed: only free what the message holds
       message_.dropped = true;
-      handler_.invoke(handler_.self, message_);
+      invoke();
     }
     packet_->release();
   }
 
   void run() override {
     ran_ = true;
-    handler_.invoke(handler_.self, message_);
+    invoke();
   }
   [[nodiscard]] std::string name() const override { return handler_.name; }
   // The sender's window must not wait for what this task waits for.
   void before_parking() override { packet_->disown(); }
 
  private:
+  void invoke() {
+    Batch batch(message_);
+    handler_.invoke(handler_.self, batch);
+  }
+
   std::shared_ptr<Handler> instance_;  // keeps handler_ alive, unless that is a static one
   const Handler& handler_;
   net::Packet* packet_;
@@ -114,6 +119,8 @@ net::Link& Messenger::admit_slowly(Rank target) {
 // bounded because a task that sends lets its worker handle arrivals at least this often.
 void Messenger::give_way(const net::Link& link) {
   if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
+  // Its receiver is at work while this one fills the next packet.
+  if (link.has_full_packet() && !is_local(link.target())) flush();
   if (!looks_busy() || !sched::in_suspendable_task()) return;
   sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
     waiter.wake();  // the worker looks at its arrivals, then goes on here
@@ -217,16 +224,15 @@ bool Messenger::poll() {
 // more messages come, until they fill a packet or for a few microseconds. Who talks to and fro, and
 // so waits for every message, sends between two takes: then there is no row.
 void Messenger::before_take(const net::Link& link) {
-  constexpr int kLooks = 32;
-  constexpr int kPauses = 16;  // between two looks; each look costs the sender a cache line
+  constexpr int kPausesMin = 16;  // between two looks; each look costs the sender a cache line
+  constexpr int kPausesMax = 512;
   if (lean_takes_ < kLeanTakesMax) return;
-  const std::uint64_t full = link.message_count() + kManyMessages;
   std::uint64_t seen = 0;
-  for (int i = 0; i < kLooks; ++i) {
+  for (int pauses = kPausesMin; pauses <= kPausesMax; pauses *= 2) {
     const std::uint64_t now = link.message_count();
-    if (now == seen || now >= full) return;
+    if (now == seen || link.has_full_packet()) return;
     seen = now;
-    for (int j = 0; j < kPauses; ++j) sync::pause_briefly();
+    for (int i = 0; i < pauses; ++i) sync::pause_briefly();
   }
 }
 
@@ -314,16 +320,20 @@ struct Messenger::Reception {
   Reception(Messenger& messenger, net::Packet*& taken)
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
-        message{messenger, Rank(taken->header().source), false, false, {}} {}
+        batch(messenger, Rank(taken->header().source), watch),
+        watch{*messenger.scope_, messenger.removals_, mark} {}
+  Reception(const Reception&) = delete;
+  Reception& operator=(const Reception&) = delete;
 
   net::Packet*& packet;
   const bool control;
-  net::MessageHeader header{};
-  Message message;
-  const Handler* handler = nullptr;  // of the last message, if handler_id says which; else nullptr
+  net::RunHeader run;
+  Batch batch;  // of the run
+  sched::HandlerMark mark;
+  const Batch::Watch watch;
+  const Handler* handler = nullptr;  // of the last run, if handler_id says which; else nullptr
   std::uint32_t handler_id = 0;
   std::uint64_t count = 0;  // of messages that were processed
-  sched::HandlerMark mark;
 };
 
 // Counts the messages when they are all processed. What was kept for them is gone before that: the
@@ -332,27 +342,16 @@ bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
   Reception reception(*this, packet);
   const int slot = scheduler_.count_slot();
   bool taken = true;
-  while (offset < packet->messages().size()) {
-    const std::span<const std::byte> bytes = packet->messages();
-    net::MessageHeader& header = reception.header;
-    std::memcpy(&header, bytes.data() + offset, sizeof header);
-    const std::size_t start = offset + sizeof header;
-    __builtin_prefetch(bytes.data() + offset + net::kPrefetchBytes);
-    if (start > bytes.size() || header.size_bytes > bytes.size() - start) [[unlikely]] {
-      fatal_(fmt::format("corrupt packet from rank {}: a message of {} bytes ends behind it",
-                         packet->header().source, header.size_bytes));
-    }
-    reception.message.arguments = bytes.subspan(start, header.size_bytes);
-    taken = dispatch(reception);
-    if (!taken) break;
-    offset = start + net::align_up(header.size_bytes);
-    ++reception.count;
+  while (taken && offset < packet->messages().size()) {
+    const std::size_t begin = offset;
+    read_run(*packet, offset, reception.run);
+    taken = process_run(reception, offset);
+    if (!taken) offset = begin;
   }
   forget_kept();
   processed_ += reception.count;
   if (!reception.control) {
-    ArrivalCounter& arrivals =
-        arrivals_[static_cast<std::size_t>(reception.message.source.value())];
+    ArrivalCounter& arrivals = arrivals_[static_cast<std::size_t>(packet->header().source)];
     // relaxed: one writer, read by reports
     arrivals.message_count.store(
         arrivals.message_count.load(std::memory_order_relaxed) + reception.count,
@@ -362,17 +361,38 @@ bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
   return taken;
 }
 
+void Messenger::read_run(net::Packet& packet, std::size_t& offset, net::RunHeader& run) const {
+  if (net::read_run(packet.messages(), offset, run)) [[likely]]
+    return;
+  fatal_(fmt::format("corrupt packet from rank {}: {} messages of {} bytes end behind it",
+                     packet.header().source, std::uint64_t{run.count},
+                     std::uint64_t{run.size_bytes}));
+}
+
+// False: the run is held back, all of it: handlers stay open.
+bool Messenger::process_run(Reception& reception, std::size_t& offset) {
+  const net::RunHeader& run = reception.run;
+  Batch& batch = reception.batch;
+  batch.start(run, reception.packet->body() + offset);
+  while (batch.left() > 0) {
+    if (!dispatch(reception)) return false;
+  }
+  offset += run.count * run.step();
+  reception.count += run.count;
+  return true;
+}
+
 // Looks for the handler of the message at hand; none if there is none any more. False: it is not
 // open yet.
 [[gnu::noinline]] bool Messenger::find(Reception& reception) {
-  const std::uint32_t handler = reception.header.handler;
+  const std::uint32_t handler = reception.run.handler;
   const std::uint32_t index = handler & kIndexMask;
   reception.handler_id = handler;
   reception.handler = nullptr;
   if (!reception.control) {
-    const Rank source = reception.message.source;
+    const std::int32_t source = reception.packet->header().source;
     // relaxed: one writer, read by reports
-    arrivals_[static_cast<std::size_t>(source.value())].last_handler.store(
+    arrivals_[static_cast<std::size_t>(source)].last_handler.store(
         handler, std::memory_order_relaxed);
   }
   if ((handler & kInstanceBit) != 0) return find_instance(reception);
@@ -399,13 +419,12 @@ void Messenger::forget_kept() {
   for (Kept& one : kept_) one.handler.reset();
 }
 
-// False: it is held back. Flat: this is the cost of a message.
+// Runs some of the batch. False: it is held back. Flat: this is the cost of a lone message.
 [[gnu::flatten]] bool Messenger::dispatch(Reception& reception) {
-  const net::MessageHeader& header = reception.header;
-  Message& message = reception.message;
-  const bool failed = scope_->failed();
+  const net::RunHeader& header = reception.run;
+  Message& message = reception.batch.message();
   // What was removed meanwhile is not found any more.
-  const std::uint32_t removals = removals_.load(std::memory_order_acquire);
+  const auto [failed, removals] = reception.batch.look();
   if (reception.handler == nullptr || header.handler != reception.handler_id ||
       removals != removals_seen_) {
     if (removals != removals_seen_) forget_kept();
@@ -426,9 +445,9 @@ void Messenger::forget_kept() {
 }
 
 // There is no such handler, or it takes something else.
-[[gnu::noinline]] void Messenger::refuse(const Reception& reception) {
-  const Message& message = reception.message;
-  const net::MessageHeader& header = reception.header;
+[[gnu::noinline]] void Messenger::refuse(Reception& reception) {
+  const Message& message = reception.batch.take();
+  const net::RunHeader& header = reception.run;
   const Handler* const handler = reception.handler;
   if (message.is_object) delete object_of(message);
   if ((header.handler & kLargeBit) != 0) {
@@ -456,10 +475,11 @@ void Messenger::forget_kept() {
 // memory than the window accounts for.
 [[gnu::noinline]] void Messenger::submit_task(Reception& reception) {
   net::Packet*& packet = reception.packet;
-  Message message = reception.message;
-  const auto offset = static_cast<std::size_t>(message.arguments.data() - packet->body());
+  const std::byte* const body = packet->body();
+  Batch& batch = reception.batch;
   packet = net::Packet::compact(packet);
-  message.arguments = packet->messages().subspan(offset, message.arguments.size());
+  batch.move_to(packet->body() + (batch.at() - body));
+  const Message& message = batch.take();
   std::shared_ptr<Handler> instance;
   const std::uint32_t id = reception.handler_id;
   if ((id & kInstanceBit) != 0) instance = kept(id).handler;
@@ -471,7 +491,7 @@ void Messenger::run_inline(Reception& reception) {
   const Handler& handler = *reception.handler;
   reception.mark.show(handler.name);
   try {
-    handler.invoke(handler.self, reception.message);
+    handler.invoke(handler.self, reception.batch);
   } catch (...) {
     fail(handler);
   }
@@ -486,21 +506,22 @@ void Messenger::run_inline(Reception& reception) {
 
 // What the messages of a packet from `offset` on leave queued and not processed: each itself, and a
 // large one also its release at the sender, which is not due before its header is handled here.
-std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offset) {
+std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offset) const {
   std::uint64_t count = 0;
-  const std::span<const std::byte> bytes = packet->messages();
-  while (offset < bytes.size()) {
-    net::MessageHeader header{};
-    std::memcpy(&header, bytes.data() + offset, sizeof header);
-    count += (header.handler & kLargeBit) != 0 ? 2 : 1;
-    offset += sizeof header + net::align_up(header.size_bytes);
+  while (offset < packet->messages().size()) {
+    net::RunHeader run;
+    read_run(*packet, offset, run);
+    count += run.count * ((run.handler & kLargeBit) != 0 ? 2U : 1U);
+    offset += run.count * run.step();
   }
   return count;
 }
 
 void Messenger::hold(net::Packet* packet, std::size_t offset) {
   packet = net::Packet::compact(packet);
-  const std::span<const std::byte> bytes = packet->messages();
+  net::RunHeader first;  // that is held
+  std::size_t first_message = offset;
+  read_run(*packet, first_message, first);
   {
     const sync::Lock lock(held_mutex_);
     Held& held = held_[packet->header().source];
@@ -511,8 +532,6 @@ void Messenger::hold(net::Packet* packet, std::size_t offset) {
     // retry_if_held() looks at held_count_ after a handler was opened under instances_mutex_:
     // either it sees this count and retries, or the open handler is seen here. Under held_mutex_:
     // held_at_rest() never sees the count without the flag.
-    net::MessageHeader first{};
-    std::memcpy(&first, bytes.data() + offset, sizeof first);
     if (scope_->failed() || is_open(first.handler & kIndexMask)) {
       instances_grew_.store(true, std::memory_order_seq_cst);
       raise_arrived();

@@ -16,6 +16,7 @@ void Link::open_packet(std::size_t needed_bytes) {
   if (open_ != nullptr) {
     account();
     closed_.push_back(open_);
+    has_full_.store(true, std::memory_order_relaxed);
   }
   open_ = packet;
 }
@@ -47,6 +48,7 @@ PacketList Link::take() {
   PacketList taken = std::move(closed_);
   if (open_ != nullptr) taken.push_back(std::exchange(open_, nullptr));
   announced_ = false;
+  has_full_.store(false, std::memory_order_relaxed);
   return taken;
 }
 

@@ -26,6 +26,14 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
+bool read_run(std::span<const std::byte> messages, std::size_t& offset, RunHeader& run) {
+  const std::size_t at = align_up(offset);
+  if (at > messages.size() || messages.size() - at < sizeof run) return false;
+  std::memcpy(&run, messages.data() + at, sizeof run);
+  offset = at + sizeof run;
+  return run.count > 0 && run.step() <= (messages.size() - offset) / run.count;
+}
+
 Packet* Packet::create(std::size_t capacity_bytes) {
   static_assert(sizeof(Packet) % kMessageAlign == 0, "messages start behind the object");
   void* memory = sync::take_block(sizeof(Packet) + capacity_bytes);

@@ -47,11 +47,13 @@ struct StallMessages {
   }
 
   static constexpr auto kInlined = Delivery::inlined;
+  template <void (*One)(void*, const Message&)>
+  static constexpr messaging::Invoke each = &messaging::invoke_each<One>;
   // They register themselves.
   // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-  static inline Handler ask{"shoal::stall_ask", 1, kInlined, &on_ask};
-  static inline Handler request{"shoal::stall_request", 2, kInlined, &on_request};
-  static inline Handler answer{"shoal::stall_answer", 3, kInlined, &on_answer};
+  static inline Handler ask{"shoal::stall_ask", 1, kInlined, each<&on_ask>};
+  static inline Handler request{"shoal::stall_request", 2, kInlined, each<&on_request>};
+  static inline Handler answer{"shoal::stall_answer", 3, kInlined, each<&on_answer>};
   // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
 

@@ -78,16 +78,18 @@ struct ScopeMessages {
   }
 
   static constexpr auto kInlined = Delivery::inlined;
+  template <void (*One)(void*, const Message&)>
+  static constexpr messaging::Invoke each = &messaging::invoke_each<One>;
   // They register themselves.
   // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-  static inline Handler report{"shoal::report", 1, kInlined, &on_report};
-  static inline Handler request{"shoal::request", 2, kInlined, &on_request};
-  static inline Handler confirmation{"shoal::confirmation", 3, kInlined, &on_confirmation};
-  static inline Handler done{"shoal::done", 4, kInlined, &on_done};
-  static inline Handler failure_up{"shoal::failure_up", 5, kInlined, &on_failure_up};
-  static inline Handler failure_down{"shoal::failure_down", 6, kInlined, &on_failure_down};
-  static inline Handler stuck_part{"shoal::stuck_part", 7, kInlined, &on_stuck_part};
-  static inline Handler verdict{"shoal::verdict", 8, kInlined, &on_verdict};
+  static inline Handler report{"shoal::report", 1, kInlined, each<&on_report>};
+  static inline Handler request{"shoal::request", 2, kInlined, each<&on_request>};
+  static inline Handler confirmation{"shoal::confirmation", 3, kInlined, each<&on_confirmation>};
+  static inline Handler done{"shoal::done", 4, kInlined, each<&on_done>};
+  static inline Handler failure_up{"shoal::failure_up", 5, kInlined, each<&on_failure_up>};
+  static inline Handler failure_down{"shoal::failure_down", 6, kInlined, each<&on_failure_down>};
+  static inline Handler stuck_part{"shoal::stuck_part", 7, kInlined, each<&on_stuck_part>};
+  static inline Handler verdict{"shoal::verdict", 8, kInlined, each<&on_verdict>};
   // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
 

@@ -84,8 +84,13 @@ class Recorder final : public Receiver {
 
   void on_packet(Packet* packet) override {
     const PacketHeader& header = packet->header();
-    std::uint64_t at = 0;
-    for (std::uint64_t i = 0; i < header.message_count; ++i) at += check_message(*packet, at);
+    std::size_t at = 0;
+    RunHeader run;
+    while (at < header.size_bytes && read_run(packet->messages(), at, run)) {
+      for (std::uint64_t i = 0; i < run.count; ++i, at += run.step()) {
+        check_message(*packet, run.size_bytes, at);
+      }
+    }
     require(at == header.size_bytes, "packet of {} bytes ends after {}", header.size_bytes, at);
     ++packets;
     kept_bytes_ += header.size_bytes;
@@ -114,18 +119,16 @@ class Recorder final : public Receiver {
   std::size_t peak_kept_bytes = 0;
 
  private:
-  std::uint64_t check_message(Packet& packet, std::uint64_t at) {
-    MessageHeader message{};
+  void check_message(Packet& packet, std::uint64_t size_bytes, std::size_t at) {
     TestMessage arguments{};
-    std::memcpy(&message, packet.body() + at, sizeof message);
-    const std::byte* bytes = packet.body() + at + sizeof message;
+    const std::byte* bytes = packet.body() + at;
     std::memcpy(&arguments, bytes, sizeof arguments);
     const PacketHeader& header = packet.header();
     std::uint64_t& due = next_index_[{header.source, header.lane}];
     require(arguments.index == due, "rank {}: message {} of rank {}, lane {} came where {} was due",
             header.target, arguments.index, header.source, header.lane, due);
-    require(message.size_bytes == sizeof arguments + arguments.fill_bytes,
-            "message of {} bytes with {} bytes of fill", message.size_bytes, arguments.fill_bytes);
+    require(size_bytes == sizeof arguments + arguments.fill_bytes,
+            "message of {} bytes with {} bytes of fill", size_bytes, arguments.fill_bytes);
     for (std::uint64_t i = 0; i < arguments.fill_bytes; ++i) {
       require(bytes[sizeof arguments + i] == pattern(arguments.index, i),
               "rank {}: message {} of rank {}: byte {} is wrong", header.target, arguments.index,
@@ -134,7 +137,6 @@ class Recorder final : public Receiver {
     ++due;
     ++messages;
     if (header.lane == static_cast<std::uint32_t>(Lane::control)) ++control_messages;
-    return sizeof message + align_up(message.size_bytes);
   }
 
   std::map<std::pair<int, std::uint32_t>, std::uint64_t> next_index_;

@@ -34,14 +34,14 @@ class ReadingReceiver final : public Receiver {
  public:
   explicit ReadingReceiver(Handle handle) : handle_(std::move(handle)) {}
   void on_packet(Packet* packet) override {
-    const std::byte* at = packet->body();
-    for (std::uint64_t i = 0; i < packet->header().message_count; ++i) {
-      MessageHeader message{};
-      std::memcpy(&message, at, sizeof message);
-      std::uint64_t values[2];
-      std::memcpy(values, at + sizeof message, sizeof values);
-      handle_(values[0], values[1]);
-      at += sizeof message + align_up(message.size_bytes);
+    RunHeader run;
+    for (std::size_t at = 0; at < packet->messages().size();) {
+      ASSERT_TRUE(read_run(packet->messages(), at, run));
+      for (std::uint64_t i = 0; i < run.count; ++i, at += run.step()) {
+        std::uint64_t values[2];
+        std::memcpy(values, packet->body() + at, sizeof values);
+        handle_(values[0], values[1]);
+      }
     }
     packet->release();
   }
@@ -126,7 +126,7 @@ TEST_F(LocalLinkTest, Append_WhenLargerThanAPacket_TravelsInOneOfItsOwn) {
   append_bytes(link, 16);
   deliver_all(port, receiver);
   ASSERT_EQ(receiver.packets.size(), 3U);
-  EXPECT_EQ(receiver.packets[1]->header().size_bytes, sizeof(MessageHeader) + align_up(5000));
+  EXPECT_EQ(receiver.packets[1]->header().size_bytes, sizeof(RunHeader) + align_up(5000));
 }
 
 TEST_F(LocalLinkTest, Append_AnnouncesOnceUntilThePacketsAreTaken) {

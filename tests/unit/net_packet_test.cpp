@@ -63,15 +63,97 @@ class CountingOwner final : public PacketOwner {
 TEST(Packet, AddMessage_StartsEachMessageAtTheAlignment) {
   const PacketHolder packet = make_packet(256);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(packet->body()) % kMessageAlign, 0U);
-  for (const std::size_t size : {0U, 1U, 16U, 17U}) {
+  for (const std::size_t size : {9U, 16U, 17U}) {
     const std::span<std::byte> place = packet->add_message({1, 2, size});
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place.data()) % kMessageAlign, 0U);
     EXPECT_EQ(place.size(), size);
   }
-  EXPECT_EQ(packet->header().message_count, 4U);
-  EXPECT_EQ(packet->header().size_bytes, 4 * sizeof(MessageHeader) + 0 + 16 + 16 + 32);
+  for (const std::size_t size : {0U, 1U, 8U}) {
+    const std::span<std::byte> place = packet->add_message({1, 2, size});
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place.data()) % (kMessageAlign / 2), 0U);
+    EXPECT_EQ(place.size(), size);
+  }
+  EXPECT_EQ(packet->header().message_count, 6U);
+  EXPECT_EQ(packet->header().size_bytes, 6 * sizeof(RunHeader) + 16 + 16 + 32 + 16 + 16 + 8);
   EXPECT_EQ(packet->room_bytes(), 256 - packet->header().size_bytes);
   EXPECT_EQ(packet->messages().size(), packet->header().size_bytes);
+}
+
+/// The first words of all messages, in the order in which they are found.
+std::vector<std::uint64_t> words_of(Packet& packet) {
+  std::vector<std::uint64_t> words;
+  RunHeader run;
+  for (std::size_t at = 0; at < packet.messages().size();) {
+    EXPECT_TRUE(read_run(packet.messages(), at, run));
+    for (std::uint64_t i = 0; i < run.count; ++i, at += run.step()) {
+      std::memcpy(&words.emplace_back(), packet.body() + at, sizeof(std::uint64_t));
+    }
+  }
+  return words;
+}
+
+void add_word(Packet& packet, std::uint32_t handler, std::uint64_t word, std::size_t size = 8) {
+  ASSERT_LE(packet.bytes_for({handler, 7, size}), packet.room_bytes());
+  std::memcpy(packet.add_message({handler, 7, size}).data(), &word, sizeof word);
+}
+
+TEST(Packet, AddMessage_OfTheSameKindAndSize_SharesAHeader) {
+  const PacketHolder packet = make_packet(1024);
+  for (std::uint64_t i = 0; i < 3; ++i) add_word(*packet, 1, i);
+  EXPECT_EQ(packet->header().size_bytes, sizeof(RunHeader) + 3 * 8);
+  add_word(*packet, 2, 3);  // behind padding: a header stands at the alignment
+  EXPECT_EQ(packet->header().size_bytes, 2 * sizeof(RunHeader) + 4 * 8 + 8);
+  add_word(*packet, 2, 4, 16);
+  add_word(*packet, 2, 5, 16);
+  add_word(*packet, 1, 6);
+  EXPECT_EQ(packet->header().message_count, 7U);
+  EXPECT_EQ(words_of(*packet), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Packet, AddMessage_OfMoreThanARunMayHave_StartsAnother) {
+  const std::uint64_t count = RunHeader::kCountMax + 2;
+  const PacketHolder packet = make_packet(2 * sizeof(RunHeader) + 8 * count + 8);
+  for (std::uint64_t i = 0; i < count; ++i) add_word(*packet, 1, i);
+  const std::vector<std::uint64_t> words = words_of(*packet);
+  ASSERT_EQ(words.size(), count);
+  for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(words[i], i);
+}
+
+TEST(Packet, BytesFor_IsWhatAMessageTakes) {
+  const PacketHolder packet = make_packet(4096);
+  std::uint32_t handler = 0;
+  for (const std::size_t size : {0U, 8U, 8U, 9U, 3U, 3U, 3U, 40U, 40U, 0U, 0U, 0U}) {
+    handler += size == 9 ? 1 : 0;
+    const std::size_t before = packet->header().size_bytes;
+    const std::size_t needed = packet->bytes_for({handler, 7, size});
+    EXPECT_LE(needed, Packet::bytes_at_most(size) + kMessageAlign / 2);
+    packet->add_message({handler, 7, size});
+    EXPECT_EQ(packet->header().size_bytes - before, needed);
+  }
+}
+
+TEST(Packet, ReadRun_OfWhatIsNoRun_SaysSo) {
+  const PacketHolder packet = make_packet(256);
+  for (std::uint64_t i = 0; i < 3; ++i) add_word(*packet, 1, i);
+  const std::span<const std::byte> good = packet->messages();
+  const auto reads = [](std::span<const std::byte> messages, std::size_t at) {
+    RunHeader run;
+    return read_run(messages, at, run);
+  };
+  EXPECT_TRUE(reads(good, 0));
+  EXPECT_FALSE(reads(good.first(good.size() - 1), 0)) << "the last message ends behind it";
+  EXPECT_FALSE(reads(good.first(sizeof(RunHeader) - 1), 0)) << "half a header";
+  EXPECT_FALSE(reads(good, good.size())) << "no header";
+  for (const std::uint64_t size : {std::uint64_t{9}, (std::uint64_t{1} << 48U) - 1}) {
+    RunHeader wrong;
+    std::memcpy(&wrong, packet->body(), sizeof wrong);
+    wrong.size_bytes = size;
+    std::memcpy(packet->body(), &wrong, sizeof wrong);
+    EXPECT_FALSE(reads(good, 0)) << "messages of " << size << " bytes";
+  }
+  RunHeader none;
+  std::memcpy(packet->body(), &none, sizeof none);
+  EXPECT_FALSE(reads(good, 0)) << "no message";
 }
 
 TEST(Packet, Wire_IsTheHeaderFollowedByTheMessages) {

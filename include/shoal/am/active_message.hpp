@@ -86,9 +86,9 @@ struct StaticFunction {
   using Traits = FunctionTraits<decltype(Function)>;
   static_assert(check_parameters(typename Traits::Parameters{}));
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
-  static void invoke(void*, const Message& message) {
+  static void invoke(void*, Batch& batch) {
     auto function = Function;
-    decode_and_call(function, message, typename Traits::Wires{});
+    handle_all(function, batch, typename Traits::Wires{});
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}), How, &invoke};
@@ -99,9 +99,9 @@ struct StaticClosure {
   using Traits = FunctionTraits<Closure>;
   static_assert(check_parameters(typename Traits::Parameters{}));
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
-  static void invoke(void*, const Message& message) {
+  static void invoke(void*, Batch& batch) {
     Closure closure;
-    decode_and_call(closure, message, typename Traits::Wires{});
+    handle_all(closure, batch, typename Traits::Wires{});
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}),
@@ -144,8 +144,8 @@ class ActiveMessage {
     instance->delivery = options.delivery;
     instance->priority = options.priority;
     instance->self = &instance->function;
-    instance->invoke = [](void* self, const messaging::Message& message) {
-      messaging::decode_and_call(*static_cast<F*>(self), message, messaging::TypeList<Wires...>{});
+    instance->invoke = [](void* self, messaging::Batch& batch) {
+      messaging::handle_all(*static_cast<F*>(self), batch, messaging::TypeList<Wires...>{});
     };
     index_ = messenger.add_instance(std::move(instance), options.name);
   }

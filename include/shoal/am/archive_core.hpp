@@ -88,7 +88,7 @@ class SizeArchive : public wire::Saver<SizeArchive> {
 /// Errors: CheckError when a serialize() writes more, or less, than it counted.
 class WriteArchive : public wire::Saver<WriteArchive> {
  public:
-  /// `bytes` starts at a multiple of 16 and outlives the archive.
+  /// `bytes` outlives the archive and starts at a multiple of 16; if it is at most 8 long, of 8.
   explicit WriteArchive(std::span<std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
 
   [[nodiscard]] std::size_t position() const { return position_; }
@@ -122,7 +122,7 @@ class ReadArchive {
   static constexpr bool is_loading = true;
   static constexpr bool is_saving = false;
 
-  /// `bytes` starts at a multiple of 16 and outlives the archive and every view taken from it.
+  /// As for WriteArchive; outlives every view taken from it, too.
   explicit ReadArchive(std::span<const std::byte> bytes)
       : data_(bytes.data()), size_(bytes.size()) {}
 

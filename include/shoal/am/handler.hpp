@@ -4,6 +4,7 @@
 #include <shoal/am/archive.hpp>
 #include <shoal/base/ids.hpp>
 #include <shoal/net/packet.hpp>
+#include <shoal/sched/scheduler.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -49,8 +50,91 @@ struct Message {
   std::span<const std::byte> arguments;
 };
 
-/// Decodes the arguments and runs the handler behind `self`.
-using Invoke = void (*)(void* self, const Message& message);
+/// Messages for one handler, one behind the other in a packet. To run it for a whole batch, and not
+/// for each message anew, is what lets a processor work on several at once.
+class Batch {
+ public:
+  /// Of one message, which is run whatever happens.
+  explicit Batch(const Message& message)
+      : message_(message),
+        at_(message.arguments.data()),
+        size_(message.arguments.size()),
+        left_(1) {}
+  /// What next() looks at; `removals`: of handlers.
+  struct Watch {
+    const sched::TaskScope& scope;
+    const std::atomic<std::uint32_t>& removals;
+    sched::HandlerMark& mark;
+  };
+  /// None yet.
+  Batch(Messenger& messenger, Rank source, const Watch& watch)
+      : message_{messenger, source, false, false, {}}, watch_(&watch) {}
+
+  /// The next message to run the handler for; nullptr: there is none, or the scope has failed or a
+  /// handler was removed since look(). Count it as taken, also if the handler throws.
+  [[nodiscard]] const Message* next() {
+    if (left_ == 0) return nullptr;
+    if (watch_ != nullptr) {
+      if (has_changed()) return nullptr;
+      watch_->mark.begin();
+    }
+    return &take();
+  }
+
+  // --- the messenger's
+
+  void start(const net::RunHeader& run, const std::byte* first) {
+    at_ = first;
+    size_ = run.size_bytes;
+    step_ = run.step();
+    left_ = run.count;
+  }
+  [[nodiscard]] std::uint64_t left() const { return left_; }
+  /// Takes a message that is left, whatever has changed.
+  const Message& take() {
+    --left_;
+    message_.arguments = {at_, size_};
+    __builtin_prefetch(at_ + net::kPrefetchBytes);
+    at_ += step_;
+    return message_;
+  }
+  /// Where the next message is read, from now on.
+  [[nodiscard]] const std::byte* at() const { return at_; }
+  void move_to(const std::byte* at) { at_ = at; }
+  struct State {
+    bool failed;
+    std::uint32_t removals;
+  };
+  /// What next() compares with. acquire: who finds no handler that was removed sees why.
+  State look() {
+    seen_ = {watch_->scope.failed(), watch_->removals.load(std::memory_order_acquire)};
+    return seen_;
+  }
+  [[nodiscard]] Message& message() { return message_; }
+
+ private:
+  [[nodiscard]] bool has_changed() const {
+    return watch_->scope.failed() != seen_.failed ||
+           watch_->removals.load(std::memory_order_acquire) != seen_.removals;
+  }
+
+  Message message_;
+  const std::byte* at_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t step_ = 0;
+  std::uint64_t left_ = 0;
+  const Watch* const watch_ = nullptr;
+  State seen_{};
+};
+
+/// Decodes the arguments of each message and runs the handler behind `self`.
+using Invoke = void (*)(void* self, Batch& batch);
+
+/// An Invoke of a function for one message.
+template <void (*One)(void* self, const Message& message)>
+void invoke_each(void* self, Batch& batch) {
+  while (const Message* message = batch.next()) One(self, *message);
+}
 
 /// One entry of a handler table.
 struct Handler : std::enable_shared_from_this<Handler> {
@@ -212,6 +296,11 @@ void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
     auto values = decode<Ws...>(message.arguments);
     std::apply(call, values);
   }
+}
+
+template <class F, class... Ws>
+void handle_all(F& f, Batch& batch, TypeList<Ws...> wires) {
+  while (const Message* message = batch.next()) decode_and_call(f, *message, wires);
 }
 
 template <class... Ps>

@@ -116,7 +116,7 @@ class LargeMessage {
     instance_->signature = signature();
     instance_->priority = options.priority;
     instance_->self = instance_.get();
-    instance_->invoke = &LargeMessage::on_header;
+    instance_->invoke = &messaging::invoke_each<&LargeMessage::on_header>;
     index_ = messenger.add_instance(instance_, options.name);
   }
   ~LargeMessage() {

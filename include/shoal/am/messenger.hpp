@@ -179,7 +179,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
   static constexpr std::uint64_t kSendsPerLook = 64;
   static constexpr int kLeanTakesMax = 8;
-  static constexpr std::uint64_t kManyMessages = 256;  // of the smallest, in a packet
+  static constexpr std::uint64_t kManyMessages = 256;
   net::Link& admit_slowly(Rank target);
   void give_way(const net::Link& link);
   void note_take(std::uint64_t message_count);
@@ -188,9 +188,11 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The
   /// packet may be replaced by a smaller copy.
   bool process(net::Packet*& packet, std::size_t& offset);
+  void read_run(net::Packet& packet, std::size_t& offset, net::RunHeader& run) const;
   struct Reception;
+  bool process_run(Reception& reception, std::size_t& offset);
   bool dispatch(Reception& reception);
-  void refuse(const Reception& reception);
+  void refuse(Reception& reception);
   void submit_task(Reception& reception);
   bool find(Reception& reception);
   bool find_instance(Reception& reception);
@@ -200,7 +202,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void forget_kept();
   void run_inline(Reception& reception);
   void fail(const Handler& handler);
-  static std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset);
+  [[nodiscard]] std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset) const;
   void hold(net::Packet* packet, std::size_t offset);
   void retry_held();
   [[nodiscard]] bool is_open(std::uint32_t index);

@@ -26,7 +26,7 @@ struct LinkOptions {
 struct LinkState {
   Rank target;
   std::uint64_t message_count = 0;  // appended so far
-  std::uint64_t byte_count = 0;     // of them: headers, arguments and extra bytes
+  std::uint64_t byte_count = 0;     // of them: headers, arguments, padding and extra bytes
   std::uint32_t last_handler = 0;   // of the last one, as MessageHeader::handler
   std::size_t in_flight_bytes = 0;  // appended, and the receiver is not done with them
   std::size_t window_bytes = 0;
@@ -86,6 +86,9 @@ class Link : public PortItem, public PacketOwner {
     return message_count_.load(std::memory_order_relaxed);
   }
 
+  /// A full packet waits for the carrier; a hint.
+  [[nodiscard]] bool has_full_packet() const { return has_full_.load(std::memory_order_relaxed); }
+
   /// Any thread.
   [[nodiscard]] LinkState state() const;
 
@@ -106,9 +109,10 @@ class Link : public PortItem, public PacketOwner {
  private:
   std::span<std::byte> reserve(const MessageHeader& message, std::size_t extra_bytes)
       SHOAL_REQUIRES(mutex_) {
-    const std::size_t needed = sizeof(MessageHeader) + align_up(message.size_bytes);
+    std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message);
     if (open_ == nullptr || open_->room_bytes() < needed) [[unlikely]] {
-      open_packet(needed);
+      open_packet(Packet::bytes_at_most(message.size_bytes));
+      needed = open_->bytes_for(message);
     }
     open_->accounted_bytes += needed + extra_bytes;
     unaccounted_bytes_ += needed + extra_bytes;
@@ -116,7 +120,7 @@ class Link : public PortItem, public PacketOwner {
     // relaxed: written under the lock
     message_count_.store(message_count_.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
-    byte_count_ += sizeof message + message.size_bytes + extra_bytes;
+    byte_count_ += needed + extra_bytes;
     last_handler_ = message.handler;
     return open_->add_message(message);
   }
@@ -148,6 +152,7 @@ class Link : public PortItem, public PacketOwner {
   std::uint32_t last_handler_ SHOAL_GUARDED_BY(mutex_) = 0;
 
   std::atomic<std::uint64_t> message_count_{0};  // written under mutex_
+  std::atomic<bool> has_full_{false};            // likewise
   // Senders add, consumers subtract; with has_waiters_ a store-load pair: see enlist().
   alignas(64) std::atomic<std::size_t> in_flight_bytes_{0};
   std::atomic<bool> has_waiters_{false};

@@ -4,10 +4,11 @@
 #include <shoal/base/ids.hpp>
 #include <shoal/sync/prefetch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <new>
 #include <span>
 
 namespace shoal::net {
@@ -21,20 +22,54 @@ inline constexpr int kLaneCount = 2;
 /// cache of another processor.
 inline constexpr std::size_t kPrefetchBytes = 512;
 
-/// Every message starts at a multiple of this, so that its arguments can be viewed in place.
+/// Every message starts at a multiple of this, so that its arguments can be viewed in place; one of
+/// at most half as many bytes at a multiple of half of it.
 inline constexpr std::size_t kMessageAlign = 16;
 
 constexpr std::size_t align_up(std::size_t n) {
   return (n + kMessageAlign - 1) / kMessageAlign * kMessageAlign;
 }
 
-/// Stands before each message in a packet.
+/// From one message of `size_bytes` to the next one of its run.
+constexpr std::size_t message_step(std::size_t size_bytes) {
+  return size_bytes <= kMessageAlign / 2 ? kMessageAlign / 2 : align_up(size_bytes);
+}
+
+/// What is said of a message.
 struct MessageHeader {
   std::uint32_t handler;     // index in the table of static or instance handlers, with flag bits
   std::uint32_t signature;   // hash of the handler's argument types
   std::uint64_t size_bytes;  // of the arguments, without padding
 };
-static_assert(sizeof(MessageHeader) == kMessageAlign);
+
+/// Stands in a packet before a run: messages one behind the other of which the same is said. At a
+/// multiple of kMessageAlign; so small messages of one kind take little more than their arguments.
+struct RunHeader {
+  static constexpr std::uint64_t kCountMax = (std::uint64_t{1} << 16U) - 1;
+  static constexpr std::uint64_t kSizeMax = (std::uint64_t{1} << 48U) - 1;
+
+  explicit RunHeader(const MessageHeader& message)
+      : handler(message.handler),
+        signature(message.signature),
+        size_bytes(message.size_bytes & kSizeMax) {}
+  RunHeader() : RunHeader(MessageHeader{}) {}
+  [[nodiscard]] bool may_take(const MessageHeader& message) const {
+    return handler == message.handler && signature == message.signature &&
+           size_bytes == message.size_bytes && count < kCountMax;
+  }
+  [[nodiscard]] std::size_t step() const { return message_step(size_bytes); }
+
+  std::uint32_t handler;
+  std::uint32_t signature;
+  std::uint64_t size_bytes : 48;  // of each message
+  std::uint64_t count : 16 = 0;   // of the messages
+};
+static_assert(sizeof(RunHeader) == kMessageAlign);
+
+/// Reads the header of the run at `offset` of a packet's messages, which moves on to its first
+/// message; behind the last one is the next run. False: this is no run.
+[[nodiscard]] bool read_run(std::span<const std::byte> messages, std::size_t& offset,
+                            RunHeader& run);
 
 /// What stands before the messages on the wire.
 struct PacketHeader {
@@ -91,14 +126,26 @@ class Packet {
   }
   [[nodiscard]] std::size_t capacity_bytes() const { return capacity_bytes_; }
 
-  /// Makes room for one message at the end; the caller has checked room_bytes().
+  /// The bytes that one more message takes: with padding, and a header if it starts a run.
+  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message) const {
+    const std::size_t step = message_step(message.size_bytes);
+    if (run_ != nullptr && run_->may_take(message)) return step;
+    return align_up(header_.size_bytes) - header_.size_bytes + sizeof(RunHeader) + step;
+  }
+  /// The most that it could be.
+  [[nodiscard]] static std::size_t bytes_at_most(std::size_t size_bytes) {
+    return sizeof(RunHeader) + align_up(std::max<std::size_t>(1, size_bytes));
+  }
+
+  /// Makes room for one message at the end; the caller has checked bytes_for() and room_bytes().
   std::span<std::byte> add_message(const MessageHeader& message) {
+    if (run_ == nullptr || !run_->may_take(message)) start_run(message);
+    ++run_->count;
     std::byte* const place = body() + header_.size_bytes;
     sync::prefetch_to_write(place + kPrefetchBytes);
-    std::memcpy(place, &message, sizeof message);
-    header_.size_bytes += sizeof message + align_up(message.size_bytes);
+    header_.size_bytes += message_step(message.size_bytes);
     ++header_.message_count;
-    return {place + sizeof message, message.size_bytes};
+    return {place, message.size_bytes};
   }
 
   /// Fills in sequence and checksum, before the packet leaves the process.
@@ -117,9 +164,15 @@ class Packet {
  private:
   explicit Packet(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
   ~Packet() = default;
+  void start_run(const MessageHeader& message) {
+    header_.size_bytes = align_up(header_.size_bytes);
+    run_ = new (body() + header_.size_bytes) RunHeader(message);
+    header_.size_bytes += sizeof(RunHeader);
+  }
 
   std::atomic<int> references_{1};
   std::size_t capacity_bytes_;
+  RunHeader* run_ = nullptr;  // the last one, in the messages; nullptr if they came from elsewhere
   alignas(kMessageAlign) PacketHeader header_{};
 };
 

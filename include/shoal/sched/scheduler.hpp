@@ -194,13 +194,16 @@ class HandlerMark {
   HandlerMark(const HandlerMark&) = delete;
   HandlerMark& operator=(const HandlerMark&) = delete;
 
-  /// A handler begins. `name` is what reports call it, and lives until hide() has returned.
+  /// What begins is a handler that reports call `name`, which lives until hide() has returned.
   void show(const std::string& name) {
+    if (shown_ != nullptr) shown_->show(&name);
+  }
+  /// It begins, for one message.
+  void begin() {
     if (shown_ == nullptr) return;
     // relaxed: one writer, read by reports
     begun_->store(begun_->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    shown_->show(&name);
-    if (observer_ != nullptr) observer_->observe(name);
+    if (observer_ != nullptr) observer_->observe(*shown_->shown());
   }
   /// It has ended.
   void hide() {

@@ -136,11 +136,12 @@ void MpiInbox::handle(Packet* raw, int process, std::size_t received_bytes) {
 
 void MpiInbox::handle_own(Packet* packet, int process, std::size_t received_bytes) {
   packet->verify(received_bytes, next_own_sequence_[static_cast<std::size_t>(process)]++);
-  MessageHeader message{};
-  if (packet->messages().size() < sizeof message) reject(process, "an empty packet of the engine");
-  std::memcpy(&message, packet->body(), sizeof message);
-  const std::span<std::byte> bytes = packet->messages().subspan(sizeof message);
-  if (message.size_bytes > bytes.size()) reject(process, "a truncated message of the engine");
+  RunHeader message;
+  std::size_t begin = 0;
+  if (!read_run(packet->messages(), begin, message) || message.count != 1) {
+    reject(process, "a truncated message of the engine");
+  }
+  const std::span<std::byte> bytes = packet->messages().subspan(begin, message.size_bytes);
   if (message.handler == static_cast<std::uint32_t>(MpiMessage::announce) &&
       message.size_bytes == sizeof(MpiAnnouncement)) {
     MpiAnnouncement announcement{};

@@ -137,7 +137,7 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
 }
 
 void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte> bytes) {
-  Packet* const packet = Packet::create(sizeof(MessageHeader) + align_up(bytes.size()));
+  Packet* const packet = Packet::create(Packet::bytes_at_most(bytes.size()));
   PacketHeader& header = packet->header();
   header.lane = kEngineLane;
   header.source = layout_.first_local();

@@ -44,6 +44,6 @@ constexpr std::size_t receive_bytes(std::size_t packet_bytes) {
   return std::max(packet_bytes, kEnginePacketBytes);
 }
 inline constexpr std::size_t kAcknowledgementsMax =
-    (kEnginePacketBytes - sizeof(MessageHeader)) / sizeof(MpiAcknowledgement);
+    (kEnginePacketBytes - sizeof(RunHeader)) / sizeof(MpiAcknowledgement);
 
 }  // namespace shoal::net
