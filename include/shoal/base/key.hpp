@@ -60,13 +60,21 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Hash of a key of several parts: their sum, each times an odd number of its own, mixed once. The
+/// The two halves of a product of 128 bits in one: one multiplication after which every bit depends
+/// on all of `x`.
+constexpr std::uint64_t fold64(std::uint64_t x) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = Wide{x} * 0x9fb21c651e98df25U;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+}
+
+/// Hash of a key of several parts: their sum, each times an odd number of its own, folded once. The
 /// multiplications run side by side, which matters for keys of a few integers.
 template <std::size_t... I, class... Bits>
 constexpr std::uint64_t hash_parts(std::index_sequence<I...> /*indices*/, Bits... bits) {
   std::uint64_t sum = (sizeof...(bits) + 1) * 0x9e3779b97f4a7c15U;
   ((sum += bits * std::integral_constant<std::uint64_t, mix64(I + 1) | 1U>::value), ...);
-  return mix64(sum);
+  return fold64(sum);
 }
 
 }  // namespace detail

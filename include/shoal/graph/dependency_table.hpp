@@ -95,6 +95,13 @@ class DependencyTable {
     return Fulfil::waiting;
   }
 
+  /// How far a key has come that was refused.
+  [[nodiscard]] Entry entry_of(const K& key, int indegree) const {
+    const Slot* const slot = capacity_ == 0 ? nullptr : find(key, slot_hash(KeyHash<K>{}(key)));
+    if (slot == nullptr || !slot->used()) return {0, indegree};
+    return {slot->fulfilled, slot->indegree};
+  }
+
   /// Keys that wait.
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -148,7 +155,7 @@ class DependencyTable {
     std::int32_t indegree = 0;  // 0: this slot is free
   };
 
-  static constexpr std::size_t capacity_min = 16;
+  static constexpr std::size_t capacity_min = 64;  // so few keys, as most tables have, are sparse
 
   // Callers may have used some bits to choose this table among many: each bit of the result has
   // another one, from the other half, in it.

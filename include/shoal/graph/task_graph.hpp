@@ -150,9 +150,9 @@ class TaskGraph final : private term::Unsatisfied {
     // acquire pairs with the release in become_complete(): the functions are seen.
     if (!complete_.load(std::memory_order_acquire)) [[unlikely]]
       become_complete(k);
-    const int indegree = indegree_(k);
-    if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
-    if (count < 1) graph::refuse_count(task_name(k), count);
+    const int indegree = call(indegree_, k);
+    if (indegree < 1 || count < 1) [[unlikely]]
+      refuse(k, indegree, count);
     if (dense_ != nullptr) {
       fulfill_dense(k, count, indegree);
     } else if (indegree == 1 && count == 1) {
@@ -175,7 +175,7 @@ class TaskGraph final : private term::Unsatisfied {
     KeyTask(TaskGraph& graph, const K& key) : graph_(graph), key_(key) {}
     void run() override {
       if (graph_.cost_) graph_.spend(key_);
-      graph_.task_(key_);
+      call(graph_.task_, key_);
     }
     [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
 
@@ -183,6 +183,13 @@ class TaskGraph final : private term::Unsatisfied {
     TaskGraph& graph_;
     const K key_;
   };
+
+  // For functions that are there: see become_complete().
+  template <class R>
+  static R call(const std::function<R(const K&)>& function, const K& k) {
+    if (!function) __builtin_unreachable();
+    return function(k);
+  }
 
   template <class Slot, class F>
   TaskGraph& set(Slot& slot, F function) {
@@ -220,14 +227,15 @@ class TaskGraph final : private term::Unsatisfied {
     graph::Fulfil result{};
     {
       const sync::LastingLock lock(shard.mutex);
-      result = shard.table.fulfil_hashed(
-          hash, k, count, [indegree](const K&) { return indegree; }, &entry);
+      result = shard.table.fulfil_hashed(hash, k, count, [indegree](const K&) { return indegree; });
+      if (result == graph::Fulfil::over) [[unlikely]]
+        entry = shard.table.entry_of(k, indegree);
     }
     finish(k, result, entry, count);
   }
 
   void fulfill_dense(const K& k, int count, int indegree) {
-    const std::size_t index = dense_index_(k);
+    const std::size_t index = call(dense_index_, k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
     graph::Entry entry;
     const graph::Fulfil result = dense_->fulfil(
@@ -262,23 +270,26 @@ class TaskGraph final : private term::Unsatisfied {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
   }
 
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, int indegree, int count) const {
+    if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
+    graph::refuse_count(task_name(k), count);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, graph::Fulfil result,
+                                                     const graph::Entry& entry, int count) const {
+    if (result == graph::Fulfil::over) graph::refuse_over(task_name(k), entry, count);
+    graph::refuse_repeat(task_name(k));
+  }
+
   void finish(const K& k, graph::Fulfil result, const graph::Entry& entry, int count) {
-    switch (result) {
-      case graph::Fulfil::waiting:
-        return;
-      case graph::Fulfil::ready:
-        spawn(k);
-        return;
-      case graph::Fulfil::over:
-        graph::refuse_over(task_name(k), entry, count);
-      case graph::Fulfil::ran:
-        graph::refuse_repeat(task_name(k));
-    }
+    if (result == graph::Fulfil::waiting) return;
+    if (result != graph::Fulfil::ready) [[unlikely]]
+      refuse(k, result, entry, count);
+    spawn(k);
   }
 
   void spawn(const K& k) {
     const int workers = scope_.scheduler().worker_count();
-    const int worker = mapping_(k);
+    const int worker = call(mapping_, k);
     if (worker < 0 || worker >= workers) graph::refuse_worker(task_name(k), worker, workers);
     auto task = std::make_unique<KeyTask>(*this, k);
     task->scope = &scope_;
