@@ -210,7 +210,11 @@ bool Messenger::poll() {
   lower_arrived();  // before the look at the port: whoever posts raises it afterwards
   if (port_.looks_empty() && !instances_grew_.load(std::memory_order_seq_cst)) return did;
   if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
+  if (may_poll_transport()) {
+    polls_next_.store(scheduler_.count_slot(), std::memory_order_relaxed);
+  }
   const bool took = take_from_port();
+  polls_next_.store(kNobody, std::memory_order_relaxed);
   polling_.store(false, std::memory_order_seq_cst);
   // Also after nothing was found: others may have slept in the meantime, relying on this.
   if (!port_.looks_empty() || instances_grew_.load(std::memory_order_seq_cst)) wake_for_progress();
@@ -267,12 +271,16 @@ bool Messenger::take_from_port() {
   return did;
 }
 
-bool Messenger::poll_transport() {
+// By the calling thread.
+bool Messenger::may_poll_transport() const {
   if (!options_.polls_transport) return false;
-  const bool main_thread = options_.only_poller >= 0;
-  if (main_thread && scheduler_.count_slot() != options_.only_poller) return false;
+  return options_.only_poller < 0 || scheduler_.count_slot() == options_.only_poller;
+}
+
+bool Messenger::poll_transport() {
+  if (!may_poll_transport()) return false;
   try {
-    return fabric_.transport()->poll(main_thread);
+    return fabric_.transport()->poll(options_.only_poller >= 0);
   } catch (const std::exception& error) {
     fatal_(error.what());
     throw;

@@ -11,17 +11,6 @@
 
 namespace shoal::net {
 
-namespace {
-
-std::uint64_t checksum_of(const PacketHeader& header, const std::byte* body) {
-  PacketHeader blank = header;
-  blank.checksum = 0;
-  const std::uint64_t seed = XXH3_64bits(&blank, sizeof blank);
-  return XXH3_64bits_withSeed(body, header.size_bytes, seed);
-}
-
-}  // namespace
-
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
@@ -76,10 +65,17 @@ void Packet::release() {
   if (told != nullptr) told->consumed(bytes);
 }
 
+std::uint64_t Packet::computed_checksum() const {
+  static_assert(offsetof(PacketHeader, checksum) == 0);
+  const std::size_t size = sizeof(PacketHeader) + header_.size_bytes;
+  const auto* const begin = reinterpret_cast<const std::byte*>(&header_);
+  return checksum_of({begin + sizeof header_.checksum, size - sizeof header_.checksum});
+}
+
 void Packet::seal(std::uint64_t sequence) {
   header_.magic = kPacketMagic;
   header_.sequence = sequence;
-  header_.checksum = checksum_of(header_, body());
+  header_.checksum = computed_checksum();
 }
 
 void Packet::verify(std::size_t received_bytes, std::uint64_t expected_sequence) const {
@@ -96,7 +92,7 @@ void Packet::verify(std::size_t received_bytes, std::uint64_t expected_sequence)
     fail(fmt::format("truncated: {} of {} bytes arrived", received_bytes,
                      header_.size_bytes + sizeof(PacketHeader)));
   }
-  if (checksum_of(header_, const_cast<Packet*>(this)->body()) != header_.checksum) {
+  if (computed_checksum() != header_.checksum) {
     fail(fmt::format("checksum of {} bytes differs", header_.size_bytes));
   }
   if (header_.sequence != expected_sequence) {

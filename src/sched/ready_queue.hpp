@@ -2,7 +2,7 @@
 // Ready tasks that other threads may push or take: a heap under a lock.
 
 #include <shoal/sched/task.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/sync/lasting_mutex.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -21,7 +21,7 @@ class ReadyQueue {
   }
 
   void push(Task* task) {
-    const sync::Lock lock(mutex_);
+    const sync::LastingLock lock(mutex_);
     heap_.push_back({task->priority, next_sequence_++, task});
     std::push_heap(heap_.begin(), heap_.end(), comes_later);
     publish_top();
@@ -38,13 +38,13 @@ class ReadyQueue {
   [[nodiscard]] bool looks_empty() const { return top_key() == 0; }
   /// For reports.
   [[nodiscard]] std::size_t size() const {
-    const sync::Lock lock(mutex_);
+    const sync::LastingLock lock(mutex_);
     return heap_.size();
   }
 
  private:
   [[gnu::noinline]] Task* pop() {
-    const sync::Lock lock(mutex_);
+    const sync::LastingLock lock(mutex_);
     if (heap_.empty()) return nullptr;
     std::pop_heap(heap_.begin(), heap_.end(), comes_later);
     Task* task = heap_.back().task;
@@ -66,7 +66,7 @@ class ReadyQueue {
     top_key_.store(heap_.empty() ? 0 : key_of(heap_.front().priority), std::memory_order_seq_cst);
   }
 
-  mutable sync::Mutex mutex_;
+  mutable sync::LastingMutex mutex_;
   std::vector<Item> heap_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t next_sequence_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> top_key_{0};

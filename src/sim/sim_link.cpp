@@ -32,7 +32,7 @@ SimLink::~SimLink() {
 }
 
 // Until the interface of the process is free, further messages share the packet.
-void SimLink::announce() {
+void SimLink::announce(bool /*polls_next*/) {
   network_.simulator().at(network_.route(source(), target()).interface_free_ns,
                           [this] { carry(); });
 }

@@ -54,7 +54,7 @@ class SimLink final : public net::Link {
   void deliver(net::Receiver&) override {}  // announced to the network, never to a port
 
  protected:
-  void announce() override;
+  void announce(bool polls_next) override;
 
  private:
   void carry();

@@ -112,11 +112,11 @@ TEST_F(LocalLinkTest, Append_WhenNobodyCarries_MessagesShareAPacket) {
 }
 
 TEST_F(LocalLinkTest, Append_WhenThePacketIsFull_OpensAnother) {
-  for (int i = 0; i < 17; ++i) append_bytes(link, 16);  // 32 bytes each: 8 fill a packet
+  for (int i = 0; i < 31; ++i) append_bytes(link, 16);  // 15 fill a packet, with their header
   EXPECT_EQ(deliver_all(port, receiver), 1);
   ASSERT_EQ(receiver.packets.size(), 3U);
-  EXPECT_EQ(receiver.packets[0]->header().message_count, 8U);
-  EXPECT_EQ(receiver.packets[1]->header().message_count, 8U);
+  EXPECT_EQ(receiver.packets[0]->header().message_count, 15U);
+  EXPECT_EQ(receiver.packets[1]->header().message_count, 15U);
   EXPECT_EQ(receiver.packets[2]->header().message_count, 1U);
 }
 
@@ -151,7 +151,7 @@ TEST_F(LocalLinkTest, Window_CountsMessagesAndExtraBytesUntilTheLastRelease) {
   receiver.packets[0]->add_reference();
   Packet* const kept = receiver.packets[0];
   receiver.release_all();
-  EXPECT_EQ(link.in_flight_bytes(), 2 * (32U + 500U));
+  EXPECT_EQ(link.in_flight_bytes(), 32U + 16U + 2 * 500U);  // of one header
   kept->release();
   EXPECT_EQ(link.in_flight_bytes(), 0U);
 }
@@ -166,22 +166,23 @@ TEST_F(LocalLinkTest, Enlist_WhenThereIsRoom_DoesNotRegister) {
 }
 
 TEST_F(LocalLinkTest, Enlist_WhenFull_IsWokenOnceAtLowWater) {
-  for (int i = 0; i < 8; ++i) append_bytes(link, 112);  // 128 bytes each, two to a packet
+  for (int i = 0; i < 9; ++i) append_bytes(link, 112);  // two to a packet of 240 bytes
   EXPECT_FALSE(link.has_room());
   CountingWaiter first;
   CountingWaiter second;
   EXPECT_TRUE(link.enlist(first));
   EXPECT_TRUE(link.enlist(second));
   deliver_all(port, receiver);
-  ASSERT_EQ(receiver.packets.size(), 4U);
+  ASSERT_EQ(receiver.packets.size(), 5U);
   receiver.packets[0]->release();
   EXPECT_TRUE(link.has_room());
-  EXPECT_EQ(first.woken, 0) << "woken above low water";
   receiver.packets[1]->release();
+  EXPECT_EQ(first.woken, 0) << "woken above low water";
+  receiver.packets[2]->release();
   EXPECT_EQ(first.woken, 1);
   EXPECT_EQ(second.woken, 1);
-  receiver.packets[2]->release();
   receiver.packets[3]->release();
+  receiver.packets[4]->release();
   receiver.packets.clear();
   EXPECT_EQ(first.woken, 1);
 }

@@ -144,10 +144,10 @@ TEST(Packet, ReadRun_OfWhatIsNoRun_SaysSo) {
   EXPECT_FALSE(reads(good.first(good.size() - 1), 0)) << "the last message ends behind it";
   EXPECT_FALSE(reads(good.first(sizeof(RunHeader) - 1), 0)) << "half a header";
   EXPECT_FALSE(reads(good, good.size())) << "no header";
-  for (const std::uint64_t size : {std::uint64_t{9}, (std::uint64_t{1} << 48U) - 1}) {
+  for (const std::uint64_t size : {std::uint64_t{9}, RunHeader::kSizeMax}) {
     RunHeader wrong;
     std::memcpy(&wrong, packet->body(), sizeof wrong);
-    wrong.size_bytes = size;
+    wrong.size_bytes = size & RunHeader::kSizeMax;
     std::memcpy(packet->body(), &wrong, sizeof wrong);
     EXPECT_FALSE(reads(good, 0)) << "messages of " << size << " bytes";
   }

@@ -82,7 +82,9 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
     const int slot = scheduler_.count_slot();
     scope_->count_queued(slot);
     try {
-      link.append(header, extra_bytes, std::forward<Write>(write));
+      // relaxed: what this thread has written
+      link.append(header, extra_bytes, std::forward<Write>(write),
+                  slot == polls_next_.load(std::memory_order_relaxed));
     } catch (...) {  // no memory for it: it is neither queued nor to be processed
       scope_->count_processed(slot);
       throw;
@@ -177,6 +179,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
     std::atomic<std::uint32_t> last_handler{0};
   };
 
+  static constexpr int kNobody = -1;
   static constexpr std::uint64_t kSendsPerLook = 64;
   static constexpr int kLeanTakesMax = 8;
   static constexpr std::uint64_t kManyMessages = 256;
@@ -184,6 +187,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void give_way(const net::Link& link);
   void note_take(std::uint64_t message_count);
   bool take_from_port();
+  [[nodiscard]] bool may_poll_transport() const;
   bool poll_transport();
   /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The
   /// packet may be replaced by a smaller copy.
@@ -223,6 +227,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
   // Held by the one worker that runs the rank's progress. seq_cst: see poll().
   std::atomic<bool> polling_{false};
+  // The worker that runs handlers and lets the transport look for what they send next; else none.
+  std::atomic<int> polls_next_{kNobody};
   // The progress context's.
   std::uint64_t processed_ = 0;  // messages
   int lean_takes_ = 0;           // in a row; see before_take()

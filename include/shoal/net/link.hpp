@@ -62,16 +62,18 @@ class Link : public PortItem, public PacketOwner {
 
   /// Appends one message; `write(std::span<std::byte>)` fills its arguments and must not throw,
   /// block or send. `extra_bytes` counts towards the window beside the message itself (memory the
-  /// message refers to). Never blocks. Any thread.
+  /// message refers to). `polls_next`: the caller lets the transport look for messages next. Never
+  /// blocks. Any thread.
   template <class Write>
-  void append(const MessageHeader& message, std::size_t extra_bytes, Write&& write) {
+  void append(const MessageHeader& message, std::size_t extra_bytes, Write&& write,
+              bool polls_next = false) {
     bool announce_now = false;
     {
       const sync::LastingLock lock(mutex_);
       std::forward<Write>(write)(reserve(message, extra_bytes));
       announce_now = !std::exchange(announced_, true);
     }
-    if (announce_now) announce();
+    if (announce_now) announce(polls_next);
   }
 
   /// Any thread; may be out of date at once, and leaves out the last few messages.
@@ -101,7 +103,7 @@ class Link : public PortItem, public PacketOwner {
 
  protected:
   /// Tells the carrier that packets wait. Called outside the lock, once per announcement.
-  virtual void announce() = 0;
+  virtual void announce(bool polls_next) = 0;
   /// The carrier takes all packets; the next append() announces again.
   PacketList take();
   [[nodiscard]] const LinkOptions& options() const { return options_; }

@@ -73,6 +73,7 @@ static_assert(sizeof(RunHeader) == kMessageAlign);
 
 /// What stands before the messages on the wire.
 struct PacketHeader {
+  std::uint64_t checksum;  // XXH3 over what stands behind it: the rest of the header, the messages
   std::uint32_t magic;
   std::uint32_t lane;
   std::int32_t source;
@@ -80,7 +81,6 @@ struct PacketHeader {
   std::uint64_t sequence;    // counts the packets of one lane from source to target, from 0
   std::uint64_t size_bytes;  // of the messages behind the header
   std::uint64_t message_count;
-  std::uint64_t checksum;  // XXH3 over the header (this field as 0) and the messages
 };
 inline constexpr std::uint32_t kPacketMagic = 0x5B0A1001;
 static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
@@ -150,6 +150,11 @@ class Packet {
 
   /// Fills in sequence and checksum, before the packet leaves the process.
   void seal(std::uint64_t sequence);
+  /// A packet that came over a wire is all there, and the one that is due. Its size is plausible.
+  [[nodiscard]] bool is_intact(std::uint64_t expected_sequence) const {
+    return header_.magic == kPacketMagic && header_.sequence == expected_sequence &&
+           computed_checksum() == header_.checksum;
+  }
   /// Checks a packet of `received_bytes` that came over a wire; throws TransportError that names
   /// source, target and what is wrong.
   void verify(std::size_t received_bytes, std::uint64_t expected_sequence) const;
@@ -164,6 +169,7 @@ class Packet {
  private:
   explicit Packet(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
   ~Packet() = default;
+  [[nodiscard]] std::uint64_t computed_checksum() const;
   void start_run(const MessageHeader& message) {
     header_.size_bytes = align_up(header_.size_bytes);
     run_ = new (body() + header_.size_bytes) RunHeader(message);

@@ -13,7 +13,7 @@ class LocalLink final : public Link {
   void deliver(Receiver& receiver) override;
 
  protected:
-  void announce() override { port_.post(this); }
+  void announce(bool /*polls_next*/) override { port_.post(this); }
 
  private:
   Port& port_;

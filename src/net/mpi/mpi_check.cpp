@@ -33,9 +33,7 @@ std::string describe(const MpiCall& call) {
 
 }  // namespace
 
-void mpi_check(int result, const MpiCall& call) {
-  if (result == MPI_SUCCESS) [[likely]]
-    return;
+void throw_mpi_error(int result, const MpiCall& call) {
   int kind = MPI_ERR_OTHER;
   if (MPI_Error_class(result, &kind) != MPI_SUCCESS) kind = MPI_ERR_OTHER;
   const char* const hint =

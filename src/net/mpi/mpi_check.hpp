@@ -15,8 +15,13 @@ struct MpiCall {
   int tag = kNone;
 };
 
+[[noreturn]] void throw_mpi_error(int result, const MpiCall& call);
+
 /// Throws TransportError naming the call, both processes and the tag unless `result` is
 /// MPI_SUCCESS.
-void mpi_check(int result, const MpiCall& call);
+inline void mpi_check(int result, const MpiCall& call) {
+  if (result != MPI_SUCCESS) [[unlikely]]
+    throw_mpi_error(result, call);
+}
 
 }  // namespace shoal::net

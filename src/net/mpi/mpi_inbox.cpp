@@ -84,58 +84,81 @@ void MpiInbox::post(Slot& slot) {
 
 bool MpiInbox::receive() {
   if (ring_.empty()) return false;
+  post_taken();
   // MPI moves payloads in each look for a packet, which takes as long as there is something to
   // move: those that have ended meanwhile are to be noticed in between.
   const int batch = transfers_.payload_bytes() > 0 ? 1 : kBatch;
   for (int handled = 0; handled < batch; ++handled) {
+    if (taken_ == kTakenMax) post_taken();
     Slot& slot = ring_[first_];
     int arrived = 0;
     MPI_Status status;
     mpi_check(MPI_Test(&slot.request, &arrived, &status),
               {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
     if (arrived == 0) return handled > 0;
-    int bytes = 0;
-    mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes), {"MPI_Get_count", session_.process()});
-    const auto received_bytes = static_cast<std::size_t>(bytes);
-    PacketHolder packet;
-    if (received_bytes >= sizeof(PacketHeader)) packet.reset(take_packet(slot));
-    post(slot);
-    first_ = (first_ + 1) % ring_.size();
-    if (packet == nullptr) reject(status.MPI_SOURCE, "less than a packet header");
+    first_ = (first_ + 1) % kSlots;
+    ++taken_;
     ++received_counts_[static_cast<std::size_t>(status.MPI_SOURCE)];
-    handle(packet.release(), status.MPI_SOURCE, received_bytes);
+    handle(take_packet(slot, status), status);
   }
   return true;
 }
 
+// Somebody may wait for what comes of the packets: a few places are given to MPI again in the next
+// round only, in the order in which it fills them.
+void MpiInbox::post_taken() {
+  for (; taken_ > 0; --taken_) post(ring_[(first_ + kSlots - taken_) % kSlots]);
+}
+
+std::size_t MpiInbox::received_bytes(const MPI_Status& status) const {
+  int bytes = 0;
+  mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes), {"MPI_Get_count", session_.process()});
+  return static_cast<std::size_t>(bytes);
+}
+
 // A packet that is mostly empty is copied, so that one small message does not hold a full buffer
 // for as long as it waits.
-Packet* MpiInbox::take_packet(Slot& slot) const {
-  const std::uint64_t size = slot.packet->header().size_bytes;
+Packet* MpiInbox::take_packet(Slot& slot, const MPI_Status& status) const {
+  const PacketHeader& header = slot.packet->header();
+  const std::uint64_t size = header.size_bytes;
+  if (header.magic != kPacketMagic || size > receive_bytes_) [[unlikely]] {
+    const std::size_t bytes = received_bytes(status);
+    if (bytes < sizeof header) reject(status.MPI_SOURCE, "less than a packet header");
+    slot.packet->verify(bytes, header.sequence);
+  }
   if (size >= receive_bytes_ / 2) return std::exchange(slot.packet, nullptr);
   Packet* const copy = Packet::create(size);
   std::memcpy(wire_begin(*copy), wire_begin(*slot.packet), sizeof(PacketHeader) + size);
   return copy;
 }
 
-void MpiInbox::handle(Packet* raw, int process, std::size_t received_bytes) {
+// It is what it says, or else it is told what is wrong.
+void MpiInbox::verify(const Packet& packet, const MPI_Status& status,
+                      std::uint64_t expected_sequence) const {
+  if (packet.is_intact(expected_sequence)) [[likely]]
+    return;
+  packet.verify(received_bytes(status), expected_sequence);
+}
+
+void MpiInbox::handle(Packet* raw, const MPI_Status& status) {
   PacketHolder packet(raw);
+  const int process = status.MPI_SOURCE;
   const PacketHeader& header = packet->header();
   if (header.lane == kEngineLane) {
-    handle_own(raw, process, received_bytes);
+    verify(*packet, status, next_own_sequence_[static_cast<std::size_t>(process)]++);
+    handle_own(raw, process);
     return;
   }
   MpiInlet* const where = inlet(process, header.source, header.target, header.lane);
   if (where == nullptr) {
-    packet->verify(received_bytes, header.sequence);  // damaged, or else:
+    verify(*packet, status, header.sequence);  // damaged, or else:
     reject(process, "a packet between other ranks");
   }
-  packet->verify(received_bytes, where->take_sequence());
+  verify(*packet, status, where->take_sequence());
   where->add(packet.release(), true);
 }
 
-void MpiInbox::handle_own(Packet* packet, int process, std::size_t received_bytes) {
-  packet->verify(received_bytes, next_own_sequence_[static_cast<std::size_t>(process)]++);
+void MpiInbox::handle_own(Packet* packet, int process) {
   RunHeader message;
   std::size_t begin = 0;
   if (!read_run(packet->messages(), begin, message) || message.count != 1) {

@@ -55,10 +55,16 @@ class MpiInbox {
   static constexpr std::size_t kSlots = 16;
   static constexpr int kBatch = 64;  // packets handled by one receive()
 
+  static constexpr std::size_t kTakenMax = 4;  // slots without a receive
+
   void post(Slot& slot);
-  Packet* take_packet(Slot& slot) const;
-  void handle(Packet* packet, int process, std::size_t received_bytes);
-  void handle_own(Packet* packet, int process, std::size_t received_bytes);
+  void post_taken();
+  [[nodiscard]] std::size_t received_bytes(const MPI_Status& status) const;
+  Packet* take_packet(Slot& slot, const MPI_Status& status) const;
+  void verify(const Packet& packet, const MPI_Status& status,
+              std::uint64_t expected_sequence) const;
+  void handle(Packet* packet, const MPI_Status& status);
+  void handle_own(Packet* packet, int process);
   void handle_announcement(const MpiAnnouncement& announcement, int process);
   [[noreturn]] void reject(int process, const char* what) const;
   /// nullptr: no lane of that name goes from `process` to here.
@@ -74,6 +80,7 @@ class MpiInbox {
   Fabric* fabric_ = nullptr;
   std::vector<Slot> ring_;
   std::size_t first_ = 0;                          // in ring_: the one posted longest ago
+  std::size_t taken_ = 0;                          // slots before it that are not posted again
   std::vector<std::unique_ptr<MpiInlet>> inlets_;  // by target, source and lane; made on first use
   std::vector<std::uint64_t> next_own_sequence_;   // of the engine's packets, by process
   std::vector<std::uint64_t> received_counts_;     // messages on kPacketTag, by process

@@ -45,7 +45,13 @@ class MpiLink final : public Link {
   bool set_listed(bool listed) { return std::exchange(listed_, listed); }
 
  protected:
-  void announce() override { submissions_.submit(announcement_); }
+  void announce(bool polls_next) override {
+    if (polls_next) {
+      submissions_.submit_quietly(announcement_);
+    } else {
+      submissions_.submit(announcement_);
+    }
+  }
 
  private:
   class Announcement final : public MpiSubmission {

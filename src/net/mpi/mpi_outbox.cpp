@@ -91,16 +91,17 @@ bool MpiOutbox::send_ready() {
   bool sent = false;
   for (const Lane lane : {Lane::control, Lane::normal}) {
     auto& listed = listed_[static_cast<std::size_t>(lane)];
-    if (listed.empty()) continue;  // most often, and the size of a deque takes a while
-    for (std::size_t left = listed.size(); left > 0; --left) {
-      MpiLink& link = *listed.front();
-      listed.pop_front();
-      if (serve(link, sent)) {
-        listed.push_back(&link);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < listed.size(); ++i) {  // serve() lists nobody
+      MpiLink* const link = listed[i];
+      if (serve(*link, sent)) {
+        listed[kept++] = link;
       } else {
-        link.set_listed(false);
+        link->set_listed(false);
       }
     }
+    listed.resize(kept);
+    if (kept > 1) std::rotate(listed.begin(), listed.begin() + 1, listed.end());
   }
   return sent;
 }
@@ -150,16 +151,32 @@ void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte
 
 void MpiOutbox::start(Packet* packet, int process, int tag, std::size_t link_index,
                       std::size_t credit_bytes) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (tag == kPacketTag) {
+    ++sent_counts_[static_cast<std::size_t>(process)];
+    if (transfers_.send_packet(packet->wire(), process, request)) {
+      packet->release();
+      add_credit(link_index, credit_bytes);
+      return;
+    }
+  }
   ++peer(process).packets_under_way;
   ++under_way_;
-  if (tag == kPacketTag) ++sent_counts_[static_cast<std::size_t>(process)];
-  transfers_.send(std::make_unique<Sending>(*this, packet, process, link_index, credit_bytes),
-                  packet->wire(), process, tag);
+  auto sending = std::make_unique<Sending>(*this, packet, process, link_index, credit_bytes);
+  if (tag == kPacketTag) {
+    transfers_.keep(std::move(sending), request, process);
+  } else {
+    transfers_.send(std::move(sending), packet->wire(), process, tag);
+  }
 }
 
 void MpiOutbox::ended(int process, std::size_t link_index, std::size_t credit_bytes) {
   --peer(process).packets_under_way;
   --under_way_;
+  add_credit(link_index, credit_bytes);
+}
+
+void MpiOutbox::add_credit(std::size_t link_index, std::size_t credit_bytes) {
   if (link_index == kNoLink || credit_bytes == 0) return;
   if (MpiLink* const link = links_[link_index]; link != nullptr) {
     credits_.push_back({link, credit_bytes});

@@ -3,7 +3,7 @@
 
 #include <shoal/net/transport.hpp>
 
-#include <deque>
+#include <array>
 #include <vector>
 
 #include "net/mpi/mpi_link.hpp"
@@ -69,13 +69,14 @@ class MpiOutbox {
   void start(Packet* packet, int process, int tag, std::size_t link_index,
              std::size_t credit_bytes);
   void ended(int process, std::size_t link_index, std::size_t credit_bytes);
+  void add_credit(std::size_t link_index, std::size_t credit_bytes);
 
   const Layout layout_;
   MpiTransfers& transfers_;
   const std::size_t receive_bytes_;
   std::vector<MpiLink*> links_;  // by index_of(); nullptr: not made, or gone
   std::vector<Peer> peers_;
-  std::array<std::deque<MpiLink*>, kLaneCount> listed_;
+  std::array<std::vector<MpiLink*>, kLaneCount> listed_;
   std::vector<MpiCredit> credits_;
   std::vector<std::uint64_t> sent_counts_;
   std::size_t under_way_ = 0;

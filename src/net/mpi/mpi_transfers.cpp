@@ -41,18 +41,22 @@ void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const s
           return send_part(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
                            request);
         });
-  if (mode == SendMode::standard && tag == kPacketTag) end_if_through();
 }
 
-// MPI has copied a small packet by now, most often: then it is not looked for again and again.
-void MpiTransfers::end_if_through() {
+bool MpiTransfers::send_packet(std::span<const std::byte> bytes, int peer, MPI_Request& request) {
+  const MpiCall call{"MPI_Isend", process_, peer, kPacketTag};
+  mpi_check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, kPacketTag,
+                      communicator_, &request),
+            call);
   int through = 0;
-  mpi_check(MPI_Test(&requests_.back(), &through, MPI_STATUS_IGNORE),
-            {"MPI_Isend", process_, parts_.back().peer, parts_.back().tag});
-  if (through == 0) return;
-  const std::unique_ptr<MpiTransfer> transfer(parts_.back().transfer);
-  remove(parts_.size() - 1);
-  transfer->done();
+  mpi_check(MPI_Test(&request, &through, MPI_STATUS_IGNORE), call);
+  return through != 0;
+}
+
+void MpiTransfers::keep(std::unique_ptr<MpiTransfer> transfer, MPI_Request request, int peer) {
+  transfer->parts_left_ = 1;
+  requests_.push_back(request);
+  parts_.push_back({transfer.release(), peer, kPacketTag, kSending});
 }
 
 void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes,

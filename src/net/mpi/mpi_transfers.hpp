@@ -48,9 +48,12 @@ class MpiTransfers {
     standard,
     synchronous,  // does not end before the receiver has begun to receive, however small it is
   };
-  /// It may be through, and its done() have been called, on return.
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag, SendMode mode = SendMode::standard);
+  /// Sends with kPacketTag. True: it is through already, as most small packets are, which MPI
+  /// copies. Else keep() is to be called with `request`.
+  [[nodiscard]] bool send_packet(std::span<const std::byte> bytes, int peer, MPI_Request& request);
+  void keep(std::unique_ptr<MpiTransfer> transfer, MPI_Request request, int peer);
   void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
                int tag);
 
@@ -76,7 +79,6 @@ class MpiTransfers {
   void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
              Start start_one);
   void check_part(const Part& part, const MPI_Status& status, bool has_error) const;
-  void end_if_through();
   void remove(std::size_t index);
 
   const MPI_Comm communicator_;
