@@ -1,6 +1,6 @@
-// Breadth-first search with MPI alone, by the method of the Graph500 reference code: level by level,
-// visits of other ranks' vertices collected into packets for each destination, those of the own
-// ones done at once. Graph, partition and roots are those of apps/bfs.
+// Breadth-first search with MPI alone, by the method of the Graph500 reference code: level by
+// level, visits of other ranks' vertices collected into packets for each destination, those of the
+// own ones done at once. Graph, partition and roots are those of apps/bfs.
 
 #include <CLI/CLI.hpp>
 
@@ -60,10 +60,9 @@ Problem make_problem(const MpiWorld& world, const Options& options) {
   }
   const std::uint64_t salt = apps::mix_bits(kSeed + 1);
   const std::size_t count = std::min(roots.size(), static_cast<std::size_t>(options.roots));
-  std::ranges::partial_sort(roots, roots.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [salt](Vertex v) {
-                              return apps::mix_bits(salt ^ static_cast<std::uint64_t>(v));
-                            });
+  std::ranges::partial_sort(
+      roots, roots.begin() + static_cast<std::ptrdiff_t>(count), {},
+      [salt](Vertex v) { return apps::mix_bits(salt ^ static_cast<std::uint64_t>(v)); });
   roots.resize(count);
   return {partition, bfs::LocalGraph(partition, shoal::Rank(world.rank()), arcs), roots};
 }
@@ -142,11 +141,12 @@ class Search {
   }
   // The level's own exchange is gone before anybody begins the next one, which uses the same tag.
   void tell() {
-    irregular::Exchange<Visit> visits(
-        world_, 0, packet_bytes_, [this](int source, std::span<const Visit> some) {
-          const Vertex first = partition_.first(shoal::Rank(source));
-          for (const Visit& one : some) visit(one.at, first + static_cast<Vertex>(one.parent));
-        });
+    irregular::Exchange<Visit> visits(world_, 0, packet_bytes_,
+                                      [this](int source, std::span<const Visit> some) {
+                                        const Vertex first = partition_.first(shoal::Rank(source));
+                                        for (const Visit& one : some)
+                                          visit(one.at, first + static_cast<Vertex>(one.parent));
+                                      });
     std::vector<Vertex> current;
     current.swap(next_);
     for (const Vertex vertex : current) {

@@ -400,8 +400,8 @@ bool Messenger::process_run(Reception& reception, std::size_t& offset) {
   if (!reception.control) {
     const std::int32_t source = reception.packet->header().source;
     // relaxed: one writer, read by reports
-    arrivals_[static_cast<std::size_t>(source)].last_handler.store(
-        handler, std::memory_order_relaxed);
+    arrivals_[static_cast<std::size_t>(source)].last_handler.store(handler,
+                                                                   std::memory_order_relaxed);
   }
   if ((handler & kInstanceBit) != 0) return find_instance(reception);
   if (index < statics_.size()) reception.handler = &statics_[index];

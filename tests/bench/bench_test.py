@@ -169,7 +169,7 @@ class Cases(WithFolder):
         self.two_cores()
         self.side("shoal", 1, 2, 2)
         self.side("peer", 10, 20)
-        self.distances("near", "far", "near")  # before and after the first run of shoal; from then on
+        self.distances("near", "far", "near")  # before and after the first run; from then on
         self.cases()
         code, text, result = self.bench("--rounds", "2")
         self.assertEqual(code, 0, text)
@@ -304,7 +304,16 @@ class Budgets(WithFolder):
         valgrind.write_text('#!/bin/sh\nfor last; do :; done\n'
                             'echo "==1== I   refs: $((1000 + 50 * last))" >&2\n')
         valgrind.chmod(stat.S_IRWXU)
+        self.strace("700")
         self.environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
+
+    def strace(self, calls):
+        """One that tells of so many calls; `last` is the number of operations."""
+        strace = self.tools / "strace"
+        strace.write_text('#!/bin/sh\nfor last; do :; done\n'
+                          'while [ "$1" != -o ]; do shift; done\n'
+                          f'echo "100.00 0.1 5 $(({calls})) 60 total" > "$2"\n')
+        strace.chmod(stat.S_IRWXU)
 
     def budgets(self, instructions, *words, **fields):
         path = self.folder / "budgets.json"
@@ -319,12 +328,24 @@ class Budgets(WithFolder):
     def test_kept(self):
         code, text, _ = self.budgets(48, must=330)
         self.assertEqual((code, text), (0, "flood: 50.0 instructions per task, budget 48 + 5%, "
-                                           "must 330: ok\n"))
+                                           "must 330; 0.00 system calls: ok\n"))
 
     def test_exceeded(self):
         code, text, _ = self.budgets(47)
         self.assertEqual(code, 1)
         self.assertIn("EXCEEDED", text)
+
+    def test_system_call_of_every_other_operation(self):
+        self.strace("700 + last / 2")
+        code, text, _ = self.budgets(48)
+        self.assertEqual(code, 1)
+        self.assertIn("; 0.50 system calls: EXCEEDED", text)
+
+    def test_strace_that_may_not_trace(self):
+        (self.tools / "strace").write_text("#!/bin/sh\necho strace: attach: denied >&2; exit 1\n")
+        code, text, _ = self.budgets(48)
+        self.assertEqual(code, 1)
+        self.assertIn("flood: strace may not trace here", text)
 
     def test_own_margin(self):
         self.assertEqual(self.budgets(40, margin=0.3)[0], 0)

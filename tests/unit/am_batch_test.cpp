@@ -113,9 +113,9 @@ TEST(Batch, MadeIntoTasks_GivesEachItsOwnMessage) {
   EXPECT_EQ(run_world(1, 1,
                       [](World& world) {
                         std::vector<int> seen(200);
-                        const auto message = world.make_am(
-                            [&](int i) { ++seen[static_cast<std::size_t>(i)]; },
-                            {.delivery = Delivery::task});
+                        const auto message =
+                            world.make_am([&](int i) { ++seen[static_cast<std::size_t>(i)]; },
+                                          {.delivery = Delivery::task});
                         for (int i = 0; i < 200; ++i) message.send(Rank(0), i);
                         world.wait();
                         EXPECT_EQ(seen, std::vector<int>(200, 1));

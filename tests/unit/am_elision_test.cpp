@@ -352,26 +352,24 @@ TEST_P(Elision, DroppedMessages_FreeWhatTheyHold) {
 // --- views
 
 TEST(View, OfATriviallyCopyableMessage_LiesInThePacket) {
-  EXPECT_EQ(run_world(1, 1,
-                      [](World& world) {
-                        std::vector<const double*> seen;
-                        auto message = world.make_am([&](int, std::span<const double> numbers) {
-                          seen.push_back(numbers.data());
-                        });
-                        const std::vector<double> numbers(5);
-                        // The only worker is busy here, so all share the first packet.
-                        for (int i = 0; i < 20; ++i) message.send(Rank(0), i, numbers);
-                        world.wait();
-                        const auto step =
-                            net::align_up(encoded_size<int, std::span<const double>>(0, numbers));
-                        ASSERT_EQ(seen.size(), 20U);
-                        for (std::size_t i = 1; i < seen.size(); ++i) {
-                          EXPECT_EQ(
-                              static_cast<std::size_t>(seen[i] - seen[i - 1]) * sizeof(double),
-                              step);
-                        }
-                      }),
-            0);
+  EXPECT_EQ(
+      run_world(
+          1, 1,
+          [](World& world) {
+            std::vector<const double*> seen;
+            auto message = world.make_am(
+                [&](int, std::span<const double> numbers) { seen.push_back(numbers.data()); });
+            const std::vector<double> numbers(5);
+            // The only worker is busy here, so all share the first packet.
+            for (int i = 0; i < 20; ++i) message.send(Rank(0), i, numbers);
+            world.wait();
+            const auto step = net::align_up(encoded_size<int, std::span<const double>>(0, numbers));
+            ASSERT_EQ(seen.size(), 20U);
+            for (std::size_t i = 1; i < seen.size(); ++i) {
+              EXPECT_EQ(static_cast<std::size_t>(seen[i] - seen[i - 1]) * sizeof(double), step);
+            }
+          }),
+      0);
 }
 
 TEST(View, Messages_AllocateNothingButPackets) {
