@@ -90,7 +90,9 @@ void MpiEngine::submit(MpiSubmission& submission) {
 void MpiEngine::nudge() {
   if (polling_.load(std::memory_order_seq_cst)) return;
   const std::uint64_t quiet_since = last_round_ns_.load(std::memory_order_relaxed);
-  if (options_.env->now_ns() - quiet_since >= options_.flush_ns && may_call_mpi_here()) {
+  const std::uint64_t now_ns = options_.env->now_ns();
+  if (now_ns - quiet_since >= options_.flush_ns && may_call_mpi_here()) {
+    last_round_ns_.store(now_ns, std::memory_order_relaxed);  // the round may not look at the clock
     advance();
     if (!failed_.load(std::memory_order_acquire)) return;  // else: the next poll throws
   }
