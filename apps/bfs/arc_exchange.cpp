@@ -6,7 +6,7 @@
 namespace bfs {
 namespace {
 
-constexpr std::size_t kArcsPerMessage = 1024;
+constexpr std::size_t kArcsPerMessage = 2048;
 
 }  // namespace
 

@@ -35,12 +35,14 @@ void AsyncSearch::run(Vertex root) {
 void AsyncSearch::visit(int level, std::span<const Arc> arcs) {
   {
     const shoal::sync::Lock lock(mutex_);
+    std::vector<Vertex>* here = nullptr;
     for (const Arc& arc : arcs) {
-      const std::size_t index = context_.partition.local(arc.at);
-      if (tree_.level[index] != kNone && tree_.level[index] <= level) continue;
+      const std::size_t index = context_.graph.index(arc.at);
+      if (is_near(index, level)) continue;
       tree_.parent[index] = arc.other;
-      tree_.level[index] = level;
-      waiting_[level].push_back(arc.at);
+      write_level(tree_, index, level);
+      if (here == nullptr) here = &waiting_[level];
+      here->push_back(arc.at);
     }
     if (waiting_.empty() || tellers_ == context_.world.worker_count()) return;
     ++tellers_;
@@ -52,14 +54,23 @@ void AsyncSearch::tell() {
   const Batch batch = take_batch();
   if (batch.level == kNone) return;
   ArcExchange::Sender sender(exchange_);
+  const LocalGraph& graph = context_.graph;
+  const int level = batch.level + 1;
   for (const Vertex vertex : batch.vertices) {
-    for (const Vertex neighbour : context_.graph.neighbours(vertex)) {
-      sender.send(batch.level + 1, {neighbour, vertex});
+    for (const Vertex neighbour : graph.neighbours(vertex)) {
+      if (graph.owns(neighbour) && is_near(graph.index(neighbour), level)) continue;
+      sender.send(level, {neighbour, vertex});
     }
   }
   sender.flush();
   // A task of its own for the next batch: handlers run in between.
   context_.world.spawn([this] { tell(); }, {.name = "tell neighbours"});
+}
+
+// It has this level already, or a smaller one.
+bool AsyncSearch::is_near(std::size_t index, int level) const {
+  const int known = read_level(tree_, index);
+  return known != kNone && known <= level;
 }
 
 AsyncSearch::Batch AsyncSearch::take_batch() {
@@ -71,7 +82,7 @@ AsyncSearch::Batch AsyncSearch::take_batch() {
     auto& vertices = nearest->second;
     const std::size_t left = vertices.size() - std::min(vertices.size(), kVerticesPerBatch);
     for (std::size_t i = left; i < vertices.size(); ++i) {
-      const bool corrected = tree_.level[context_.partition.local(vertices[i])] != level;
+      const bool corrected = tree_.level[context_.graph.index(vertices[i])] != level;
       if (!corrected) batch.vertices.push_back(vertices[i]);
     }
     vertices.resize(left);

@@ -3,6 +3,7 @@
 
 #include <shoal/sync/mutex.hpp>
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <vector>
@@ -37,6 +38,7 @@ class AsyncSearch final : public Search {
   void visit(int level, std::span<const Arc> arcs);
   /// A task: takes the nearest vertices that are to tell their neighbours, and does that.
   void tell();
+  [[nodiscard]] bool is_near(std::size_t index, int level) const;
   Batch take_batch();
 
   const SearchContext context_;

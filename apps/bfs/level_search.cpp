@@ -42,10 +42,10 @@ void LevelSearch::run(Vertex root) {
 void LevelSearch::visit(int level, std::span<const Arc> arcs) {
   const shoal::sync::Lock lock(mutex_);
   for (const Arc& arc : arcs) {
-    const std::size_t index = context_.partition.local(arc.at);
-    if (tree_.parent[index] != kNone) continue;
+    const std::size_t index = context_.graph.index(arc.at);
+    if (tree_.level[index] != kNone) continue;
     tree_.parent[index] = arc.other;
-    tree_.level[index] = level;
+    write_level(tree_, index, level);
     next_.push_back(arc.at);
   }
 }
@@ -57,8 +57,10 @@ std::vector<Vertex> LevelSearch::take_next() {
 
 void LevelSearch::tell(std::span<const Vertex> vertices, int level) const {
   ArcExchange::Sender sender(exchange_);
+  const LocalGraph& graph = context_.graph;
   for (const Vertex vertex : vertices) {
-    for (const Vertex neighbour : context_.graph.neighbours(vertex)) {
+    for (const Vertex neighbour : graph.neighbours(vertex)) {
+      if (graph.owns(neighbour) && read_level(tree_, graph.index(neighbour)) != kNone) continue;
       sender.send(level, {neighbour, vertex});
     }
   }

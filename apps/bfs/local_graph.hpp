@@ -23,15 +23,21 @@ class LocalGraph {
   [[nodiscard]] Vertex first() const { return first_; }
   [[nodiscard]] std::size_t size() const { return loops_.size(); }
 
+  [[nodiscard]] bool owns(Vertex vertex) const {
+    return vertex >= first_ && vertex - first_ < static_cast<Vertex>(size());
+  }
+  /// The number of an own vertex, from 0.
+  [[nodiscard]] std::size_t index(Vertex vertex) const {
+    return static_cast<std::size_t>(vertex - first_);
+  }
+
   /// Sorted. `vertex` is an own one.
   [[nodiscard]] std::span<const Vertex> neighbours(Vertex vertex) const {
-    const auto row = static_cast<std::size_t>(vertex - first_);
+    const std::size_t row = index(vertex);
     return std::span(columns_).subspan(begins_[row], begins_[row + 1] - begins_[row]);
   }
   /// How many self-loops were given at an own vertex.
-  [[nodiscard]] std::int64_t loops(Vertex vertex) const {
-    return loops_[static_cast<std::size_t>(vertex - first_)];
-  }
+  [[nodiscard]] std::int64_t loops(Vertex vertex) const { return loops_[index(vertex)]; }
 
  private:
   Vertex first_;

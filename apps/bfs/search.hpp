@@ -3,6 +3,8 @@
 
 #include <shoal/shoal.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +22,15 @@ struct Tree {
   std::vector<Vertex> parent;
   std::vector<int> level;  // edges from the root
 };
+
+/// For who must not wait for a lock: others may write the level at the same time.
+[[nodiscard]] inline int read_level(const Tree& tree, std::size_t index) {
+  // relaxed: levels only get smaller; whoever reads an old one does more than is needed
+  return std::atomic_ref(const_cast<int&>(tree.level[index])).load(std::memory_order_relaxed);
+}
+inline void write_level(Tree& tree, std::size_t index, int level) {
+  std::atomic_ref(tree.level[index]).store(level, std::memory_order_relaxed);
+}
 
 /// Where a search runs. All of it outlives the search.
 struct SearchContext {
