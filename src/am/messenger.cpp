@@ -195,7 +195,8 @@ void Messenger::remove_instance(std::uint32_t index) {
   std::shared_ptr<Handler> removed;  // ends without the lock: it may have captured another one
   const sync::Lock lock(instances_mutex_);
   removed.swap(instances_[index]);  // a handler that runs right now is kept by who runs it
-  // release pairs with the acquire in dispatch(); only in need of one that is not earlier than this
+  // release pairs with the acquire in Batch::look(); only in need of one that is not earlier than
+  // this
   removals_.fetch_add(1, std::memory_order_release);
 }
 
@@ -229,7 +230,7 @@ bool Messenger::poll() {
 // so waits for every message, sends between two takes: then there is no row.
 void Messenger::before_take(const net::Link& link) {
   constexpr int kPausesMin = 16;  // between two looks; each look costs the sender a cache line
-  constexpr int kPausesMax = 512;
+  constexpr int kPausesMax = 128;
   if (lean_takes_ < kLeanTakesMax) return;
   std::uint64_t seen = 0;
   for (int pauses = kPausesMin; pauses <= kPausesMax; pauses *= 2) {
@@ -483,10 +484,10 @@ void Messenger::forget_kept() {
 // memory than the window accounts for.
 [[gnu::noinline]] void Messenger::submit_task(Reception& reception) {
   net::Packet*& packet = reception.packet;
-  const std::byte* const body = packet->body();
   Batch& batch = reception.batch;
+  const std::ptrdiff_t offset = batch.at() - packet->body();
   packet = net::Packet::compact(packet);
-  batch.move_to(packet->body() + (batch.at() - body));
+  batch.move_to(packet->body() + offset);
   const Message& message = batch.take();
   std::shared_ptr<Handler> instance;
   const std::uint32_t id = reception.handler_id;

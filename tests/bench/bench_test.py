@@ -304,15 +304,15 @@ class Budgets(WithFolder):
         valgrind.write_text('#!/bin/sh\nfor last; do :; done\n'
                             'echo "==1== I   refs: $((1000 + 50 * last))" >&2\n')
         valgrind.chmod(stat.S_IRWXU)
-        self.strace("700")
+        self.strace("700", errors="60")
         self.environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
 
-    def strace(self, calls):
+    def strace(self, calls, errors=""):
         """One that tells of so many calls; `last` is the number of operations."""
         strace = self.tools / "strace"
         strace.write_text('#!/bin/sh\nfor last; do :; done\n'
                           'while [ "$1" != -o ]; do shift; done\n'
-                          f'echo "100.00 0.1 5 $(({calls})) 60 total" > "$2"\n')
+                          f'echo "100.00 0.1 5 $(({calls})) {errors} total" > "$2"\n')
         strace.chmod(stat.S_IRWXU)
 
     def budgets(self, instructions, *words, **fields):

@@ -6,6 +6,7 @@
 #include <shoal/net/packet.hpp>
 #include <shoal/sched/scheduler.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -73,12 +74,10 @@ class Batch {
   /// The next message to run the handler for; nullptr: there is none, or the scope has failed or a
   /// handler was removed since look(). Count it as taken, also if the handler throws.
   [[nodiscard]] const Message* next() {
-    if (left_ == 0) return nullptr;
-    if (watch_ != nullptr) {
-      if (has_changed()) return nullptr;
-      watch_->mark.begin();
-    }
-    return &take();
+    if (left_ == 0 || (watch_ != nullptr && has_changed())) return nullptr;
+    const Message& message = take();
+    if (watch_ != nullptr) watch_->mark.begin();
+    return &message;
   }
 
   // --- the messenger's
@@ -105,7 +104,8 @@ class Batch {
     bool failed;
     std::uint32_t removals;
   };
-  /// What next() compares with. acquire: who finds no handler that was removed sees why.
+  /// What next() compares with. acquire pairs with the release in remove_instance(): who finds no
+  /// handler that was removed sees why.
   State look() {
     seen_ = {watch_->scope.failed(), watch_->removals.load(std::memory_order_acquire)};
     return seen_;

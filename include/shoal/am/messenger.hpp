@@ -182,7 +182,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   static constexpr int kNobody = -1;
   static constexpr std::uint64_t kSendsPerLook = 64;
   static constexpr int kLeanTakesMax = 8;
-  static constexpr std::uint64_t kManyMessages = 256;
+  static constexpr std::uint64_t kManyMessages = 256;  // worth a take
   net::Link& admit_slowly(Rank target);
   void give_way(const net::Link& link);
   void note_take(std::uint64_t message_count);

@@ -150,7 +150,7 @@ class TaskGraph final : private term::Unsatisfied {
     // acquire pairs with the release in become_complete(): the functions are seen.
     if (!complete_.load(std::memory_order_acquire)) [[unlikely]]
       become_complete(k);
-    const int indegree = call(indegree_, k);
+    const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) [[unlikely]]
       refuse(k, indegree, count);
     if (dense_ != nullptr) {
@@ -175,7 +175,7 @@ class TaskGraph final : private term::Unsatisfied {
     KeyTask(TaskGraph& graph, const K& key) : graph_(graph), key_(key) {}
     void run() override {
       if (graph_.cost_) graph_.spend(key_);
-      call(graph_.task_, key_);
+      graph_.task_(key_);
     }
     [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
 
@@ -183,13 +183,6 @@ class TaskGraph final : private term::Unsatisfied {
     TaskGraph& graph_;
     const K key_;
   };
-
-  // For functions that are there: see become_complete().
-  template <class R>
-  static R call(const std::function<R(const K&)>& function, const K& k) {
-    if (!function) __builtin_unreachable();
-    return function(k);
-  }
 
   template <class Slot, class F>
   TaskGraph& set(Slot& slot, F function) {
@@ -235,7 +228,7 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   void fulfill_dense(const K& k, int count, int indegree) {
-    const std::size_t index = call(dense_index_, k);
+    const std::size_t index = dense_index_(k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
     graph::Entry entry;
     const graph::Fulfil result = dense_->fulfil(
@@ -289,7 +282,7 @@ class TaskGraph final : private term::Unsatisfied {
 
   void spawn(const K& k) {
     const int workers = scope_.scheduler().worker_count();
-    const int worker = call(mapping_, k);
+    const int worker = mapping_(k);
     if (worker < 0 || worker >= workers) graph::refuse_worker(task_name(k), worker, workers);
     auto task = std::make_unique<KeyTask>(*this, k);
     task->scope = &scope_;

@@ -132,7 +132,7 @@ class Packet {
     if (run_ != nullptr && run_->may_take(message)) return step;
     return align_up(header_.size_bytes) - header_.size_bytes + sizeof(RunHeader) + step;
   }
-  /// The most that it could be.
+  /// The most that it could be in a packet that is empty.
   [[nodiscard]] static std::size_t bytes_at_most(std::size_t size_bytes) {
     return sizeof(RunHeader) + align_up(std::max<std::size_t>(1, size_bytes));
   }

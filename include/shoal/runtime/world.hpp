@@ -45,7 +45,7 @@ struct Stats {
   std::uint64_t tasks_run = 0;
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
-  std::uint64_t bytes_sent = 0;  // arguments with their headers, and payloads
+  std::uint64_t bytes_sent = 0;  // messages as they travel, and payloads
 };
 
 using Hold = term::Hold;

@@ -51,10 +51,13 @@ void MpiEngine::attach(Fabric& fabric) {
 }
 
 std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) {
-  const sync::Lock lock(mutex_);
   auto link = std::make_unique<MpiLink>(source, target, lane, options_.link,
                                         MpiLink::Context{outbox_, *this});
-  outbox_.enroll(*link);
+  {
+    const sync::Lock lock(mutex_);
+    outbox_.enroll(*link);
+  }
+  if (has_submissions() && waker_) waker_();  // whose submitter has found the lock taken
   return link;
 }
 
@@ -90,9 +93,7 @@ void MpiEngine::submit(MpiSubmission& submission) {
 void MpiEngine::nudge() {
   if (polling_.load(std::memory_order_seq_cst)) return;
   const std::uint64_t quiet_since = last_round_ns_.load(std::memory_order_relaxed);
-  const std::uint64_t now_ns = options_.env->now_ns();
-  if (now_ns - quiet_since >= options_.flush_ns && may_call_mpi_here()) {
-    last_round_ns_.store(now_ns, std::memory_order_relaxed);  // the round may not look at the clock
+  if (options_.env->now_ns() - quiet_since >= options_.flush_ns && may_call_mpi_here()) {
     advance();
     if (!failed_.load(std::memory_order_acquire)) return;  // else: the next poll throws
   }

@@ -15,14 +15,14 @@ template <class Start>
 void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
                          Start start_one) {
   const bool sending = part.expected_bytes == kSending;
-  const std::size_t part_max = part.tag == kPacketTag ? size_bytes : chunk_bytes_;
   part.transfer = transfer.release();  // from here on MPI may hold its memory
-  part.transfer->parts_left_ = std::max<std::size_t>(1, (size_bytes + part_max - 1) / part_max);
-  if (part.tag != kPacketTag) part.transfer->payload_bytes_ = size_bytes;
+  part.transfer->parts_left_ =
+      std::max<std::size_t>(1, (size_bytes + chunk_bytes_ - 1) / chunk_bytes_);
+  part.transfer->payload_bytes_ = size_bytes;
   payload_bytes_ += part.transfer->payload_bytes_;
   std::size_t offset = 0;
   do {
-    const std::size_t size = std::min(part_max, size_bytes - offset);
+    const std::size_t size = std::min(chunk_bytes_, size_bytes - offset);
     MPI_Request request = MPI_REQUEST_NULL;
     mpi_check(start_one(offset, static_cast<int>(size), &request),
               {sending ? "MPI_Isend" : "MPI_Irecv", process_, part.peer, part.tag});

@@ -48,6 +48,7 @@ class MpiTransfers {
     standard,
     synchronous,  // does not end before the receiver has begun to receive, however small it is
   };
+  /// With another tag than kPacketTag.
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag, SendMode mode = SendMode::standard);
   /// Sends with kPacketTag. True: it is through already, as most small packets are, which MPI
