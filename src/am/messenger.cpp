@@ -520,7 +520,8 @@ std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offse
   while (offset < packet->messages().size()) {
     net::RunHeader run;
     read_run(*packet, offset, run);
-    count += run.count * ((run.handler & kLargeBit) != 0 ? 2U : 1U);
+    const std::uint64_t each = (run.handler & kLargeBit) != 0 ? 2 : 1;
+    count += run.count * each;
     offset += run.count * run.step();
   }
   return count;
