@@ -1,18 +1,51 @@
 #pragma once
-// Ready tasks that other threads may push or take: a heap under a lock.
+// Ready tasks that other threads may push or take.
 
 #include <shoal/sched/task.hpp>
 #include <shoal/sync/lasting_mutex.hpp>
+#include <shoal/sync/prefetch.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace shoal::sched {
 
-/// Larger priority first, then first in, first out.
+/// First in, first out. Its memory grows with what it holds, and stays.
+class TaskRing {
+ public:
+  void push(Task* task) {
+    if (last_ - first_ == slots_.size()) grow();
+    slots_[last_++ & (slots_.size() - 1)] = task;
+  }
+  /// Not empty. One that runs soon is asked for from the core that made it.
+  Task* pop() {
+    sync::prefetch_to_write(slots_[(first_ + kAhead) & (slots_.size() - 1)]);  // or any old one
+    return slots_[first_++ & (slots_.size() - 1)];
+  }
+  [[nodiscard]] std::size_t size() const { return last_ - first_; }
+
+ private:
+  static constexpr std::size_t kAhead = 8;
+
+  void grow() {
+    std::vector<Task*> slots(std::max<std::size_t>(2 * slots_.size(), 64));
+    for (std::size_t i = first_; i < last_; ++i) {
+      slots[i - first_] = slots_[i & (slots_.size() - 1)];
+    }
+    last_ -= std::exchange(first_, 0);
+    slots_ = std::move(slots);
+  }
+
+  std::vector<Task*> slots_;  // a power of two, or none
+  std::size_t first_ = 0;     // counted on for ever
+  std::size_t last_ = 0;
+};
+
+/// Larger priority first, then first in, first out. Those without a priority cost no search.
 class ReadyQueue {
  public:
   /// Of a priority: larger for larger ones, and never 0.
@@ -22,8 +55,12 @@ class ReadyQueue {
 
   void push(Task* task) {
     const sync::LastingLock lock(mutex_);
-    heap_.push_back({task->priority, next_sequence_++, task});
-    std::push_heap(heap_.begin(), heap_.end(), comes_later);
+    if (task->priority == 0) {
+      plain_.push(task);
+    } else {
+      heap_.push_back({task->priority, next_sequence_++, task});
+      std::push_heap(heap_.begin(), heap_.end(), comes_later);
+    }
     publish_top();
   }
 
@@ -39,18 +76,25 @@ class ReadyQueue {
   /// For reports.
   [[nodiscard]] std::size_t size() const {
     const sync::LastingLock lock(mutex_);
-    return heap_.size();
+    return plain_.size() + heap_.size();
   }
 
  private:
   [[gnu::noinline]] Task* pop() {
     const sync::LastingLock lock(mutex_);
-    if (heap_.empty()) return nullptr;
-    std::pop_heap(heap_.begin(), heap_.end(), comes_later);
-    Task* task = heap_.back().task;
-    heap_.pop_back();
+    if (!plain_first() && heap_.empty()) return nullptr;
+    Task* const task = plain_first() ? plain_.pop() : pop_heap();
     publish_top();
     return task;
+  }
+  Task* pop_heap() SHOAL_REQUIRES(mutex_) {
+    std::pop_heap(heap_.begin(), heap_.end(), comes_later);
+    Task* const task = heap_.back().task;
+    heap_.pop_back();
+    return task;
+  }
+  [[nodiscard]] bool plain_first() const SHOAL_REQUIRES(mutex_) {
+    return plain_.size() > 0 && (heap_.empty() || heap_.front().priority < 0);
   }
 
   struct Item {
@@ -62,11 +106,15 @@ class ReadyQueue {
     return a.priority != b.priority ? a.priority < b.priority : a.sequence > b.sequence;
   }
   void publish_top() SHOAL_REQUIRES(mutex_) {
+    const std::uint64_t key = plain_first()   ? key_of(0)
+                              : heap_.empty() ? 0
+                                              : key_of(heap_.front().priority);
     // seq_cst: a push is ordered before the pusher's look at sleeping workers.
-    top_key_.store(heap_.empty() ? 0 : key_of(heap_.front().priority), std::memory_order_seq_cst);
+    top_key_.store(key, std::memory_order_seq_cst);
   }
 
   mutable sync::LastingMutex mutex_;
+  TaskRing plain_ SHOAL_GUARDED_BY(mutex_);  // of priority 0
   std::vector<Item> heap_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t next_sequence_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> top_key_{0};

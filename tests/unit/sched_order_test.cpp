@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -206,20 +207,44 @@ TEST_F(OneWorker, BehindManyParkedSenders_StartsNoLocalTaskButThoseOfMessages) {
 
 // --- the queue of ready tasks
 
+std::unique_ptr<Task> task_of(int priority) {
+  return make_task(nullptr, [] {}, {.priority = priority});
+}
+
 TEST(ReadyQueue, HandsOutLargerPrioritiesFirst_ThenTheOldest) {
   ReadyQueue queue;
   EXPECT_TRUE(queue.looks_empty());
   EXPECT_EQ(queue.try_pop(), nullptr);
   std::vector<std::unique_ptr<Task>> tasks;
-  for (const int priority : {1, -2147483647 - 1, 2, 2147483647, 1, 2}) {
-    tasks.push_back(make_task(nullptr, [] {}, {.priority = priority}));
+  for (const int priority : {1, 0, -2147483647 - 1, 2, 2147483647, 0, 1, 2, -1}) {
+    tasks.push_back(task_of(priority));
     queue.push(tasks.back().get());
   }
-  for (const std::size_t expected : {3U, 2U, 5U, 0U, 4U, 1U}) {
+  EXPECT_EQ(queue.size(), tasks.size());
+  for (const std::size_t expected : {4U, 3U, 7U, 0U, 6U, 1U, 5U, 8U, 2U}) {
     EXPECT_EQ(queue.top_key(), ReadyQueue::key_of(tasks[expected]->priority));
     EXPECT_EQ(queue.try_pop(), tasks[expected].get());
   }
   EXPECT_TRUE(queue.looks_empty());
+}
+
+// What is there when it grows need not begin at the front of its memory.
+TEST(ReadyQueue, KeepsTheOrderOfPlainTasks_WhileItGrows) {
+  ReadyQueue queue;
+  std::deque<std::unique_ptr<Task>> held;
+  for (int round = 0; round < 300; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      held.push_back(task_of(0));
+      queue.push(held.back().get());
+    }
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(queue.try_pop(), held.front().get()) << "round " << round;
+      held.pop_front();
+    }
+    ASSERT_EQ(queue.size(), held.size());
+  }
+  for (const std::unique_ptr<Task>& task : held) ASSERT_EQ(queue.try_pop(), task.get());
+  EXPECT_EQ(queue.try_pop(), nullptr);
 }
 
 }  // namespace
