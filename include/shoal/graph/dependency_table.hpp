@@ -99,7 +99,7 @@ class DependencyTable {
   [[nodiscard]] Entry entry_of(const K& key, int indegree) const {
     const Slot* const slot = capacity_ == 0 ? nullptr : find(key, slot_hash(KeyHash<K>{}(key)));
     if (slot == nullptr || !slot->used()) return {0, indegree};
-    return {slot->fulfilled, slot->indegree};
+    return slot->entry();
   }
 
   /// Keys that wait.
@@ -110,7 +110,7 @@ class DependencyTable {
   void for_each(Visitor&& visitor) const {
     for (std::size_t i = 0; i < capacity_; ++i) {
       const Slot& slot = slots_[i];
-      if (slot.used()) visitor(slot.key(), int{slot.fulfilled}, int{slot.indegree});
+      if (slot.used()) visitor(slot.key(), slot.entry().fulfilled, slot.entry().indegree);
     }
   }
 
@@ -138,7 +138,8 @@ class DependencyTable {
     Slot() {}   // NOLINT(modernize-use-equals-default): the union's members have constructors
     ~Slot() {}  // NOLINT(modernize-use-equals-default): the table ends the keys' lives
 
-    [[nodiscard]] bool used() const { return indegree != 0; }
+    [[nodiscard]] bool used() const { return hash != 0; }
+    [[nodiscard]] Entry entry() const { return {indegree - remaining, indegree}; }
     [[nodiscard]] const K& key() const {
       if constexpr (boxed) {
         return *stored;
@@ -150,17 +151,17 @@ class DependencyTable {
     union {
       Stored stored;  // alive if and only if used()
     };
-    std::uint32_t hash = 0;  // of the key: erasing and rehashing ask for it more often than finding
-    std::int32_t fulfilled = 0;
-    std::int32_t indegree = 0;  // 0: this slot is free
+    std::uint32_t hash = 0;      // of the key; 0: this slot is free
+    std::int32_t remaining = 0;  // of the indegree; at least 1
+    std::int32_t indegree = 0;
   };
 
-  static constexpr std::size_t capacity_min = 64;  // so few keys, as most tables have, are sparse
+  static constexpr std::size_t capacity_min = 128;  // so few keys, as most tables have, are sparse
 
   // Callers may have used some bits to choose this table among many: each bit of the result has
-  // another one, from the other half, in it.
+  // another one, from the other half, in it. Not 0: the lowest bit hardly tells where home() is.
   static std::uint32_t slot_hash(std::size_t key_hash) {
-    return static_cast<std::uint32_t>(key_hash ^ (key_hash >> 32));
+    return static_cast<std::uint32_t>(key_hash ^ (key_hash >> 32)) | 1U;
   }
   // Spreads hashes over [0, capacity) in their order, so that a rehash writes the new table from
   // front to back, and any capacity will do.
@@ -178,18 +179,18 @@ class DependencyTable {
     Slot* const begin = slots_.get();
     Slot* const end = begin + capacity_;
     Slot* slot = begin + home(hash);
-    while (slot->used() && !(slot->hash == hash && key_equal(slot->key(), key))) {
+    while (!(slot->hash == hash && key_equal(slot->key(), key)) && slot->used()) {
       if (++slot == end) slot = begin;
     }
     return slot;
   }
 
   Fulfil add(Slot& slot, int count, Entry* out) {
-    const bool over = count > slot.indegree - slot.fulfilled;
-    if (!over) slot.fulfilled += count;
-    if (out != nullptr) *out = {slot.fulfilled, slot.indegree};
-    if (over) return Fulfil::over;
-    if (slot.fulfilled < slot.indegree) return Fulfil::waiting;
+    const int left = slot.remaining - count;
+    if (out != nullptr) *out = left < 0 ? slot.entry() : Entry{slot.indegree - left, slot.indegree};
+    if (left < 0) return Fulfil::over;
+    slot.remaining = left;
+    if (left > 0) return Fulfil::waiting;
     erase(static_cast<std::size_t>(&slot - slots_.get()));
     return Fulfil::ready;
   }
@@ -201,7 +202,7 @@ class DependencyTable {
       rehash(std::max(capacity_min, capacity_ + capacity_ * 2 / 5));
       slot = &slots_[free_slot(hash)];
     }
-    place(*slot, std::move(stored), hash, entry);
+    place(*slot, std::move(stored), hash, entry.indegree - entry.fulfilled, entry.indegree);
     ++size_;
   }
 
@@ -220,11 +221,11 @@ class DependencyTable {
   }
 
   // `slot.stored` is not alive.
-  static void place(Slot& slot, Stored&& stored, std::uint32_t hash, Entry entry) {
+  static void place(Slot& slot, Stored&& stored, std::uint32_t hash, int remaining, int indegree) {
     std::construct_at(&slot.stored, std::move(stored));
     slot.hash = hash;
-    slot.fulfilled = entry.fulfilled;
-    slot.indegree = entry.indegree;
+    slot.remaining = remaining;
+    slot.indegree = indegree;
   }
 
   // Invariant: no free slot lies between the home of a key and its slot. The hole moves forward
@@ -234,11 +235,11 @@ class DependencyTable {
     for (std::size_t i = next(hole); slots_[i].used(); i = next(i)) {
       Slot& slot = slots_[i];
       if (distance(home(slot.hash), i) < distance(hole, i)) continue;
-      place(slots_[hole], std::move(slot.stored), slot.hash, {slot.fulfilled, slot.indegree});
+      place(slots_[hole], std::move(slot.stored), slot.hash, slot.remaining, slot.indegree);
       std::destroy_at(&slot.stored);
       hole = i;
     }
-    slots_[hole].indegree = 0;
+    slots_[hole].hash = 0;
     if (--size_ < size_min_) try_shrink();
   }
 
@@ -261,8 +262,8 @@ class DependencyTable {
     for (std::size_t i = 0; i < old.capacity_; ++i) {
       Slot& slot = old.slots_[i];
       if (!slot.used()) continue;
-      place(slots_[free_slot(slot.hash)], std::move(slot.stored), slot.hash,
-            {slot.fulfilled, slot.indegree});
+      place(slots_[free_slot(slot.hash)], std::move(slot.stored), slot.hash, slot.remaining,
+            slot.indegree);
     }
   }
 

@@ -174,7 +174,8 @@ class TaskGraph final : private term::Unsatisfied {
    public:
     KeyTask(TaskGraph& graph, const K& key) : graph_(graph), key_(key) {}
     void run() override {
-      if (graph_.cost_) graph_.spend(key_);
+      if (graph_.cost_) [[unlikely]]
+        graph_.spend(key_);
       graph_.task_(key_);
     }
     [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
@@ -205,7 +206,7 @@ class TaskGraph final : private term::Unsatisfied {
 
   // The task is always run, for the sake of what it triggers: work that --sim-dry may leave out
   // stands in compute().
-  void spend(const K& k) const {
+  [[gnu::noinline]] void spend(const K& k) const {
     if (sched::costs_count()) static_cast<void>(sched::spend(cost_(k)));
   }
 

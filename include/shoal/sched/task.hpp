@@ -25,7 +25,11 @@ class TaskLocal {
 
  private:
   friend class Task;
-  std::unique_ptr<TaskLocal> next_;
+  /// Out of line: hardly any task has some.
+  struct End {
+    [[gnu::noinline]] void operator()(const TaskLocal* local) const { delete local; }
+  };
+  std::unique_ptr<TaskLocal, End> next_;
 };
 
 enum class TaskKind : std::uint8_t {
@@ -67,14 +71,14 @@ class Task : public sync::Pooled {
   }
   void add_local(std::unique_ptr<TaskLocal> local) {
     local->next_ = std::move(local_);
-    local_ = std::move(local);
+    local_.reset(local.release());
   }
 
  protected:
   Task() = default;
 
  private:
-  std::unique_ptr<TaskLocal> local_;
+  std::unique_ptr<TaskLocal, TaskLocal::End> local_;
 };
 
 /// A set of ranks whose tasks and messages are counted together; this is one rank's share.
@@ -98,6 +102,8 @@ class TaskScope {
   // Each counts one happening for the calling worker (or the shared slot of foreign threads).
   void count_created(int slot) { add(slots_[index(slot)].created, slot); }
   void count_finished(int slot) { add(slots_[index(slot)].finished, slot); }
+  void count_created(WorkerId worker) { add_own(slots_[index(worker.value())].created, 1); }
+  void count_finished(WorkerId worker) { add_own(slots_[index(worker.value())].finished, 1); }
   void count_queued(int slot) { add(slots_[index(slot)].queued, slot); }
   void count_processed(int slot, std::uint64_t n = 1) {
     add(slots_[index(slot)].processed, slot, n);
@@ -151,8 +157,11 @@ class TaskScope {
     if (slot == foreign_slot_) {
       counter.fetch_add(n, std::memory_order_release);
     } else {
-      counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_release);
+      add_own(counter, n);
     }
+  }
+  static void add_own(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_release);
   }
 
   const int foreign_slot_;

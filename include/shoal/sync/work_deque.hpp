@@ -36,9 +36,8 @@ class WorkDeque {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);  // owner's own value
     const std::int64_t top = top_.load(std::memory_order_acquire);
     Ring* const ring = ring_.load(std::memory_order_relaxed);  // owner's own value
-    if (bottom - top >= ring->capacity) {
-      grow(ring, top, bottom);
-      push(item);
+    if (bottom - top >= ring->capacity) [[unlikely]] {
+      push_growing(item, top);
       return;
     }
     ring->put(bottom, item);
@@ -72,13 +71,20 @@ class WorkDeque {
     return won ? item : nullptr;
   }
 
+  /// The same, faster for one that is empty.
+  [[nodiscard]] T* try_pop_if_any() {
+    // relaxed, acquire: the owner's own value, and top_ only grows
+    const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
+    return top_.load(std::memory_order_acquire) >= bottom ? nullptr : try_pop();
+  }
+
   /// Any thread; oldest first. nullptr: empty, or another taker was faster.
   [[nodiscard]] T* try_steal() {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
     if (top >= bottom) return nullptr;
-    // acquire pairs with the release in grow(); an old ring still holds index `top` unchanged
-    // for as long as top_ has not moved, which the exchange below checks.
+    // acquire pairs with the release in push_growing(); an old ring still holds index `top`
+    // unchanged for as long as top_ has not moved, which the exchange below checks.
     Ring* ring = ring_.load(std::memory_order_acquire);
     T* item = ring->get(top);
     if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
@@ -110,12 +116,15 @@ class WorkDeque {
     std::unique_ptr<T*[]> slots;
   };
 
-  [[gnu::noinline]] void grow(Ring* old, std::int64_t top, std::int64_t bottom) {
+  [[gnu::noinline]] void push_growing(T* item, std::int64_t top) {
+    Ring* const old = ring_.load(std::memory_order_relaxed);
+    const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
     auto ring = std::make_unique<Ring>(old->capacity * 2);
     for (std::int64_t i = top; i < bottom; ++i) ring->put(i, old->get(i));
     Ring* raw = ring.get();
     rings_.push_back(std::move(ring));  // old rings stay: a thief may still read one
     ring_.store(raw, std::memory_order_release);
+    push(item);
   }
 
   const bool asymmetric_;
