@@ -14,7 +14,7 @@ namespace shoal::messaging {
 /// A message whose handler runs as a task. Keeps the packet, and with it the sender's window.
 class Messenger::MessageTask final : public sched::Task {
  public:
-  MessageTask(Messenger& messenger, std::shared_ptr<Handler> instance, const Handler& handler,
+  MessageTask(Messenger& messenger, std::shared_ptr<const Handler> instance, const Handler& handler,
               net::Packet* packet, const Message& message)
       : instance_(std::move(instance)), handler_(handler), packet_(packet), message_(message) {
     scope = &messenger.scope();
@@ -44,7 +44,7 @@ class Messenger::MessageTask final : public sched::Task {
     handler_.invoke(handler_.self, batch);
   }
 
-  std::shared_ptr<Handler> instance_;  // keeps handler_ alive, unless that is a static one
+  std::shared_ptr<const Handler> instance_;  // keeps handler_ alive, unless that is a static one
   const Handler& handler_;
   net::Packet* packet_;
   Message message_;
@@ -192,12 +192,12 @@ void Messenger::retry_if_held() {
 }
 
 void Messenger::remove_instance(std::uint32_t index) {
-  std::shared_ptr<Handler> removed;  // ends without the lock: it may have captured another one
-  const sync::Lock lock(instances_mutex_);
-  removed.swap(instances_[index]);  // a handler that runs right now is kept by who runs it
-  // release pairs with the acquire in Batch::look(); only in need of one that is not earlier than
-  // this
-  removals_.fetch_add(1, std::memory_order_release);
+  std::shared_ptr<Handler> removed;
+  {
+    const sync::Lock lock(instances_mutex_);
+    removed.swap(instances_[index]);
+  }
+  removals_.add(removed);
 }
 
 // --- progress
@@ -206,22 +206,29 @@ void Messenger::remove_instance(std::uint32_t index) {
 // polling_ gives it back and then looks at the head once more. All seq_cst. A worker that sleeps
 // while the flag is up relies on that second look. It does not poll on: handlers that send to their
 // own rank for ever must not keep out the tasks.
-bool Messenger::poll() {
-  const bool did = poll_transport();
+bool Messenger::poll(bool idle) {
+  constexpr int kIdleLooks = 4;
+  const bool polls_transport = may_poll_transport();
   lower_arrived();  // before the look at the port: whoever posts raises it afterwards
-  if (port_.looks_empty() && !instances_grew_.load(std::memory_order_seq_cst)) return did;
-  if (polling_.exchange(true, std::memory_order_seq_cst)) return did;
-  if (may_poll_transport()) {
-    polls_next_.store(scheduler_.count_slot(), std::memory_order_relaxed);
+  if (!polls_transport && has_no_arrivals()) return false;
+  // seq_cst: who is seen with the flag looks again after this
+  if (polling_.load(std::memory_order_seq_cst) ||
+      polling_.exchange(true, std::memory_order_seq_cst)) {
+    return poll_transport(nullptr);
   }
-  const bool took = take_from_port();
-  polls_next_.store(kNobody, std::memory_order_relaxed);
+  net::DirectArrivals direct{&port_, idle ? kIdleLooks : 1, {}};
+  const bool did = poll_transport(&direct);
+  lower_arrived();
+  const bool took = (!direct.packets.empty() || !has_no_arrivals()) && handle_arrivals(direct);
   polling_.store(false, std::memory_order_seq_cst);
   // Also after nothing was found: others may have slept in the meantime, relying on this.
-  if (!port_.looks_empty() || instances_grew_.load(std::memory_order_seq_cst)) wake_for_progress();
+  if (!has_no_arrivals()) wake_for_progress();
   if (!took) return did;
-  static_cast<void>(poll_transport());  // what handlers have sent leaves
-  return true;                          // the caller comes back before it sleeps
+  // What handlers have sent leaves.
+  if (polls_transport && fabric_.transport()->has_unsent()) {
+    static_cast<void>(poll_transport(nullptr));
+  }
+  return true;  // the caller comes back before it sleeps
 }
 
 // A receiver that takes every message of a stream by itself spends its time, and the sender's, on
@@ -254,19 +261,30 @@ void Messenger::note_take(std::uint64_t message_count) {
   }
 }
 
+bool Messenger::handle_arrivals(net::DirectArrivals& direct) {
+  const std::uint64_t processed_before = processed_;
+  if (may_poll_transport()) {
+    polls_next_.store(scheduler_.count_slot(), std::memory_order_relaxed);
+  }
+  bool did = !direct.packets.empty();
+  while (net::Packet* packet = direct.packets.pop_front()) on_packet(packet);
+  if (!port_.looks_empty() && take_from_port()) did = true;
+  if (did) note_take(processed_ - processed_before);
+  if (instances_grew_.load(std::memory_order_seq_cst)) {
+    retry_held();
+    did = true;
+  }
+  polls_next_.store(kNobody, std::memory_order_relaxed);
+  return did;
+}
+
 bool Messenger::take_from_port() {
   constexpr int kItemsMax = 64;  // then tasks have their turn
-  const std::uint64_t processed_before = processed_;
   bool did = false;
   for (int i = 0; i < kItemsMax; ++i) {
     net::PortItem* item = port_.try_take();
     if (item == nullptr) break;
     item->deliver(*this);
-    did = true;
-  }
-  if (did) note_take(processed_ - processed_before);
-  if (instances_grew_.load(std::memory_order_seq_cst)) {
-    retry_held();
     did = true;
   }
   return did;
@@ -278,19 +296,22 @@ bool Messenger::may_poll_transport() const {
   return options_.only_poller < 0 || scheduler_.count_slot() == options_.only_poller;
 }
 
-bool Messenger::poll_transport() {
+bool Messenger::poll_transport(net::DirectArrivals* direct) {
   if (!may_poll_transport()) return false;
   try {
-    return fabric_.transport()->poll(options_.only_poller >= 0);
+    return fabric_.transport()->poll(options_.only_poller >= 0, direct);
   } catch (const std::exception& error) {
     fatal_(error.what());
     throw;
   }
 }
 
+bool Messenger::has_no_arrivals() const {
+  return port_.looks_empty() && !instances_grew_.load(std::memory_order_seq_cst);
+}
+
 bool Messenger::looks_busy() const {
-  if (polling_.load(std::memory_order_seq_cst)) return false;
-  return !port_.looks_empty() || instances_grew_.load(std::memory_order_seq_cst);
+  return !polling_.load(std::memory_order_seq_cst) && !has_no_arrivals();
 }
 
 bool Messenger::must_poll(WorkerId worker) const {
@@ -330,7 +351,7 @@ struct Messenger::Reception {
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
         batch(messenger, Rank(taken->header().source), watch),
-        watch{*messenger.scope_, messenger.removals_, mark} {}
+        watch{*messenger.scope_, messenger.removals_.count(), mark} {}
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
 
@@ -351,13 +372,17 @@ bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
   Reception reception(*this, packet);
   const int slot = scheduler_.count_slot();
   bool taken = true;
-  while (taken && offset < packet->messages().size()) {
-    const std::size_t begin = offset;
-    read_run(*packet, offset, reception.run);
-    taken = process_run(reception, offset);
-    if (!taken) offset = begin;
+  {
+    const Removals::Handling handling(removals_);
+    if (removals_.has_news()) forget_removed();
+    while (taken && offset < packet->messages().size()) {
+      const std::size_t begin = offset;
+      read_run(*packet, offset, reception.run);
+      taken = process_run(reception, offset);
+      if (!taken) offset = begin;
+    }
   }
-  forget_kept();
+  if (removals_.has_news()) forget_removed();
   processed_ += reception.count;
   if (!reception.control) {
     ArrivalCounter& arrivals = arrivals_[static_cast<std::size_t>(packet->header().source)];
@@ -413,19 +438,17 @@ bool Messenger::find_instance(Reception& reception) {
   const std::uint32_t index = reception.handler_id & kIndexMask;
   Kept& one = kept(index);
   if (one.handler == nullptr || one.index != index) {
-    const std::shared_ptr<Handler> before = std::move(one.handler);  // ends without the lock
     const sync::Lock lock(instances_mutex_);
     if (index >= open_count_) return false;
-    one = {index, instances_[index]};
-    keeps_ = true;
+    one = {index, instances_[index].get()};
   }
-  reception.handler = one.handler.get();
+  reception.handler = one.handler;
   return true;
 }
 
-void Messenger::forget_kept() {
-  if (!std::exchange(keeps_, false)) return;
-  for (Kept& one : kept_) one.handler.reset();
+void Messenger::forget_removed() {
+  kept_ = {};
+  removals_.forget();
 }
 
 // Runs some of the batch. False: it is held back. Flat: this is the cost of a lone message.
@@ -433,11 +456,10 @@ void Messenger::forget_kept() {
   const net::RunHeader& header = reception.run;
   Message& message = reception.batch.message();
   // What was removed meanwhile is not found any more.
-  const auto [failed, removals] = reception.batch.look();
+  const bool failed = reception.batch.look();
   if (reception.handler == nullptr || header.handler != reception.handler_id ||
-      removals != removals_seen_) {
-    if (removals != removals_seen_) forget_kept();
-    removals_seen_ = removals;
+      removals_.has_news()) {
+    if (removals_.has_news()) forget_removed();
     if (!find(reception) && !failed) return false;
   }
   const Handler* const handler = reception.handler;
@@ -489,9 +511,8 @@ void Messenger::forget_kept() {
   packet = net::Packet::compact(packet);
   batch.move_to(packet->body() + offset);
   const Message& message = batch.take();
-  std::shared_ptr<Handler> instance;
-  const std::uint32_t id = reception.handler_id;
-  if ((id & kInstanceBit) != 0) instance = kept(id).handler;
+  std::shared_ptr<const Handler> instance;
+  if ((reception.handler_id & kInstanceBit) != 0) instance = reception.handler->shared_from_this();
   scheduler_.submit(std::make_unique<MessageTask>(*this, std::move(instance), *reception.handler,
                                                   packet, message));
 }

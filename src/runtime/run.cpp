@@ -173,7 +173,7 @@ void Process::make_ranks() {
   transport_->set_poll_waker([this] {
     if (transport_->engine() != nullptr) {
       try {
-        transport_->poll(false);
+        transport_->poll(false, nullptr);
       } catch (const std::exception& error) {
         end_at_once(error.what());
       }

@@ -23,7 +23,9 @@ constexpr unsigned kSpinRounds = 64;     // steps with a pause between, a few mi
 constexpr unsigned kYieldRounds = 64;    // then steps with a yield between
 constexpr unsigned kPollRounds = 512;    // longer when arrivals come without a wake-up
 constexpr unsigned kAskAfterRounds = 8;  // steps without work; below kYieldRounds
-constexpr unsigned kPollEvery = 16;      // tasks between two looks at the transport
+constexpr unsigned kLookEvery = 16;      // tasks between two looks at the transport
+constexpr unsigned kLookAfterIdle = 3;   // steps: one that finds a message, one for its task
+constexpr unsigned kLookSoon = 2;        // tasks, twice as many each time
 constexpr unsigned kFairEvery = 32;      // picks between two that prefer what others pushed
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
@@ -194,8 +196,9 @@ Task* Worker::quick_task() {
 }
 
 [[gnu::always_inline]] inline bool Worker::is_called() {
-  return ++ticks_ % kPollEvery == 0 || scheduler_.progress_->may_be_busy() || was_poller_ ||
-         throttled() || is_asked();
+  ++ticks_;
+  return is_look_due() || scheduler_.progress_->may_be_busy() || was_poller_ || throttled() ||
+         is_asked();
 }
 
 bool Worker::has_only_deque() const {
@@ -203,11 +206,19 @@ bool Worker::has_only_deque() const {
           ready_shared.top_key()) == 0;
 }
 
+// Some time after the last look: twice as long each time, since who has been waiting is waited for,
+// and what its first tasks send is to leave.
+bool Worker::is_look_due() const { return static_cast<int>(ticks_ - look_at_) >= 0; }
+
 // What a busy worker does now and then. True: that may have led to a task.
 bool Worker::look_out() {
-  const bool in_turn = ticks_ % kPollEvery == 0;
+  const bool in_turn = is_look_due();
+  if (in_turn) {
+    look_at_ = ticks_ + look_every_;
+    look_every_ = std::min(2 * look_every_, kLookEvery);
+  }
   const bool expired = in_turn && expire_timers();
-  return ((in_turn || scheduler_.progress_->looks_busy()) && scheduler_.progress_->poll()) ||
+  return ((in_turn || scheduler_.progress_->looks_busy()) && scheduler_.progress_->poll(false)) ||
          expired;
 }
 
@@ -227,7 +238,7 @@ bool Worker::look_out() {
 // There is no task: whether something else can be done that may lead to one.
 bool Worker::look_closer() {
   Progress& progress = *scheduler_.progress_;
-  if (progress.poll() || expire_timers()) return true;
+  if (progress.poll(true) || expire_timers()) return true;
   // Once, when this worker has been out of work for a moment: what another one does is followed by
   // a look of its own, and what is done outside of workers by look_again().
   bool asks = idle_rounds_ == kAskAfterRounds || stepping_;
@@ -266,7 +277,7 @@ Task* Worker::take_ready() {
   const std::uint64_t shared = ready_shared.top_key();
   const std::uint64_t best = std::max(bound, shared);
   if (best < kPlain || (best == kPlain && !fair_turn)) {
-    if (Task* task = deque.try_pop(); task != nullptr) return task;
+    if (Task* task = deque.try_pop_if_any(); task != nullptr) return task;
   }
   if (best == 0) return nullptr;
   const bool bound_first = bound != shared ? bound > shared : picks_ % (2 * kFairEvery) != 0;
@@ -537,12 +548,17 @@ bool Worker::sees_work() const {
 void Worker::idle() {
   ++idle_rounds_;
   const bool must_poll = scheduler_.progress_->must_poll(id_);
+  if (must_poll) {
+    look_at_ = ticks_ + kLookAfterIdle;
+    look_every_ = kLookSoon;
+  }
   const unsigned spins = scheduler_.options_.oversubscribed ? 0 : kSpinRounds;
   if (must_poll && scheduler_.progress_->is_streaming()) {
     idle_rounds_ = std::min(idle_rounds_, std::max(spins, 1U));
   }
   if (!stepping_ && idle_rounds_ <= spins) {
-    sync::pause_briefly();
+    // To poll takes long enough, unless another worker does it.
+    if (!must_poll || scheduler_.worker_count() > 1) sync::pause_briefly();
     return;
   }
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;

@@ -78,7 +78,7 @@ class Worker final : public env::Steppable {
            (task.worker == Task::kAnyWorker || task.worker == id_.value());
   }
   void keep(Task* task) {
-    if (task->scope != nullptr) task->scope->count_created(id_.value());
+    if (task->scope != nullptr) task->scope->count_created(id_);
     deque.push(task);
   }
 
@@ -124,6 +124,7 @@ class Worker final : public env::Steppable {
   [[nodiscard]] Task* quick_task();
   // Something else than the next task calls for attention.
   [[nodiscard]] bool is_called();
+  [[nodiscard]] bool is_look_due() const;
   [[nodiscard]] bool has_only_deque() const;
   bool look_out();
   [[nodiscard]] bool look_out_nested();
@@ -159,9 +160,11 @@ class Worker final : public env::Steppable {
   std::unique_ptr<env::Parker> parker_;
   std::atomic<State> state_{State::awake};  // owner raises, owner or a waker lowers
   std::minstd_rand random_;
-  unsigned ticks_ = 0;
-  unsigned turns_ = 0;  // looks for a task
-  unsigned picks_ = 0;  // of ready tasks
+  unsigned ticks_ = 0;       // steps, and looks for a task to nest
+  unsigned look_at_ = 1;     // of these ticks
+  unsigned look_every_ = 1;  // ticks, then
+  unsigned turns_ = 0;       // looks for a task
+  unsigned picks_ = 0;       // of ready tasks
   unsigned idle_rounds_ = 0;
   std::atomic<int> parked_senders_{0};  // owner writes; read by reports
   bool was_poller_ = false;             // the last sleep was a short one, to poll or for a timer

@@ -35,7 +35,8 @@ class Network::SimTransport final : public net::Transport {
     network_.links_.push_back(link.get());
     return link;
   }
-  bool poll(bool) override { return false; }  // what happens is on the simulator's agenda
+  // What happens is on the simulator's agenda.
+  bool poll(bool, net::DirectArrivals*) override { return false; }
   env::Steppable* engine() override { return nullptr; }
 
   std::uint32_t new_payload_tag() override { return next_tag_++; }

@@ -92,7 +92,7 @@ void policy_main_polls_on_the_main_thread_only() {
   const Rank to = next_process(node, node.local());
   std::thread other([&] {
     node.send(node.local(), to, Lane::normal, 8);
-    require(!node.transport().poll(false), "polled on another thread");
+    require(!node.transport().poll(false, nullptr), "polled on another thread");
   });
   other.join();
   if (node.layout().process_count() > 1) {
@@ -118,7 +118,7 @@ void many_threads_send_and_poll_at_once() {
       const Rank from = node.local(t);
       for (std::uint64_t i = 0; i < kMessages; ++i) {
         node.append(from, next_process(node, from), Lane::normal, i, i % 100);
-        if (i % 16 == 0) node.transport().poll(false);
+        if (i % 16 == 0) node.transport().poll(false, nullptr);
       }
       --still_sending;
     });
@@ -227,9 +227,14 @@ void thread_levels_decide_the_policy() {
   check(main, MPI_THREAD_SINGLE, false, main, false, true);
   check(worker, MPI_THREAD_SINGLE, true, main, false, false);
   require(decide_threads(worker, MPI_THREAD_SERIALIZED, false, false).note.empty() &&
-              wanted_thread_level(worker, false) == MPI_THREAD_SERIALIZED &&
-              wanted_thread_level(worker, true) == MPI_THREAD_MULTIPLE,
+              wanted_thread_level(worker, false, false) == MPI_THREAD_SERIALIZED &&
+              wanted_thread_level(worker, true, false) == MPI_THREAD_MULTIPLE,
           "a program that does not call MPI needs MPI_THREAD_SERIALIZED");
+  require(wanted_thread_level(main, false, true) == MPI_THREAD_SINGLE &&
+              wanted_thread_level(main, false, false) == MPI_THREAD_FUNNELED &&
+              wanted_thread_level(main, true, true) == MPI_THREAD_FUNNELED &&
+              wanted_thread_level(worker, false, true) == MPI_THREAD_SERIALIZED,
+          "MPI_THREAD_SINGLE is for a process with one worker that was told to poll alone");
 }
 
 // --- Start and end

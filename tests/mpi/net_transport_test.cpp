@@ -8,6 +8,34 @@ namespace {
 
 // --- What is carried
 
+// From process 0 to process 1, which does not send: that would be another look for packets.
+void packets_come_past_the_port_unless_older_ones_stand_there() {
+  constexpr int kPolls = 1000;  // in which the last packet comes, most likely
+  Node node({});
+  const auto send = [&] {
+    node.send(node.local(), next_process(node, node.local()), Lane::normal, 8);
+  };
+  Port& port = node.fabric().port(node.local());
+  DirectArrivals direct{&port, 1, {}};
+  if (node.process() == 0 && node.layout().process_count() > 1) {
+    send();
+    node.pump_until([&] { return node.all_acknowledged(); });
+    send();
+    for (int i = 0; i < kPolls; ++i) node.transport().poll(true, nullptr);
+    send();
+    node.pump_until([&] { return node.all_acknowledged(); });
+  } else if (node.process() == 1) {
+    while (direct.packets.empty() && port.looks_empty()) node.transport().poll(true, &direct);
+    require(port.looks_empty(), "a packet came into the port although its rank was polling");
+    node.recorder().on_packet(direct.packets.pop_front());
+    while (port.looks_empty()) node.transport().poll(true, nullptr);
+    for (int i = 0; i < kPolls; ++i) node.transport().poll(true, &direct);
+    require(direct.packets.empty(), "a packet overtook the one in the port");
+    node.pump_until([&] { return node.received() == 3; });
+  }
+  node.finish();
+}
+
 void small_messages_between_all_ranks_come_in_order() { all_pairs({}, 600, 3000, 2); }
 
 void ranks_of_one_process_and_of_others_talk_alike() {
@@ -197,6 +225,7 @@ int run_all(int argc, char** argv) {
   return run_cases(
       argc, argv,
       {
+          SHOAL_CASE(packets_come_past_the_port_unless_older_ones_stand_there()),
           SHOAL_CASE(small_messages_between_all_ranks_come_in_order()),
           SHOAL_CASE(ranks_of_one_process_and_of_others_talk_alike()),
           SHOAL_CASE(large_packets_keep_their_place_in_the_order()),

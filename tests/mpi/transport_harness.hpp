@@ -191,8 +191,15 @@ class Node {
     }
     return any;
   }
+  /// By turns as the progress of one of the ranks, to which packets come past the port, and as
+  /// somebody else. Now and then what is in the ports stays there, older than what comes next.
   bool pump() {
-    const bool worked = transport_->poll(true);
+    const unsigned turn = turns_++;
+    const int rank = static_cast<int>(turn / 2) % layout().ranks_per_process;
+    DirectArrivals direct{&fabric_->port(local(rank)), 2, {}};
+    const bool worked = transport_->poll(true, turn % 2 == 0 ? &direct : nullptr);
+    while (Packet* packet = direct.packets.pop_front()) recorder(rank).on_packet(packet);
+    if (turn % 8 == 7) return worked;
     return deliver() || worked;
   }
   template <class Done>
@@ -223,6 +230,7 @@ class Node {
   std::unique_ptr<MpiTransport> transport_;
   std::unique_ptr<Fabric> fabric_;
   std::map<std::tuple<Rank, Rank, int>, std::uint64_t> sent_;  // by source, target and lane
+  unsigned turns_ = 0;                                         // of pump()
   std::deque<Recorder> recorders_;  // goes first: kept packets report to links and transport
 };
 

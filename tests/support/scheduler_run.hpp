@@ -17,7 +17,7 @@ namespace shoal::testing {
 /// Nothing ever arrives. Counts how often workers found nothing to do.
 class IdleProgress final : public sched::Progress {
  public:
-  bool poll() override { return false; }
+  bool poll(bool /*idle*/) override { return false; }
   [[nodiscard]] bool looks_busy() const override { return false; }
   [[nodiscard]] bool must_poll(WorkerId /*worker*/) const override { return false; }
   bool on_idle() override {

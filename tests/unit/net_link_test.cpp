@@ -268,7 +268,7 @@ class FakeTransport final : public Transport {
     ++links;
     return std::make_unique<LocalLink>(source, target, lane, LinkOptions{}, port_);
   }
-  bool poll(bool) override { return false; }
+  bool poll(bool, DirectArrivals*) override { return false; }
   env::Steppable* engine() override { return nullptr; }
   std::uint32_t new_payload_tag() override { return 0; }
   void send_payload(Rank, Rank, std::uint32_t, std::span<const std::byte>, Event*) override {}

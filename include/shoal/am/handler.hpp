@@ -100,22 +100,19 @@ class Batch {
   /// Where the next message is read, from now on.
   [[nodiscard]] const std::byte* at() const { return at_; }
   void move_to(const std::byte* at) { at_ = at; }
-  struct State {
-    bool failed;
-    std::uint32_t removals;
-  };
-  /// What next() compares with. acquire pairs with the release in remove_instance(): who finds no
-  /// handler that was removed sees why.
-  State look() {
-    seen_ = {watch_->scope.failed(), watch_->removals.load(std::memory_order_acquire)};
-    return seen_;
+  /// Whether the scope has failed; next() compares with what is so now. acquire pairs with the
+  /// release in Removals::add(): who finds no handler that was removed sees why.
+  bool look() {
+    failed_ = watch_->scope.failed();
+    removals_ = watch_->removals.load(std::memory_order_acquire);
+    return failed_;
   }
   [[nodiscard]] Message& message() { return message_; }
 
  private:
   [[nodiscard]] bool has_changed() const {
-    return watch_->scope.failed() != seen_.failed ||
-           watch_->removals.load(std::memory_order_acquire) != seen_.removals;
+    return watch_->scope.failed() != failed_ ||
+           watch_->removals.load(std::memory_order_acquire) != removals_;
   }
 
   Message message_;
@@ -124,7 +121,8 @@ class Batch {
   std::size_t step_ = 0;
   std::uint64_t left_ = 0;
   const Watch* const watch_ = nullptr;
-  State seen_{};
+  bool failed_ = false;         // when it looked
+  std::uint32_t removals_ = 0;  // likewise
 };
 
 /// Decodes the arguments of each message and runs the handler behind `self`.

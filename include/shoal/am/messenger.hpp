@@ -2,6 +2,7 @@
 // One rank's messages: sending, arrival, handler tables. Not a template; the typed calls are thin.
 
 #include <shoal/am/handler.hpp>
+#include <shoal/am/removals.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/mutex.hpp>
@@ -95,7 +96,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
                      std::unique_ptr<ObjectMessage> object);
   /// Hands what was sent so far to the transport, unless another worker is just doing that.
-  void flush() { static_cast<void>(poll_transport()); }
+  void flush() { static_cast<void>(poll_transport(nullptr)); }
   /// An uncounted message on the control lane, to a static handler. Never blocks.
   void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes);
 
@@ -111,7 +112,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void remove_instance(std::uint32_t index);
 
   // --- progress (sched::Progress)
-  bool poll() override;
+  bool poll(bool idle) override;
   [[nodiscard]] bool looks_busy() const override;
   [[nodiscard]] bool must_poll(WorkerId worker) const override;
   [[nodiscard]] bool is_streaming() const override;
@@ -171,7 +172,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// An instance handler that was looked up.
   struct Kept {
     std::uint32_t index = 0;
-    std::shared_ptr<Handler> handler;
+    const Handler* handler = nullptr;
   };
   /// The progress context writes; reports read: staleness is harmless.
   struct ArrivalCounter {
@@ -186,9 +187,11 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   net::Link& admit_slowly(Rank target);
   void give_way(const net::Link& link);
   void note_take(std::uint64_t message_count);
+  bool handle_arrivals(net::DirectArrivals& direct);
   bool take_from_port();
+  [[nodiscard]] bool has_no_arrivals() const;
   [[nodiscard]] bool may_poll_transport() const;
-  bool poll_transport();
+  bool poll_transport(net::DirectArrivals* direct);
   /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The
   /// packet may be replaced by a smaller copy.
   bool process(net::Packet*& packet, std::size_t& offset);
@@ -203,7 +206,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   [[nodiscard]] Kept& kept(std::uint32_t handler) {
     return kept_[(handler & kIndexMask) % kept_.size()];
   }
-  void forget_kept();
+  void forget_removed();
   void run_inline(Reception& reception);
   void fail(const Handler& handler);
   [[nodiscard]] std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset) const;
@@ -225,10 +228,11 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void* watch_ = nullptr;
   const std::vector<Handler>& statics_;
 
-  // Held by the one worker that runs the rank's progress. seq_cst: see poll().
-  std::atomic<bool> polling_{false};
   // The worker that runs handlers and lets the transport look for what they send next; else none.
   std::atomic<int> polls_next_{kNobody};
+  // Held by the one worker that runs the rank's progress. seq_cst: see poll(). Idle workers write
+  // it, senders read what stands before.
+  alignas(64) std::atomic<bool> polling_{false};
   // The progress context's.
   std::uint64_t processed_ = 0;  // messages
   int lean_takes_ = 0;           // in a row; see before_take()
@@ -240,13 +244,10 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   // Written under instances_mutex_. relaxed: the main function reads what it wrote itself.
   std::atomic<bool> all_open_{true};
   std::atomic<bool> instances_grew_{false};  // the open ones, since held messages were last retried
-  std::atomic<std::uint32_t> removals_{0};   // of instances; written under instances_mutex_
 
-  // Those that the packet at hand needed so far: one look under the lock for many messages. The
-  // progress context's.
+  // Those that were needed last: one look under the lock for many messages. The progress context's.
   std::array<Kept, 8> kept_;
-  bool keeps_ = false;
-  std::uint32_t removals_seen_ = 0;
+  Removals removals_;  // of instances
 
   mutable sync::Mutex held_mutex_;
   std::map<int, Held> held_ SHOAL_GUARDED_BY(held_mutex_);  // by source

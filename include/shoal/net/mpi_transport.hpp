@@ -32,7 +32,8 @@ struct MpiOptions {
   std::uint64_t flush_ns = 20'000;
   /// The program may call MPI meanwhile, even if it has not initialized it.
   bool shared_mpi = false;
-  /// No thread of the process but the main one calls MPI: even MPI_THREAD_SINGLE will do.
+  /// The process has one thread that polls: even MPI_THREAD_SINGLE will do, and is asked for with
+  /// ProgressPolicy::main unless shared_mpi.
   bool single_threaded = false;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;

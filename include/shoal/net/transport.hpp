@@ -24,6 +24,13 @@ struct Layout {
 
 class Fabric;
 
+/// Packets that a rank's own poll finds come to it past its port: nobody else delivers meanwhile.
+struct DirectArrivals {
+  const Port* port;  // of the rank
+  int looks = 1;     // at the transport, as long as nothing has come; of several: it is idle
+  PacketList packets;
+};
+
 /// Carries packets and payloads to other processes.
 class Transport {
  public:
@@ -36,9 +43,12 @@ class Transport {
   virtual std::unique_ptr<Link> make_link(Rank source, Rank target, Lane lane) = 0;
 
   /// Sends and receives what is ready; true if anything happened. `main_thread`: the caller is the
-  /// thread that started the world. Any thread; returns at once when another one is polling.
-  /// Throws TransportError.
-  virtual bool poll(bool main_thread) = 0;
+  /// thread that started the world. `direct`: the caller is the progress context of a rank, and
+  /// handles what is put there before it delivers from the port; else nullptr. Any thread; returns
+  /// at once when another one is polling. Throws TransportError.
+  virtual bool poll(bool main_thread, DirectArrivals* direct) = 0;
+  /// Something was handed in that the next poll() sends. Any thread.
+  [[nodiscard]] virtual bool has_unsent() const { return false; }
   /// Payloads are moving, as fast as poll() is called. Any thread; a hint.
   [[nodiscard]] virtual bool is_streaming() const { return false; }
   /// A Steppable that polls on its own thread, or nullptr when workers poll.

@@ -27,8 +27,8 @@ class Worker;
 class Progress {
  public:
   /// Handles what has arrived; true if there was something. Returns at once while another worker
-  /// of the rank is at it.
-  virtual bool poll() = 0;
+  /// of the rank is at it. `idle`: the caller has nothing else to do.
+  virtual bool poll(bool idle) = 0;
   /// Whether a busy worker should poll(). Cheap, and now and then wrong: they do it anyway after a
   /// few tasks.
   [[nodiscard]] bool may_be_busy() const { return arrived_.load(std::memory_order_relaxed); }

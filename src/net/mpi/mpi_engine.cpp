@@ -16,13 +16,13 @@ namespace {
 /// Takes over a mutex that is already locked.
 class SHOAL_SCOPED_CAPABILITY AdoptedLock {
  public:
-  explicit AdoptedLock(sync::Mutex& mutex) SHOAL_REQUIRES(mutex) : mutex_(mutex) {}
+  explicit AdoptedLock(sync::LastingMutex& mutex) SHOAL_REQUIRES(mutex) : mutex_(mutex) {}
   ~AdoptedLock() SHOAL_RELEASE() { mutex_.unlock(); }
   AdoptedLock(const AdoptedLock&) = delete;
   AdoptedLock& operator=(const AdoptedLock&) = delete;
 
  private:
-  sync::Mutex& mutex_;
+  sync::LastingMutex& mutex_;
 };
 
 }  // namespace
@@ -39,14 +39,14 @@ MpiEngine::MpiEngine(MpiSession& session, const MpiOptions& options)
 // processes.
 MpiEngine::~MpiEngine() {
   while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   if (!closed_ && MpiSession::is_up()) inbox_.close();
 }
 
 void MpiEngine::attach(Fabric& fabric) {
   SHOAL_CHECK(fabric_ == nullptr, "a transport serves one fabric");
   fabric_ = &fabric;
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   inbox_.open(fabric);
 }
 
@@ -54,10 +54,11 @@ std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) 
   auto link = std::make_unique<MpiLink>(source, target, lane, options_.link,
                                         MpiLink::Context{outbox_, *this});
   {
-    const sync::Lock lock(mutex_);
+    const sync::LastingLock lock(mutex_);
     outbox_.enroll(*link);
   }
-  if (has_submissions() && waker_) waker_();  // whose submitter has found the lock taken
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the lock is free before the look
+  if (has_submissions() && waker_) waker_();            // whose submitter has found the lock taken
   return link;
 }
 
@@ -82,6 +83,8 @@ void MpiEngine::receive_payload(Rank source, Rank target, std::uint32_t tag,
 }
 
 void MpiEngine::submit_quietly(MpiSubmission& submission) { submissions_.push(&submission); }
+
+void MpiEngine::report_soon() { report_due_.store(true, std::memory_order_seq_cst); }
 
 void MpiEngine::submit(MpiSubmission& submission) {
   submissions_.push(&submission);
@@ -109,22 +112,21 @@ bool MpiEngine::may_call_mpi_here() const {
     case ProgressPolicy::main:
       break;
   }
-  int is_main = 0;
-  return MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main != 0;
+  return session_.is_main_thread();
 }
 
-bool MpiEngine::advance() {
+bool MpiEngine::advance(DirectArrivals* direct) {
   constexpr int kRoundsMax = 8;  // a submitter may be interrupted half way: do not wait for it
   bool worked = false;
   for (int i = 0; i < kRoundsMax; ++i) {
-    if (!try_round(worked) || !has_submissions()) return worked;
+    if (!try_round(worked, direct) || !has_submissions()) return worked;
   }
   if (waker_) waker_();
   return worked;
 }
 
 // Returns false when another thread is at it, or when the engine works no more.
-bool MpiEngine::try_round(bool& worked) {
+bool MpiEngine::try_round(bool& worked, DirectArrivals* direct) {
   std::vector<MpiCredit> credits;
   {
     if (failed_.load(std::memory_order_acquire) || !mutex_.try_lock()) return false;
@@ -132,21 +134,21 @@ bool MpiEngine::try_round(bool& worked) {
     if (closed_) return false;
     polling_.store(true, std::memory_order_relaxed);  // seen too late: a call of advance() too many
     try {
-      if (round()) worked = true;
+      if (round(direct)) worked = true;
     } catch (...) {
       failure_ = std::current_exception();
       failed_.store(true, std::memory_order_release);
       worked = true;
     }
     credits = outbox_.take_credits();
-    polling_.store(false, std::memory_order_seq_cst);
   }
+  polling_.store(false, std::memory_order_seq_cst);  // behind the unlock, which is a plain store
   // Without the lock: those that this wakes may send, and come back here.
   for (const MpiCredit& credit : credits) credit.link->consumed(credit.bytes);
   return true;
 }
 
-bool MpiEngine::round() {
+bool MpiEngine::round(DirectArrivals* direct) {
   // To look at the clock takes as long as a tenth of a round.
   constexpr unsigned kRoundsPerLook = 8;
   if (rounds_++ % kRoundsPerLook == 0) {
@@ -157,12 +159,14 @@ bool MpiEngine::round() {
   bool worked = start_submissions();
   if (outbox_.send_ready()) worked = true;
   if (transfers_.advance()) worked = true;
-  if (inbox_.receive()) worked = true;
+  if (inbox_.receive(direct)) worked = true;
   if (worked && outbox_.send_ready()) worked = true;  // for which these two have made room
   if (worked) last_work_ns_ = now_ns;
   look_at_streams(now_ns);
-  if (!closing_ && inbox_.report(!worked && now_ns - last_work_ns_ >= options_.flush_ns))
-    worked = true;
+  const bool due = report_due_.load(std::memory_order_relaxed) &&
+                   report_due_.exchange(false, std::memory_order_seq_cst);
+  const bool has_time = !worked && now_ns - last_work_ns_ >= options_.flush_ns;
+  if (!closing_ && (due || has_time) && inbox_.report(has_time)) worked = true;
   return worked;
 }
 
@@ -191,7 +195,7 @@ void MpiEngine::rethrow_failure() {
 }
 
 void MpiEngine::withdraw(MpiLink& link) {
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   // Its announcement may stand anywhere in the queue. After a failure starting only makes lists
   // longer.
   if (closed_) {
@@ -213,7 +217,7 @@ void MpiEngine::withdraw(MpiLink& link) {
 // still holds back is not sent: after an orderly end there is no such thing.
 void MpiEngine::finish() {
   rethrow_failure();
-  const sync::Lock lock(mutex_);
+  const sync::LastingLock lock(mutex_);
   if (closed_) return;
   waker_ = nullptr;
   start_submissions();
@@ -232,7 +236,7 @@ void MpiEngine::finish() {
 
 void MpiEngine::drain() {
   const auto round_or_yield = [this]() SHOAL_REQUIRES(mutex_) {
-    if (!round()) options_.env->yield();
+    if (!round(nullptr)) options_.env->yield();
     static_cast<void>(outbox_.take_credits());  // nobody waits for room any more
   };
   do {

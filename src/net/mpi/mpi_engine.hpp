@@ -3,6 +3,8 @@
 
 #include <shoal/net/mpi_transport.hpp>
 
+#include <shoal/sync/lasting_mutex.hpp>
+
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -20,9 +22,9 @@ namespace shoal::net {
 /// that work, sends, receives and posts to ports. It runs no code of the program.
 ///
 /// No submission is forgotten: a submitter pushes and then looks whether somebody polls; a poller
-/// lowers polling_, unlocks, and then looks into the queue again; all seq_cst, so at least one of
-/// the two sees the other. The submitter that sees nobody has the poll made, by itself or by whom
-/// waker_ wakes.
+/// unlocks, lowers polling_, and then looks into the queue again; all seq_cst, so at least one of
+/// the two sees the other, and who finds the lock taken has pushed before its owner's look. The
+/// submitter that sees nobody has the poll made, by itself or by whom waker_ wakes.
 class MpiEngine final : public MpiSubmissions {
  public:
   MpiEngine(MpiSession& session, const MpiOptions& options);
@@ -43,8 +45,8 @@ class MpiEngine final : public MpiSubmissions {
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
 
   /// One round of everything, unless another thread is at it; true if anything happened. Never
-  /// throws: an error is kept, and ends the engine's work.
-  bool advance();
+  /// throws: an error is kept, and ends the engine's work. `direct`: see Transport::poll().
+  bool advance(DirectArrivals* direct = nullptr);
   /// Throws the error that advance() kept.
   void rethrow_failure();
   [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
@@ -53,19 +55,22 @@ class MpiEngine final : public MpiSubmissions {
     return streaming_.load(std::memory_order_relaxed);  // a hint
   }
   /// Something waits that advance() would start.
-  [[nodiscard]] bool has_submissions() const { return !submissions_.looks_empty(); }
+  [[nodiscard]] bool has_submissions() const {
+    return !submissions_.looks_empty() || report_due_.load(std::memory_order_seq_cst);
+  }
 
   /// Collective; see Transport::finish().
   void finish();
 
   void submit(MpiSubmission& submission) override;
   void submit_quietly(MpiSubmission& submission) override;
+  void report_soon() override;
   void nudge() override;
   void withdraw(MpiLink& link) override;
 
  private:
-  bool try_round(bool& worked);
-  bool round() SHOAL_REQUIRES(mutex_);
+  bool try_round(bool& worked, DirectArrivals* direct);
+  bool round(DirectArrivals* direct) SHOAL_REQUIRES(mutex_);
   bool start_submissions() SHOAL_REQUIRES(mutex_);
   void look_at_streams(std::uint64_t now_ns) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
@@ -78,15 +83,16 @@ class MpiEngine final : public MpiSubmissions {
   Fabric* fabric_ = nullptr;
   std::function<void()> waker_;
 
-  sync::MpscQueue submissions_;       // whoever holds mutex_ consumes
-  std::atomic<bool> polling_{false};  // see above
+  sync::MpscQueue submissions_;          // whoever holds mutex_ consumes
+  std::atomic<bool> polling_{false};     // see above
+  std::atomic<bool> report_due_{false};  // likewise a submission: see report_soon()
   // relaxed: about when the last round began; only decides between two ways that both work.
   std::atomic<std::uint64_t> last_round_ns_{0};
   std::atomic<bool> streaming_{false};
   std::exception_ptr failure_;       // written once, before failed_
   std::atomic<bool> failed_{false};  // release after failure_, acquire before
 
-  sync::Mutex mutex_;
+  sync::LastingMutex mutex_;
   MpiTransfers transfers_ SHOAL_GUARDED_BY(mutex_);
   MpiOutbox outbox_ SHOAL_GUARDED_BY(mutex_);
   MpiInbox inbox_ SHOAL_GUARDED_BY(mutex_);

@@ -82,26 +82,37 @@ void MpiInbox::post(Slot& slot) {
       {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
 }
 
-bool MpiInbox::receive() {
+bool MpiInbox::receive(DirectArrivals* direct) {
   if (ring_.empty()) return false;
   post_taken();
   // MPI moves payloads in each look for a packet, which takes as long as there is something to
   // move: those that have ended meanwhile are to be noticed in between.
   const int batch = transfers_.payload_bytes() > 0 ? 1 : kBatch;
+  const bool comes_back = direct != nullptr && direct->looks > 1;
+  int looks = direct != nullptr ? direct->looks : 1;
   for (int handled = 0; handled < batch; ++handled) {
     if (taken_ == kTakenMax) post_taken();
     Slot& slot = ring_[first_];
-    int arrived = 0;
     MPI_Status status;
-    mpi_check(MPI_Test(&slot.request, &arrived, &status),
-              {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
-    if (arrived == 0) return handled > 0;
+    bool arrived = has_arrived(slot, status);
+    for (int look = 1; look < looks && !arrived; ++look) arrived = has_arrived(slot, status);
+    if (!arrived) return handled > 0;
+    looks = 1;
     first_ = (first_ + 1) % kSlots;
     ++taken_;
     ++received_counts_[static_cast<std::size_t>(status.MPI_SOURCE)];
-    handle(take_packet(slot, status), status);
+    const std::uint64_t size = slot.packet->header().size_bytes;
+    handle(take_packet(slot, status), status, direct);
+    if (comes_back && size < receive_bytes_ / 2) return true;  // somebody may wait for it
   }
   return true;
+}
+
+bool MpiInbox::has_arrived(Slot& slot, MPI_Status& status) const {
+  int arrived = 0;
+  mpi_check(MPI_Test(&slot.request, &arrived, &status),
+            {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+  return arrived != 0;
 }
 
 // Somebody may wait for what comes of the packets: a few places are given to MPI again in the next
@@ -140,7 +151,7 @@ void MpiInbox::verify(const Packet& packet, const MPI_Status& status,
   packet.verify(received_bytes(status), expected_sequence);
 }
 
-void MpiInbox::handle(Packet* raw, const MPI_Status& status) {
+void MpiInbox::handle(Packet* raw, const MPI_Status& status, DirectArrivals* direct) {
   PacketHolder packet(raw);
   const int process = status.MPI_SOURCE;
   const PacketHeader& header = packet->header();
@@ -155,7 +166,7 @@ void MpiInbox::handle(Packet* raw, const MPI_Status& status) {
     reject(process, "a packet between other ranks");
   }
   verify(*packet, status, where->take_sequence());
-  where->add(packet.release(), true);
+  where->add(packet.release(), direct);
 }
 
 void MpiInbox::handle_own(Packet* packet, int process) {
@@ -186,7 +197,7 @@ void MpiInbox::handle_announcement(const MpiAnnouncement& what, int process) {
   if (where == nullptr) reject(process, "an announcement of a packet between other ranks");
   const std::size_t size = sizeof(PacketHeader) + what.size_bytes;
   Packet* const packet = Packet::create(what.size_bytes);
-  where->add(packet, false);
+  where->add_incomplete(packet);
   ++large_under_way_;
   transfers_.receive(std::make_unique<LargeReceive>(*this, *where, packet, size),
                      {wire_begin(*packet), size}, process, kLargePacketTag);

@@ -31,13 +31,17 @@ class MpiInbox {
 
   /// Posts the first receives; arrivals go to the ports of `fabric`.
   void open(Fabric& fabric);
-  /// Takes what has arrived, but not for ever; true if anything. Throws TransportError.
-  bool receive();
+  /// Takes what has arrived, but not for ever; true if anything. Throws TransportError. `direct`:
+  /// see Transport::poll().
+  bool receive(DirectArrivals* direct);
   /// Withdraws the receives. Never waits.
   void close();
 
   /// Something of `inlet` was consumed that its sender has not been told of.
-  void report_later(MpiInlet& inlet) { unreported_.push_back(&inlet); }
+  void report_later(MpiInlet& inlet) {
+    unreported_.push_back(&inlet);
+    if (inlet.wants_report()) submissions_.report_soon();  // who said so may have come too early
+  }
   /// Tells senders: of large amounts, or of `all`. True if there was anything to tell.
   bool report(bool all);
 
@@ -59,11 +63,12 @@ class MpiInbox {
 
   void post(Slot& slot);
   void post_taken();
+  bool has_arrived(Slot& slot, MPI_Status& status) const;
   [[nodiscard]] std::size_t received_bytes(const MPI_Status& status) const;
   Packet* take_packet(Slot& slot, const MPI_Status& status) const;
   void verify(const Packet& packet, const MPI_Status& status,
               std::uint64_t expected_sequence) const;
-  void handle(Packet* packet, const MPI_Status& status);
+  void handle(Packet* packet, const MPI_Status& status, DirectArrivals* direct);
   void handle_own(Packet* packet, int process);
   void handle_announcement(const MpiAnnouncement& announcement, int process);
   [[noreturn]] void reject(int process, const char* what) const;

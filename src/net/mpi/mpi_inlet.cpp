@@ -1,5 +1,7 @@
 #include "net/mpi/mpi_inlet.hpp"
 
+#include <utility>
+
 #include "net/mpi/mpi_inbox.hpp"
 
 namespace shoal::net {
@@ -24,11 +26,11 @@ MpiInlet::~MpiInlet() {
 
 void MpiInlet::Report::start() { inbox_.report_later(inlet_); }
 
-void MpiInlet::add(Packet* packet, bool complete) {
-  if (complete && held_.empty()) {
-    hand_over(packet);
+void MpiInlet::add(Packet* packet, DirectArrivals* direct) {
+  if (held_.empty()) {
+    hand_over(packet, direct);
   } else {
-    held_.push_back({packet, complete});
+    held_.push_back({packet, true});
   }
 }
 
@@ -37,21 +39,27 @@ void MpiInlet::complete(Packet* packet) {
     if (held.packet == packet) held.complete = true;
   }
   while (!held_.empty() && held_.front().complete) {
-    hand_over(held_.front().packet);
+    hand_over(held_.front().packet, nullptr);
     held_.pop_front();
   }
 }
 
-void MpiInlet::hand_over(Packet* packet) {
+// Those in the port are older. Nobody takes them from there meanwhile: that is the caller's to do,
+// if this is its port. relaxed: so both who write posted_, this one and the engine, are here.
+void MpiInlet::hand_over(Packet* packet, DirectArrivals* direct) {
   if (identity_.lane == Lane::normal) {
     packet->owner = this;
     packet->accounted_bytes = packet->header().size_bytes;
+  }
+  if (direct != nullptr && direct->port == &port_ && !posted_.load(std::memory_order_relaxed)) {
+    direct->packets.push_back(packet);
+    return;
   }
   bool post = false;
   {
     const sync::Lock lock(mutex_);
     arrived_.push_back(packet);
-    post = !std::exchange(posted_, true);
+    post = !posted_.exchange(true, std::memory_order_relaxed);
   }
   if (post) port_.post(this);
 }
@@ -61,7 +69,7 @@ void MpiInlet::deliver(Receiver& receiver) {
   {
     const sync::Lock lock(mutex_);
     packets = std::move(arrived_);
-    posted_ = false;
+    posted_.store(false, std::memory_order_relaxed);
   }
   while (Packet* packet = packets.pop_front()) receiver.on_packet(packet);
 }
@@ -71,7 +79,9 @@ void MpiInlet::consumed(std::size_t bytes) {
   // acq_rel: see take_unreported().
   const std::size_t before = unreported_bytes_.fetch_add(bytes, std::memory_order_acq_rel);
   if (before == 0) submissions_.submit_quietly(report_);
-  if (before < report_bytes_ && before + bytes >= report_bytes_) submissions_.nudge();
+  if (before >= report_bytes_ || before + bytes < report_bytes_) return;
+  submissions_.report_soon();
+  submissions_.nudge();
 }
 
 }  // namespace shoal::net

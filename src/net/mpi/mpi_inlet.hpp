@@ -1,11 +1,11 @@
 #pragma once
 // The receiving end of one lane from a rank of another process to a rank of this one.
 
-#include <shoal/net/port.hpp>
+#include <shoal/net/transport.hpp>
 #include <shoal/sync/mutex.hpp>
 
+#include <atomic>
 #include <deque>
-#include <utility>
 
 #include "net/mpi/mpi_submission.hpp"
 
@@ -38,8 +38,10 @@ class MpiInlet final : public PortItem, public PacketOwner {
   // What follows is the inbox's, under the engine's lock.
 
   [[nodiscard]] std::uint64_t take_sequence() { return next_sequence_++; }
-  /// The next packet of the lane has arrived, or (`complete` false) will arrive after others of it.
-  void add(Packet* packet, bool complete);
+  /// The next packet of the lane has arrived. `direct`: see Transport::poll().
+  void add(Packet* packet, DirectArrivals* direct);
+  /// The next packet of the lane will arrive, perhaps after others of it.
+  void add_incomplete(Packet* packet) { held_.push_back({packet, false}); }
   /// A packet added as incomplete is whole now.
   void complete(Packet* packet);
 
@@ -68,7 +70,7 @@ class MpiInlet final : public PortItem, public PacketOwner {
     bool complete;
   };
 
-  void hand_over(Packet* packet);
+  void hand_over(Packet* packet, DirectArrivals* direct);
 
   const Identity identity_;
   const std::size_t report_bytes_;
@@ -86,7 +88,7 @@ class MpiInlet final : public PortItem, public PacketOwner {
 
   sync::Mutex mutex_;
   PacketList arrived_ SHOAL_GUARDED_BY(mutex_);
-  bool posted_ SHOAL_GUARDED_BY(mutex_) = false;  // == arrived_ is not empty
+  std::atomic<bool> posted_{false};  // == arrived_ is not empty; written under mutex_
 };
 
 }  // namespace shoal::net

@@ -87,7 +87,7 @@ void MpiOutbox::acknowledged(const MpiAcknowledgement& what, int process) {
   list(*link);
 }
 
-bool MpiOutbox::send_ready() {
+bool MpiOutbox::send_listed() {
   bool sent = false;
   for (const Lane lane : {Lane::control, Lane::normal}) {
     auto& listed = listed_[static_cast<std::size_t>(lane)];

@@ -37,7 +37,7 @@ class MpiOutbox {
   /// never were sent from here to `process`.
   void acknowledged(const MpiAcknowledgement& what, int process);
   /// Sends what may go; true if anything.
-  bool send_ready();
+  bool send_ready() { return (!listed_[0].empty() || !listed_[1].empty()) && send_listed(); }
   /// Sends a message of the engine itself, at once.
   void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
 
@@ -49,7 +49,9 @@ class MpiOutbox {
   [[nodiscard]] const std::vector<std::uint64_t>& sent_counts() const { return sent_counts_; }
   /// The caller pays them after it has released the engine's lock: those that a link wakes may
   /// send.
-  std::vector<MpiCredit> take_credits() { return std::exchange(credits_, {}); }
+  std::vector<MpiCredit> take_credits() {
+    return credits_.empty() ? std::vector<MpiCredit>() : std::exchange(credits_, {});
+  }
 
  private:
   class Sending;
@@ -63,6 +65,7 @@ class MpiOutbox {
   static constexpr int kTurn = 8;  // packets of one link before the next link's turn
 
   [[nodiscard]] Peer& peer(int process) { return peers_[static_cast<std::size_t>(process)]; }
+  bool send_listed();
   void list(MpiLink& link);
   bool serve(MpiLink& link, bool& sent);
   void send(MpiLink& link, Packet* packet);

@@ -14,16 +14,17 @@
 
 namespace shoal::net {
 
-// One thread at a time calls MPI, under the engine's lock. MULTIPLE makes MPI lock as well.
-int wanted_thread_level(ProgressPolicy policy, bool shared) {
-  if (policy == ProgressPolicy::main) return MPI_THREAD_FUNNELED;
-  return shared ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+// One thread at a time calls MPI, under the engine's lock. MULTIPLE makes MPI lock as well, and
+// some lock from FUNNELED on.
+int wanted_thread_level(ProgressPolicy policy, bool shared, bool single_threaded) {
+  if (policy != ProgressPolicy::main) return shared ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+  return single_threaded && !shared ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
 }
 
 ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool shared,
                               bool single_threaded) {
   // The standard orders the levels: SINGLE < FUNNELED < SERIALIZED < MULTIPLE.
-  if (granted >= wanted_thread_level(wanted, shared)) return {wanted, "", ""};
+  if (granted >= wanted_thread_level(wanted, shared, false)) return {wanted, "", ""};
   if (granted >= MPI_THREAD_SERIALIZED) {
     return {
         wanted,
@@ -44,7 +45,8 @@ ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool shared,
           "MPI library with thread support, or run with one worker and one rank per process"};
 }
 
-MpiSession::MpiSession(const MpiOptions& options) : policy_(options.progress) {
+MpiSession::MpiSession(const MpiOptions& options)
+    : policy_(options.progress), main_thread_(std::this_thread::get_id()) {
   SHOAL_CHECK(options.env != nullptr, "the transport over MPI needs an environment");
   SHOAL_CHECK(options.ranks_per_process >= 1, "ranks_per_process is {}, must be at least 1",
               options.ranks_per_process);
@@ -86,7 +88,7 @@ void MpiSession::initialize(const MpiOptions& options) {
     throw ConfigError(
         "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
   } else {
-    const int wanted = wanted_thread_level(options.progress, shared);
+    const int wanted = wanted_thread_level(options.progress, shared, options.single_threaded);
     mpi_check(MPI_Init_thread(nullptr, nullptr, wanted, &granted), {"MPI_Init_thread"});
     finalize_ = true;
     // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.

@@ -5,10 +5,12 @@
 
 #include <shoal/net/mpi_transport.hpp>
 
+#include <thread>
+
 namespace shoal::net {
 
 /// The thread level that a policy asks for. `shared`: the program may call MPI meanwhile.
-int wanted_thread_level(ProgressPolicy policy, bool shared);
+int wanted_thread_level(ProgressPolicy policy, bool shared, bool single_threaded);
 
 /// What becomes of a policy at the level that MPI granted.
 struct ThreadDecision {
@@ -36,6 +38,8 @@ class MpiSession {
   [[nodiscard]] int process() const { return layout_.process; }
   [[nodiscard]] ProgressPolicy policy() const { return policy_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// The caller is the thread that started the session.
+  [[nodiscard]] bool is_main_thread() const { return std::this_thread::get_id() == main_thread_; }
   /// The largest tag that a message may have.
   [[nodiscard]] int tag_max() const { return tag_max_; }
 
@@ -56,6 +60,7 @@ class MpiSession {
   bool finalize_ = false;
   Layout layout_;
   ProgressPolicy policy_;
+  const std::thread::id main_thread_;
   std::string thread_error_;
   std::vector<std::string> notes_;
   int tag_max_ = 0;

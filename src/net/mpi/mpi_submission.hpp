@@ -26,6 +26,8 @@ class MpiSubmissions {
   virtual void submit(MpiSubmission& submission) = 0;
   /// As submit(), for what can wait until somebody polls anyway.
   virtual void submit_quietly(MpiSubmission& submission) = 0;
+  /// Somewhere so much was consumed that the next round tells its sender. Any thread.
+  virtual void report_soon() = 0;
   /// Makes sure that somebody polls soon. Any thread.
   virtual void nudge() = 0;
   /// The link ends: afterwards the engine does not know it any more. Nobody appends to it

@@ -32,13 +32,14 @@ class EngineTransport final : public MpiTransport {
     return engine_.make_link(source, target, lane);
   }
 
-  bool poll(bool main_thread) override {
+  bool poll(bool main_thread, DirectArrivals* direct) override {
     const ProgressPolicy policy = session_.policy();
     if (policy == ProgressPolicy::main && !main_thread) return false;
-    const bool worked = policy != ProgressPolicy::thread && engine_.advance();
+    const bool worked = policy != ProgressPolicy::thread && engine_.advance(direct);
     engine_.rethrow_failure();
     return worked;
   }
+  bool has_unsent() const override { return engine_.has_submissions(); }
   bool is_streaming() const override { return engine_.is_streaming(); }
   env::Steppable* engine() override { return progress_.get(); }
 
