@@ -13,8 +13,10 @@ constexpr std::size_t kVerticesPerBatch = 1024;
 
 AsyncSearch::AsyncSearch(const SearchContext& context)
     : context_(context),
-      exchange_(context.world, context.partition, "visit",
-                [this](int level, std::span<const Arc> arcs) { visit(level, arcs); }) {}
+      exchange_(context.world, "visit",
+                [this](shoal::Rank source, int level, std::span<const Visit> visits) {
+                  visit(source, level, visits);
+                }) {}
 
 void AsyncSearch::prepare() {
   const std::size_t size = context_.partition.size(context_.world.rank());
@@ -25,24 +27,30 @@ void AsyncSearch::prepare() {
 
 void AsyncSearch::run(Vertex root) {
   if (context_.partition.owner(root) == context_.world.rank()) {
-    visit(0, std::vector<Arc>{{root, root}});
+    const auto index = static_cast<std::uint32_t>(context_.graph.index(root));
+    visit(context_.world.rank(), 0, std::vector<Visit>{{index, index}});
   }
   context_.world.wait();
 }
 
 // There are tasks as long as waiting_ is not empty: whoever fills it starts one, unless there are
 // enough, and each looks again, under the lock, before it ends.
-void AsyncSearch::visit(int level, std::span<const Arc> arcs) {
+void AsyncSearch::visit(shoal::Rank source, int level, std::span<const Visit> visits) {
+  const Vertex first = context_.graph.first();
+  const Vertex first_parent = context_.partition.first(source);
   {
     const shoal::sync::Lock lock(mutex_);
     std::vector<Vertex>* here = nullptr;
-    for (const Arc& arc : arcs) {
-      const std::size_t index = context_.graph.index(arc.at);
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      if (i + kVisitsAhead < visits.size()) {
+        __builtin_prefetch(&tree_.level[visits[i + kVisitsAhead].at], 1);
+      }
+      const std::size_t index = visits[i].at;
       if (is_near(index, level)) continue;
-      tree_.parent[index] = arc.other;
+      tree_.parent[index] = first_parent + static_cast<Vertex>(visits[i].parent);
       write_level(tree_, index, level);
       if (here == nullptr) here = &waiting_[level];
-      here->push_back(arc.at);
+      here->push_back(first + static_cast<Vertex>(index));
     }
     if (waiting_.empty() || tellers_ == context_.world.worker_count()) return;
     ++tellers_;
@@ -53,16 +61,9 @@ void AsyncSearch::visit(int level, std::span<const Arc> arcs) {
 void AsyncSearch::tell() {
   const Batch batch = take_batch();
   if (batch.level == kNone) return;
-  ArcExchange::Sender sender(exchange_);
-  const LocalGraph& graph = context_.graph;
   const int level = batch.level + 1;
-  for (const Vertex vertex : batch.vertices) {
-    for (const Vertex neighbour : graph.neighbours(vertex)) {
-      if (graph.owns(neighbour) && is_near(graph.index(neighbour), level)) continue;
-      sender.send(level, {neighbour, vertex});
-    }
-  }
-  sender.flush();
+  tell_neighbours(context_, exchange_, batch.vertices, level, tree_,
+                  [this, level](std::size_t index) { return is_near(index, level); });
   // A task of its own for the next batch: handlers run in between.
   context_.world.spawn([this] { tell(); }, {.name = "tell neighbours"});
 }

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "bfs/arc_exchange.hpp"
 #include "bfs/search.hpp"
 
 namespace bfs {
@@ -35,7 +34,7 @@ class AsyncSearch final : public Search {
     std::vector<Vertex> vertices;
   };
 
-  void visit(int level, std::span<const Arc> arcs);
+  void visit(shoal::Rank source, int level, std::span<const Visit> visits);
   /// A task: takes the nearest vertices that are to tell their neighbours, and does that.
   void tell();
   [[nodiscard]] bool is_near(std::size_t index, int level) const;
@@ -48,7 +47,7 @@ class AsyncSearch final : public Search {
   // less likely to be corrected. One that has got a smaller level since stands there twice.
   std::map<int, std::vector<Vertex>> waiting_ SHOAL_GUARDED_BY(mutex_);
   int tellers_ SHOAL_GUARDED_BY(mutex_) = 0;  // tasks that will look at waiting_ again
-  ArcExchange exchange_;
+  Exchange<Visit> exchange_;
 };
 
 }  // namespace bfs

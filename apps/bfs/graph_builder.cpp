@@ -15,8 +15,10 @@ Share share_of(std::int64_t count, int index, int parts) {
 GraphBuilder::GraphBuilder(shoal::World& world, const VertexPartition& partition)
     : world_(world),
       partition_(partition),
-      exchange_(world, partition, "edges",
-                [this](int /*level*/, std::span<const Arc> arcs) { take(arcs); }) {}
+      exchange_(world, "edges",
+                [this](shoal::Rank /*source*/, int /*level*/, std::span<const Arc> arcs) {
+                  take(arcs);
+                }) {}
 
 LocalGraph GraphBuilder::build(const Share& own,
                                const std::function<Edge(std::int64_t index)>& edge) {
@@ -40,11 +42,11 @@ LocalGraph GraphBuilder::build(const Share& own,
 
 void GraphBuilder::send_edges(const Share& part,
                               const std::function<Edge(std::int64_t index)>& edge) {
-  ArcExchange::Sender sender(exchange_);
+  Exchange<Arc>::Sender sender(exchange_);
   for (std::int64_t index = part.begin; index < part.end; ++index) {
     const Edge e = edge(index);
-    sender.send(0, {e.a, e.b});
-    if (e.a != e.b) sender.send(0, {e.b, e.a});
+    sender.send(0, partition_.owner(e.a), {e.a, e.b});
+    if (e.a != e.b) sender.send(0, partition_.owner(e.b), {e.b, e.a});
   }
   sender.flush();
 }

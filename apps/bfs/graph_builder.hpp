@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "bfs/arc_exchange.hpp"
+#include "bfs/exchange.hpp"
 #include "bfs/kronecker.hpp"
 #include "bfs/local_graph.hpp"
 #include "bfs/vertex_partition.hpp"
@@ -44,7 +44,7 @@ class GraphBuilder {
   const VertexPartition& partition_;
   shoal::sync::Mutex mutex_;
   std::vector<Arc> arcs_ SHOAL_GUARDED_BY(mutex_);
-  ArcExchange exchange_;
+  Exchange<Arc> exchange_;
 };
 
 }  // namespace bfs

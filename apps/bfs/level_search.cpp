@@ -11,8 +11,10 @@ namespace bfs {
 
 LevelSearch::LevelSearch(const SearchContext& context)
     : context_(context),
-      exchange_(context.world, context.partition, "visit",
-                [this](int level, std::span<const Arc> arcs) { visit(level, arcs); }) {}
+      exchange_(context.world, "visit",
+                [this](shoal::Rank source, int level, std::span<const Visit> visits) {
+                  visit(source, level, visits);
+                }) {}
 
 void LevelSearch::prepare() {
   const std::size_t size = context_.partition.size(context_.world.rank());
@@ -23,7 +25,10 @@ void LevelSearch::prepare() {
 
 void LevelSearch::run(Vertex root) {
   shoal::World& world = context_.world;
-  if (context_.partition.owner(root) == world.rank()) visit(0, std::vector<Arc>{{root, root}});
+  if (context_.partition.owner(root) == world.rank()) {
+    const auto index = static_cast<std::uint32_t>(context_.graph.index(root));
+    visit(world.rank(), 0, std::vector<Visit>{{index, index}});
+  }
   for (int level = 1;; ++level) {
     const std::vector<Vertex> frontier = take_next();
     // Also keeps visits of the next level away from a rank that has not taken its frontier.
@@ -39,14 +44,19 @@ void LevelSearch::run(Vertex root) {
   }
 }
 
-void LevelSearch::visit(int level, std::span<const Arc> arcs) {
+void LevelSearch::visit(shoal::Rank source, int level, std::span<const Visit> visits) {
+  const Vertex first = context_.graph.first();
+  const Vertex first_parent = context_.partition.first(source);
   const shoal::sync::Lock lock(mutex_);
-  for (const Arc& arc : arcs) {
-    const std::size_t index = context_.graph.index(arc.at);
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    if (i + kVisitsAhead < visits.size()) {
+      __builtin_prefetch(&tree_.level[visits[i + kVisitsAhead].at], 1);
+    }
+    const std::size_t index = visits[i].at;
     if (tree_.level[index] != kNone) continue;
-    tree_.parent[index] = arc.other;
+    tree_.parent[index] = first_parent + static_cast<Vertex>(visits[i].parent);
     write_level(tree_, index, level);
-    next_.push_back(arc.at);
+    next_.push_back(first + static_cast<Vertex>(index));
   }
 }
 
@@ -56,15 +66,8 @@ std::vector<Vertex> LevelSearch::take_next() {
 }
 
 void LevelSearch::tell(std::span<const Vertex> vertices, int level) const {
-  ArcExchange::Sender sender(exchange_);
-  const LocalGraph& graph = context_.graph;
-  for (const Vertex vertex : vertices) {
-    for (const Vertex neighbour : graph.neighbours(vertex)) {
-      if (graph.owns(neighbour) && read_level(tree_, graph.index(neighbour)) != kNone) continue;
-      sender.send(level, {neighbour, vertex});
-    }
-  }
-  sender.flush();
+  tell_neighbours(context_, exchange_, vertices, level, tree_,
+                  [this](std::size_t index) { return read_level(tree_, index) != kNone; });
 }
 
 }  // namespace bfs

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "bfs/arc_exchange.hpp"
 #include "bfs/search.hpp"
 
 namespace bfs {
@@ -23,7 +22,7 @@ class LevelSearch final : public Search {
   [[nodiscard]] const Tree& tree() const override { return tree_; }
 
  private:
-  void visit(int level, std::span<const Arc> arcs);
+  void visit(shoal::Rank source, int level, std::span<const Visit> visits);
   std::vector<Vertex> take_next();
   void tell(std::span<const Vertex> vertices, int level) const;
 
@@ -31,7 +30,7 @@ class LevelSearch final : public Search {
   Tree tree_;  // changed under mutex_ until wait() has returned; then read by the main function
   shoal::sync::Mutex mutex_;
   std::vector<Vertex> next_ SHOAL_GUARDED_BY(mutex_);  // own vertices of the level that is told
-  ArcExchange exchange_;
+  Exchange<Visit> exchange_;
 };
 
 }  // namespace bfs

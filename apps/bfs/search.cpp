@@ -35,6 +35,10 @@ std::vector<std::string> search_variants() {
 }
 
 std::unique_ptr<Search> make_search(const std::string& variant, const SearchContext& context) {
+  constexpr std::size_t kVerticesPerRankMax = std::size_t{1} << 32;  // a Visit has 32 bits for each
+  SHOAL_CHECK(context.partition.size(shoal::Rank(0)) <= kVerticesPerRankMax,
+              "a rank has {} vertices, and may have {}: use more ranks",
+              context.partition.size(shoal::Rank(0)), kVerticesPerRankMax);
   for (const auto& [name, make] : kVariants) {
     if (name == variant) return make(context);
   }

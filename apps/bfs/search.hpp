@@ -5,10 +5,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "bfs/exchange.hpp"
 #include "bfs/local_graph.hpp"
 #include "bfs/vertex_partition.hpp"
 
@@ -16,6 +19,9 @@ namespace bfs {
 
 /// Instead of a level or a parent: the vertex was not reached.
 inline constexpr int kNone = -1;
+
+/// How many visits ahead a level is asked for: most are in no near cache.
+inline constexpr std::size_t kVisitsAhead = 8;
 
 /// The result of a search at the own vertices, by their local number. The root is its own parent.
 struct Tree {
@@ -32,12 +38,50 @@ inline void write_level(Tree& tree, std::size_t index, int level) {
   std::atomic_ref(tree.level[index]).store(level, std::memory_order_relaxed);
 }
 
+/// Of an own vertex, by a neighbour of the rank that tells of it; both by their number there.
+struct Visit {
+  std::uint32_t at;
+  std::uint32_t parent;
+};
+
 /// Where a search runs. All of it outlives the search.
 struct SearchContext {
   shoal::World& world;
   const VertexPartition& partition;
   const LocalGraph& graph;
 };
+
+/// Tells all neighbours of `vertices`, which are at level - 1, but for own ones that need not be
+/// told: `is_near(index)`.
+template <class IsNear>
+void tell_neighbours(const SearchContext& context, const Exchange<Visit>& exchange,
+                     std::span<const Vertex> vertices, int level, const Tree& tree,
+                     IsNear&& is_near) {
+  constexpr std::size_t kRowsAhead = 4;
+  Exchange<Visit>::Sender sender(exchange);
+  const LocalGraph& graph = context.graph;
+  const shoal::Rank own = context.world.rank();
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    if (v + 2 * kRowsAhead < vertices.size()) graph.prefetch_row(vertices[v + 2 * kRowsAhead]);
+    if (v + kRowsAhead < vertices.size()) graph.prefetch_neighbours(vertices[v + kRowsAhead]);
+    const auto parent = static_cast<std::uint32_t>(graph.index(vertices[v]));
+    const std::span<const Vertex> neighbours = graph.neighbours(vertices[v]);
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+      const std::size_t later = i + kVisitsAhead;
+      if (later < neighbours.size() && graph.owns(neighbours[later])) {
+        __builtin_prefetch(&tree.level[graph.index(neighbours[later])]);
+      }
+      const Vertex neighbour = neighbours[i];
+      if (!graph.owns(neighbour)) {
+        const auto at = static_cast<std::uint32_t>(context.partition.local(neighbour));
+        sender.send(level, context.partition.owner(neighbour), {at, parent});
+      } else if (const std::size_t index = graph.index(neighbour); !is_near(index)) {
+        sender.send(level, own, {static_cast<std::uint32_t>(index), parent});
+      }
+    }
+  }
+  sender.flush();
+}
 
 /// One algorithm. All ranks make theirs in the same order, and call the same functions.
 class Search {

@@ -52,10 +52,14 @@ std::string describe(const Verdict& verdict) {
 
 Validator::Validator(const SearchContext& context)
     : context_(context),
-      to_parents_(context.world, context.partition, "child",
-                  [this](int /*level*/, std::span<const Arc> arcs) { take_child(arcs); }),
-      to_neighbours_(context.world, context.partition, "edge to check",
-                     [this](int level, std::span<const Arc> arcs) { take_edge(level, arcs); }),
+      to_parents_(context.world, "child",
+                  [this](shoal::Rank /*source*/, int /*level*/, std::span<const Arc> arcs) {
+                    take_child(arcs);
+                  }),
+      to_neighbours_(context.world, "edge to check",
+                     [this](shoal::Rank /*source*/, int level, std::span<const Arc> arcs) {
+                       take_edge(level, arcs);
+                     }),
       tree_edges_(context.partition, context.world.rank(), {}),
       walk_({context.world, context.partition, tree_edges_}) {}
 
@@ -93,12 +97,14 @@ void Validator::walk_tree(Vertex root, const Tree& tree) {
 }
 
 void Validator::send_children(Vertex root, const Tree& tree) {
-  ArcExchange::Sender sender(to_parents_);
+  Exchange<Arc>::Sender sender(to_parents_);
   for (std::size_t index = 0; index < tree.parent.size(); ++index) {
     const Vertex vertex = context_.graph.first() + static_cast<Vertex>(index);
     const Vertex parent = tree.parent[index];
     if (vertex == root || parent == kNone) continue;
-    if (context_.partition.has(parent)) sender.send(0, {parent, vertex});
+    if (context_.partition.has(parent)) {
+      sender.send(0, context_.partition.owner(parent), {parent, vertex});
+    }
     if (!std::ranges::binary_search(context_.graph.neighbours(vertex), parent)) {
       const shoal::sync::Lock lock(mutex_);
       note(Fault::no_edge, vertex);
@@ -128,11 +134,12 @@ void Validator::compare_with_walk(Vertex root, const Tree& tree) {
 // Each edge is checked once, by the owner of its larger end.
 void Validator::check_edges(const Tree& tree) {
   const Vertex first = context_.graph.first();
-  ArcExchange::Sender sender(to_neighbours_);
+  Exchange<Arc>::Sender sender(to_neighbours_);
   for (const std::size_t index : by_level(tree.level)) {
     const Vertex vertex = first + static_cast<Vertex>(index);
     for (const Vertex neighbour : context_.graph.neighbours(vertex)) {
-      if (vertex < neighbour) sender.send(tree.level[index], {neighbour, vertex});
+      if (vertex >= neighbour) continue;
+      sender.send(tree.level[index], context_.partition.owner(neighbour), {neighbour, vertex});
     }
   }
   sender.flush();

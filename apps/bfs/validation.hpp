@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bfs/arc_exchange.hpp"
+#include "bfs/exchange.hpp"
 #include "bfs/level_search.hpp"
 #include "bfs/local_graph.hpp"
 #include "bfs/search.hpp"
@@ -67,8 +67,8 @@ class Validator {
   shoal::sync::Mutex mutex_;
   std::vector<Arc> children_ SHOAL_GUARDED_BY(mutex_);
   Verdict own_ SHOAL_GUARDED_BY(mutex_);
-  ArcExchange to_parents_;
-  ArcExchange to_neighbours_;
+  Exchange<Arc> to_parents_;
+  Exchange<Arc> to_neighbours_;
   LocalGraph tree_edges_;  // from parents to children
   LevelSearch walk_;       // along tree_edges_
 };

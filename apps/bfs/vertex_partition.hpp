@@ -4,6 +4,7 @@
 #include <shoal/base/ids.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,12 +26,15 @@ class VertexPartition {
   /// vertex_count >= 0, rank_count >= 1.
   VertexPartition(Vertex vertex_count, int rank_count)
       : count_(vertex_count),
-        block_(std::max<Vertex>(1, (vertex_count + rank_count - 1) / rank_count)) {}
+        block_(std::max<Vertex>(1, (vertex_count + rank_count - 1) / rank_count)),
+        shift_(std::has_single_bit(static_cast<std::uint64_t>(block_))
+                   ? std::countr_zero(static_cast<std::uint64_t>(block_))
+                   : kNoShift) {}
 
   [[nodiscard]] Vertex count() const { return count_; }
   [[nodiscard]] bool has(Vertex vertex) const { return vertex >= 0 && vertex < count_; }
   [[nodiscard]] shoal::Rank owner(Vertex vertex) const {
-    return shoal::Rank(static_cast<int>(vertex / block_));
+    return shoal::Rank(static_cast<int>(shift_ != kNoShift ? vertex >> shift_ : vertex / block_));
   }
   /// The vertices first(rank) to first(rank) + size(rank) - 1 are those of `rank`.
   [[nodiscard]] Vertex first(shoal::Rank rank) const { return std::min(count_, rank * block_); }
@@ -39,12 +43,15 @@ class VertexPartition {
   }
   /// The number of a vertex among those of its owner, from 0.
   [[nodiscard]] std::size_t local(Vertex vertex) const {
-    return static_cast<std::size_t>(vertex % block_);
+    return static_cast<std::size_t>(shift_ != kNoShift ? vertex & (block_ - 1) : vertex % block_);
   }
 
  private:
+  static constexpr int kNoShift = -1;
+
   Vertex count_;
   Vertex block_;
+  int shift_;  // which divides by block_; kNoShift: that is no power of two
 };
 
 }  // namespace bfs
