@@ -158,7 +158,8 @@ function(shoal_add_mpi_test test)
 endfunction()
 
 # Every tests/mpi/*_test.cpp is a program with its own main (0 = passed), built for each MPI and run
-# on each number of processes as mpi.<variant>.<name>.np<processes>.
+# on each number of processes as mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at most
+# share memory, as ..._near2, those that are to find a difference.
 function(shoal_add_mpi_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "PROCESSES")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cpp")
@@ -167,13 +168,27 @@ function(shoal_add_mpi_tests)
       cmake_path(GET source STEM name)
       set(program mpi_${variant}_${name})
       shoal_test_program(${program} "${source}" shoal::shoal_${variant})
-      foreach(processes IN LISTS arg_PROCESSES)
+      foreach(entry IN LISTS arg_PROCESSES)
+        string(REGEX MATCH "^([0-9]+)(/([0-9]+))?$" matched "${entry}")
+        set(processes ${CMAKE_MATCH_1})
+        set(near ${CMAKE_MATCH_3})
+        set(test mpi.${variant}.${name}.np${processes})
+        if(near)
+          if(NOT name MATCHES "^net_(node|transport_test|transport_policy)|_(world|stream)_test$")
+            continue()
+          endif()
+          string(APPEND test _near${near})
+        endif()
         shoal_add_mpi_test(
-          mpi.${variant}.${name}.np${processes}
+          ${test}
           VARIANT ${variant}
           PROCESSES ${processes}
           TIMEOUT ${arg_TIMEOUT}
           COMMAND $<TARGET_FILE:${program}>)
+        if(near)
+          set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION
+                                                  SHOAL_NODE_PROCESSES=set:${near})
+        endif()
       endforeach()
     endforeach()
   endforeach()

@@ -27,6 +27,7 @@ struct Config {
   int ranks = 0;    // in all of an embedded run; 0: not given (1)
   int workers = 0;  // per rank; 0: not given, see worker_count()
   int ranks_per_process = 1;
+  int node_processes = 64;
   Pin pin = Pin::none;
   Progress progress = Progress::worker;
   bool shared_mpi = false;  // the program calls MPI as well, though shoal initializes it

@@ -155,7 +155,7 @@ void set_text(std::string& text, const Setting& setting, Parse parse) {
   text = setting.value;
 }
 
-constexpr std::array<Option, 26> all_options{{
+constexpr std::array<Option, 27> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -171,6 +171,9 @@ constexpr std::array<Option, 26> all_options{{
     {"progress", "worker|main|thread", "who receives messages",
      [](C& c, const S& s) { c.progress = parse_word(s, progress_words); },
      [](const C& c) { return show_word(c.progress, progress_words); }},
+    {"node-processes", "N", "of a node, that exchange messages in memory, at most; 1: none",
+     [](C& c, const S& s) { c.node_processes = static_cast<int>(parse_number(s, ranks_kind)); },
+     [](const C& c) { return std::to_string(c.node_processes); }},
     {"shared-mpi", "", "the program calls MPI as well, which shoal initializes",
      [](C& c, const S& s) { c.shared_mpi = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.shared_mpi, flag_words); }},

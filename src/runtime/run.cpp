@@ -114,6 +114,7 @@ void Process::make_transport(const void* communicator) {
   options.communicator = communicator;
   options.env = env_.get();
   options.flush_ns = config_.flush_ns;
+  options.node_processes = config_.node_processes;
   options.shared_mpi = config_.shared_mpi;
   options.single_threaded = config_.ranks_per_process == 1 && config_.workers == 1 &&
                             config_.progress != Progress::thread;

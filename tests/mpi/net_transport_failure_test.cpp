@@ -17,8 +17,10 @@ void raw_bytes_are_refused(const std::vector<std::byte>& bytes, const std::strin
   const auto env = env::make_thread_env();
   MpiOptions options;
   options.env = env.get();
+  options.node_processes = 1;  // else nothing is expected from MPI
   MpiSession session(options);
-  MpiEngine engine(session, options);
+  MpiNodeMemory node(session, options.node_processes);
+  MpiEngine engine(session, node, options);
   Fabric fabric(session.layout(), options.link, nullptr);
   engine.attach(fabric);
   MPI_Request request = MPI_REQUEST_NULL;

@@ -144,11 +144,20 @@ class Recorder final : public Receiver {
   std::size_t kept_bytes_ = 0;
 };
 
+/// As many processes share memory as the launch says; without a word, all.
+inline MpiOptions with_near(MpiOptions options, env::Env& env) {
+  options.env = &env;
+  if (const char* const near = std::getenv("SHOAL_NODE_PROCESSES"); near != nullptr) {
+    options.node_processes = std::atoi(near);
+  }
+  return options;
+}
+
 /// One process: its transport, fabric, and a recorder for each rank.
 class Node {
  public:
   explicit Node(MpiOptions options) : env_(env::make_thread_env()) {
-    options.env = env_.get();
+    options = with_near(options, *env_);
     transport_ = make_mpi_transport(options);
     fabric_ = std::make_unique<Fabric>(transport_->layout(), options.link, transport_.get());
     recorders_.resize(static_cast<std::size_t>(layout().ranks_per_process));

@@ -35,6 +35,9 @@ struct MpiOptions {
   /// The process has one thread that polls: even MPI_THREAD_SINGLE will do, and is asked for with
   /// ProgressPolicy::main unless shared_mpi.
   bool single_threaded = false;
+  /// Processes of a node that hand packets to each other through memory that they share, at most;
+  /// the same in all processes. 1: all packets go over MPI, as they do between nodes.
+  int node_processes = 64;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;
 };

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <span>
 
@@ -181,6 +182,12 @@ class Packet {
   RunHeader* run_ = nullptr;  // the last one, in the messages; nullptr if they came from elsewhere
   alignas(kMessageAlign) PacketHeader header_{};
 };
+
+struct ReleasePacket {
+  void operator()(Packet* packet) const { packet->release(); }
+};
+/// Owns one reference.
+using PacketHolder = std::unique_ptr<Packet, ReleasePacket>;
 
 /// A FIFO of packets, linked through Packet::next. Owns them.
 class PacketList {

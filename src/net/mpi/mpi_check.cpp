@@ -10,15 +10,6 @@ namespace shoal::net {
 
 namespace {
 
-std::string text_of(int result) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  if (MPI_Error_string(result, text.data(), &length) != MPI_SUCCESS) {
-    return fmt::format("error code {}", result);
-  }
-  return {text.data(), static_cast<std::size_t>(length)};
-}
-
 std::string describe(const MpiCall& call) {
   std::string text = call.name;
   if (call.process != MpiCall::kNone) text += fmt::format(" in process {}", call.process);
@@ -33,6 +24,15 @@ std::string describe(const MpiCall& call) {
 
 }  // namespace
 
+std::string mpi_error_text(int result) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(result, text.data(), &length) != MPI_SUCCESS) {
+    return fmt::format("error code {}", result);
+  }
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
 void throw_mpi_error(int result, const MpiCall& call) {
   int kind = MPI_ERR_OTHER;
   if (MPI_Error_class(result, &kind) != MPI_SUCCESS) kind = MPI_ERR_OTHER;
@@ -41,7 +41,8 @@ void throw_mpi_error(int result, const MpiCall& call) {
           ? "truncated: more bytes arrived than the receiver made room for; sender and receiver "
             "disagree about the size"
           : "look at the launcher's output for a process or a network that failed";
-  throw TransportError(fmt::format("{} failed: {} ({})", describe(call), text_of(result), hint));
+  throw TransportError(
+      fmt::format("{} failed: {} ({})", describe(call), mpi_error_text(result), hint));
 }
 
 }  // namespace shoal::net

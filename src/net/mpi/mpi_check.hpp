@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <string>
+
 namespace shoal::net {
 
 /// What the error message of a failed call says about it.
@@ -14,6 +16,9 @@ struct MpiCall {
   int peer = kNone;
   int tag = kNone;
 };
+
+/// What MPI says about an error.
+std::string mpi_error_text(int result);
 
 [[noreturn]] void throw_mpi_error(int result, const MpiCall& call);
 

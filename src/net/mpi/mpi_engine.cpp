@@ -27,12 +27,13 @@ class SHOAL_SCOPED_CAPABILITY AdoptedLock {
 
 }  // namespace
 
-MpiEngine::MpiEngine(MpiSession& session, const MpiOptions& options)
+MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions& options)
     : session_(session),
+      node_(node),
       options_(options),
       transfers_(session.communicator(), session.process(), options.chunk_bytes),
-      outbox_(session.layout(), transfers_, options.link.packet_bytes),
-      inbox_(session, options.link, transfers_, outbox_, *this),
+      outbox_(session.layout(), transfers_, node, options.link.packet_bytes),
+      inbox_(session, options.link, {transfers_, node, outbox_, *this}),
       payloads_{transfers_} {}
 
 // Without finish(): what MPI still reads or writes stays allocated; nothing waits for other
@@ -88,11 +89,19 @@ void MpiEngine::report_soon() { report_due_.store(true, std::memory_order_seq_cs
 
 void MpiEngine::submit(MpiSubmission& submission) {
   submissions_.push(&submission);
+  if (polling_.load(std::memory_order_seq_cst)) return;
+  if (is_first_.load(std::memory_order_relaxed) && may_call_mpi_here()) {
+    is_first_.store(false, std::memory_order_relaxed);
+    advance(Extent::sends, nullptr);
+    if (!failed_.load(std::memory_order_acquire)) return;
+  }
   nudge();
 }
 
-// An engine that nobody has polled for a while may not be polled for long: a task runs. So the
-// thread that has something to send does it. While polls are frequent, they find fuller packets.
+// What comes first after a round leaves at once: somebody may wait for it. What comes next finds
+// that it has not been polled since, and waits for company until the next round. An engine that
+// nobody has polled for a while may not be polled for long: a task runs. So the thread that has
+// something to send does it. While polls are frequent, they find fuller packets.
 void MpiEngine::nudge() {
   if (polling_.load(std::memory_order_seq_cst)) return;
   const std::uint64_t quiet_since = last_round_ns_.load(std::memory_order_relaxed);
@@ -115,18 +124,18 @@ bool MpiEngine::may_call_mpi_here() const {
   return session_.is_main_thread();
 }
 
-bool MpiEngine::advance(DirectArrivals* direct) {
+bool MpiEngine::advance(Extent extent, DirectArrivals* direct) {
   constexpr int kRoundsMax = 8;  // a submitter may be interrupted half way: do not wait for it
   bool worked = false;
   for (int i = 0; i < kRoundsMax; ++i) {
-    if (!try_round(worked, direct) || !has_submissions()) return worked;
+    if (!try_round(extent, worked, direct) || !has_submissions()) return worked;
   }
   if (waker_) waker_();
   return worked;
 }
 
 // Returns false when another thread is at it, or when the engine works no more.
-bool MpiEngine::try_round(bool& worked, DirectArrivals* direct) {
+bool MpiEngine::try_round(Extent extent, bool& worked, DirectArrivals* direct) {
   std::vector<MpiCredit> credits;
   {
     if (failed_.load(std::memory_order_acquire) || !mutex_.try_lock()) return false;
@@ -134,7 +143,7 @@ bool MpiEngine::try_round(bool& worked, DirectArrivals* direct) {
     if (closed_) return false;
     polling_.store(true, std::memory_order_relaxed);  // seen too late: a call of advance() too many
     try {
-      if (round(direct)) worked = true;
+      if (extent == Extent::sends ? send() : round(direct)) worked = true;
     } catch (...) {
       failure_ = std::current_exception();
       failed_.store(true, std::memory_order_release);
@@ -155,9 +164,9 @@ bool MpiEngine::round(DirectArrivals* direct) {
     last_round_ns_.store(options_.env->now_ns(), std::memory_order_relaxed);
   }
   const std::uint64_t now_ns = last_round_ns_.load(std::memory_order_relaxed);
+  if (!is_first_.load(std::memory_order_relaxed)) is_first_.store(true, std::memory_order_relaxed);
   // What handlers have just sent leaves first: somebody waits for it.
-  bool worked = start_submissions();
-  if (outbox_.send_ready()) worked = true;
+  bool worked = send();
   if (transfers_.advance()) worked = true;
   if (inbox_.receive(direct)) worked = true;
   if (worked && outbox_.send_ready()) worked = true;  // for which these two have made room
@@ -168,6 +177,11 @@ bool MpiEngine::round(DirectArrivals* direct) {
   const bool has_time = !worked && now_ns - last_work_ns_ >= options_.flush_ns;
   if (!closing_ && (due || has_time) && inbox_.report(has_time)) worked = true;
   return worked;
+}
+
+bool MpiEngine::send() {
+  const bool started = start_submissions();
+  return outbox_.send_ready() || started;
 }
 
 // Of what moves inside MPI nothing can be seen before it has ended. A payload that its other side
@@ -231,6 +245,7 @@ void MpiEngine::finish() {
         "process {} ends with {} payloads under way: their other sides were never started",
         session_.process(), left));
   }
+  node_.close();
   session_.close();
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "net/mpi/mpi_inbox.hpp"
+#include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_outbox.hpp"
 #include "net/mpi/mpi_payload.hpp"
 #include "net/mpi/mpi_session.hpp"
@@ -27,7 +28,7 @@ namespace shoal::net {
 /// submitter that sees nobody has the poll made, by itself or by whom waker_ wakes.
 class MpiEngine final : public MpiSubmissions {
  public:
-  MpiEngine(MpiSession& session, const MpiOptions& options);
+  MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions& options);
   ~MpiEngine();
   MpiEngine(const MpiEngine&) = delete;
   MpiEngine& operator=(const MpiEngine&) = delete;
@@ -46,7 +47,7 @@ class MpiEngine final : public MpiSubmissions {
 
   /// One round of everything, unless another thread is at it; true if anything happened. Never
   /// throws: an error is kept, and ends the engine's work. `direct`: see Transport::poll().
-  bool advance(DirectArrivals* direct = nullptr);
+  bool advance(DirectArrivals* direct = nullptr) { return advance(Extent::everything, direct); }
   /// Throws the error that advance() kept.
   void rethrow_failure();
   [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
@@ -69,8 +70,11 @@ class MpiEngine final : public MpiSubmissions {
   void withdraw(MpiLink& link) override;
 
  private:
-  bool try_round(bool& worked, DirectArrivals* direct);
+  enum class Extent { everything, sends };
+  bool advance(Extent extent, DirectArrivals* direct);
+  bool try_round(Extent extent, bool& worked, DirectArrivals* direct);
   bool round(DirectArrivals* direct) SHOAL_REQUIRES(mutex_);
+  bool send() SHOAL_REQUIRES(mutex_);
   bool start_submissions() SHOAL_REQUIRES(mutex_);
   void look_at_streams(std::uint64_t now_ns) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
@@ -79,6 +83,7 @@ class MpiEngine final : public MpiSubmissions {
   void drain() SHOAL_REQUIRES(mutex_);
 
   MpiSession& session_;
+  MpiNodeMemory& node_;
   const MpiOptions options_;
   Fabric* fabric_ = nullptr;
   std::function<void()> waker_;
@@ -88,6 +93,8 @@ class MpiEngine final : public MpiSubmissions {
   std::atomic<bool> report_due_{false};  // likewise a submission: see report_soon()
   // relaxed: about when the last round began; only decides between two ways that both work.
   std::atomic<std::uint64_t> last_round_ns_{0};
+  // relaxed, likewise: nothing was submitted since the last round.
+  std::atomic<bool> is_first_{true};
   std::atomic<bool> streaming_{false};
   std::exception_ptr failure_;       // written once, before failed_
   std::atomic<bool> failed_{false};  // release after failure_, acquire before

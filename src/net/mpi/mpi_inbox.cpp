@@ -13,11 +13,6 @@ namespace shoal::net {
 
 namespace {
 
-struct ReleasePacket {
-  void operator()(Packet* packet) const { packet->release(); }
-};
-using PacketHolder = std::unique_ptr<Packet, ReleasePacket>;
-
 std::byte* wire_begin(Packet& packet) { return reinterpret_cast<std::byte*>(&packet.header()); }
 
 }  // namespace
@@ -46,15 +41,15 @@ class MpiInbox::LargeReceive final : public MpiTransfer {
   const std::uint64_t sequence_;
 };
 
-MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, MpiTransfers& transfers,
-                   MpiOutbox& outbox, MpiSubmissions& submissions)
+MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, const Parts& parts)
     : session_(session),
       layout_(session.layout()),
       options_(options),
       receive_bytes_(receive_bytes(options.packet_bytes)),
-      transfers_(transfers),
-      outbox_(outbox),
-      submissions_(submissions),
+      transfers_(parts.transfers),
+      node_(parts.node),
+      outbox_(parts.outbox),
+      submissions_(parts.submissions),
       inlets_(static_cast<std::size_t>(layout_.ranks_per_process) *
               static_cast<std::size_t>(layout_.world_size) * kLaneCount),
       next_own_sequence_(static_cast<std::size_t>(layout_.process_count())),
@@ -69,7 +64,7 @@ MpiInbox::~MpiInbox() {
 
 void MpiInbox::open(Fabric& fabric) {
   fabric_ = &fabric;
-  if (layout_.process_count() == 1) return;
+  if (layout_.process_count() == 1 || node_.all_are_near()) return;
   ring_.resize(kSlots);
   for (Slot& slot : ring_) post(slot);
 }
@@ -83,7 +78,35 @@ void MpiInbox::post(Slot& slot) {
 }
 
 bool MpiInbox::receive(DirectArrivals* direct) {
-  if (ring_.empty()) return false;
+  const bool worked = receive_near(direct);
+  if (ring_.empty() || (worked && direct != nullptr && direct->looks > 1)) return worked;
+  return receive_over_mpi(direct) || worked;
+}
+
+bool MpiInbox::receive_near(DirectArrivals* direct) {
+  int looks = direct != nullptr ? direct->looks : 1;
+  const bool comes_back = looks > 1;
+  for (int handled = 0; handled < kBatch; ++handled) {
+    int process = 0;
+    PacketHolder packet(node_.try_receive(std::exchange(looks, 1), process));
+    if (packet == nullptr) return handled > 0;
+    ++received_counts_[static_cast<std::size_t>(process)];
+    const PacketHeader& header = packet->header();
+    const bool is_small = header.size_bytes < receive_bytes_ / 2;
+    if (header.lane == kEngineLane) {
+      handle_own(packet.get(), process);
+    } else {
+      MpiInlet* const where = inlet(process, header.source, header.target, header.lane);
+      if (where == nullptr) reject(process, "a packet between other ranks");
+      static_cast<void>(where->take_sequence());
+      where->add(packet.release(), direct);
+    }
+    if (comes_back && is_small) return true;  // somebody may wait for it
+  }
+  return true;
+}
+
+bool MpiInbox::receive_over_mpi(DirectArrivals* direct) {
   post_taken();
   // MPI moves payloads in each look for a packet, which takes as long as there is something to
   // move: those that have ended meanwhile are to be noticed in between.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "net/mpi/mpi_inlet.hpp"
+#include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_outbox.hpp"
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_transfers.hpp"
@@ -23,8 +24,15 @@ namespace shoal::net {
 /// so they are handled in that order too, whichever is complete first.
 class MpiInbox {
  public:
-  MpiInbox(const MpiSession& session, const LinkOptions& options, MpiTransfers& transfers,
-           MpiOutbox& outbox, MpiSubmissions& submissions);
+  /// What it works with; all outlive it.
+  struct Parts {
+    MpiTransfers& transfers;
+    MpiNodeMemory& node;
+    MpiOutbox& outbox;
+    MpiSubmissions& submissions;
+  };
+
+  MpiInbox(const MpiSession& session, const LinkOptions& options, const Parts& parts);
   MpiInbox(const MpiInbox&) = delete;
   MpiInbox& operator=(const MpiInbox&) = delete;
   ~MpiInbox();
@@ -61,6 +69,8 @@ class MpiInbox {
 
   static constexpr std::size_t kTakenMax = 4;  // slots without a receive
 
+  bool receive_near(DirectArrivals* direct);
+  bool receive_over_mpi(DirectArrivals* direct);
   void post(Slot& slot);
   void post_taken();
   bool has_arrived(Slot& slot, MPI_Status& status) const;
@@ -80,6 +90,7 @@ class MpiInbox {
   const LinkOptions options_;
   const std::size_t receive_bytes_;
   MpiTransfers& transfers_;
+  MpiNodeMemory& node_;
   MpiOutbox& outbox_;
   MpiSubmissions& submissions_;
   Fabric* fabric_ = nullptr;

@@ -28,7 +28,7 @@ Packet* MpiLink::next_packet() {
   Packet* const packet = backlog_.pop_front();
   if (packet == nullptr) return nullptr;
   packet->owner = nullptr;
-  packet->seal(next_sequence_++);
+  packet->header().sequence = next_sequence_++;
   if (lane() == Lane::normal) unacknowledged_bytes_ += packet->header().size_bytes;
   return packet;
 }

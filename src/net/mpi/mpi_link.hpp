@@ -36,7 +36,7 @@ class MpiLink final : public Link {
            unacknowledged_bytes_ < options().window_bytes;
   }
   [[nodiscard]] bool has_packets() const { return announced_ || !backlog_.empty(); }
-  /// The next packet to send, sealed; it reports to nobody. nullptr: none.
+  /// The next packet to send, with its sequence; it reports to nobody. nullptr: none.
   Packet* next_packet();
   /// False: `bytes` are more than was sent.
   [[nodiscard]] bool acknowledge(std::size_t bytes);

@@ -34,9 +34,11 @@ class MpiOutbox::Sending final : public MpiTransfer {
   const std::size_t credit_bytes_;
 };
 
-MpiOutbox::MpiOutbox(const Layout& layout, MpiTransfers& transfers, std::size_t packet_bytes)
+MpiOutbox::MpiOutbox(const Layout& layout, MpiTransfers& transfers, MpiNodeMemory& node,
+                     std::size_t packet_bytes)
     : layout_(layout),
       transfers_(transfers),
+      node_(node),
       receive_bytes_(receive_bytes(packet_bytes)),
       links_(static_cast<std::size_t>(layout.ranks_per_process) *
              static_cast<std::size_t>(layout.world_size) * kLaneCount),
@@ -111,7 +113,7 @@ bool MpiOutbox::serve(MpiLink& link, bool& sent) {
   for (int i = 0; i < kTurn; ++i) {
     if (!link.window_is_open()) return false;  // acknowledged() lists it again
     const bool may_wait = link.lane() == Lane::normal;
-    if (may_wait && peer(link.peer()).packets_under_way >= kUnderWayMax) return true;
+    if (may_wait && !may_take(link.peer())) return true;
     Packet* const packet = link.next_packet();
     if (packet == nullptr) return false;  // announced() lists it again
     send(link, packet);
@@ -128,7 +130,7 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
       link.lane() == Lane::normal ? static_cast<std::size_t>(header.size_bytes) : 0;
   const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;
   int tag = kPacketTag;
-  if (header.size_bytes > receive_bytes_) {
+  if (header.size_bytes > largest_bytes(link.peer())) {
     const MpiAnnouncement announcement{header.source, header.target, header.lane,
                                        header.size_bytes};
     send_own(link.peer(), MpiMessage::announce, std::as_bytes(std::span(&announcement, 1)));
@@ -145,7 +147,7 @@ void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte
   header.target = process * layout_.ranks_per_process;
   const MessageHeader message{static_cast<std::uint32_t>(kind), 0, bytes.size()};
   std::memcpy(packet->add_message(message).data(), bytes.data(), bytes.size());
-  packet->seal(peer(process).next_own_sequence++);
+  header.sequence = peer(process).next_own_sequence++;
   start(packet, process, kPacketTag, kNoLink, 0);
 }
 
@@ -154,6 +156,13 @@ void MpiOutbox::start(Packet* packet, int process, int tag, std::size_t link_ind
   MPI_Request request = MPI_REQUEST_NULL;
   if (tag == kPacketTag) {
     ++sent_counts_[static_cast<std::size_t>(process)];
+    if (node_.is_near(process)) {
+      hand_over({PacketHolder(packet), link_index, credit_bytes}, process);
+      return;
+    }
+  }
+  packet->seal(packet->header().sequence);
+  if (tag == kPacketTag) {
     if (transfers_.send_packet(packet->wire(), process, request)) {
       packet->release();
       add_credit(link_index, credit_bytes);
@@ -168,6 +177,33 @@ void MpiOutbox::start(Packet* packet, int process, int tag, std::size_t link_ind
   } else {
     transfers_.send(std::move(sending), packet->wire(), process, tag);
   }
+}
+
+// Those that wait are older.
+void MpiOutbox::hand_over(Waiting one, int process) {
+  Peer& to = peer(process);
+  if (to.waiting.empty() && node_.try_send(process, *one.packet)) {
+    add_credit(one.link_index, one.credit_bytes);
+    return;
+  }
+  if (to.waiting.empty()) crowded_.push_back(process);
+  to.waiting.push_back(std::move(one));
+  ++under_way_;
+}
+
+bool MpiOutbox::send_waiting() {
+  bool sent = false;
+  std::erase_if(crowded_, [&](int process) {
+    auto& waiting = peer(process).waiting;
+    while (!waiting.empty() && node_.try_send(process, *waiting.front().packet)) {
+      add_credit(waiting.front().link_index, waiting.front().credit_bytes);
+      waiting.pop_front();
+      --under_way_;
+      sent = true;
+    }
+    return waiting.empty();
+  });
+  return sent;
 }
 
 void MpiOutbox::ended(int process, std::size_t link_index, std::size_t credit_bytes) {

@@ -4,9 +4,11 @@
 #include <shoal/net/transport.hpp>
 
 #include <array>
+#include <deque>
 #include <vector>
 
 #include "net/mpi/mpi_link.hpp"
+#include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_transfers.hpp"
 #include "net/mpi/mpi_wire.hpp"
 
@@ -23,7 +25,8 @@ struct MpiCredit {
 /// Invariant: a link that has packets and whose window is open is listed.
 class MpiOutbox {
  public:
-  MpiOutbox(const Layout& layout, MpiTransfers& transfers, std::size_t packet_bytes);
+  MpiOutbox(const Layout& layout, MpiTransfers& transfers, MpiNodeMemory& node,
+            std::size_t packet_bytes);
 
   void enroll(MpiLink& link);
   void forget(MpiLink& link);
@@ -37,7 +40,10 @@ class MpiOutbox {
   /// never were sent from here to `process`.
   void acknowledged(const MpiAcknowledgement& what, int process);
   /// Sends what may go; true if anything.
-  bool send_ready() { return (!listed_[0].empty() || !listed_[1].empty()) && send_listed(); }
+  bool send_ready() {
+    const bool waited = !crowded_.empty() && send_waiting();
+    return ((!listed_[0].empty() || !listed_[1].empty()) && send_listed()) || waited;
+  }
   /// Sends a message of the engine itself, at once.
   void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
 
@@ -55,9 +61,15 @@ class MpiOutbox {
 
  private:
   class Sending;
+  struct Waiting {
+    PacketHolder packet;
+    std::size_t link_index;
+    std::size_t credit_bytes;
+  };
   struct Peer {
     int packets_under_way = 0;
     std::uint64_t next_own_sequence = 0;
+    std::deque<Waiting> waiting;  // for room in the node's memory; not empty: it is in crowded_
   };
   // More than a few packets at once towards one process do not make them faster, and those that
   // wait in their links are filled up meanwhile.
@@ -65,20 +77,33 @@ class MpiOutbox {
   static constexpr int kTurn = 8;  // packets of one link before the next link's turn
 
   [[nodiscard]] Peer& peer(int process) { return peers_[static_cast<std::size_t>(process)]; }
+  /// The messages of a packet that is not announced.
+  [[nodiscard]] std::size_t largest_bytes(int process) const {
+    return node_.is_near(process) ? std::min(receive_bytes_, MpiNodeMemory::kMessagesMaxBytes)
+                                  : receive_bytes_;
+  }
+  [[nodiscard]] bool may_take(int process) {
+    const Peer& to = peer(process);
+    return to.packets_under_way < kUnderWayMax && to.waiting.empty();
+  }
   bool send_listed();
+  bool send_waiting();
   void list(MpiLink& link);
   bool serve(MpiLink& link, bool& sent);
   void send(MpiLink& link, Packet* packet);
   void start(Packet* packet, int process, int tag, std::size_t link_index,
              std::size_t credit_bytes);
+  void hand_over(Waiting one, int process);
   void ended(int process, std::size_t link_index, std::size_t credit_bytes);
   void add_credit(std::size_t link_index, std::size_t credit_bytes);
 
   const Layout layout_;
   MpiTransfers& transfers_;
+  MpiNodeMemory& node_;
   const std::size_t receive_bytes_;
   std::vector<MpiLink*> links_;  // by index_of(); nullptr: not made, or gone
   std::vector<Peer> peers_;
+  std::vector<int> crowded_;  // processes that packets wait for
   std::array<std::vector<MpiLink*>, kLaneCount> listed_;
   std::vector<MpiCredit> credits_;
   std::vector<std::uint64_t> sent_counts_;

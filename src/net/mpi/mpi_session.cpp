@@ -55,15 +55,18 @@ MpiSession::MpiSession(const MpiOptions& options)
               "chunk_bytes is {}, must be from 1 to {}", options.chunk_bytes, part_max);
   SHOAL_CHECK(options.link.packet_bytes <= part_max, "packet_bytes is {}, must be at most {}",
               options.link.packet_bytes, part_max);
-  initialize(options);
+  const std::string thread_note = initialize(options);
   duplicate(options);
   if (const std::string problem = find_disagreement(options); !problem.empty()) {
     close();  // all processes are here: nobody waits
     throw ConfigError(problem);
   }
-  for (const std::string& note : notes_) {
-    if (process() == 0) fmt::print(stderr, "shoal: note: {}\n", note);
-  }
+  if (!thread_note.empty()) add_note(thread_note, process() == 0);
+}
+
+void MpiSession::add_note(std::string note, bool say) {
+  if (say) fmt::print(stderr, "shoal: note: {}\n", note);
+  notes_.push_back(std::move(note));
 }
 
 bool MpiSession::is_up() {
@@ -74,7 +77,7 @@ bool MpiSession::is_up() {
   return initialized != 0 && finalized == 0;
 }
 
-void MpiSession::initialize(const MpiOptions& options) {
+std::string MpiSession::initialize(const MpiOptions& options) {
   int finalized = 0;
   mpi_check(MPI_Finalized(&finalized), {"MPI_Finalized"});
   if (finalized != 0) {
@@ -101,7 +104,7 @@ void MpiSession::initialize(const MpiOptions& options) {
       decide_threads(options.progress, granted, shared, options.single_threaded);
   policy_ = decision.policy;
   thread_error_ = decision.error;
-  if (!decision.note.empty()) notes_.push_back(decision.note);
+  return decision.note;
 }
 
 void MpiSession::duplicate(const MpiOptions& options) {
@@ -126,10 +129,11 @@ std::string MpiSession::find_disagreement(const MpiOptions& options) const {
     const char* name;
     std::int64_t value;
   };
-  const std::array<Item, 3> items = {
+  const std::array<Item, 4> items = {
       Item{"ranks per process (--ranks-per-process)", options.ranks_per_process},
       Item{"the packet size in bytes", static_cast<std::int64_t>(options.link.packet_bytes)},
-      Item{"the part size in bytes", static_cast<std::int64_t>(options.chunk_bytes)}};
+      Item{"the part size in bytes", static_cast<std::int64_t>(options.chunk_bytes)},
+      Item{"the processes of a node that share memory (--node-processes)", options.node_processes}};
   // The minimum of v and of -v in one reduction; the last entry says whether somebody's level is
   // too low.
   std::array<std::int64_t, 2 * items.size() + 1> mine{};

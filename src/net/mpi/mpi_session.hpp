@@ -38,6 +38,8 @@ class MpiSession {
   [[nodiscard]] int process() const { return layout_.process; }
   [[nodiscard]] ProgressPolicy policy() const { return policy_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// `say`: writes it to standard error, too.
+  void add_note(std::string note, bool say);
   /// The caller is the thread that started the session.
   [[nodiscard]] bool is_main_thread() const { return std::this_thread::get_id() == main_thread_; }
   /// The largest tag that a message may have.
@@ -52,7 +54,7 @@ class MpiSession {
   [[nodiscard]] static bool is_up();
 
  private:
-  void initialize(const MpiOptions& options);
+  std::string initialize(const MpiOptions& options);
   void duplicate(const MpiOptions& options);
   [[nodiscard]] std::string find_disagreement(const MpiOptions& options) const;
 

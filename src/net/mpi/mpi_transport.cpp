@@ -7,6 +7,7 @@
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_engine.hpp"
+#include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_progress.hpp"
 #include "net/mpi/mpi_session.hpp"
 
@@ -17,7 +18,9 @@ namespace {
 class EngineTransport final : public MpiTransport {
  public:
   explicit EngineTransport(const MpiOptions& options)
-      : session_(options), engine_(session_, options) {
+      : session_(options),
+        node_(session_, options.node_processes),
+        engine_(session_, node_, options) {
     if (session_.policy() != ProgressPolicy::thread) return;
     progress_ = std::make_unique<MpiProgress>(engine_, *options.env);
     engine_.set_waker([this] { progress_->wake(); });
@@ -75,6 +78,7 @@ class EngineTransport final : public MpiTransport {
 
  private:
   MpiSession session_;
+  MpiNodeMemory node_;
   MpiEngine engine_;
   std::unique_ptr<MpiProgress> progress_;  // policy thread only
   std::atomic<std::uint32_t> next_tag_{0};

@@ -1,0 +1,159 @@
+// Packets between processes of a node, through memory that they share. The program has initialized
+// MPI.
+
+#include "mpi/transport_harness.hpp"
+
+#include "net/mpi/mpi_engine.hpp"
+
+namespace shoal::net::test {
+namespace {
+
+void who_is_near_is_said_alike_by_both() {
+  const auto env = env::make_thread_env();
+  const MpiOptions options = with_near({}, *env);
+  MpiSession session(options);
+  MpiNodeMemory node(session, options.node_processes);
+  const int self = world_process();
+  int near = 0;
+  for (int other = 0; other < world_processes(); ++other) {
+    // All run on one node, and are grouped in their order.
+    const bool expected =
+        other != self && other / options.node_processes == self / options.node_processes;
+    require(node.is_near(other) == expected, "process {} is {}near to {}", other,
+            expected ? "not " : "", self);
+    near += expected ? 1 : 0;
+  }
+  require(node.all_are_near() == (near + 1 == world_processes()), "all are near, or not all");
+  node.close();
+  session.close();
+}
+
+Packet* packet_of(int source, int target, std::uint32_t lane, std::uint64_t number,
+                  std::size_t size) {
+  Packet* const packet = Packet::create(Packet::bytes_at_most(size));
+  packet->header().lane = lane;
+  packet->header().source = source;
+  packet->header().target = target;
+  const std::span<std::byte> arguments = packet->add_message({99, 2, size});
+  for (std::size_t i = 0; i < size; ++i) arguments[i] = pattern(number, i);
+  return packet;
+}
+
+/// Each process fills the memory towards the next near one, while nobody reads.
+void packets_come_as_they_were_until_there_is_no_room() {
+  const auto env = env::make_thread_env();
+  const MpiOptions options = with_near({}, *env);
+  MpiSession session(options);
+  MpiNodeMemory node(session, options.node_processes);
+  const int self = world_process();
+  const int group = self / options.node_processes * options.node_processes;
+  const int size = std::min(options.node_processes, world_processes() - group);
+  const int to = group + (self - group + 1) % size;
+  const int from = group + (self - group + size - 1) % size;
+  const auto size_of = [](std::uint64_t i) { return static_cast<std::size_t>(8 + i * 37 % 900); };
+  const auto send = [&](std::uint64_t i) {
+    const PacketHolder packet(packet_of(self, to, 1, i, size_of(i)));
+    return node.try_send(to, *packet);
+  };
+  std::uint64_t count = 0;
+  if (size > 1) {
+    while (send(count)) ++count;
+    require(count > 50, "room for {} packets only", count);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    int process = -1;
+    const PacketHolder packet(node.try_receive(1, process));
+    require(packet != nullptr && process == from, "packet {} came from {}", i, process);
+    const PacketHolder expected(packet_of(from, self, 1, i, size_of(i)));
+    const PacketHeader& header = packet->header();
+    require(header.source == from && header.target == self && header.lane == 1 &&
+                header.message_count == 1,
+            "packet {} has another header", i);
+    const auto messages = packet->messages();
+    const auto due = expected->messages();
+    require(
+        messages.size() == due.size() && std::memcmp(messages.data(), due.data(), due.size()) == 0,
+        "packet {} differs", i);
+  }
+  int process = -1;
+  require(node.try_receive(3, process) == nullptr, "more packets came than were sent");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (count > 0) require(send(0), "no room though all was read");
+  node.close();
+  session.close();
+}
+
+/// What the engine of the next process must refuse.
+void is_refused(int source, int target, std::uint32_t lane, const std::string& expected) {
+  if (world_processes() == 1) return;
+  const auto env = env::make_thread_env();
+  const MpiOptions options = with_near({}, *env);
+  MpiSession session(options);
+  MpiNodeMemory node(session, options.node_processes);
+  const int to = session.process() ^ 1;
+  if (!node.is_near(to)) return session.close();
+  MpiEngine engine(session, node, options);
+  Fabric fabric(session.layout(), options.link, nullptr);
+  engine.attach(fabric);
+  const PacketHolder packet(packet_of(source, target, lane, 0, 16));
+  require(node.try_send(to, *packet), "no room for the first packet");
+  while (!engine.has_failed()) engine.advance();
+  const std::string text =
+      text_thrown_by<TransportError>("a wrong packet", [&] { engine.rethrow_failure(); });
+  require_contains(text, expected);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void packets_between_other_ranks_are_refused() {
+  const int self = world_process();
+  const int other = self ^ 1;
+  is_refused(other, other, 0, "between other ranks");
+  is_refused(self, 1000, 0, "between other ranks");
+  is_refused(self, other, 7, "between other ranks");
+  is_refused(self, other, kEngineLane, "an unknown message of the engine");
+}
+
+void what_finds_no_room_waits_and_comes_in_order() {
+  Node node({});
+  if (node.layout().process_count() == 1) return node.finish();
+  constexpr std::uint64_t kMessages = 400;
+  const Rank to = next_process(node, node.local());
+  // One packet each, and control packets are never held back: ten times what the memory takes.
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    node.send(node.local(), to, Lane::control, 2000);
+    node.transport().poll(true, nullptr);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  node.pump_until([&] { return node.received() == kMessages; });
+  node.finish();
+}
+
+void different_numbers_of_near_processes_are_refused() {
+  if (world_processes() == 1) return;
+  const auto env = env::make_thread_env();
+  MpiOptions options;
+  options.env = env.get();
+  options.node_processes = world_process() == 0 ? 3 : 2;
+  const std::string text =
+      text_thrown_by<ConfigError>("different numbers", [&] { make_mpi_transport(options); });
+  require_contains(text, "--node-processes");
+  require_contains(text, "from 2 to 3");
+}
+
+// Usage: net_node_memory_test [PART OF A CASE'S NAME]
+int run_all(int argc, char** argv) {
+  return run_cases(argc, argv,
+                   {
+                       SHOAL_CASE(who_is_near_is_said_alike_by_both()),
+                       SHOAL_CASE(packets_come_as_they_were_until_there_is_no_room()),
+                       SHOAL_CASE(what_finds_no_room_waits_and_comes_in_order()),
+                       SHOAL_CASE(different_numbers_of_near_processes_are_refused()),
+                       SHOAL_CASE(packets_between_other_ranks_are_refused()),
+                   });
+}
+
+}  // namespace
+}  // namespace shoal::net::test
+
+int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }
