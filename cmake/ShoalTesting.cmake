@@ -358,6 +358,25 @@ function(shoal_add_wrong_launcher_test)
                                                      "shoal: error: .*processes")
 endfunction()
 
+# Where processes of a node cannot share memory, MPI alone does it, and says so. For Open MPI: it can
+# be told to have none.
+function(shoal_add_no_shared_memory_test)
+  if(NOT "openmpi" IN_LIST SHOAL_MPI_VARIANTS)
+    return()
+  endif()
+  shoal_add_mpi_test(
+    mpi.no_shared_memory
+    VARIANT openmpi
+    PROCESSES 2
+    TIMEOUT 60
+    COMMAND $<TARGET_FILE:mpi_openmpi_net_transport_test>)
+  set_tests_properties(
+    mpi.no_shared_memory
+    PROPERTIES ENVIRONMENT_MODIFICATION OMPI_MCA_osc=set:^sm PASS_REGULAR_EXPRESSION
+               "shoal: note: the processes of a node share no memory.* ms  many_payloads"
+               FAIL_REGULAR_EXPRESSION "FAILED")
+endfunction()
+
 # A simulated world cannot be a part of a launch.
 function(shoal_add_launched_simulation_test)
   if(NOT SHOAL_MPI_VARIANTS)

@@ -79,8 +79,7 @@ class MpiOutbox {
   [[nodiscard]] Peer& peer(int process) { return peers_[static_cast<std::size_t>(process)]; }
   /// The messages of a packet that is not announced.
   [[nodiscard]] std::size_t largest_bytes(int process) const {
-    return node_.is_near(process) ? std::min(receive_bytes_, MpiNodeMemory::kMessagesMaxBytes)
-                                  : receive_bytes_;
+    return node_.is_near(process) ? MpiNodeMemory::kMessagesMaxBytes : receive_bytes_;
   }
   [[nodiscard]] bool may_take(int process) {
     const Peer& to = peer(process);
