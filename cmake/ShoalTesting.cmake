@@ -158,8 +158,8 @@ function(shoal_add_mpi_test test)
 endfunction()
 
 # Every tests/mpi/*_test.cpp is a program with its own main (0 = passed), built for each MPI and run
-# on each number of processes as mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at most
-# share memory, as ..._near2, those that are to find a difference.
+# on each number of processes as mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at
+# most share memory, as ..._near2, those that are to find a difference.
 function(shoal_add_mpi_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "PROCESSES")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cpp")
@@ -358,8 +358,8 @@ function(shoal_add_wrong_launcher_test)
                                                      "shoal: error: .*processes")
 endfunction()
 
-# Where processes of a node cannot share memory, MPI alone does it, and says so. For Open MPI: it can
-# be told to have none.
+# Where processes of a node cannot share memory, MPI alone does it, and says so. For Open MPI, which
+# can be told to have none.
 function(shoal_add_no_shared_memory_test)
   if(NOT "openmpi" IN_LIST SHOAL_MPI_VARIANTS)
     return()

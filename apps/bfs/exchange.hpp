@@ -69,7 +69,7 @@ class Exchange {
   };
 
  private:
-  static constexpr std::size_t kItemsPerMessage = 2048;
+  static constexpr std::size_t kItemsPerMessage = 1000;  // about a packet
 
   shoal::World& world_;
   Take take_;

@@ -119,8 +119,6 @@ net::Link& Messenger::admit_slowly(Rank target) {
 // bounded because a task that sends lets its worker handle arrivals at least this often.
 void Messenger::give_way(const net::Link& link) {
   if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
-  // Its receiver is at work while this one fills the next packet.
-  if (link.has_full_packet() && !is_local(link.target())) flush();
   if (!looks_busy() || !sched::in_suspendable_task()) return;
   sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
     waiter.wake();  // the worker looks at its arrivals, then goes on here

@@ -119,13 +119,43 @@ void what_finds_no_room_waits_and_comes_in_order() {
   if (node.layout().process_count() == 1) return node.finish();
   constexpr std::uint64_t kMessages = 400;
   const Rank to = next_process(node, node.local());
-  // One packet each, and control packets are never held back: ten times what the memory takes.
+  // One packet each, and control packets are never held back: several times what the memory takes.
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     node.send(node.local(), to, Lane::control, 2000);
     node.transport().poll(true, nullptr);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   node.pump_until([&] { return node.received() == kMessages; });
+  node.finish();
+}
+
+/// To process 0, by process 1, which is near, and by process 2, which is not.
+void what_is_far_has_its_turn() {
+  Node node({});
+  constexpr std::uint64_t kMessages = 100;
+  const Rank to(0);
+  const bool takes_part = node.layout().process_count() > 2 && world_processes() > 2 &&
+                          with_near({}, node.env()).node_processes == 2;
+  if (!takes_part) return node.finish();
+  for (std::uint64_t i = 0; node.process() == 1 && i < kMessages; ++i) {
+    node.send(node.local(), to, Lane::normal, 8);
+    node.transport().poll(true, nullptr);  // a packet each
+  }
+  if (node.process() == 2) {
+    node.send(node.local(), to, Lane::control, 8);
+    node.transport().poll(true, nullptr);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  Recorder& recorder = node.recorder();
+  while (node.process() == 0 && recorder.control_messages == 0) {
+    DirectArrivals direct{&node.fabric().port(to), 2, {}};
+    node.transport().poll(true, &direct);
+    while (Packet* packet = direct.packets.pop_front()) recorder.on_packet(packet);
+    require(recorder.messages < kMessages, "all that is near came first");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const std::uint64_t due = node.process() == 0 ? kMessages + 1 : 0;
+  node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
   node.finish();
 }
 
@@ -148,6 +178,7 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(who_is_near_is_said_alike_by_both()),
                        SHOAL_CASE(packets_come_as_they_were_until_there_is_no_room()),
                        SHOAL_CASE(what_finds_no_room_waits_and_comes_in_order()),
+                       SHOAL_CASE(what_is_far_has_its_turn()),
                        SHOAL_CASE(different_numbers_of_near_processes_are_refused()),
                        SHOAL_CASE(packets_between_other_ranks_are_refused()),
                    });

@@ -82,14 +82,18 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
               Write&& write) {
     const int slot = scheduler_.count_slot();
     scope_->count_queued(slot);
+    bool closed = false;
     try {
       // relaxed: what this thread has written
-      link.append(header, extra_bytes, std::forward<Write>(write),
-                  slot == polls_next_.load(std::memory_order_relaxed));
+      closed = link.append(header, extra_bytes, std::forward<Write>(write),
+                           slot == polls_next_.load(std::memory_order_relaxed));
     } catch (...) {  // no memory for it: it is neither queued nor to be processed
       scope_->count_processed(slot);
       throw;
     }
+    // Its receiver is at work while this one fills the next packet.
+    if (closed && !is_local(link.target())) [[unlikely]]
+      flush();
   }
   void append_bytes(net::Link& link, const net::MessageHeader& header,
                     std::span<const std::byte> bytes);

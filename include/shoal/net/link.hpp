@@ -63,17 +63,21 @@ class Link : public PortItem, public PacketOwner {
   /// Appends one message; `write(std::span<std::byte>)` fills its arguments and must not throw,
   /// block or send. `extra_bytes` counts towards the window beside the message itself (memory the
   /// message refers to). `polls_next`: the caller lets the transport look for messages next. Never
-  /// blocks. Any thread.
+  /// blocks. True: a packet is full now, which could leave. Any thread.
   template <class Write>
-  void append(const MessageHeader& message, std::size_t extra_bytes, Write&& write,
+  bool append(const MessageHeader& message, std::size_t extra_bytes, Write&& write,
               bool polls_next = false) {
     bool announce_now = false;
+    bool closed = false;
     {
       const sync::LastingLock lock(mutex_);
+      const Packet* const before = open_;
       std::forward<Write>(write)(reserve(message, extra_bytes));
+      closed = before != nullptr && open_ != before;
       announce_now = !std::exchange(announced_, true);
     }
     if (announce_now) announce(polls_next);
+    return closed;
   }
 
   /// Any thread; may be out of date at once, and leaves out the last few messages.

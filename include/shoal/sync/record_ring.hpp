@@ -25,13 +25,15 @@ namespace shoal::sync {
 class RecordRing {
   using Mark = std::uint32_t;
   static constexpr std::size_t kLineBytes = 64;
-  static constexpr std::size_t kBytes = std::size_t{64} << 10U;
+  static constexpr std::size_t kBytes = std::size_t{128} << 10U;
+  static constexpr std::size_t kGiveBackBytes = kBytes / 8;  // at once; so the writer looks seldom
   static constexpr Mark kAtStart = ~Mark{0};
 
  public:
-  /// What a record may have at most. The reader gives room back by quarters: what then is missing
-  /// at most, a rest, a record and a mark are less than the ring.
-  static constexpr std::size_t kRecordMax = kBytes / 4 - sizeof(Mark);
+  /// What a record may have at most: in a ring that was read it has room wherever it stands. What
+  /// is not given back then, a rest that is too short, the record, and the mark behind it are less
+  /// than the ring.
+  static constexpr std::size_t kRecordMax = kBytes / 16 * 7 - kLineBytes;
 
   RecordRing() { mark_at(0).store(0, std::memory_order_relaxed); }
   RecordRing(const RecordRing&) = delete;
@@ -96,7 +98,7 @@ class RecordRing {
     /// Behind front(), which was not empty.
     void pop() {
       read_ += step_of(ring_->mark_at(read_).load(std::memory_order_relaxed));
-      if (read_ - given_back_ < kBytes / 4) return;
+      if (read_ - given_back_ < kGiveBackBytes) return;
       given_back_ = read_;
       ring_->given_back_.store(read_, std::memory_order_release);  // D
     }

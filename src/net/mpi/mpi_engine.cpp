@@ -129,6 +129,7 @@ bool MpiEngine::advance(Extent extent, DirectArrivals* direct) {
   bool worked = false;
   for (int i = 0; i < kRoundsMax; ++i) {
     if (!try_round(extent, worked, direct) || !has_submissions()) return worked;
+    extent = Extent::everything;  // a report may be due
   }
   if (waker_) waker_();
   return worked;

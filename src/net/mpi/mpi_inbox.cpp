@@ -79,7 +79,10 @@ void MpiInbox::post(Slot& slot) {
 
 bool MpiInbox::receive(DirectArrivals* direct) {
   const bool worked = receive_near(direct);
-  if (ring_.empty() || (worked && direct != nullptr && direct->looks > 1)) return worked;
+  if (ring_.empty()) return worked;
+  const bool comes_back = direct != nullptr && direct->looks > 1;
+  if (worked && comes_back && ++near_only_ < kNearOnlyMax) return true;
+  near_only_ = 0;
   return receive_over_mpi(direct) || worked;
 }
 

@@ -67,6 +67,7 @@ class MpiInbox {
   static constexpr std::size_t kSlots = 16;
   static constexpr int kBatch = 64;  // packets handled by one receive()
 
+  static constexpr int kNearOnlyMax = 8;       // then those that are far have their turn
   static constexpr std::size_t kTakenMax = 4;  // slots without a receive
 
   bool receive_near(DirectArrivals* direct);
@@ -97,6 +98,7 @@ class MpiInbox {
   std::vector<Slot> ring_;
   std::size_t first_ = 0;                          // in ring_: the one posted longest ago
   std::size_t taken_ = 0;                          // slots before it that are not posted again
+  int near_only_ = 0;                              // calls of receive() in a row
   std::vector<std::unique_ptr<MpiInlet>> inlets_;  // by target, source and lane; made on first use
   std::vector<std::uint64_t> next_own_sequence_;   // of the engine's packets, by process
   std::vector<std::uint64_t> received_counts_;     // messages on kPacketTag, by process

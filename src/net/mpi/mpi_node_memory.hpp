@@ -13,8 +13,9 @@
 namespace shoal::net {
 
 /// What would be a message of MPI between two processes of a node is written into a ring instead,
-/// which takes half as long. Packets are neither sealed nor checked: no network has carried them.
-/// One ring for each direction of each pair, of which pages are taken when they are used.
+/// which takes two thirds of the time. Packets are neither sealed nor checked: no network has
+/// carried them. One ring for each direction of each pair, of which pages are taken when they are
+/// used.
 ///
 /// Guarded by the engine's lock, but for what is collective.
 class MpiNodeMemory {
