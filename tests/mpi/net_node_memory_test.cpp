@@ -129,6 +129,41 @@ void what_finds_no_room_waits_and_comes_in_order() {
   node.finish();
 }
 
+/// Process 0 has received them and waits for packets only, while the others still wait to hear that
+/// their payloads were received.
+void senders_of_payloads_hear_of_their_end_meanwhile() {
+  Node node({});
+  constexpr std::size_t kCount = 3000;
+  const int others = node.layout().process_count() - 1;
+  const Rank receiver(0);
+  std::vector<std::uint64_t> words(kCount * static_cast<std::size_t>(std::max(1, others)), 7);
+  std::deque<FlagEvent> ended(words.size());
+  const auto place = [&](std::size_t i) { return std::as_writable_bytes(std::span(&words[i], 1)); };
+  const auto all_ended = [&](std::size_t count) {
+    return std::all_of(ended.begin(), ended.begin() + static_cast<std::ptrdiff_t>(count),
+                       [](const FlagEvent& e) { return e.ran; });
+  };
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const std::uint32_t tag = node.transport().new_payload_tag();
+    if (node.process() != 0) {
+      node.transport().send_payload(node.local(), receiver, tag, place(i), &ended[i]);
+      continue;
+    }
+    for (int other = 0; other < others; ++other) {
+      const std::size_t at = i * static_cast<std::size_t>(others) + static_cast<std::size_t>(other);
+      node.transport().receive_payload(Rank(other + 1), receiver, tag, place(at), &ended[at]);
+    }
+  }
+  if (node.process() == 0) {
+    node.pump_until([&] { return all_ended(kCount * static_cast<std::size_t>(others)); });
+    node.pump_until([&] { return node.received() == static_cast<std::uint64_t>(others); });
+  } else {
+    node.pump_until([&] { return all_ended(kCount); });
+    node.send(node.local(), receiver, Lane::control, 8);
+  }
+  node.finish();
+}
+
 /// To process 0, by process 1, which is near, and by process 2, which is not.
 void what_is_far_has_its_turn() {
   Node node({});
@@ -178,6 +213,7 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(who_is_near_is_said_alike_by_both()),
                        SHOAL_CASE(packets_come_as_they_were_until_there_is_no_room()),
                        SHOAL_CASE(what_finds_no_room_waits_and_comes_in_order()),
+                       SHOAL_CASE(senders_of_payloads_hear_of_their_end_meanwhile()),
                        SHOAL_CASE(what_is_far_has_its_turn()),
                        SHOAL_CASE(different_numbers_of_near_processes_are_refused()),
                        SHOAL_CASE(packets_between_other_ranks_are_refused()),

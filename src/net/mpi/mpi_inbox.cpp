@@ -79,11 +79,28 @@ void MpiInbox::post(Slot& slot) {
 
 bool MpiInbox::receive(DirectArrivals* direct) {
   const bool worked = receive_near(direct);
-  if (ring_.empty()) return worked;
+  if (ring_.empty()) {
+    let_mpi_progress(worked);
+    return worked;
+  }
   const bool comes_back = direct != nullptr && direct->looks > 1;
   if (worked && comes_back && ++near_only_ < kNearOnlyMax) return true;
   near_only_ = 0;
   return receive_over_mpi(direct) || worked;
+}
+
+// MPI goes on with its work only while it is called, even with what has ended for its caller: the
+// receiver of a payload may still owe its sender a word. Where no receive waits for packets,
+// nothing else would call it.
+void MpiInbox::let_mpi_progress(bool worked) {
+  constexpr unsigned kCallsPerLook = 16;
+  if (layout_.process_count() == 1) return;
+  const bool may_owe = !worked && transfers_.was_used();
+  if (++calls_ % kCallsPerLook != 0 && !may_owe) return;
+  int arrived = 0;
+  mpi_check(
+      MPI_Iprobe(MPI_ANY_SOURCE, kPacketTag, session_.communicator(), &arrived, MPI_STATUS_IGNORE),
+      {"MPI_Iprobe", session_.process(), MPI_ANY_SOURCE, kPacketTag});
 }
 
 bool MpiInbox::receive_near(DirectArrivals* direct) {

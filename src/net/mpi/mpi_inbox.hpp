@@ -72,6 +72,7 @@ class MpiInbox {
 
   bool receive_near(DirectArrivals* direct);
   bool receive_over_mpi(DirectArrivals* direct);
+  void let_mpi_progress(bool worked);
   void post(Slot& slot);
   void post_taken();
   bool has_arrived(Slot& slot, MPI_Status& status) const;
@@ -98,6 +99,7 @@ class MpiInbox {
   std::vector<Slot> ring_;
   std::size_t first_ = 0;                          // in ring_: the one posted longest ago
   std::size_t taken_ = 0;                          // slots before it that are not posted again
+  unsigned calls_ = 0;                             // of let_mpi_progress()
   int near_only_ = 0;                              // calls of receive() in a row
   std::vector<std::unique_ptr<MpiInlet>> inlets_;  // by target, source and lane; made on first use
   std::vector<std::uint64_t> next_own_sequence_;   // of the engine's packets, by process

@@ -15,6 +15,7 @@ template <class Start>
 void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
                          Start start_one) {
   const bool sending = part.expected_bytes == kSending;
+  was_used_ = true;
   part.transfer = transfer.release();  // from here on MPI may hold its memory
   part.transfer->parts_left_ =
       std::max<std::size_t>(1, (size_bytes + chunk_bytes_ - 1) / chunk_bytes_);

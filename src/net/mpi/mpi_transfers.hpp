@@ -61,6 +61,8 @@ class MpiTransfers {
   /// Calls done() of those that have ended; true if there were any. Throws TransportError.
   bool advance();
   [[nodiscard]] bool empty() const { return parts_.empty(); }
+  /// Something was to be sent or received at any time.
+  [[nodiscard]] bool was_used() const { return was_used_; }
   /// Of the payloads under way, here and there.
   [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
@@ -89,6 +91,7 @@ class MpiTransfers {
   std::vector<Part> parts_;  // beside requests_
   std::size_t look_at_ = 0;
   std::size_t payload_bytes_ = 0;
+  bool was_used_ = false;
   std::array<int, kLookAt> indices_{};
   std::array<MPI_Status, kLookAt> statuses_{};
 };
