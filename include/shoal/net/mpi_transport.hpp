@@ -27,7 +27,8 @@ struct MpiOptions {
   /// MPI is initialized here if it is not yet.
   const void* communicator = nullptr;
   env::Env* env = nullptr;  // required; outlives the transport
-  /// A message that finds the engine unpolled for this long is sent by its own thread. Also how
+  /// A message that is not the first one since a poll, and finds the engine unpolled for this long,
+  /// is sent by its own thread. Also how
   /// long the engine must have had nothing to do before it acknowledges small amounts.
   std::uint64_t flush_ns = 20'000;
   /// The program may call MPI meanwhile, even if it has not initialized it.
@@ -47,8 +48,8 @@ class MpiTransport : public Transport {
  public:
   /// The policy in force: `main` where MPI granted too little for the one asked for.
   [[nodiscard]] virtual ProgressPolicy policy() const = 0;
-  /// What differs from the request and what that means for the program; also written once, by
-  /// process 0, to standard error.
+  /// What differs from the request and what that means for the program; also written
+  /// to standard error, by process 0 or, what concerns one node, by a process of it.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
   /// `wake` is called when something was queued that only a poll() sends, while nobody polls, and
   /// when the engine failed and the next poll() would throw. Called by any thread, not under a lock

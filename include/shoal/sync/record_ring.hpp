@@ -1,7 +1,7 @@
 #pragma once
 // A ring of records in memory that two processes, or two threads, share: one writes, one reads.
 
-#include <shoal/sync/prefetch.hpp>
+#include <shoal/base/check.hpp>
 
 #include <array>
 #include <atomic>
@@ -27,13 +27,17 @@ class RecordRing {
   static constexpr std::size_t kLineBytes = 64;
   static constexpr std::size_t kBytes = std::size_t{128} << 10U;
   static constexpr std::size_t kGiveBackBytes = kBytes / 8;  // at once; so the writer looks seldom
+  static constexpr std::size_t kStepMax = kBytes / 16 * 7;   // of a record
   static constexpr Mark kAtStart = ~Mark{0};
+  static_assert((kGiveBackBytes - kLineBytes) + (kStepMax - kLineBytes) + kStepMax + kLineBytes <=
+                    kBytes,
+                "a record that finds no room in a ring that was read waits for ever");
 
  public:
   /// What a record may have at most: in a ring that was read it has room wherever it stands. What
   /// is not given back then, a rest that is too short, the record, and the mark behind it are less
   /// than the ring.
-  static constexpr std::size_t kRecordMax = kBytes / 16 * 7 - kLineBytes;
+  static constexpr std::size_t kRecordMax = kStepMax - sizeof(Mark);
 
   RecordRing() { mark_at(0).store(0, std::memory_order_relaxed); }
   RecordRing(const RecordRing&) = delete;
@@ -48,6 +52,7 @@ class RecordRing {
     /// there is no room for it now.
     [[nodiscard]] bool try_write(std::span<const std::byte> head, std::span<const std::byte> body) {
       const std::size_t size = head.size() + body.size();
+      SHOAL_DCHECK(size <= kRecordMax, "a record of {} bytes, at most {}", size, kRecordMax);
       const std::size_t step = step_of(size);
       const std::size_t left = kBytes - written_ % kBytes;
       const std::size_t skipped = step > left ? left : 0;
@@ -117,6 +122,10 @@ class RecordRing {
   [[nodiscard]] std::atomic_ref<Mark> mark_at(std::uint64_t at) {
     return std::atomic_ref(*reinterpret_cast<Mark*>(place_of(at)));
   }
+
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+                    std::atomic_ref<Mark>::is_always_lock_free,
+                "else it is no atomic for another process");
 
   alignas(kLineBytes) std::atomic<std::uint64_t> given_back_{0};  // the reader writes
   alignas(kLineBytes) std::array<std::byte, kBytes> bytes_;       // not touched until it is used

@@ -91,7 +91,6 @@ void MpiEngine::submit(MpiSubmission& submission) {
   submissions_.push(&submission);
   if (polling_.load(std::memory_order_seq_cst)) return;
   if (is_first_.load(std::memory_order_relaxed) && may_call_mpi_here()) {
-    is_first_.store(false, std::memory_order_relaxed);
     advance(Extent::sends, nullptr);
     if (!failed_.load(std::memory_order_acquire)) return;
   }
@@ -165,9 +164,9 @@ bool MpiEngine::round(DirectArrivals* direct) {
     last_round_ns_.store(options_.env->now_ns(), std::memory_order_relaxed);
   }
   const std::uint64_t now_ns = last_round_ns_.load(std::memory_order_relaxed);
-  if (!is_first_.load(std::memory_order_relaxed)) is_first_.store(true, std::memory_order_relaxed);
   // What handlers have just sent leaves first: somebody waits for it.
   bool worked = send();
+  if (!is_first_.load(std::memory_order_relaxed)) is_first_.store(true, std::memory_order_relaxed);
   if (transfers_.advance()) worked = true;
   if (inbox_.receive(direct)) worked = true;
   if (worked && outbox_.send_ready()) worked = true;  // for which these two have made room
@@ -182,6 +181,7 @@ bool MpiEngine::round(DirectArrivals* direct) {
 
 bool MpiEngine::send() {
   const bool started = start_submissions();
+  if (started) is_first_.store(false, std::memory_order_relaxed);
   return outbox_.send_ready() || started;
 }
 
@@ -241,12 +241,12 @@ void MpiEngine::finish() {
   drain();
   inbox_.close();
   closed_ = true;
+  node_.close();  // collective: before an error that the others may not have
   if (const std::size_t left = payloads_.under_way.load(std::memory_order_relaxed); left > 0) {
     throw TransportError(fmt::format(
         "process {} ends with {} payloads under way: their other sides were never started",
         session_.process(), left));
   }
-  node_.close();
   session_.close();
 }
 

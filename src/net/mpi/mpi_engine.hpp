@@ -93,7 +93,7 @@ class MpiEngine final : public MpiSubmissions {
   std::atomic<bool> report_due_{false};  // likewise a submission: see report_soon()
   // relaxed: about when the last round began; only decides between two ways that both work.
   std::atomic<std::uint64_t> last_round_ns_{0};
-  // relaxed, likewise: nothing was submitted since the last round.
+  // relaxed, likewise: nothing was sent since the last round. Written under mutex_.
   std::atomic<bool> is_first_{true};
   std::atomic<bool> streaming_{false};
   std::exception_ptr failure_;       // written once, before failed_

@@ -19,9 +19,10 @@ namespace shoal::net {
 
 /// Guarded by the engine's lock.
 ///
-/// Order: all packets between two processes go with one tag, so MPI matches them with receives in
-/// the order sent; receives stand in a ring in the order posted, and only the first one is tested,
-/// so they are handled in that order too, whichever is complete first.
+/// Order: all packets between two near processes come by one ring; between others they go with one
+/// tag, so MPI matches them with receives in the order sent; receives stand in a ring in the order
+/// posted, and only the first one is tested, so they are handled in that order too, whichever is
+/// complete first.
 class MpiInbox {
  public:
   /// What it works with; all outlive it.
@@ -103,7 +104,7 @@ class MpiInbox {
   int near_only_ = 0;                              // calls of receive() in a row
   std::vector<std::unique_ptr<MpiInlet>> inlets_;  // by target, source and lane; made on first use
   std::vector<std::uint64_t> next_own_sequence_;   // of the engine's packets, by process
-  std::vector<std::uint64_t> received_counts_;     // messages on kPacketTag, by process
+  std::vector<std::uint64_t> received_counts_;     // on kPacketTag or in memory, by process
   std::size_t large_under_way_ = 0;
   std::vector<MpiInlet*> unreported_;
   std::vector<std::vector<MpiAcknowledgement>> reports_;  // being gathered, by process

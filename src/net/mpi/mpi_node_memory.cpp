@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <filesystem>
+#include <limits>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "net/mpi/mpi_check.hpp"
@@ -54,15 +56,37 @@ class Communicator {
   int process_;
 };
 
+constexpr const char* kMemoryFolder = "/dev/shm";  // where both MPIs have it
+constexpr int kNoProcess = std::numeric_limits<int>::max();
+
+/// Of the rings to one process. One more than are used: for the alignment.
+std::size_t bytes_of(std::size_t count) { return (count + 1) * sizeof(sync::RecordRing); }
+
+/// The first process that has a problem; collective.
+int first_problem(MPI_Comm group, int self, bool has_problem) {
+  const int mine = has_problem ? self : kNoProcess;
+  int first = kNoProcess;
+  mpi_check(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group), {"MPI_Allreduce", self});
+  return first;
+}
+
 /// The rings to one process, one for each of its group, itself too. Pages begin at the same places
 /// in all processes.
 sync::RecordRing* rings_at(void* memory, std::size_t count) {
-  std::size_t space = (count + 1) * sizeof(sync::RecordRing);
+  std::size_t space = bytes_of(count);
   return static_cast<sync::RecordRing*>(
       std::align(alignof(sync::RecordRing), count * sizeof(sync::RecordRing), memory, space));
 }
 
 }  // namespace
+
+std::string memory_shortage(const std::string& folder, std::uint64_t bytes) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  const std::uint64_t needed = bytes + bytes / 8;  // MPI uses some, too
+  if (error || space.available >= needed) return "";
+  return fmt::format("{} has {} bytes free, {} are needed", folder, space.available, needed);
+}
 
 MpiNodeMemory::MpiNodeMemory(MpiSession& session, int processes_max)
     : session_(session),
@@ -89,22 +113,20 @@ void MpiNodeMemory::join(int processes_max) {
 void MpiNodeMemory::allocate(MPI_Comm group, const std::vector<int>& processes) {
   const int self = session_.process();
   const std::size_t count = processes.size();
-  // One more than are used: for the alignment.
-  const auto bytes = static_cast<MPI_Aint>((count + 1) * sizeof(sync::RecordRing));
+  const auto bytes = static_cast<MPI_Aint>(bytes_of(count));
+  // Who asks for more than there is may wait in MPI for ever, or end by a signal later.
+  std::string problem;
+  if (self == processes.front()) problem = memory_shortage(kMemoryFolder, count * bytes_of(count));
+  if (first_problem(group, self, !problem.empty()) != kNoProcess) return share_nothing(problem);
   void* memory = nullptr;
-  int result = MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, group, static_cast<void*>(&memory),
-                                       &window_);
-  const int mine = result == MPI_SUCCESS ? 1 : 0;
-  int all = 0;
-  mpi_check(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, group), {"MPI_Allreduce", self});
-  if (all == 0) {
-    session_.add_note(
-        fmt::format("the processes of a node share no memory (MPI_Win_allocate_shared: {}): "
-                    "messages between them go over MPI, which takes longer",
-                    mine != 0 ? "failed in another process" : mpi_error_text(result)),
-        self == processes.front());
-    return;
+  const int result = MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, group,
+                                             static_cast<void*>(&memory), &window_);
+  const bool failed = result != MPI_SUCCESS;
+  if (const int first = first_problem(group, self, failed); first != kNoProcess) {
+    // A window that was made here stays: to free it is collective.
+    return share_nothing(self == first ? "MPI_Win_allocate_shared: " + mpi_error_text(result) : "");
   }
+  mpi_check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), {"MPI_Win_set_errhandler", self});
   const auto own_place = static_cast<std::size_t>(
       std::find(processes.begin(), processes.end(), self) - processes.begin());
   sync::RecordRing* const own = rings_at(memory, count);
@@ -122,6 +144,16 @@ void MpiNodeMemory::allocate(MPI_Comm group, const std::vector<int>& processes) 
     neighbours_.push_back({processes[i], sync::RecordRing::Writer(theirs[own_place]),
                            sync::RecordRing::Reader(own[i])});
   }
+}
+
+// Those without a text of their own leave it to another one.
+void MpiNodeMemory::share_nothing(const std::string& problem) {
+  if (problem.empty()) return;
+  session_.add_note(
+      fmt::format("the processes of a node share no memory ({}): messages between them go over "
+                  "MPI, which takes longer",
+                  problem),
+      true);
 }
 
 bool MpiNodeMemory::try_send(int process, Packet& packet) {

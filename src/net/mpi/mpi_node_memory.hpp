@@ -6,11 +6,16 @@
 #include <shoal/net/packet.hpp>
 #include <shoal/sync/record_ring.hpp>
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "net/mpi/mpi_session.hpp"
 
 namespace shoal::net {
+
+/// What is wrong with having `bytes` of memory as files of `folder`; "": nothing.
+std::string memory_shortage(const std::string& folder, std::uint64_t bytes);
 
 /// What would be a message of MPI between two processes of a node is written into a ring instead,
 /// which takes two thirds of the time. Packets are neither sealed nor checked: no network has
@@ -56,6 +61,7 @@ class MpiNodeMemory {
 
   void join(int processes_max);
   void allocate(MPI_Comm group, const std::vector<int>& processes);
+  void share_nothing(const std::string& problem);
   Packet* read(Neighbour& neighbour) const;
 
   MpiSession& session_;

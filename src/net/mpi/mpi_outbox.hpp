@@ -47,11 +47,11 @@ class MpiOutbox {
   /// Sends a message of the engine itself, at once.
   void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
 
-  /// Nothing waits that may go, and no packet is still read by MPI.
+  /// Nothing waits that may go, or for room, and no packet is still read by MPI.
   [[nodiscard]] bool is_quiet() const {
     return listed_[0].empty() && listed_[1].empty() && under_way_ == 0;
   }
-  /// How many messages on kPacketTag went to each process.
+  /// How many messages on kPacketTag, or records of the node's memory, went to each process.
   [[nodiscard]] const std::vector<std::uint64_t>& sent_counts() const { return sent_counts_; }
   /// The caller pays them after it has released the engine's lock: those that a link wakes may
   /// send.

@@ -50,6 +50,8 @@ MpiSession::MpiSession(const MpiOptions& options)
   SHOAL_CHECK(options.env != nullptr, "the transport over MPI needs an environment");
   SHOAL_CHECK(options.ranks_per_process >= 1, "ranks_per_process is {}, must be at least 1",
               options.ranks_per_process);
+  SHOAL_CHECK(options.node_processes >= 1, "node_processes is {}, must be at least 1",
+              options.node_processes);
   constexpr auto part_max = std::size_t{1} << 30;
   SHOAL_CHECK(options.chunk_bytes >= 1 && options.chunk_bytes <= part_max,
               "chunk_bytes is {}, must be from 1 to {}", options.chunk_bytes, part_max);
