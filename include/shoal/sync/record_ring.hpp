@@ -39,6 +39,7 @@ class RecordRing {
   /// than the ring.
   static constexpr std::size_t kRecordMax = kStepMax - sizeof(Mark);
 
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): see bytes_
   RecordRing() { mark_at(0).store(0, std::memory_order_relaxed); }
   RecordRing(const RecordRing&) = delete;
   RecordRing& operator=(const RecordRing&) = delete;

@@ -54,7 +54,7 @@ class MpiNodeMemory {
 
  private:
   struct Neighbour {
-    int process;
+    int process = 0;
     sync::RecordRing::Writer to;
     sync::RecordRing::Reader from;
   };
