@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,18 @@
 namespace cholesky {
 
 using apps::Kernel;
+namespace {
+
+// Deep blocks keep tiles in caches; many of them let the panels of ranks that wait come first.
+apps::CacheOrder order_of(const apps::TriangleLayout& layout, int workers) {
+  const apps::ProcessGrid& grid = layout.grid();
+  constexpr int kDeepest = 32;
+  const int depth =
+      std::clamp(layout.n() / (2 * std::max(grid.rows(), grid.columns())), 1, kDeepest);
+  return {layout.n() / grid.rows(), layout.n() / grid.columns(), depth, workers};
+}
+
+}  // namespace
 
 Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& layout,
                              apps::AmKind am, apps::TileTable& tiles, apps::RunMeter& meter)
@@ -19,7 +32,8 @@ Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& la
       layout_(layout),
       tiles_(tiles),
       meter_(meter),
-      critical_path_(layout.n()),
+      order_(order_of(layout, world.worker_count())),
+      critical_path_((layout.n() + order_.depth() - 1) / order_.depth()),
       channel_(world, am, layout.partition(), tiles,
                {.name = "tile of L",
                 .uses = [this](int i, int k) { return use_count(i, k); },
@@ -49,7 +63,7 @@ void Factorization::define_potrf() {
       .set_indegree([](int) { return 1; })  // the last update of the tile, or run() for the first
       .set_task([this](int k) { run_potrf(k); })
       .set_mapping([this](int k) { return worker_of(k, k); })
-      .set_priority([this](int k) { return static_cast<int>(critical_path_.potrf(k)); })
+      .set_priority([this](int k) { return priority(k, k, k); })
       .set_name([](int k) { return fmt::format("potrf({})", k); });
 }
 
@@ -59,8 +73,7 @@ void Factorization::define_trsm() {
       .set_indegree([](const Key& key) { return key[1] == 0 ? 1 : 2; })  // L_kk, last update
       .set_task([this](const Key& key) { run_trsm(key[0], key[1]); })
       .set_mapping([this](const Key& key) { return worker_of(key[0], key[1]); })
-      .set_priority(
-          [this](const Key& key) { return static_cast<int>(critical_path_.trsm(key[0], key[1])); })
+      .set_priority([this](const Key& key) { return priority(key[1], key[0], key[1]); })
       .set_name([](const Key& key) { return fmt::format("trsm({}, {})", key[0], key[1]); });
 }
 
@@ -73,9 +86,7 @@ void Factorization::define_gemm() {
       })
       .set_task([this](const Key& key) { run_gemm(key[0], key[1], key[2]); })
       .set_mapping([this](const Key& key) { return worker_of(key[1], key[2]); })
-      .set_priority([this](const Key& key) {
-        return static_cast<int>(critical_path_.gemm(key[0], key[1], key[2]));
-      })
+      .set_priority([this](const Key& key) { return priority(key[0], key[1], key[2]); })
       .set_name(
           [](const Key& key) { return fmt::format("gemm({}, {}, {})", key[0], key[1], key[2]); });
 }
@@ -143,11 +154,29 @@ int Factorization::use_count(int i, int k) const {
   return count;
 }
 
-// All tasks of one tile go to the same worker, neighbours of this rank to different ones.
+// What is on the critical path of blocks of tiles comes first; within a block, what the cache has.
+// Panels come before updates, since other ranks wait for them.
+int Factorization::priority(int k, int i, int j) const {
+  const int depth = order_.depth();
+  const int block = k / depth;
+  const int row = i / depth;
+  const int column = j / depth;
+  double path = critical_path_.potrf(block);
+  if (block < column) {
+    path = critical_path_.gemm(block, row, column);
+  } else if (column < row) {
+    path = critical_path_.trsm(row, column);
+  }
+  const int first = (static_cast<int>(path) + 1) * order_.length();
+  if (k == j) return first;
+  const apps::ProcessGrid& grid = layout_.grid();
+  return first - order_.place(i / grid.rows(), j / grid.columns(), k % depth);
+}
+
+// All tasks of a square of tiles go to the same worker, neighbours of this rank to different ones.
 int Factorization::worker_of(int i, int j) const {
-  const int rows = layout_.grid().rows();
-  const int local_rows = (layout_.n() + rows - 1) / rows;
-  return (i / rows + j / layout_.grid().columns() * local_rows) % world_.worker_count();
+  const apps::ProcessGrid& grid = layout_.grid();
+  return order_.square(i / grid.rows(), j / grid.columns()) % world_.worker_count();
 }
 
 }  // namespace cholesky

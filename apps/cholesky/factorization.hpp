@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "common/cache_order.hpp"
 #include "common/critical_path.hpp"
 #include "common/run_meter.hpp"
 #include "common/tile_channel.hpp"
@@ -57,6 +58,8 @@ class Factorization {
   void fulfill_uses(int i, int k);
   /// The own tile (i, k) of L is final: tells everybody who reads it.
   void publish(int i, int k);
+  /// Of the task that writes the tile (i, j) after panel k, or as part of it.
+  [[nodiscard]] int priority(int k, int i, int j) const;
   [[nodiscard]] int worker_of(int i, int j) const;
   [[nodiscard]] int use_count(int i, int k) const;
 
@@ -64,7 +67,8 @@ class Factorization {
   const apps::TriangleLayout& layout_;
   apps::TileTable& tiles_;
   apps::RunMeter& meter_;
-  apps::CriticalPath critical_path_;
+  const apps::CacheOrder order_;
+  const apps::CriticalPath critical_path_;  // of blocks of order_.depth() x order_.depth() tiles
   apps::TileChannel channel_;
   shoal::TaskGraph<int> potrf_;
   shoal::TaskGraph<std::array<int, 2>> trsm_;  // {i, k}

@@ -22,6 +22,8 @@ std::vector<int> positions(const std::vector<int>& values, int count) {
 
 int size(const std::vector<int>& values) { return static_cast<int>(values.size()); }
 
+constexpr int kStepsOfBlock = 32;  // of the inner dimension; frees the tiles of a panel early
+
 }  // namespace
 
 LocalProduct::LocalProduct(const ProductContext& context, Shape shape, Tables tables,
@@ -30,6 +32,7 @@ LocalProduct::LocalProduct(const ProductContext& context, Shape shape, Tables ta
       shape_(std::move(shape)),
       tables_(tables),
       done_(std::move(done)),
+      order_(size(shape_.rows), size(shape_.columns), kStepsOfBlock, context.world.worker_count()),
       index_of_row_(positions(shape_.rows, context.partition.count())),
       index_of_column_(positions(shape_.columns, context.partition.count())),
       gemm_(context.world, "gemm"),
@@ -79,7 +82,7 @@ void LocalProduct::define_gemm() {
   gemm_.set_indegree([first](const Key& key) { return key[1] == first ? 2 : 3; })
       .set_task([this](const Key& key) { run_gemm(key[0], key[1], key[2]); })
       .set_mapping([this](const Key& key) { return worker_of(key[0], key[2]); })
-      .set_priority([](const Key& key) { return -key[1]; })  // frees the tiles of a panel early
+      .set_priority([this](const Key& key) { return priority(key[0], key[1], key[2]); })
       .set_name(
           [](const Key& key) { return fmt::format("gemm({}, {}, {})", key[0], key[1], key[2]); });
 }
@@ -134,10 +137,19 @@ void LocalProduct::multiply_panels() {
   scatter(c, tables_.c, context_.partition, {shape_.rows, shape_.columns});
 }
 
+// Negative: after whatever else the rank has to do.
+int LocalProduct::priority(int i, int k, int j) const {
+  const int step = k - shape_.inner.front();
+  const int row = index_of_row_[static_cast<std::size_t>(i)];
+  const int column = index_of_column_[static_cast<std::size_t>(j)];
+  const int block = step / kStepsOfBlock;
+  return -block * order_.length() - order_.place(row, column, step % kStepsOfBlock) - 1;
+}
+
 int LocalProduct::worker_of(int i, int j) const {
   const int row = index_of_row_[static_cast<std::size_t>(i)];
   const int column = index_of_column_[static_cast<std::size_t>(j)];
-  return (row + column * size(shape_.rows)) % context_.world.worker_count();
+  return order_.square(row, column) % context_.world.worker_count();
 }
 
 }  // namespace apps

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/block_partition.hpp"
+#include "common/cache_order.hpp"
 #include "common/run_meter.hpp"
 #include "common/tile_channel.hpp"
 #include "common/tile_table.hpp"
@@ -71,12 +72,14 @@ class LocalProduct {
   void run_whole();
   [[nodiscard]] shoal::Cost whole_cost() const;
   void multiply_panels();
+  [[nodiscard]] int priority(int i, int k, int j) const;
   [[nodiscard]] int worker_of(int i, int j) const;
 
   ProductContext context_;
   Shape shape_;
   Tables tables_;
   std::function<void(int i, int j)> done_;
+  const CacheOrder order_;
   std::vector<int> index_of_row_;              // of the tile row i among rows
   std::vector<int> index_of_column_;           // of the tile column j among columns
   shoal::TaskGraph<std::array<int, 3>> gemm_;  // {i, k, j}

@@ -233,6 +233,23 @@ class Cases(WithFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("peer skipped: mpirun.mpich is not installed", done.stdout)
 
+    def test_environment_of_a_case(self):
+        self.script("shoal", 'echo "{\\"values\\": {\\"ns\\": $KERNELS}, \\"config\\": {}, '
+                             '\\"verified\\": true}"')
+        self.cases(["shoal"], environment=[{"name": "KERNELS", "value": "512"}])
+        code, text, result = self.bench("--rounds", "1")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(result["sides"]["shoal"]["values"], [512])
+        self.assertEqual(result["environment"], {"KERNELS": "512"})
+
+    def test_processor_that_a_case_needs(self):
+        self.side("shoal", 1)
+        self.cases(["shoal"], environment=[{"name": "KERNELS", "value": "512",
+                                            "needs": ["warp_drive"]}])
+        code, text, _ = self.bench("--rounds", "1")
+        self.assertEqual(code, 2, text)
+        self.assertIn("one skipped: needs a processor with warp_drive", text)
+
     def test_failing_peer_fails(self):
         self.side("shoal", 1)
         self.script("peer", "echo out of luck >&2; exit 3")
