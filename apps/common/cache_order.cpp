@@ -3,7 +3,7 @@
 namespace apps {
 namespace {
 
-constexpr int kLargestSide = 4;
+constexpr int kLargestSide = 6;
 constexpr int kSquaresPerWorker = 4;
 
 int side_of_squares(int rows, int columns, int workers) {

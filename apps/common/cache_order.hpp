@@ -4,8 +4,8 @@
 namespace apps {
 
 /// Small tiles come from memory more often than large ones, so it matters which tasks follow each
-/// other. Within a block of `depth` steps of k, a square of up to 4 x 4 tiles of C is updated by
-/// all steps before the next square: a step reads 8 tiles for 16 updates, and the square stays.
+/// other. Within a block of `depth` steps of k, a square of up to 6 x 6 tiles of C is updated by
+/// all steps before the next square: a step reads 12 tiles for 36 updates, and the square stays.
 ///
 /// Source: the loops of Goto, van de Geijn, "Anatomy of high-performance matrix multiplication",
 /// 2008, as priorities of tasks.

@@ -35,11 +35,11 @@ std::vector<Step> sorted_steps(const CacheOrder& order, int rows, int columns) {
 }
 
 TEST(AppsCacheOrder, Squares_FollowEachOtherAndTheirStepsAscend) {
-  const CacheOrder order(10, 13, 5, 1);
+  const CacheOrder order(20, 26, 5, 1);
   std::set<int> squares;
   int square = -1;
   int step = 0;
-  for (const Step& one : sorted_steps(order, 10, 13)) {
+  for (const Step& one : sorted_steps(order, 20, 26)) {
     if (order.square(one.row, one.column) != square) {
       square = order.square(one.row, one.column);
       EXPECT_TRUE(squares.insert(square).second) << "square " << square << " comes back";
@@ -48,7 +48,7 @@ TEST(AppsCacheOrder, Squares_FollowEachOtherAndTheirStepsAscend) {
     EXPECT_GE(one.step, step);
     step = one.step;
   }
-  EXPECT_EQ(squares.size(), 12);  // 3 x 4 squares of up to 4 x 4 tiles
+  EXPECT_EQ(squares.size(), 20);  // 4 x 5 squares of up to 6 x 6 tiles
 }
 
 TEST(AppsCacheOrder, Squares_AreSmallerWhereWorkersWouldHaveNone) {
