@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -167,10 +168,10 @@ int Factorization::priority(int k, int i, int j) const {
   } else if (column < row) {
     path = critical_path_.trsm(row, column);
   }
-  const int first = (static_cast<int>(path) + 1) * order_.length();
-  if (k == j) return first;
   const apps::ProcessGrid& grid = layout_.grid();
-  return first - order_.place(i / grid.rows(), j / grid.columns(), k % depth);
+  const int later = k == j ? 0 : order_.place(i / grid.rows(), j / grid.columns(), k % depth);
+  const auto first = (static_cast<std::int64_t>(path) + 1) * order_.length();
+  return static_cast<int>(std::min<std::int64_t>(first - later, std::numeric_limits<int>::max()));
 }
 
 // All tasks of a square of tiles go to the same worker, neighbours of this rank to different ones.
