@@ -1,0 +1,110 @@
+# Tests over several hosts on one machine (tools/cluster). Each starts a cluster of its own.
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# shoal_add_cluster_test(<test> CASE <case> TIMEOUT <s> [ARGS <argument>...])
+function(shoal_add_cluster_test test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CASE;TIMEOUT;PROCESSORS" "ARGS")
+  add_test(
+    NAME cluster.${test}
+    COMMAND
+      "${PROJECT_SOURCE_DIR}/tools/cluster" with 4 -- "${Python3_EXECUTABLE}"
+      "${PROJECT_SOURCE_DIR}/tests/cluster/cluster_test.py" ${arg_CASE} ${arg_ARGS})
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 2)
+  endif()
+  shoal_test_properties(cluster.${test} cluster ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
+  set_tests_properties(cluster.${test} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
+
+# Commands of the applications and the programs of the tutorial on an MPI, with arguments for a
+# short run. One worker each: every host believes that it has all processors of the machine.
+function(shoal_cluster_applications variant per_host out)
+  set(runs
+      "cholesky --n 300 --tile 50"
+      "cholesky --n 200 --tile 50 --am small"
+      "gemm2d --n 200 --tile 50"
+      "bfs --scale 7 --roots 2"
+      "insitu")
+  if(per_host EQUAL 1)
+    list(APPEND runs "calibrate net") # takes longest
+  else()
+    list(APPEND runs "gemm3d --n 160 --tile 40") # needs 8 ranks
+  endif()
+  set(commands)
+  foreach(run IN LISTS runs)
+    string(REPLACE " " ";" run "${run}")
+    list(POP_FRONT run app)
+    shoal_app_of_variant(${app} ${variant} program)
+    if(program AND TARGET ${program})
+      list(JOIN run " " arguments)
+      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
+    endif()
+  endforeach()
+  list(FIND SHOAL_MPI_VARIANTS ${variant} index)
+  if(index EQUAL 0)
+    get_property(tutorials GLOBAL PROPERTY SHOAL_TUTORIALS)
+    foreach(program IN LISTS tutorials)
+      list(APPEND commands "$<TARGET_FILE:${program}> --workers 1")
+    endforeach()
+  endif()
+  set(${out} ${commands} PARENT_SCOPE)
+endfunction()
+
+# What the hosts are tested with beside the applications. Not runtime_stream_test, which looks into
+# links that TCP treats differently, nor net_node_memory_test, which is about one host.
+set(names
+    net_transport_init_test
+    net_transport_test
+    runtime_call_test
+    runtime_failure_test
+    runtime_huge_message_test
+    runtime_launch_test
+    event_world_test)
+
+shoal_add_cluster_test(tool CASE tool TIMEOUT 120 PROCESSORS 1)
+
+foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+  set(program cluster_${variant}_rounds)
+  shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/cluster/rounds.cpp"
+                     shoal::shoal_${variant})
+  shoal_mpi_launcher(${variant} 1 launcher)
+  list(GET launcher 0 launcher)
+  set(options --mpi ${variant} --launcher "${launcher}")
+  if(variant STREQUAL "mpich")
+    add_library(cluster_mpich_finalize SHARED
+                "${PROJECT_SOURCE_DIR}/tests/cluster/mpich_finalize.cpp")
+    shoal_target_defaults(cluster_mpich_finalize)
+    list(APPEND options --preload $<TARGET_FILE:cluster_mpich_finalize>)
+  endif()
+  list(APPEND options --rounds $<TARGET_FILE:${program}>)
+
+  set(transport)
+  foreach(name IN LISTS names)
+    list(APPEND transport $<TARGET_FILE:mpi_${variant}_${name}>)
+  endforeach()
+  set(policies $<TARGET_FILE:mpi_${variant}_net_transport_policy_test>)
+  foreach(per_host IN ITEMS 1 2)
+    shoal_cluster_applications(${variant} ${per_host} applications)
+    shoal_add_cluster_test(
+      ${variant}.apps.4x${per_host}
+      CASE programs
+      TIMEOUT 300
+      ARGS ${options} --per-host ${per_host} ${applications})
+    shoal_add_cluster_test(
+      ${variant}.transport.4x${per_host}
+      CASE programs
+      TIMEOUT 300
+      ARGS ${options} --per-host ${per_host} ${transport} ${policies})
+    set(policies) # 8 progress threads that poll take minutes on 2 processors
+  endforeach()
+  # These wait more than they compute.
+  foreach(case IN ITEMS mended cut killed different slurm)
+    shoal_add_cluster_test(
+      ${variant}.${case}
+      CASE ${case}
+      TIMEOUT 180
+      PROCESSORS 1
+      ARGS ${options})
+  endforeach()
+endforeach()
