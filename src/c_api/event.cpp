@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <string>
@@ -336,12 +335,9 @@ int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, i
                             unsigned long long* number) {
   return watch("shoal_events_fire_after", number, [&] {
     shoal_events& to = given(events, "events");
-    constexpr std::chrono::nanoseconds kForever = std::chrono::nanoseconds::max();
-    const std::chrono::nanoseconds delay(
-        std::min(delay_ns, static_cast<unsigned long long>(kForever.count())));
     return with_payload(to, target, name, payload,
                         [&](shoal::EventPeer peer, const auto& event, const auto& raw) {
-                          return to.events.fire_raw_after(delay, peer, event, raw);
+                          return to.events.fire_raw_after(delay_ns, peer, event, raw);
                         });
   });
 }

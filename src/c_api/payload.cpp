@@ -1,6 +1,6 @@
 #include "c_api/payload.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
 
@@ -12,7 +12,8 @@ namespace {
 
 bool travels_as_address(int type) { return type == SHOAL_ADDRESS || type >= Contexts::kFirstType; }
 
-/// Of one element; 0: it is none of these types.
+}  // namespace
+
 std::size_t element_size(int type) {
   switch (type) {
     case SHOAL_INT:
@@ -29,8 +30,6 @@ std::size_t element_size(int type) {
       return 0;
   }
 }
-
-}  // namespace
 
 EventPeer to_peer(int number) {
   switch (number) {
@@ -57,7 +56,9 @@ bool Contexts::is_defined(int type) const {
 }
 
 void* Contexts::create(int type) {
-  SHOAL_CHECK(is_defined(type), "{} is the type of no context: define it first", type);
+  if (!is_defined(type)) {
+    throw CheckError(fmt::format("{} is the type of no context: define it first", type));
+  }
   const sync::Lock lock(mutex_);
   Definition& definition = definitions_[static_cast<std::size_t>(type - kFirstType)];
   const std::size_t units = definition.size_bytes / sizeof(Unit) + 1;  // never empty
@@ -71,19 +72,23 @@ Outgoing::Outgoing(const Contexts& contexts, const shoal_payload& payload)
   raw_.type = type;
   raw_.count = payload.count;
   if (is_address_) {
-    SHOAL_CHECK(type == SHOAL_ADDRESS || contexts.is_defined(type),
-                "{} is no type: no context of that number is defined", type);
+    if (type != SHOAL_ADDRESS && !contexts.is_defined(type)) {
+      throw CheckError(fmt::format("{} is no type: no context of that number is defined", type));
+    }
     raw_.bytes = std::as_bytes(std::span(&address_, 1));
     return;
   }
   if (type == SHOAL_NONE) return;
   const std::size_t size = element_size(type);
-  SHOAL_CHECK(size > 0,
-              "{} is no type: there are none (0), int (1), float (2), double (3), byte (4), "
-              "address (5), long (6), and contexts",
-              type);
-  SHOAL_CHECK(payload.data != nullptr || payload.count == 0,
-              "there are {} elements, but the data are NULL", payload.count);
+  if (size == 0) {
+    throw CheckError(
+        fmt::format("{} is no type: there are none (0), int (1), float (2), double (3), byte (4), "
+                    "address (5), long (6), and contexts",
+                    type));
+  }
+  if (payload.data == nullptr && payload.count > 0) {
+    throw CheckError(fmt::format("there are {} elements, but the data are NULL", payload.count));
+  }
   raw_.bytes = {static_cast<const std::byte*>(payload.data), payload.count * size};
 }
 

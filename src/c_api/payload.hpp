@@ -15,6 +15,9 @@ namespace shoal::c_api {
 /// A rank, or one of SHOAL_ALL, SHOAL_ANY, SHOAL_SELF.
 EventPeer to_peer(int number);
 
+/// Bytes of one element of a type that travels as elements; 0: it is none of these.
+std::size_t element_size(int type);
+
 /// Memory that is fired by address. Any thread.
 class Contexts {
  public:

@@ -20,11 +20,28 @@ constexpr std::string_view kProgressThread = "EDAT_PROGRESS_THREAD";
 constexpr std::string_view kReport = "EDAT_REPORT_WORKER_MAPPING";
 constexpr std::string_view kMapping = "EDAT_WORKER_MAPPING";
 constexpr std::string_view kMainThread = "EDAT_MAIN_THREAD_WORKER";
-constexpr std::array kKeys{kWorkers, kProgressThread, kReport, kMapping, kMainThread};
+constexpr std::string_view kAddresses = "EDAT_ADDRESS_RULE";  // not in the original
+constexpr std::string_view kBridge = "EDAT_ENABLE_BRIDGE";
+constexpr std::string_view kResilience = "EDAT_RESILIENCE";
+constexpr std::array kKeys{kWorkers,    kProgressThread, kReport, kMapping,
+                           kMainThread, kAddresses,      kBridge, kResilience};
 
-// Keys that tune the original in ways that shoal has no use for.
-constexpr std::array<std::string_view, 3> kWithoutEffect{
-    "EDAT_BATCH_EVENTS", "EDAT_MAX_BATCHED_EVENTS", "EDAT_BATCHING_EVENTS_TIMEOUT"};
+/// Settings of the original without effect here, and why.
+struct Ignored {
+  std::string_view key;
+  std::string_view why;
+};
+constexpr std::string_view kNoBatches = "events are handed on as they arrive";
+constexpr std::string_view kNoResilience = "there is no resilience";
+constexpr std::array<Ignored, 8> kIgnored{
+    {{"EDAT_BATCH_EVENTS", kNoBatches},
+     {"EDAT_MAX_BATCHED_EVENTS", kNoBatches},
+     {"EDAT_BATCHING_EVENTS_TIMEOUT", kNoBatches},
+     {"EDAT_COMM_TIMEOUT", kNoResilience},
+     {"EDAT_BEAT_PERIOD", kNoResilience},
+     {"EDAT_NUM_THREADS", "its name is EDAT_NUM_WORKERS"},
+     {"EDAT_REPORT_THREAD_MAPPING", "its name is EDAT_REPORT_WORKER_MAPPING"},
+     {"EDAT_THREAD_MAPPING", "its name is EDAT_WORKER_MAPPING"}}};
 
 struct Setting {
   std::string where;
@@ -35,10 +52,6 @@ std::string changed(std::string text, int (*change)(int)) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [change](unsigned char letter) { return static_cast<char>(change(letter)); });
   return text;
-}
-
-bool contains(std::span<const std::string_view> keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 [[noreturn]] void refuse(const Setting& setting, std::string_view allowed) {
@@ -71,35 +84,62 @@ std::string to_pin(const Setting& setting) {
   return "core";
 }
 
+AddressRule to_rule(const Setting& setting) {
+  const std::string value = changed(setting.value, std::tolower);
+  if (value != "library" && value != "paper") refuse(setting, "library, paper");
+  return value == "paper" ? AddressRule::paper : AddressRule::library;
+}
+
+void check_bridge(const Setting& setting) {
+  if (changed(setting.value, std::tolower) != "false") {
+    refuse(setting, "false, as this library has no bridge");
+  }
+}
+
+void check_resilience(const Setting& setting) {
+  const std::string value = changed(setting.value, std::tolower);
+  if (value != "0" && value != "false") {
+    refuse(setting, "0, false, as this library has no resilience");
+  }
+}
+
+using Settings = std::map<std::string, Setting, std::less<>>;
+
+Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
+                const std::function<std::optional<std::string>(const std::string&)>& environment) {
+  Settings settings;
+  const auto read = [&](std::string_view key) {
+    const auto value = environment(std::string(key));
+    if (value.has_value() && !value->empty()) {
+      settings[std::string(key)] = {fmt::format("environment variable {}", key), *value};
+    }
+  };
+  for (const auto& [given_key, value] : pairs) {
+    const std::string key = changed(given_key, std::toupper);
+    const bool is_ignored = std::any_of(kIgnored.begin(), kIgnored.end(),
+                                        [&](const Ignored& one) { return one.key == key; });
+    if (!is_ignored && std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      throw ConfigError(
+          fmt::format("key {} is unknown (known: {})", given_key, fmt::join(kKeys, ", ")));
+    }
+    settings[key] = {fmt::format("key {}", key), value};
+  }
+  for (const std::string_view key : kKeys) read(key);
+  for (const Ignored& one : kIgnored) read(one.key);
+  return settings;
+}
+
 }  // namespace
 
 Configuration read_configuration(
     std::span<const std::pair<std::string, std::string>> pairs,
     const std::function<std::optional<std::string>(const std::string&)>& environment) {
-  Configuration result;
-  std::map<std::string, Setting, std::less<>> settings;
-  for (const std::string_view key : kKeys) {
-    const auto value = environment(std::string(key));
-    if (value.has_value() && !value->empty()) {
-      settings[std::string(key)] = {fmt::format("environment variable {}", key), *value};
-    }
-  }
-  for (const auto& [given_key, value] : pairs) {
-    const std::string key = changed(given_key, std::toupper);
-    if (contains(kWithoutEffect, key)) {
-      result.notes.push_back(fmt::format("{} has no effect here", key));
-    } else if (contains(kKeys, key)) {
-      settings[key] = {fmt::format("key {}", key), value};
-    } else {
-      throw ConfigError(
-          fmt::format("key {} is unknown (known: {})", given_key, fmt::join(kKeys, ", ")));
-    }
-  }
-
+  const Settings settings = gather(pairs, environment);
   const auto find = [&](std::string_view key) -> const Setting* {
     const auto found = settings.find(key);
     return found == settings.end() ? nullptr : &found->second;
   };
+  Configuration result;
   const auto add = [&](const char* option, std::string value) {
     result.arguments.emplace_back(option);
     result.arguments.push_back(std::move(value));
@@ -112,8 +152,15 @@ Configuration read_configuration(
   }
   if (const auto* const setting = find(kMapping)) add("--pin", to_pin(*setting));
   if (const auto* const setting = find(kReport)) result.report_workers = to_bool(*setting);
-  // The thread of main() only sleeps in edatFinalise: there is one worker for each CPU without it.
-  if (const auto* const setting = find(kMainThread)) static_cast<void>(to_bool(*setting));
+  if (const auto* const setting = find(kMainThread)) result.main_is_worker = to_bool(*setting);
+  if (const auto* const setting = find(kAddresses)) result.addresses = to_rule(*setting);
+  if (const auto* const setting = find(kBridge)) check_bridge(*setting);
+  if (const auto* const setting = find(kResilience)) check_resilience(*setting);
+  for (const Ignored& one : kIgnored) {
+    const auto* const setting = find(one.key);
+    if (setting == nullptr) continue;
+    result.notes.push_back(fmt::format("{} has no effect: {}", setting->where, one.why));
+  }
   return result;
 }
 

@@ -10,14 +10,22 @@
 
 namespace shoal::edat_api {
 
+/// Meaning of the data of an event of type EDAT_ADDRESS.
+enum class AddressRule {
+  library,  // points to addresses, which are copied; the task gets the copies
+  paper,    // is the address itself, and the task gets it
+};
+
 struct Configuration {
   std::vector<std::string> arguments;  // of run(), without the program's name
   bool report_workers = false;
-  std::vector<std::string> notes;  // keys that have no effect here
+  bool main_is_worker = false;  // one worker stands still while main() runs
+  AddressRule addresses = AddressRule::library;
+  std::vector<std::string> notes;  // settings that have no effect here
 };
 
-/// `pairs` are keys and values in the program; they go before the environment.
-/// **Errors**: ConfigError for a key or a value that EDAT does not know.
+/// `pairs` are keys and values in the program; the environment goes before them, as in EDAT.
+/// **Errors**: ConfigError for a key or a value that EDAT does not know, or this library cannot do.
 Configuration read_configuration(
     std::span<const std::pair<std::string, std::string>> pairs,
     const std::function<std::optional<std::string>(const std::string&)>& environment);

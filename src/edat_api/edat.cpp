@@ -2,20 +2,16 @@
 
 #include <shoal/edat/edat.h>
 
-#include "edat_api/program.hpp"
-#include "env/host.hpp"
+#include "edat_api/calls.hpp"
+#include "edat_api/process.hpp"
 
-#include <shoal/base/check.hpp>
 #include <shoal/sched/park.hpp>
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdarg>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,77 +20,17 @@ namespace shoal::edat_api {
 
 namespace {
 
-/// What edat.h has no handle for. Written by the thread that calls edatInit and edatFinalise, while
-/// no other is in a call.
-struct Process {
-  std::unique_ptr<Program> program;
-  int rank = -1;  // kept for calls after edatFinalise, which the original answers too
-  int size = -1;
-};
-
-Process& process() {
-  // Never destroyed: tasks may still run when a program ends without edatFinalise.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see Process
-  static auto* const process = new Process;
-  return *process;
-}
-
-/// The interface has no errors to return. _Exit: other threads are at work, and the launcher of
-/// an MPI ends the other processes.
-[[noreturn]] void refuse(const char* call, const std::string& text) {
-  std::fflush(nullptr);
-  env::write_to_standard_error(fmt::format("edat: error: {}: {}\n", call, text));
-  std::_Exit(EXIT_FAILURE);
-}
-
-Program& running(const char* call) {
-  Program* const program = process().program.get();
-  if (program == nullptr) {
-    refuse(call, process().rank < 0 ? "call edatInit first" : "called after edatFinalise");
-  }
-  return *program;
-}
-
-/// What a task that waited was told is that the world has failed; this is why.
-std::string reason_of_failure(const Program& program, const std::exception& error) {
-  const auto failure = program.world().scope().failure();
-  return failure.has_value() ? failure->what() : error.what();
-}
-
-/// Calls `body(program)`; no exception gets into code that may be C.
-template <class Body>
-auto guarded(const char* call, const Body& body) noexcept {
-  Program& program = running(call);
-  try {
-    return body(program);
-  } catch (const CancelledError& error) {
-    refuse(call, reason_of_failure(program, error));
-  } catch (const std::exception& error) {
-    refuse(call, error.what());
-  }
-}
-
-template <class T>
-T& given(T* pointer, const char* what) {
-  if (pointer == nullptr) throw CheckError(fmt::format("{} is NULL", what));
-  return *pointer;
-}
-
-std::string text_of(const char* text, const char* what) { return &given(text, what); }
-
-// --- tasks
-
 using TaskFunction = void (*)(EDAT_Event*, int);
 
 /// `count` pairs of a source and an identifier.
-std::vector<EventDependency> read_pairs(int count, va_list pairs) {
-  if (count < 0) throw CheckError(fmt::format("the number of dependencies is {}", count));
+std::vector<EventDependency> read_pairs(Program& program, int count, va_list pairs) {
+  check_dependency_count(count);
   std::vector<EventDependency> dependencies;
   dependencies.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     const int source = va_arg(pairs, int);
     const char* const name = va_arg(pairs, const char*);
-    dependencies.push_back({c_api::to_peer(source), text_of(name, "an event identifier")});
+    dependencies.push_back(to_dependency(program, source, name));
   }
   return dependencies;
 }
@@ -102,14 +38,7 @@ std::vector<EventDependency> read_pairs(int count, va_list pairs) {
 void submit(const char* call, TaskFunction task, const EventTaskOptions& options, int count,
             va_list pairs) {
   guarded(call, [&](Program& program) {
-    given(task, "the task's function");
-    program.events().submit(
-        read_pairs(count, pairs),
-        [task](EventList& events) {
-          Shown shown(events);
-          task(shown.events(), shown.count());
-        },
-        options);
+    submit_task(program, task, options, read_pairs(program, count, pairs));
   });
 }
 
@@ -131,25 +60,47 @@ struct Fired {
 void fire(const Fired& what, int target, const char* name, bool persistent) {
   guarded(what.call, [&](Program& program) {
     const std::string event = text_of(name, "the event identifier");
-    if (what.count < 0) {
-      throw CheckError(fmt::format("the number of elements of \"{}\" is {}", event, what.count));
-    }
-    const c_api::Outgoing outgoing(program.contexts(),
-                                   {what.type, static_cast<std::size_t>(what.count), what.data});
-    program.events().fire_raw(c_api::to_peer(target), event, outgoing.raw(), persistent);
+    const EventPeer to = to_target(program, target, event);
+    const RawPayload payload = to_payload(program, event, what.type, what.count, &what.data);
+    program.events().fire_raw(to, event, payload, persistent);
   });
 }
 
-EDAT_Event* hand_over(const EventList& events) {
+EDAT_Event* hand_over(const Program& program, const EventList& events) {
   if (events.empty()) return nullptr;
   auto& kept = belongings().shown;
-  kept.push_back(std::make_unique<Shown>(events));
+  kept.push_back(std::make_unique<Shown>(events, program.addresses()));
   return kept.back()->events();
 }
 
+/// A thread of the program in a call that may wait. That of main() counts as a task there: what
+/// waits for ever is found.
+class WaitingThread {
+ public:
+  explicit WaitingThread(Program& program) : program_(program) {
+    if (!program.is_main_thread()) return;
+    held_.emplace(program.world().scope(), "main()");
+    program.leave_worker_to_tasks();
+  }
+  ~WaitingThread() {
+    if (held_.has_value()) program_.take_worker();
+  }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+
+ private:
+  Program& program_;
+  std::optional<sched::HeldThread> held_;
+};
+
 /// Of tasks Events::wait() knows the locks; of a thread we do. An error ends the process.
-EventList wait_without_locks(Events& events, const std::vector<EventDependency>& dependencies) {
-  if (shoal::sched::current_task() != nullptr) return events.wait(dependencies);
+EventList wait_without_locks(Program& program, const std::vector<EventDependency>& dependencies) {
+  Events& events = program.events();
+  if (program.has_locked_communication(belongings())) {
+    throw CheckError("no event arrives before edatUnlockComms: call that first");
+  }
+  if (sched::current_task() != nullptr) return events.wait(dependencies);
+  const WaitingThread waiting(program);
   const auto& held = belongings().locks;
   for (const std::string& lock : held) events.unlock(lock);
   EventList got = events.wait(dependencies);
@@ -157,34 +108,10 @@ EventList wait_without_locks(Events& events, const std::vector<EventDependency>&
   return got;
 }
 
-void start(const char* call, std::vector<std::pair<std::string, std::string>> pairs) {
-  Process& all = process();
-  if (all.program != nullptr) refuse(call, "edatInit was called before");
-  Configuration configuration;
-  try {
-    configuration = read_configuration(pairs, [](const std::string& variable) {
-      // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours runs yet
-      const char* const value = std::getenv(variable.c_str());
-      return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-    });
-  } catch (const std::exception& error) {
-    refuse(call, error.what());
-  }
-  for (const std::string& note : configuration.notes) {
-    env::write_to_standard_error(fmt::format("edat: note: {}: {}\n", call, note));
-  }
-  try {
-    all.program = std::make_unique<Program>(std::move(configuration));
-    if (all.program->start()) {
-      all.rank = all.program->world().rank().value();
-      all.size = all.program->world().size();
-      return;
-    }
-  } catch (const std::exception& error) {
-    refuse(call, error.what());
-  }
-  std::fflush(nullptr);
-  std::_Exit(all.program->finish());  // run() has said why
+void lock(Program& program, const std::string& name) {
+  if (sched::current_task() != nullptr) return program.events().lock(name);
+  const WaitingThread waiting(program);
+  program.events().lock(name);
 }
 
 }  // namespace
@@ -197,7 +124,7 @@ using namespace shoal::edat_api;
 
 // --- start and end
 
-void edatInit(void) { start("edatInit", {}); }
+void edatInit(...) { start("edatInit", {}, nullptr); }  // NOLINT(cert-dcl50-cpp): see edat.h
 
 void edatInitWithConfiguration(int count, char** keys, char** values) {
   constexpr const char* kCall = "edatInitWithConfiguration";
@@ -209,19 +136,15 @@ void edatInitWithConfiguration(int count, char** keys, char** values) {
     }
     pairs.emplace_back(keys[i], values[i]);
   }
-  start(kCall, std::move(pairs));
+  start(kCall, pairs, nullptr);
 }
 
 void edatFinalise(void) {
-  Program& program = running("edatFinalise");
-  if (shoal::sched::current_task() != nullptr) {
-    refuse("edatFinalise", "call it in main(), not in a task");
-  }
-  const int exit_code = program.finish();
-  process().program.reset();
-  belongings().shown.clear();
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the threads of the world have ended
-  if (exit_code != 0) std::exit(exit_code);  // run() has said why
+  constexpr const char* kCall = "edatFinalise";
+  Program& program = running(kCall);
+  if (shoal::sched::current_task() != nullptr) refuse(kCall, "call it in main(), not in a task");
+  if (program.has_locked_communication(belongings())) refuse(kCall, "call edatUnlockComms first");
+  finish();
 }
 
 int edatGetRank(void) {
@@ -329,14 +252,14 @@ int edatDefineContext(size_t size_bytes) {
 
 void* edatCreateContext(int context_type) {
   return guarded("edatCreateContext",
-                 [&](Program& program) { return program.contexts().create(context_type); });
+                 [&](Program& program) { return create_context(program, context_type); });
 }
 
 EDAT_Event* edatWait(int count, ...) {
   va_list pairs;
   va_start(pairs, count);
   EDAT_Event* const events = guarded("edatWait", [&](Program& program) {
-    return hand_over(wait_without_locks(program.events(), read_pairs(count, pairs)));
+    return hand_over(program, wait_without_locks(program, read_pairs(program, count, pairs)));
   });
   va_end(pairs);
   return events;
@@ -347,11 +270,13 @@ EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...) {
   va_start(pairs, count);
   EDAT_Event* const events = guarded("edatRetrieveAny", [&](Program& program) {
     int& number = given(number_retrieved, "the place for the number of events");
-    const shoal::EventList got = program.events().retrieve_any(read_pairs(count, pairs));
+    const shoal::EventList got = program.events().retrieve_any(read_pairs(program, count, pairs));
     number = static_cast<int>(got.size());
     // A task may ask again and again: what it asks for comes when its worker looks for messages.
-    if (got.empty() && shoal::sched::current_task() != nullptr) shoal::sched::yield();
-    return hand_over(got);
+    const bool may_yield =
+        shoal::sched::current_task() != nullptr && !program.has_locked_communication(belongings());
+    if (got.empty() && may_yield) shoal::sched::yield();
+    return hand_over(program, got);
   });
   va_end(pairs);
   return events;
@@ -361,19 +286,20 @@ EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...) {
 
 void edatLock(char* name) {
   guarded("edatLock", [&](Program& program) {
-    const std::string lock = text_of(name, "the lock's name");
-    auto& held = belongings().locks;
-    if (held.contains(lock)) return;  // once more is as good as once
-    program.events().lock(lock);
-    held.insert(lock);
+    const std::string wanted = text_of(name, "the lock's name");
+    if (belongings().locks.contains(wanted)) return;  // once more is as good as once
+    lock(program, wanted);
+    belongings().locks.insert(wanted);
   });
 }
 
 void edatUnlock(char* name) {
   guarded("edatUnlock", [&](Program& program) {
     const std::string lock = text_of(name, "the lock's name");
+    if (belongings().locks.erase(lock) == 0) {
+      throw shoal::CheckError(fmt::format("the caller does not have the lock \"{}\"", lock));
+    }
     program.events().unlock(lock);
-    belongings().locks.erase(lock);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "edat_api/program.hpp"
 
+#include "edat_api/calls.hpp"
+
 #include "env/host.hpp"
 #include "env/topology.hpp"
 
@@ -8,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -17,23 +19,24 @@ namespace shoal::edat_api {
 
 // --- events
 
-Shown::Shown(const EventList& events) {
+Shown::Shown(const EventList& events, AddressRule addresses) {
   copies_.reserve(events.size());
   shown_.reserve(events.size());
   for (const Event& event : events) {
-    const shoal_event view = c_api::to_c(event);
+    const RawPayload& raw = *event.raw();  // edat.h fires nothing else
     Copy copy{event.name(), nullptr};
-    void* data = const_cast<void*>(view.data);  // an address is the program's own
-    const RawPayload* const raw = event.raw();
-    const bool is_copied = view.type != SHOAL_ADDRESS && view.type < c_api::Contexts::kFirstType;
-    if (is_copied && raw != nullptr && !raw->bytes.empty()) {
-      copy.data = std::make_unique_for_overwrite<std::byte[]>(raw->bytes.size());
-      std::memcpy(copy.data.get(), raw->bytes.data(), raw->bytes.size());
+    void* data = nullptr;
+    if (travels_as_address(raw.type, addresses)) {
+      std::memcpy(&data, raw.bytes.data(), std::min(raw.bytes.size(), sizeof data));
+    } else if (!raw.bytes.empty()) {
+      copy.data = std::make_unique_for_overwrite<std::byte[]>(raw.bytes.size());
+      std::memcpy(copy.data.get(), raw.bytes.data(), raw.bytes.size());
       data = copy.data.get();
     }
     copies_.push_back(std::move(copy));
-    shown_.push_back(
-        {data, {view.type, static_cast<int>(view.count), view.source, copies_.back().name.data()}});
+    shown_.push_back({data,
+                      {raw.type, static_cast<int>(raw.count), event.source().value(),
+                       copies_.back().name.data()}});
   }
 }
 
@@ -58,25 +61,74 @@ Belongings& belongings() {
 
 // --- the world
 
-Program::Program(Configuration configuration)
+Program::Program(Configuration configuration, std::shared_ptr<const void> communicator)
     : configuration_(std::move(configuration)),
+      communicator_(std::move(communicator)),
       env_(env::make_thread_env()),
       starter_(env_->make_parker()) {}
 
 Program::~Program() = default;
 
 bool Program::start() {
-  thread_.emplace([this] { run(); });
+  thread_.emplace("shoal edat", "the world of edatInit", [this] { run(); });
   starter_->park(0);
-  if (events_ != nullptr) return true;
-  thread_.reset();
-  return false;
+  if (has_ended_) {
+    thread_.reset();
+    return false;
+  }
+  take_worker();
+  return true;
+}
+
+bool Program::pause() {
+  leave_worker_to_tasks();
+  hold_.reset();
+  starter_->park(0);
+  if (has_ended_) return false;
+  take_worker();
+  return true;
 }
 
 int Program::finish() {
+  leave_worker_to_tasks();
+  is_finishing_.store(true, std::memory_order_release);
   hold_.reset();
   thread_.reset();
   return exit_code_;
+}
+
+// Not the worker of the world's own main function; with a single worker there is none to take.
+void Program::take_worker() {
+  if (!configuration_.main_is_worker || world_->worker_count() < 2) return;
+  taken_ = env_->make_parker();
+  TaskOptions options;
+  options.worker = WorkerId(world_->worker_count() - 1);
+  options.bound = true;
+  options.name = "main()";
+  world_->spawn([parker = taken_] { parker->park(0); }, options);
+}
+
+void Program::leave_worker_to_tasks() {
+  if (taken_ != nullptr) taken_->unpark();
+  taken_.reset();
+}
+
+void Program::lock_communication(const Belongings& owner) {
+  if (has_locked_communication(owner)) throw CheckError("edatLockComms was called before");
+  communication_.lock();
+  communication_owner_.store(&owner, std::memory_order_relaxed);
+  if (auto* const transport = world_->scope().messenger().fabric().transport()) {
+    transport->lock_calls();
+  }
+}
+
+void Program::unlock_communication(const Belongings& owner) {
+  if (!has_locked_communication(owner)) throw CheckError("call edatLockComms first");
+  if (auto* const transport = world_->scope().messenger().fabric().transport()) {
+    transport->unlock_calls();
+  }
+  communication_owner_.store(nullptr, std::memory_order_relaxed);
+  communication_.unlock();
 }
 
 void Program::run() {
@@ -84,10 +136,12 @@ void Program::run() {
   for (const std::string& argument : configuration_.arguments) {
     arguments.push_back(argument.c_str());
   }
-  exit_code_ = shoal::run(static_cast<int>(arguments.size()), arguments.data(),
-                          [this](World& world) { run_main(world); });
-  if (exit_code_ == 0 && events_ == nullptr) exit_code_ = 1;
-  starter_->unpark();  // if it did not come to run_main()
+  exit_code_ = runtime::run_world(static_cast<int>(arguments.size()), arguments.data(),
+                                  runtime::as_main([this](World& world) { run_main(world); }),
+                                  communicator_.get());
+  if (exit_code_ == 0 && !is_finishing_.load(std::memory_order_acquire)) exit_code_ = 1;
+  has_ended_ = true;
+  starter_->unpark();  // in start() or pause()
 }
 
 void Program::run_main(World& world) {
@@ -103,9 +157,11 @@ void Program::run_main(World& world) {
   if (configuration_.report_workers) report_workers(world);
   world_ = &world;
   events_ = &events;
-  hold_.emplace(world.hold());
-  starter_->unpark();
-  world.wait();  // not before finish() ends the Hold
+  while (!is_finishing_.load(std::memory_order_acquire)) {
+    hold_.emplace(world.hold());
+    starter_->unpark();
+    world.wait();  // not before pause() or finish() ends the Hold
+  }
 }
 
 // One after the other would need each to wait for its turn: the order is any.

@@ -11,10 +11,12 @@
 #include <shoal/runtime/world.hpp>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace shoal::edat_api {
@@ -22,7 +24,7 @@ namespace shoal::edat_api {
 /// Events as EDAT shows them: with data of their own, which the program may change.
 class Shown {
  public:
-  explicit Shown(const EventList& events);
+  Shown(const EventList& events, AddressRule addresses);
   Shown(const Shown&) = delete;
   Shown& operator=(const Shown&) = delete;
 
@@ -49,21 +51,39 @@ Belongings& belongings();
 /// own threads may fire and submit: a Hold keeps the world from ending.
 class Program {
  public:
-  explicit Program(Configuration configuration);
+  Program(Configuration configuration, std::shared_ptr<const void> communicator);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  // Of the thread that calls edatInit, here: main().
+
   /// **Blocks**: until events can be fired, or the world has ended without coming so far.
   /// Returns whether it runs.
   bool start();
+  /// **Blocks**: until nothing exists that could still run, on all ranks. False: the world has
+  /// ended with an error.
+  bool pause();
   /// **Blocks**: until the world has ended. Returns its exit code.
   int finish();
+  [[nodiscard]] bool is_main_thread() const { return std::this_thread::get_id() == main_thread_; }
+  /// main() begins to wait, and goes on: see Configuration::main_is_worker.
+  void leave_worker_to_tasks();
+  void take_worker();
+
+  /// See Transport::lock_calls(). One owner at a time. **Errors**: CheckError for one that has, or
+  /// has not, locked.
+  void lock_communication(const Belongings& owner) SHOAL_UNCHECKED_LOCKING;
+  void unlock_communication(const Belongings& owner) SHOAL_UNCHECKED_LOCKING;
+  [[nodiscard]] bool has_locked_communication(const Belongings& owner) const {
+    return communication_owner_.load(std::memory_order_relaxed) == &owner;  // its own write, or not
+  }
 
   // From start() to finish().
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Events& events() const { return *events_; }
   [[nodiscard]] c_api::Contexts& contexts() { return contexts_; }
+  [[nodiscard]] AddressRule addresses() const { return configuration_.addresses; }
 
  private:
   void run();
@@ -71,14 +91,21 @@ class Program {
   void report_workers(World& world) const;
 
   const Configuration configuration_;
+  const std::shared_ptr<const void> communicator_;
+  const std::thread::id main_thread_ = std::this_thread::get_id();
   const std::unique_ptr<env::Env> env_;
-  const std::unique_ptr<env::Parker> starter_;  // of the thread in start()
+  const std::unique_ptr<env::Parker> starter_;  // of main()
   c_api::Contexts contexts_;
-  // The world's thread writes them before it wakes the starter; finish() ends them.
+  // The world's thread writes them before it wakes main(); finish() ends them.
   World* world_ = nullptr;
   Events* events_ = nullptr;
   std::optional<Hold> hold_;
+  bool has_ended_ = false;
   int exit_code_ = 0;
+  std::atomic<bool> is_finishing_{false};  // written before hold_ ends, read behind that
+  std::shared_ptr<env::Parker> taken_;     // on which a worker stands still
+  sync::Mutex communication_;
+  std::atomic<const Belongings*> communication_owner_{nullptr};
   std::optional<env::Thread> thread_;  // the last member: it uses the others
 };
 

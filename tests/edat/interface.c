@@ -1,6 +1,7 @@
 // The interface of edat.h as the programs of the original know it: numbers, types and functions.
 // Exit code 0: a program that calls by these types runs.
 #include "edat.h"
+#include "edat_debug.h"
 
 #define SAME(a, b) _Static_assert((a) == (b), #a " is not " #b)
 SAME(EDAT_NOTYPE, 0);
@@ -38,7 +39,7 @@ SAME(sizeof(struct event), sizeof(EDAT_Event));
 
 // Visible, so that each function must be in the library.
 extern const struct interface {
-  void (*init)(void);
+  void (*init)();
   void (*init_with_configuration)(int, char**, char**);
   void (*finalise)(void);
   int (*get_rank)(void);
@@ -61,6 +62,15 @@ extern const struct interface {
   int (*test_lock)(char*);
   EDAT_Event* (*wait)(int, ...);
   EDAT_Event* (*retrieve_any)(int*, int, ...);
+  int (*get_num_workers)(void);
+  int (*get_worker)(void);
+  int (*get_num_active_workers)(void);
+  void (*restart)(void);
+  void (*pause_main_thread)(void);
+  void (*submit_task_f)(void (*)(EDAT_Event*, int), const char*, int, int**, char**, bool, bool);
+  void (*lock_comms)(void);
+  void (*unlock_comms)(void);
+  void (*initialise_with_communicator)(int);
 } interface;
 
 const struct interface interface = {edatInit,
@@ -85,7 +95,16 @@ const struct interface interface = {edatInit,
                                     edatUnlock,
                                     edatTestLock,
                                     edatWait,
-                                    edatRetrieveAny};
+                                    edatRetrieveAny,
+                                    edatGetNumWorkers,
+                                    edatGetWorker,
+                                    edatGetNumActiveWorkers,
+                                    edatRestart,
+                                    edatPauseMainThread,
+                                    edatSubmitTask_f,
+                                    edatLockComms,
+                                    edatUnlockComms,
+                                    edatInitialiseWithCommunicator};
 
 static int got = 0;
 
@@ -95,7 +114,7 @@ static void task(EDAT_Event* events, int num_events) {
 
 int main(void) {
   int value = 42;
-  interface.init();
+  interface.init(&value, "any", 3.0); // arguments
   const int is_alone = interface.get_rank() == 0 && interface.get_num_ranks() == 1;
   interface.submit_task(task, 1, EDAT_SELF, "event");
   interface.fire_event(&value, EDAT_INT, 1, EDAT_SELF, "event");

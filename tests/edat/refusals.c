@@ -1,6 +1,8 @@
 // Bad use of edat.h: each case must end the program with an error that names the call.
 #include "edat.h"
+#include "edat_debug.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +10,18 @@ static void nothing(EDAT_Event* events, int num_events) {}
 static void finalises(EDAT_Event* events, int num_events) { edatFinalise(); }
 static void waits(EDAT_Event* events, int num_events) { edatWait(1, EDAT_SELF, "never"); }
 static void unlocks(EDAT_Event* events, int num_events) { edatUnlock("not held"); }
+static void waits_with_comms(EDAT_Event* events, int num_events) {
+  edatLockComms();
+  edatWait(1, EDAT_SELF, "never");
+}
+static void pauses(EDAT_Event* events, int num_events) { edatPauseMainThread(); }
+
+static atomic_int has_b = 0;
+static void locks_b_and_a(EDAT_Event* events, int num_events) {
+  edatLock("b");
+  atomic_store(&has_b, 1);
+  edatLock("a"); // which main() has
+}
 static void waits_for_fewer(EDAT_Event* events, int num_events) { edatWait(-1); }
 
 static void* unlocks_of_main(void* unused) {
@@ -27,6 +41,8 @@ static void before_init(const char* what) {
   if (!strcmp(what, "bad_value")) edatInitWithConfiguration(1, keys, values);
   if (!strcmp(what, "unknown_key")) edatInitWithConfiguration(1, unknown, values);
   if (!strcmp(what, "negative_options")) edatInitWithConfiguration(-1, keys, values);
+  if (!strcmp(what, "restart_before_init")) edatRestart();
+  if (!strcmp(what, "communicator")) edatInitialiseWithCommunicator(0);
   if (!strcmp(what, "null_key")) edatInitWithConfiguration(1, NULL, values);
 }
 
@@ -58,8 +74,55 @@ static void after_init(const char* what) {
     pthread_join(thread, NULL);
   }
   if (!strcmp(what, "task_left")) edatSubmitNamedTask(nothing, "waiting", 1, EDAT_ANY, "never");
-  if (!strcmp(what, "event_left")) edatFireEvent(NULL, EDAT_NONE, 0, EDAT_SELF, "nobody's");
+  if (!strcmp(what, "event_left")) edatFireEvent(&value, EDAT_INT, 1, EDAT_SELF, "nobody's");
   if (!strcmp(what, "wait_left")) edatSubmitTask(waits, 0);
+}
+
+// Of main(), which waits like a task; other ranks go on to edatFinalise.
+static void waits_in_main(const char* what) {
+  const int is_first = edatGetRank() == 0;
+  if (!strcmp(what, "wait_left_in_main") && is_first) edatWait(1, EDAT_ANY, "never");
+  if (!strcmp(what, "wait_left_in_all_mains")) edatWait(1, EDAT_ANY, "never");
+  if (!strcmp(what, "wait_left_for_another") && is_first) {
+    edatWait(1, edatGetNumRanks() - 1, "never");
+  }
+  if (!strcmp(what, "wait_left_after_others") && is_first) {
+    edatFireEvent(&value, EDAT_INT, 1, EDAT_SELF, "once");
+    edatWait(1, EDAT_SELF, "once");
+    edatWait(1, EDAT_SELF, "once");
+  }
+  if (!strcmp(what, "locks_in_main")) {
+    edatLock("a");
+    edatSubmitNamedTask(locks_b_and_a, "b and a", 0);
+    while (!atomic_load(&has_b)) {
+    }
+    edatLock("b");
+  }
+}
+
+static void debug_calls(const char* what) {
+  int ranks[] = {0};
+  int* sources = ranks;
+  char* ids[] = {NULL};
+  if (!strcmp(what, "comms_twice")) {
+    edatLockComms();
+    edatLockComms();
+  }
+  if (!strcmp(what, "comms_not_locked")) edatUnlockComms();
+  if (!strcmp(what, "comms_at_end")) edatLockComms();
+  if (!strcmp(what, "comms_at_pause")) {
+    edatLockComms();
+    edatPauseMainThread();
+  }
+  if (!strcmp(what, "comms_in_wait")) edatSubmitTask(waits_with_comms, 0);
+  if (!strcmp(what, "pause_in_task")) edatSubmitTask(pauses, 0);
+  if (!strcmp(what, "pause_with_task_left")) {
+    edatSubmitNamedTask(nothing, "waiting", 1, EDAT_ANY, "never");
+    edatPauseMainThread();
+  }
+  if (!strcmp(what, "fortran_sources")) edatSubmitTask_f(nothing, NULL, 1, NULL, ids, 0, 0);
+  if (!strcmp(what, "fortran_id")) edatSubmitTask_f(nothing, NULL, 1, &sources, ids, 0, 0);
+  if (!strcmp(what, "fortran_greedy")) edatSubmitTask_f(nothing, "t", 0, NULL, NULL, 0, 1);
 }
 
 static void counts(const char* what) {
@@ -88,6 +151,8 @@ int main(int argc, char** argv) {
   before_init(what);
   edatInit();
   after_init(what);
+  waits_in_main(what);
+  debug_calls(what);
   counts(what);
   names(what);
   edatFinalise();

@@ -9,20 +9,23 @@ shoal_add_edat_refusal(
   bad_value "edatInitWithConfiguration: key EDAT_NUM_WORKERS: 'none' is not allowed")
 shoal_add_edat_refusal(unknown_key "edatInitWithConfiguration: key EDAT_NUM_WORKER is unknown")
 shoal_add_edat_refusal(null_key "edatInitWithConfiguration: key or value 0 of 1 is NULL")
-shoal_add_edat_refusal(bad_type "edatFireEvent: 17 is no type: there are none .0., int .1.")
-shoal_add_edat_refusal(bad_context "edatFireEvent: 1000 is no type: no context of that number")
-shoal_add_edat_refusal(create_context "edatCreateContext: 3 is the type of no context")
+shoal_add_edat_refusal(bad_type
+                       "edatFireEvent: .a.: 17 is no type: there are EDAT_NOTYPE .0., EDAT_INT .1.")
+shoal_add_edat_refusal(bad_context
+                       "edatFireEvent: .a.: 1000 is no type: edatDefineContext has not returned it")
+shoal_add_edat_refusal(create_context
+                       "edatCreateContext: 3 is no type of a context: edatDefineContext")
 shoal_add_edat_refusal(bad_target
-                       "edatFireEvent: events 'edat': \"a\" cannot be fired to rank 99: this world")
+                       "edatFireEvent: .a. cannot be fired to rank 99: the ranks are 0 to 0")
 shoal_add_edat_refusal(any_target
-                       "edatFirePersistentEvent: events 'edat': \"a\" cannot be fired to any")
+                       "edatFirePersistentEvent: .a. cannot be fired to EDAT_ANY: name a rank")
 shoal_add_edat_refusal(null_id "edatFireEvent: the event identifier is NULL")
-shoal_add_edat_refusal(null_data "edatFireEvent: there are 1 elements, but the data are NULL")
+shoal_add_edat_refusal(null_data "edatFireEvent: .a. has 1 element, but the data are NULL")
 shoal_add_edat_refusal(negative_count "edatFireEvent: the number of elements of \"a\" is -1")
 shoal_add_edat_refusal(null_task "edatSubmitTask: the task's function is NULL")
 shoal_add_edat_refusal(null_name "edatSubmitNamedTask: the task's name is NULL")
-shoal_add_edat_refusal(
-  bad_source "edatSubmitNamedTask: events 'edat': task 't' cannot depend on \"a\" from rank 99")
+shoal_add_edat_refusal(bad_source
+                       "edatSubmitNamedTask: .a. cannot come from rank 99: the ranks are 0 to 0")
 shoal_add_edat_refusal(null_source_id "edatSubmitTask: an event identifier is NULL")
 shoal_add_edat_refusal(persistent_without "edatSubmitPersistentTask: .*depends on nothing")
 shoal_add_edat_refusal(negative_options
@@ -41,16 +44,42 @@ shoal_add_edat_refusal(null_find_array "edatFindEvent: the array of events is NU
 shoal_add_edat_refusal(null_find_event_id "edatFindEvent: the identifier of an event is NULL")
 shoal_add_edat_refusal(null_retrieved "edatRetrieveAny: the place for the number of events is NULL")
 shoal_add_edat_refusal(finalise_in_task "edatFinalise: call it in main.., not in a task")
-shoal_add_edat_refusal(unlock "edatUnlock: .*not held")
-shoal_add_edat_refusal(unlock_of_another "edatUnlock: .*'mine'.* does not hold it")
+shoal_add_edat_refusal(unlock "edatUnlock: the caller does not have the lock .not held.")
+shoal_add_edat_refusal(unlock_of_another "edatUnlock: the caller does not have the lock .mine.")
 shoal_add_edat_refusal(task_left "shoal: error: .*nothing runs any more.*waiting has 0 of 1")
-shoal_add_edat_refusal(event_left "shoal: error: .*nothing runs any more.*nobody's")
+shoal_add_edat_refusal(event_left
+                       "shoal: error: .*nothing runs any more.*nobody.s. from rank 0 with 1 int")
 shoal_add_edat_refusal(wait_left "edat: error: edatWait: .*nothing runs any more.*never")
+
+# main() stands still like a task: what it waits for is found, and named.
+shoal_add_edat_refusal(wait_left_in_main
+                       "edat: error: edatWait: .*nothing runs any more.*'main..' waits .*never")
+shoal_add_edat_refusal(wait_left_after_others
+                       "edat: error: edatWait: .*nothing runs any more.*'main..' waits .*once")
+shoal_add_edat_refusal(locks_in_main
+                       "edat: error: edatLock: .*nothing runs any more.*'main..' waits .*'b'")
+
+shoal_add_edat_refusal(comms_twice "edatLockComms: edatLockComms was called before")
+shoal_add_edat_refusal(comms_not_locked "edatUnlockComms: call edatLockComms first")
+shoal_add_edat_refusal(comms_at_end "edatFinalise: call edatUnlockComms first")
+shoal_add_edat_refusal(comms_at_pause "edatPauseMainThread: call edatUnlockComms first")
+shoal_add_edat_refusal(comms_in_wait "edatWait: no event arrives before edatUnlockComms")
+shoal_add_edat_refusal(pause_in_task "edatPauseMainThread: call it in main.., not in a task")
+shoal_add_edat_refusal(pause_with_task_left
+                       "shoal: error: .*nothing runs any more.*waiting has 0 of 1")
+shoal_add_edat_refusal(fortran_sources "edatSubmitTask_f: the array of sources is NULL")
+shoal_add_edat_refusal(fortran_id "edatSubmitTask_f: an event identifier is NULL")
+shoal_add_edat_refusal(fortran_greedy "edatSubmitTask_f: a greedy task has to be persistent")
+shoal_add_edat_refusal(restart_before_init "edatRestart: call edatInit first")
+shoal_add_edat_refusal(communicator
+                       "edatInitialiseWithCommunicator: a communicator was given.*without MPI")
 
 # The environment: EDAT's variables, and shoal's own that cannot be.
 shoal_add_edat_refusal(environment
                        "environment variable EDAT_PROGRESS_THREAD: 'maybe' is not allowed")
 set_tests_properties(edat.refuses.environment PROPERTIES ENVIRONMENT EDAT_PROGRESS_THREAD=maybe)
+shoal_add_edat_refusal(bridge "variable EDAT_ENABLE_BRIDGE: 'true' is not allowed")
+set_tests_properties(edat.refuses.bridge PROPERTIES ENVIRONMENT EDAT_ENABLE_BRIDGE=true)
 shoal_add_edat_refusal(ranks "shoal: error: .*--ranks 3: a process with edat.h is one rank")
 set_tests_properties(edat.refuses.ranks PROPERTIES ENVIRONMENT SHOAL_RANKS=3)
 shoal_add_edat_refusal(simulation "shoal: error: .*--sim: a program with edat.h")
@@ -68,7 +97,8 @@ set_tests_properties(
 
 # One process ends: the launcher ends the others. Or all end together: what is left is everybody's.
 foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-  foreach(case IN ITEMS bad_source_on_last task_left wait_left)
+  foreach(case IN ITEMS bad_source_on_last task_left wait_left wait_left_in_main
+                        wait_left_in_all_mains wait_left_for_another communicator)
     shoal_add_mpi_test(
       edat.refuses.${case}.${variant}.np2
       VARIANT ${variant}
@@ -78,7 +108,7 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     set_tests_properties(
       edat.refuses.${case}.${variant}.np2
       PROPERTIES PASS_REGULAR_EXPRESSION
-                 "edat: error: edat(Submit|Wait)|shoal: error: .*nothing runs any more"
-                 FAIL_REGULAR_EXPRESSION "not refused")
+                 "edat: error: edat(Submit|Wait|Init)|shoal: error: .*nothing runs any more"
+                 FAIL_REGULAR_EXPRESSION "not refused|raw type|shoal::|[.][ch]pp:")
   endforeach()
 endforeach()

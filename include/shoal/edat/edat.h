@@ -38,9 +38,14 @@ struct edat_struct_event {
 };
 typedef struct edat_struct_event EDAT_Event;
 
-/* Starts the workers of this process, which is one rank; returns once events can be fired. */
-void edatInit(void);
-/* With `count` options: EDAT_NUM_WORKERS and the like. They go before the environment. */
+/* Starts the workers of this process, which is one rank; returns once events can be fired. Takes
+ * any arguments, and ignores them. */
+#if defined __cplusplus || (defined __STDC_VERSION__ && __STDC_VERSION__ >= 202311L)
+void edatInit(...);
+#else
+void edatInit();
+#endif
+/* With `count` options: EDAT_NUM_WORKERS and the like. The environment goes before them. */
 void edatInitWithConfiguration(int count, char** keys, char** values);
 /* Returns when all tasks have run and all events were consumed, on all ranks. */
 void edatFinalise(void);
@@ -61,6 +66,9 @@ int edatIsTaskSubmitted(const char* name);
 /* 1: a task was taken back; 0: there was none. */
 int edatRemoveTask(const char* name);
 
+/* Copies `number_elements` elements from where `data` points to. Those of EDAT_ADDRESS are addresses
+ * (of sizeof(char*)), and the task's `data` points to copies of them. A context is its own data: the
+ * task gets the same pointer. */
 void edatFireEvent(void* data, int data_type, int number_elements, int target,
                    const char* event_id);
 void edatFirePersistentEvent(void* data, int data_type, int number_elements, int target,
@@ -72,7 +80,7 @@ int edatFindEvent(EDAT_Event* events, int count, int source, const char* event_i
 int edatDefineContext(size_t size_bytes);
 void* edatCreateContext(int context_type);
 
-/* In tasks: the events of the pairs, in their order; valid until the task ends. */
+/* In tasks and in main(): the events of the pairs, in their order; valid until the task ends. */
 EDAT_Event* edatWait(int count, ...);
 /* Those that are there; NULL if none is. */
 EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...);

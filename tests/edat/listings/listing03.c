@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 static int here = 0;
+static int* address = &here;
 
 static void task(EDAT_Event* events, int number_of_events) {
   if (number_of_events != 6) return;
@@ -20,7 +21,7 @@ static void task(EDAT_Event* events, int number_of_events) {
   printf("%.2f\n", *(const double*)events[2].data);
   printf("%s\n", (const char*)events[3].data);
   printf("%ld\n", *(const long*)events[4].data);
-  if (events[5].data == &here && events[5].metadata.data_type == EDAT_ADDRESS) {
+  if (*(int**)events[5].data == &here && events[5].metadata.data_type == EDAT_ADDRESS) {
     printf("the address came\n");
   }
 }
@@ -31,7 +32,8 @@ int main() {
   if (edatGetRank() == last) {
     edatSubmitTask(task, 6, 0, "ints", 0, "floats", 0, "double", 0, "bytes", 0, "long", EDAT_SELF,
                    "address");
-    edatFireEvent(&here, EDAT_ADDRESS, 1, EDAT_SELF, "address");
+    edatFireEvent(&address, EDAT_ADDRESS, 1, EDAT_SELF, "address");
+    address = NULL; // the event has its own
   }
   if (edatGetRank() == 0) {
     int ints[3] = {1, 2, 3};

@@ -1,0 +1,117 @@
+#include "edat_api/calls.hpp"
+
+#include "edat_api/process.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <span>
+
+namespace shoal::edat_api {
+
+namespace {
+
+void check_rank(const Program& program, int rank, const std::string& who) {
+  const int size = program.world().size();
+  if (rank >= 0 && rank < size) return;
+  throw CheckError(fmt::format("{} rank {}: the ranks are 0 to {}", who, rank, size - 1));
+}
+
+bool is_special(int peer) { return peer == EDAT_ALL || peer == EDAT_ANY || peer == EDAT_SELF; }
+
+/// Of one element; nothing for EDAT_NOTYPE.
+std::size_t size_of_element(const Program& program, const std::string& event, int type) {
+  if (type == EDAT_NOTYPE) return 0;
+  if (travels_as_address(type, program.addresses())) return 0;
+  if (type == EDAT_ADDRESS) return sizeof(char*);
+  const std::size_t size = c_api::element_size(type);
+  if (size > 0) return size;
+  throw CheckError(
+      fmt::format("\"{}\": {} is no type: there are EDAT_NOTYPE (0), EDAT_INT (1), EDAT_FLOAT (2), "
+                  "EDAT_DOUBLE (3), EDAT_BYTE (4), EDAT_ADDRESS (5), EDAT_LONG (6), and what "
+                  "edatDefineContext returns",
+                  event, type));
+}
+
+}  // namespace
+
+bool travels_as_address(int type, AddressRule addresses) {
+  return type >= c_api::Contexts::kFirstType ||
+         (type == EDAT_ADDRESS && addresses == AddressRule::paper);
+}
+
+void check_dependency_count(int count) {
+  if (count < 0) throw CheckError(fmt::format("the number of dependencies is {}", count));
+}
+
+EventDependency to_dependency(const Program& program, int source, const char* event_id) {
+  std::string event = text_of(event_id, "an event identifier");
+  if (!is_special(source)) {
+    check_rank(program, source, fmt::format("\"{}\" cannot come from", event));
+  }
+  return {c_api::to_peer(source), std::move(event)};
+}
+
+EventPeer to_target(const Program& program, int target, const std::string& event) {
+  const std::string who = fmt::format("\"{}\" cannot be fired to", event);
+  if (target == EDAT_ANY) {
+    throw CheckError(who + " EDAT_ANY: name a rank, EDAT_SELF or EDAT_ALL");
+  }
+  if (!is_special(target)) check_rank(program, target, who);
+  return c_api::to_peer(target);
+}
+
+RawPayload to_payload(Program& program, const std::string& event, int type, int count,
+                      const void* const* data) {
+  if (count < 0) {
+    throw CheckError(fmt::format("the number of elements of \"{}\" is {}", event, count));
+  }
+  RawPayload payload{type, static_cast<std::size_t>(count), {}};
+  if (type >= c_api::Contexts::kFirstType && !program.contexts().is_defined(type)) {
+    throw CheckError(
+        fmt::format("\"{}\": {} is no type: edatDefineContext has not returned it", event, type));
+  }
+  if (travels_as_address(type, program.addresses())) {
+    payload.bytes = std::as_bytes(std::span(data, 1));
+    return payload;
+  }
+  const std::size_t size = size_of_element(program, event, type);
+  if (size == 0) {
+    payload.count = 0;
+    return payload;
+  }
+  if (*data == nullptr && count > 0) {
+    throw CheckError(fmt::format("\"{}\" has {} element{}, but the data are NULL", event, count,
+                                 count == 1 ? "" : "s"));
+  }
+  payload.bytes = {static_cast<const std::byte*>(*data), payload.count * size};
+  return payload;
+}
+
+void* create_context(Program& program, int type) {
+  if (!program.contexts().is_defined(type)) {
+    throw CheckError(
+        fmt::format("{} is no type of a context: edatDefineContext has not returned it", type));
+  }
+  return program.contexts().create(type);
+}
+
+void submit_task(Program& program, void (*task)(EDAT_Event*, int), const EventTaskOptions& options,
+                 const std::vector<EventDependency>& dependencies) {
+  given(task, "the task's function");
+  if (options.persistent && dependencies.empty()) {
+    throw CheckError("a persistent task that depends on nothing would run for ever");
+  }
+  if (options.greedy && !options.persistent) {
+    throw CheckError("a greedy task has to be persistent");
+  }
+  program.events().submit(
+      dependencies,
+      [task, addresses = program.addresses()](EventList& events) {
+        Shown shown(events, addresses);
+        task(shown.events(), shown.count());
+      },
+      options);
+}
+
+}  // namespace shoal::edat_api

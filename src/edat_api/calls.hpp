@@ -1,0 +1,29 @@
+#pragma once
+// Arguments of the calls of edat.h: what they mean for shoal, and refusals in EDAT's words.
+
+#include "edat_api/program.hpp"
+
+#include <shoal/event/events.hpp>
+
+#include <string>
+#include <vector>
+
+namespace shoal::edat_api {
+
+// All throw CheckError for what cannot be right.
+
+void check_dependency_count(int count);
+EventDependency to_dependency(const Program& program, int source, const char* event_id);
+EventPeer to_target(const Program& program, int target, const std::string& event);
+/// The payload refers to `*data`, or, if that travels as an address, to `data`.
+RawPayload to_payload(Program& program, const std::string& event, int type, int count,
+                      const void* const* data);
+void* create_context(Program& program, int type);
+
+void submit_task(Program& program, void (*task)(EDAT_Event*, int), const EventTaskOptions& options,
+                 const std::vector<EventDependency>& dependencies);
+
+/// Whether events of this type carry the address itself.
+bool travels_as_address(int type, AddressRule addresses);
+
+}  // namespace shoal::edat_api

@@ -1,0 +1,63 @@
+#pragma once
+// The one program of a process, and how the calls of edat.h end it.
+
+#include "edat_api/program.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::edat_api {
+
+/// State of the process for which edat.h has no handle. Written by the thread that calls edatInit
+/// and edatFinalise, while no other is in a call.
+struct Process {
+  std::unique_ptr<Program> program;
+  int rank = -1;  // kept for calls after edatFinalise, which the original answers too
+  int size = -1;
+};
+Process& process();
+
+/// Begins the program on the processes of `communicator`, which may be nullptr. Does not return
+/// after an error.
+void start(const char* call, const std::vector<std::pair<std::string, std::string>>& pairs,
+           std::shared_ptr<const void> communicator);
+/// Ends it, and the process with it after an error.
+void finish();
+
+/// Writes the text and ends the process: the interface has no errors to return.
+[[noreturn]] void refuse(const char* call, const std::string& text);
+
+Program& running(const char* call);
+
+/// Reason of the failure of the world, of which a task that waited is told.
+std::string reason_of_failure(const Program& program, const std::exception& error);
+
+/// Calls `body(program)`; no exception gets into code that may be C.
+template <class Body>
+auto guarded(const char* call, const Body& body) noexcept {
+  Program& program = running(call);
+  try {
+    return body(program);
+  } catch (const CancelledError& error) {
+    refuse(call, reason_of_failure(program, error));
+  } catch (const std::exception& error) {
+    refuse(call, error.what());
+  }
+}
+
+template <class T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) throw CheckError(fmt::format("{} is NULL", what));
+  return *pointer;
+}
+
+inline std::string text_of(const char* text, const char* what) { return &given(text, what); }
+
+}  // namespace shoal::edat_api
