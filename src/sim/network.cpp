@@ -4,6 +4,7 @@
 
 #include <shoal/base/check.hpp>
 #include <shoal/base/error.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,7 @@ class Network::SimTransport final : public net::Transport {
   std::uint32_t new_payload_tag() override { return next_tag_++; }
   void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
                     net::Event* done) override {
+    const sync::Quiet quiet;
     Payload& payload = network_.payload(process_, tag);
     payload.source_bytes = bytes;
     payload.sent = done;
@@ -53,6 +55,7 @@ class Network::SimTransport final : public net::Transport {
   }
   void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
                        net::Event* done) override {
+    const sync::Quiet quiet;
     const int from = network_.layout_.process_of(source);
     Payload& payload = network_.payload(from, tag);
     payload.target_bytes = bytes;
@@ -150,11 +153,15 @@ void Network::move_payload(int process, std::uint32_t tag) {
 Mishap Network::draw_mishap(Rank source, Rank target, bool is_payload) {
   const Mishap mishap = faults_.draw(source, target, is_payload);
   if (mishap.any()) {
-    simulator_.trace().add({simulator_.now_ns(), EventKind::mishap,
-                            static_cast<std::uint32_t>(source.value()),
-                            static_cast<std::uint32_t>(target.value()), 0, 0});
+    note({simulator_.now_ns(), EventKind::mishap, static_cast<std::uint32_t>(source.value()),
+          static_cast<std::uint32_t>(target.value()), 0, 0});
   }
   return mishap;
+}
+
+void Network::note(const TraceEvent& event) {
+  simulator_.trace().add(event);
+  simulator_.log().add(event);
 }
 
 void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
@@ -175,12 +182,20 @@ void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
 void Network::end_payload(const Payload& payload, bool corrupt) {
   const std::size_t bytes = payload.source_bytes.size();
   if (bytes > 0 && !simulator_.is_dry()) {
-    std::memcpy(payload.target_bytes.data(), payload.source_bytes.data(), bytes);
+    sync::Strand carrier;
+    carrier.run([payload] {
+      sync::observe(payload.sent);
+      sync::observe(payload.received);
+      std::memcpy(payload.target_bytes.data(), payload.source_bytes.data(),
+                  payload.source_bytes.size());
+      sync::publish(payload.sent);
+      sync::publish(payload.received);
+    });
+    carrier.set_name("the transport of a payload");
     if (corrupt) flip_a_bit(payload.target_bytes, faults_);
   }
-  simulator_.trace().add({simulator_.now_ns(), EventKind::payload,
-                          static_cast<std::uint32_t>(payload.source.value()),
-                          static_cast<std::uint32_t>(payload.target.value()), 0, bytes});
+  note({simulator_.now_ns(), EventKind::payload, static_cast<std::uint32_t>(payload.source.value()),
+        static_cast<std::uint32_t>(payload.target.value()), 0, bytes});
   --payloads_under_way_;
   port(payload.source).post(payload.sent);
   port(payload.target).post(payload.received);

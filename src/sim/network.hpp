@@ -76,6 +76,7 @@ class Network {
   Mishap draw_mishap(Rank source, Rank target, bool is_payload);
   Payload& payload(int process, std::uint32_t tag) { return payloads_[{process, tag}]; }
   void move_payload(int process, std::uint32_t tag);
+  void note(const TraceEvent& event);
   void carry_payload(const Payload& payload, std::uint64_t from_ns);
   void end_payload(const Payload& payload, bool corrupt);
 

@@ -8,6 +8,9 @@ namespace {
 
 // Where nothing takes time, there would be nothing to stretch.
 constexpr std::uint64_t kStretchedMinNs = 100;
+constexpr std::uint64_t kSlowestDoublings = 5;  // of a worker's steps, to begin with
+// Set-backs of one worker do not add up: all would be too late for any limit of time.
+constexpr std::uint64_t kSlownessMax = 256ULL << kSlowestDoublings;
 
 }  // namespace
 
@@ -17,7 +20,8 @@ Order::Order(OrderKind kind, std::uint64_t seed, int ranks, int workers_per_rank
   victim_ = static_cast<int>(draw(rank_count));
   victim_target_ = static_cast<int>(draw(rank_count));
   if (kind_ != OrderKind::priorities) return;
-  for (int i = 0; i < ranks * workers_per_rank; ++i) slowness_.push_back(1ULL << draw(6));
+  for (int i = 0; i < ranks * workers_per_rank; ++i)
+    slowness_.push_back(1ULL << draw(kSlowestDoublings + 1));
   // Small programs take hundreds of steps, large ones many more: any scale may be the right one.
   for (int i = 0; i < 3; ++i) change_points_.push_back(draw(1ULL << (4 + draw(13))));
 }
@@ -34,7 +38,7 @@ std::uint64_t Order::step_ns(int rank, int worker, std::uint64_t cost_ns) {
           static_cast<std::size_t>(worker);
       std::uint64_t& slowness = slowness_[actor];
       const bool set_back = std::ranges::find(change_points_, steps_) != change_points_.end();
-      if (set_back) slowness *= 256;
+      if (set_back) slowness = std::min(slowness * 256, kSlownessMax);
       const std::uint64_t result = stretched * slowness;
       if (!set_back && slowness > 64) slowness /= 2;  // so that every step comes in the end
       return result;

@@ -33,6 +33,7 @@ SimLink::~SimLink() {
 
 // Until the interface of the process is free, further messages share the packet.
 void SimLink::announce(bool /*polls_next*/) {
+  const sync::Quiet quiet;
   network_.simulator().at(network_.route(source(), target()).interface_free_ns,
                           [this] { carry(); });
 }
@@ -80,9 +81,14 @@ void SimLink::arrive(net::Packet* packet, std::size_t bytes) {
 }
 
 void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet) {
-  network_.simulator().trace().add({time_ns, kind, static_cast<std::uint32_t>(source().value()),
-                                    static_cast<std::uint32_t>(target().value()),
-                                    static_cast<std::uint32_t>(lane()), packet.header().sequence});
+  const TraceEvent event{time_ns,
+                         kind,
+                         static_cast<std::uint32_t>(source().value()),
+                         static_cast<std::uint32_t>(target().value()),
+                         static_cast<std::uint32_t>(lane()),
+                         packet.header().sequence};
+  network_.simulator().trace().add(event);
+  network_.simulator().log().add(event, packet);
 }
 
 SimInlet::~SimInlet() { arrived_.discard(); }
@@ -103,6 +109,7 @@ void SimInlet::deliver(net::Receiver& receiver) {
 
 // The news takes as long as a packet without messages.
 void SimInlet::consumed(std::size_t bytes) {
+  const sync::Quiet quiet;
   Network& network = link_.network();
   Simulator& simulator = network.simulator();
   simulator.at(simulator.now_ns() + link_.news_ns(), [this, bytes] { link_.consumed(bytes); });

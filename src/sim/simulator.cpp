@@ -1,6 +1,7 @@
 #include "sim/simulator.hpp"
 
 #include <shoal/base/check.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +36,7 @@ class Simulator::SimParker final : public env::Parker {
     actor_->timeout_ns = timeout_ns;
   }
   void unpark() override {
+    const sync::Quiet quiet;
     if (actor_ != nullptr) simulator_.wake(*actor_);
   }
 
@@ -65,7 +67,13 @@ void Simulator::push(std::uint64_t time_ns, Actor* actor, std::size_t action) {
                 actor != nullptr ? ++actor->version : 0, action});
 }
 
+void Simulator::observe(env::Happening what, const std::string& name) {
+  const sync::Quiet quiet;
+  if (current_ != nullptr) log_.add(now_ns(), current_->rank, current_->worker, what, name);
+}
+
 bool Simulator::charge(const Cost& cost) {
+  const sync::Quiet quiet;
   const double ns = (cost.seconds + cost.flops / options_.flops_per_second) * 1e9;
   constexpr double kMax_ns = 1e15;  // so that no order stretches it beyond what a clock can count
   SHOAL_CHECK(ns <= kMax_ns && cost.seconds >= 0 && cost.flops >= 0,
@@ -83,6 +91,7 @@ std::uint64_t Simulator::spent_ns() {
 }
 
 void Simulator::at(std::uint64_t time_ns, std::function<void()> action) {
+  const sync::Quiet quiet;
   std::size_t index = actions_.size();
   if (free_actions_.empty()) {
     actions_.push_back(std::move(action));
@@ -146,11 +155,9 @@ void Simulator::step(Actor& actor) {
   const std::uint64_t spent = spent_ns();
   current_ = nullptr;
   charged_ns_ = 0;
-  trace_.add(
-      {now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
-       static_cast<std::uint32_t>(actor.worker), 0, result == env::StepResult::idle ? 0U : 1U},
-      activities_);
-  activities_.clear();
+  trace_.add({now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
+              static_cast<std::uint32_t>(actor.worker), 0,
+              result == env::StepResult::idle ? 0U : 1U});
   if (result == env::StepResult::stopped) {
     --live_;
     return;

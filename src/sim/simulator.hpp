@@ -1,6 +1,7 @@
 #pragma once
 // Virtual time and one thread: the environment of a simulated world.
 
+#include "sim/log.hpp"
 #include "sim/order.hpp"
 #include "sim/trace.hpp"
 
@@ -62,8 +63,8 @@ class Simulator final : public env::Env {
   void yield() override {}
   [[nodiscard]] bool is_simulated() const override { return true; }
   [[nodiscard]] bool charge(const Cost& cost) override;
-  [[nodiscard]] bool observes() const override { return trace_.keeps_activities(); }
-  void observe(const std::string& activity) override { activities_.push_back(activity); }
+  [[nodiscard]] bool observes() const override { return log_.is_kept(); }
+  void observe(env::Happening what, const std::string& name) override;
   [[nodiscard]] bool charges() const override { return true; }
   /// Errors: NoProgress when no worker will ever be woken again and some have not stopped;
   /// TimeLimit.
@@ -83,6 +84,8 @@ class Simulator final : public env::Env {
   [[nodiscard]] bool is_dry() const { return options_.costs == CostKind::dry; }
   [[nodiscard]] Order& order() { return order_; }
   [[nodiscard]] Trace& trace() { return trace_; }
+  [[nodiscard]] Log& log() { return log_; }
+  [[nodiscard]] const Log& log() const { return log_; }
 
  private:
   struct Actor;
@@ -109,6 +112,7 @@ class Simulator final : public env::Env {
   const Shape shape_;
   Order order_;
   Trace trace_;
+  Log log_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t charged_ns_ = 0;                // by the step that runs
   std::unique_ptr<env::Env> host_;              // the real clock, if costs are measured
@@ -116,7 +120,6 @@ class Simulator final : public env::Env {
   std::vector<std::uint64_t> work_ns_;          // by rank
   std::vector<std::uint64_t> paused_until_ns_;  // by rank
   std::exception_ptr failure_;
-  std::vector<std::string> activities_;  // of the step that runs
   std::uint64_t entries_ = 0;
   std::size_t live_ = 0;
   Actor* current_ = nullptr;

@@ -3,7 +3,6 @@
 #include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstring>
@@ -20,6 +19,13 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
   return z ^ (z >> 31U);
 }
+
+[[noreturn]] void throw_unwritten() {
+  throw Error(fmt::format("the recording of a simulated run cannot be written: {}",
+                          std::generic_category().message(errno)));
+}
+
+}  // namespace
 
 std::string what_happened(const TraceEvent& event) {
   const char* const lane = event.lane == 0 ? "packet" : "control packet";
@@ -41,34 +47,6 @@ std::string what_happened(const TraceEvent& event) {
   }
   return "?";
 }
-
-/// The rank that an event happens at.
-std::uint32_t place_of(const TraceEvent& event) {
-  const bool at_target = event.kind == EventKind::arrival || event.kind == EventKind::payload;
-  return at_target ? event.b : event.a;
-}
-
-char sign_of(const TraceEvent& event) {
-  switch (event.kind) {
-    case EventKind::step:
-      return event.detail == 0 ? 'z' : '*';
-    case EventKind::departure:
-      return '>';
-    case EventKind::arrival:
-    case EventKind::payload:
-      return '<';
-    case EventKind::mishap:
-      break;
-  }
-  return '!';
-}
-
-[[noreturn]] void throw_unwritten() {
-  throw Error(fmt::format("the recording of a simulated run cannot be written: {}",
-                          std::generic_category().message(errno)));
-}
-
-}  // namespace
 
 std::string describe(const TraceEvent& event) {
   return fmt::format("{}.{:03} us: {}", event.time_ns / 1000, event.time_ns % 1000,
@@ -96,20 +74,15 @@ bool Recording::read(TraceEvent& event) {
   return std::fread(&event, sizeof event, 1, file_.get()) == 1;
 }
 
-void Trace::keep(std::size_t count) {
-  last_max_ = count;
-  keeps_activities_ = true;
-}
-
-void Trace::add(const TraceEvent& event, const std::vector<std::string>& activities) {
+void Trace::add(const TraceEvent& event) {
+  constexpr std::size_t kLastMax = 16;
   hash_ = mix(hash_, event.time_ns);
   hash_ = mix(hash_, (std::uint64_t{event.a} << 32U) | event.b);
   hash_ = mix(hash_, (std::uint64_t{event.lane} << 32U) | static_cast<std::uint32_t>(event.kind));
   hash_ = mix(hash_, event.detail);
   ++count_;
-  last_.push_back(
-      {event, activities.empty() ? "" : fmt::format("{}", fmt::join(activities, ", "))});
-  if (last_.size() > last_max_) last_.pop_front();
+  last_.push_back(event);
+  if (last_.size() > kLastMax) last_.pop_front();
   if (recording_ != nullptr) recording_->add(event);
   if (expected_ == nullptr) return;
   TraceEvent before;
@@ -133,25 +106,7 @@ void Trace::finish() {
 std::vector<std::string> Trace::last_lines() const {
   std::vector<std::string> lines;
   lines.reserve(last_.size());
-  for (const Kept& kept : last_) lines.push_back(describe(kept.event));
-  return lines;
-}
-
-std::vector<std::string> Trace::space_time(int ranks) const {
-  constexpr int kColumnsMax = 16;
-  constexpr std::size_t kWidth = 3;
-  const bool columns = ranks <= kColumnsMax;
-  std::string title = fmt::format("{:>14}", "us");
-  for (int rank = 0; columns && rank < ranks; ++rank) title += fmt::format("{:>3}", rank);
-  std::vector<std::string> lines{
-      title + "   * works, z goes to sleep, > a packet leaves, < it arrives, ! a fault"};
-  for (const auto& [event, activities] : last_) {
-    std::string space(columns ? kWidth * static_cast<std::size_t>(ranks) : 0, ' ');
-    if (columns) space[kWidth * place_of(event) + kWidth - 1] = sign_of(event);
-    lines.push_back(fmt::format("{:>10}.{:03}{}   {}{}{}", event.time_ns / 1000,
-                                event.time_ns % 1000, space, what_happened(event),
-                                activities.empty() ? "" : ": ", activities));
-  }
+  for (const TraceEvent& event : last_) lines.push_back(describe(event));
   return lines;
 }
 

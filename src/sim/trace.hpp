@@ -26,6 +26,8 @@ struct TraceEvent {
 
 /// "12.345 us: packet 3 from rank 1 to rank 2 arrives".
 std::string describe(const TraceEvent& event);
+/// The same without the time.
+std::string what_happened(const TraceEvent& event);
 
 /// A file without a name, in which one run records and the next one compares.
 class Recording {
@@ -53,13 +55,8 @@ class Trace {
   void record_into(Recording& recording) { recording_ = &recording; }
   void compare_with(Recording& recording) { expected_ = &recording; }
 
-  /// Keeps so many of the last events for space_time(), with what they ran.
-  void keep(std::size_t count);
-  [[nodiscard]] bool keeps_activities() const { return keeps_activities_; }
-
-  /// `activities`: the tasks and handlers that a step ran, if they are kept. Errors: Error naming
-  /// the first event that differs from the recorded one.
-  void add(const TraceEvent& event, const std::vector<std::string>& activities = {});
+  /// **Errors**: Error naming the first event that differs from the recorded one.
+  void add(const TraceEvent& event);
   /// The run has ended. Errors: as add(), when the recorded run went on.
   void finish();
 
@@ -67,20 +64,11 @@ class Trace {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// The last events, the oldest first, one line each.
   [[nodiscard]] std::vector<std::string> last_lines() const;
-  /// The same with a column for each rank, as long as there are few.
-  [[nodiscard]] std::vector<std::string> space_time(int ranks) const;
 
  private:
-  struct Kept {
-    TraceEvent event;
-    std::string activities;
-  };
-
   std::uint64_t hash_ = 0;
   std::uint64_t count_ = 0;
-  std::deque<Kept> last_;
-  std::size_t last_max_ = 16;
-  bool keeps_activities_ = false;
+  std::deque<TraceEvent> last_;
   Recording* recording_ = nullptr;
   Recording* expected_ = nullptr;
 };

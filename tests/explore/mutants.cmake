@@ -47,7 +47,7 @@ shoal_add_mutant(
 shoal_add_mutant(
   semaphore_hand_over sched/locks.cpp
   "woken = waiters_.take(count);
-    permits_ += count;"
+      permits_ += count;"
   "permits_ += count;
     woken = waiters_.take(count);"
   PROGRAM random_event_program)
@@ -69,7 +69,7 @@ shoal_add_mutant(
 # Remote promises: once one was fulfilled, a number that is in use is given out again.
 shoal_add_mutant(
   promise_numbers runtime/remote_promise.cpp
-  "entries_.emplace(++numbers_, std::move(entry));"
-  "numbers_ = entries_.size() + 1;
-  entries_.emplace(numbers_, std::move(entry));"
+  "entries_->emplace(++numbers_, std::move(entry));"
+  "numbers_ = entries_->size() + 1;
+  entries_->emplace(numbers_, std::move(entry));"
   PROGRAM random_event_program)

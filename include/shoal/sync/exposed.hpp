@@ -48,6 +48,9 @@ class Exposed {
   /// The owner's own value.
   [[nodiscard]] T* shown() const { return value_.load(std::memory_order_relaxed); }
 
+  /// Something is shown. Any thread; a hint: relaxed, as it may change at once.
+  [[nodiscard]] bool shows() const { return value_.load(std::memory_order_relaxed) != nullptr; }
+
   /// Any thread but the owner, one at a time. Calls `look(T&)` if something is shown; the owner
   /// cannot hide it meanwhile. False: nothing is shown, or it cannot be seen here.
   template <class Look>

@@ -54,7 +54,8 @@ class SHOAL_CAPABILITY("mutex") PlainLastingMutex {
   const bool asymmetric_;
 };
 
-using LastingMutex = std::conditional_t<kThreadSanitizer, WatchedMutex, PlainLastingMutex>;
+using LastingMutex =
+    std::conditional_t<kThreadSanitizer, Watched<PlainLastingMutex>, PlainLastingMutex>;
 using LastingLock = LockOf<LastingMutex>;
 
 }  // namespace shoal::sync

@@ -2,10 +2,10 @@
 // A lock with the annotations that clang's thread-safety analysis checks.
 
 #include <shoal/base/sanitizers.hpp>
+#include <shoal/sync/thread_sanitizer.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <type_traits>
 
 #if defined(__clang__)
@@ -17,6 +17,7 @@
 #define SHOAL_CAPABILITY(x) SHOAL_THREAD_ANNOTATION(capability(x))
 #define SHOAL_SCOPED_CAPABILITY SHOAL_THREAD_ANNOTATION(scoped_lockable)
 #define SHOAL_GUARDED_BY(x) SHOAL_THREAD_ANNOTATION(guarded_by(x))
+#define SHOAL_PT_GUARDED_BY(x) SHOAL_THREAD_ANNOTATION(pt_guarded_by(x))
 #define SHOAL_REQUIRES(...) SHOAL_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define SHOAL_EXCLUDES(...) SHOAL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define SHOAL_ACQUIRE(...) SHOAL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
@@ -69,18 +70,33 @@ class SHOAL_CAPABILITY("mutex") PlainMutex {
   std::atomic<std::uint32_t> state_{kFree};
 };
 
-/// std::mutex, of which ThreadSanitizer knows in which order it is taken.
-class SHOAL_CAPABILITY("mutex") WatchedMutex {
+/// A mutex that tells ThreadSanitizer who holds it, so that it finds locks taken in orders that may
+/// deadlock, and races in spite of the atomic operations of the mutex. Same layout as M.
+template <class M>
+class SHOAL_CAPABILITY("mutex") Watched {
  public:
-  void lock() SHOAL_ACQUIRE() { mutex_.lock(); }
-  void unlock() SHOAL_RELEASE() { mutex_.unlock(); }
-  [[nodiscard]] bool try_lock() SHOAL_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void lock() SHOAL_ACQUIRE() SHOAL_UNCHECKED_LOCKING {
+    thread_sanitizer::before_lock(&mutex_);
+    mutex_.lock();
+    thread_sanitizer::after_lock(&mutex_);
+  }
+  void unlock() SHOAL_RELEASE() SHOAL_UNCHECKED_LOCKING {
+    thread_sanitizer::before_unlock(&mutex_);
+    mutex_.unlock();
+    thread_sanitizer::after_unlock(&mutex_);
+  }
+  [[nodiscard]] bool try_lock() SHOAL_TRY_ACQUIRE(true) SHOAL_UNCHECKED_LOCKING {
+    thread_sanitizer::before_try_lock(&mutex_);
+    const bool locked = mutex_.try_lock();
+    thread_sanitizer::after_try_lock(&mutex_, locked);
+    return locked;
+  }
 
  private:
-  std::mutex mutex_;
+  M mutex_;
 };
 
-using Mutex = std::conditional_t<kThreadSanitizer, WatchedMutex, PlainMutex>;
+using Mutex = std::conditional_t<kThreadSanitizer, Watched<PlainMutex>, PlainMutex>;
 
 /// Holds a mutex of type M for a scope.
 template <class M>

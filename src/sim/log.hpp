@@ -1,0 +1,54 @@
+#pragma once
+// The last happenings of a simulated run, for people to read.
+
+#include <shoal/env/env.hpp>
+#include <shoal/net/packet.hpp>
+
+#include "sim/trace.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shoal::sim {
+
+/// Keeps the last happenings: of tasks and handlers by name, and of packets by what is in them.
+/// Those of completion detection are left out unless they are asked for.
+class Log {
+ public:
+  /// The names of the messages in a packet.
+  using Names = std::function<std::vector<std::string>(const net::Packet&)>;
+
+  /// Keeps up to `count` happenings from now on.
+  void keep(std::size_t count, bool detection, Names names);
+  [[nodiscard]] bool is_kept() const { return count_max_ > 0; }
+
+  /// Of a task or handler, at a worker.
+  void add(std::uint64_t time_ns, int rank, int worker, env::Happening what,
+           const std::string& name);
+  /// A packet leaves or arrives.
+  void add(const TraceEvent& event, const net::Packet& packet);
+  /// Anything else that a trace has.
+  void add(const TraceEvent& event);
+
+  /// In the order of time, with a column for each rank as long as there are few.
+  [[nodiscard]] std::vector<std::string> lines(int ranks) const;
+
+ private:
+  struct Entry {
+    std::uint64_t time_ns = 0;
+    std::uint32_t rank = 0;
+    char sign = ' ';
+    std::string text;
+  };
+  void add(Entry entry);
+
+  std::size_t count_max_ = 0;
+  bool detection_ = false;
+  Names names_;
+  std::deque<Entry> entries_;
+};
+
+}  // namespace shoal::sim
