@@ -1,5 +1,7 @@
 #include <shoal/graph/task_graph.hpp>
 
+#include <fmt/format.h>
+
 namespace shoal::graph {
 
 std::string progress_of(const std::string& task, const Entry& entry) {
@@ -60,6 +62,48 @@ void refuse_repeat(const std::string& task) {
 void refuse_index(const std::string& task, std::size_t index, std::size_t size) {
   throw CheckError(
       fmt::format("{} has dense index {}: the index space has {} keys", task, index, size));
+}
+
+void refuse_reset(const std::string& graph, const std::vector<std::string>& waiting) {
+  throw CheckError(fmt::format(
+      "reset() of task graph '{}': some of its tasks have begun to be fulfilled and have "
+      "not run:\n  {}",
+      graph, fmt::join(waiting, "\n  ")));
+}
+
+// --- --check-graphs
+
+void Fulfillers::add(int dependencies, const std::string& activity) {
+  constexpr std::size_t kNamesMax_bytes = 200;
+  count += dependencies;
+  if (names.size() > kNamesMax_bytes) return;
+  if (!names.empty()) names += ", ";
+  names += names.size() > kNamesMax_bytes ? "..." : activity;
+  if (dependencies > 1) names += fmt::format(" ({} times)", dependencies);
+}
+
+std::string fulfiller() {
+  std::string activity = sched::current_activity();
+  if (activity.empty()) return "a thread of the program";
+  return activity == "main" ? "the main function" : activity;
+}
+
+void refuse_over(const std::string& task, const Entry& entry, int count, const std::string& culprit,
+                 const std::string& names) {
+  throw CheckError(fmt::format(
+      "{} has fulfilled {} of {} dependencies and cannot take {} more from {}: fulfilled before by "
+      "{}; one is fulfilled twice, or the indegree is too small",
+      task, entry.fulfilled, entry.indegree, count, culprit, names));
+}
+
+void refuse_again(const std::string& task, int indegree, const std::string& culprit,
+                  const std::string& names) {
+  throw CheckError(fmt::format(
+      "{} is fulfilled by {}, but it was made ready before: its indegree is {}, and it was "
+      "fulfilled "
+      "by {}; one of these is too many, or the indegree is too small (a graph with tasks that run "
+      "again before wait() has returned says so by set_repeating())",
+      task, culprit, indegree, names));
 }
 
 void refuse_change(const std::string& graph) {

@@ -2,6 +2,7 @@
 
 #include <shoal/graph/task_graph.hpp>
 
+#include "support/refusal.hpp"
 #include "support/turn_world.hpp"
 
 #include <gmock/gmock.h>
@@ -17,21 +18,11 @@ namespace {
 using shoal::TaskGraph;
 using shoal::World;
 using shoal::testing::error_of;
+using shoal::testing::refusal_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
 void expect_runs(const std::function<void(World&)>& program) { EXPECT_EQ(error_of(program), ""); }
-
-/// What a call that is to be refused says.
-template <class F>
-std::string refusal_of(F&& call) {
-  try {
-    call();
-  } catch (const shoal::CheckError& error) {
-    return error.what();
-  }
-  return "nothing was refused";
-}
 
 constexpr auto kFirstWorker = [](const auto& /*key*/) { return 0; };
 constexpr auto kIndependent = [](const auto& /*key*/) { return 1; };

@@ -5,7 +5,6 @@
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -123,7 +122,9 @@ class DependencyTable {
   [[nodiscard]] std::size_t longest_probe() const {
     std::size_t longest = 0;
     for (std::size_t i = 0; i < capacity_; ++i) {
-      if (slots_[i].used()) longest = std::max(longest, distance(home(slots_[i].hash), i));
+      if (!slots_[i].used()) continue;
+      const std::size_t probe = distance(home(slots_[i].hash), i);
+      if (probe > longest) longest = probe;
     }
     return longest;
   }
@@ -157,6 +158,10 @@ class DependencyTable {
   };
 
   static constexpr std::size_t capacity_min = 128;  // so few keys, as most tables have, are sparse
+
+  static std::size_t capacity_for(std::size_t wanted) {
+    return wanted < capacity_min ? capacity_min : wanted;
+  }
 
   // Callers may have used some bits to choose this table among many: each bit of the result has
   // another one, from the other half, in it. Not 0: the lowest bit hardly tells where home() is.
@@ -199,7 +204,7 @@ class DependencyTable {
   void insert(Slot* slot, const K& key, std::uint32_t hash, Entry entry) {
     Stored stored = make_stored(key);
     if (size_ >= size_max_) {
-      rehash(std::max(capacity_min, capacity_ + capacity_ * 2 / 5));
+      rehash(capacity_for(capacity_ + capacity_ * 2 / 5));
       slot = &slots_[free_slot(hash)];
     }
     place(*slot, std::move(stored), hash, entry.indegree - entry.fulfilled, entry.indegree);
@@ -245,7 +250,7 @@ class DependencyTable {
 
   void try_shrink() {
     try {
-      rehash(std::max(capacity_min, size_ * 2));
+      rehash(capacity_for(size_ * 2));
     } catch (const std::bad_alloc&) {
       // The larger table does as well; the next erasure tries again.
     }
@@ -346,6 +351,14 @@ class DenseTable {
     });
   }
 
+  /// All tasks may run again. Caller: nobody else uses the table.
+  void reset() {
+    for (std::size_t index = 0; index < n_; ++index) {
+      // relaxed: what lets others go on makes it visible to them
+      remaining_[index].store(never_seen, std::memory_order_relaxed);
+    }
+  }
+
   /// Indices 0 <= index < capacity().
   [[nodiscard]] std::size_t capacity() const { return n_; }
 
@@ -375,7 +388,8 @@ class DenseTable {
     return result;
   }
 
-  // Any thread reads and writes, by compare-exchange only. 0 -> remaining -> ... -> -1, never back.
+  // Any thread reads and writes, by compare-exchange only. 0 -> remaining -> ... -> -1, and back
+  // by reset() only.
   std::unique_ptr<std::atomic<std::int32_t>[]> remaining_;
   std::size_t n_;
 };

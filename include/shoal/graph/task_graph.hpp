@@ -2,20 +2,18 @@
 // Parametrized task graphs: tasks named by keys, run when all their dependencies are fulfilled.
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/function.hpp>
 #include <shoal/base/key.hpp>
 #include <shoal/graph/dependency_table.hpp>
+#include <shoal/graph/history.hpp>
 #include <shoal/sched/compute.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/lasting_mutex.hpp>
 #include <shoal/term/scope.hpp>
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +55,7 @@ std::string progress_of(std::size_t index, int remaining);
 [[noreturn]] void refuse_repeat(const std::string& task);
 [[noreturn]] void refuse_index(const std::string& task, std::size_t index, std::size_t size);
 [[noreturn]] void refuse_change(const std::string& graph);
+[[noreturn]] void refuse_reset(const std::string& graph, const std::vector<std::string>& waiting);
 
 }  // namespace graph
 
@@ -78,7 +77,8 @@ class TaskGraph final : private term::Unsatisfied {
       : scope_(scope),
         name_(std::move(name)),
         shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope.scheduler().worker_count())) -
-                    1) {
+                    1),
+        history_(scope.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr) {
     shards_ = std::make_unique<Shard[]>(shard_mask_ + 1);
     scope_.add(*this);
   }
@@ -90,53 +90,115 @@ class TaskGraph final : private term::Unsatisfied {
   /// fulfill(), by its caller.
   template <class F>
   TaskGraph& set_indegree(F function) {
-    return set(indegree_, std::move(function));
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_indegree() takes a function int(const K&): give it one parameter, the key of "
+        "the graph");
+    if constexpr (fits) set(indegree_, std::move(function));
+    return *this;
   }
   /// Required: what task k does.
   template <class F>
   TaskGraph& set_task(F function) {
-    return set(task_, std::move(function));
+    constexpr bool fits = CallableAs<F, void, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_task() takes a function void(const K&): give it one parameter, the key of "
+        "the graph");
+    if constexpr (fits) set(task_, std::move(function));
+    return *this;
   }
   /// Required: the worker on which task k is queued at first, 0 <= worker < worker_count().
   template <class F>
   TaskGraph& set_mapping(F function) {
-    return set(mapping_, std::move(function));
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_mapping() takes a function int(const K&): give it one parameter, the key of "
+        "the graph");
+    if constexpr (fits) set(mapping_, std::move(function));
+    return *this;
   }
   /// Optional: larger runs first. Default 0.
   template <class F>
   TaskGraph& set_priority(F function) {
-    return set(priority_, std::move(function));
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_priority() takes a function int(const K&): give it one parameter, the key of "
+        "the graph");
+    if constexpr (fits) set(priority_, std::move(function));
+    return *this;
   }
   /// Optional: true binds task k to its worker; false (the default) lets others steal it.
   template <class F>
   TaskGraph& set_binding(F function) {
-    return set(binding_, std::move(function));
+    constexpr bool fits = CallableAs<F, bool, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_binding() takes a function bool(const K&): give it one parameter, the key of "
+        "the graph");
+    if constexpr (fits) set(binding_, std::move(function));
+    return *this;
   }
   /// Optional: what reports call task k; called by any thread, while the graph lives, and with
   /// locks of shoal held: it must not block or call shoal. Default: graph name and key.
   template <class F>
   TaskGraph& set_name(F function) {
-    return set(task_name_, std::move(function));
+    constexpr bool fits = CallableAs<F, std::string, const K&>;
+    static_assert(fits,
+                  "shoal: set_name() takes a function std::string(const K&): give it one "
+                  "parameter, the key of "
+                  "the graph");
+    if constexpr (fits) set(task_name_, std::move(function));
+    return *this;
   }
   /// Optional: how long task k takes in a simulated world, beside what it gives to compute().
   /// Called when it runs.
   template <class F>
   TaskGraph& set_cost(F function) {
-    return set(cost_, std::move(function));
+    constexpr bool fits = CallableAs<F, Cost, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_cost() takes a function Cost(const K&): give it one parameter, the key of "
+        "the graph");
+    if constexpr (fits) set(cost_, std::move(function));
+    return *this;
   }
   /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
   /// then counted in an array of 4 bytes per key, without hashing or locks, and fulfilling a task
-  /// that has run already is noticed. Each key runs once in the life of the graph. `key(i)` is the
-  /// key of number i, by which reports name tasks; not needed where an integer is its own number.
-  template <class Index>
-  TaskGraph& set_dense(std::size_t size, Index index, std::function<K(std::size_t)> key = {}) {
-    check_unused();
-    dense_ = std::make_unique<graph::DenseTable>(size);
-    dense_waiting_ = std::make_unique<Waiting[]>(
-        static_cast<std::size_t>(scope_.scheduler().worker_count()) + 1);
-    dense_index_ = std::move(index);
-    dense_key_ = std::move(key);
+  /// that has run already is noticed. Each key runs once until reset(). `key(i)` is the key of
+  /// number i, by which reports name tasks; not needed where an integer is its own number.
+  template <class Index, class KeyOf = std::nullptr_t>
+  TaskGraph& set_dense(std::size_t size, Index index, KeyOf key = {}) {
+    constexpr bool fits = CallableAs<Index, std::size_t, const K&> &&
+                          (std::is_null_pointer_v<KeyOf> || CallableAs<KeyOf, K, std::size_t>);
+    static_assert(
+        fits,
+        "shoal: set_dense() takes a size, a function std::size_t(const K&) and, if given, "
+        "a function K(std::size_t)");
+    if constexpr (fits) set_dense_functions(size, std::move(index), std::move(key));
     return *this;
+  }
+
+  /// Optional: tasks may be fulfilled again after they ran, and then run again, without a wait() in
+  /// between. --check-graphs, which takes that for a mistake, leaves this graph out.
+  TaskGraph& set_repeating() {
+    check_unused();
+    history_.reset();
+    return *this;
+  }
+
+  /// Begins another round: each task may run once more. Not needed without set_dense().
+  /// **Caller**: the main function, after wait() and before any rank fulfills tasks of this one
+  /// again; with several ranks a barrier() between reset() and the first fulfill() sees to that.
+  /// **Errors**: CheckError that names tasks which have fulfilled some of their dependencies only;
+  /// nothing has changed then. **Cost**: 4 bytes are written per key, and nothing is allocated.
+  void reset() {
+    if (unsatisfied_count() > 0) graph::refuse_reset(name_, describe_unsatisfied());
+    if (dense_ != nullptr) dense_->reset();
+    if (history_ != nullptr) history_->forget();
   }
 
   /// Fulfills `count` of the dependencies of task k; the last one makes it ready.
@@ -144,12 +206,14 @@ class TaskGraph final : private term::Unsatisfied {
   /// **Blocks**: never. **Errors**: CheckError that names k when a required function is missing,
   /// the indegree is below 1, the worker is out of range, `count` is below 1, or more is fulfilled
   /// than the indegree says. (Without set_dense(), a key that is fulfilled after it ran is a new
-  /// task.)
+  /// task. With --check-graphs, which simulated worlds and debug builds of shoal have on, this is a
+  /// CheckError until wait() returns, and names who fulfilled it; see set_repeating().)
   /// **Ordering**: what the caller did before is visible to the task.
   void fulfill(const K& k, int count = 1) {
     // acquire pairs with the release in become_complete(): the functions are seen.
-    if (!complete_.load(std::memory_order_acquire)) [[unlikely]]
-      become_complete(k);
+    if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {
+      if (fulfill_slowly(k, count)) return;
+    }
     const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) [[unlikely]]
       refuse(k, indegree, count);
@@ -179,29 +243,70 @@ class TaskGraph final : private term::Unsatisfied {
       graph_.task_(key_);
     }
     [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
+    [[nodiscard]] std::string_view plain_name() const noexcept override { return graph_.name_; }
 
    private:
     TaskGraph& graph_;
     const K key_;
   };
 
+  void set_dense_functions(std::size_t size, Function<std::size_t(const K&)> index,
+                           Function<K(std::size_t)> key) {
+    check_unused();
+    dense_ = std::make_unique<graph::DenseTable>(size);
+    dense_waiting_ = std::make_unique<Waiting[]>(
+        static_cast<std::size_t>(scope_.scheduler().worker_count()) + 1);
+    dense_index_ = std::move(index);
+    dense_key_ = std::move(key);
+  }
+
   template <class Slot, class F>
-  TaskGraph& set(Slot& slot, F function) {
+  void set(Slot& slot, F function) {
     check_unused();
     slot = std::move(function);
-    return *this;
   }
 
   void check_unused() const {
     // relaxed: a change that races with a fulfill() is refused where it can be noticed
-    if (complete_.load(std::memory_order_relaxed)) graph::refuse_change(name_);
+    if (used_.load(std::memory_order_relaxed)) graph::refuse_change(name_);
   }
 
   void become_complete(const K& k) {
     if (!indegree_) graph::refuse_missing(name_, format_key(k), "set_indegree");
     if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
     if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
-    complete_.store(true, std::memory_order_release);
+    used_.store(true, std::memory_order_release);
+    complete_.store(history_ == nullptr || dense_ != nullptr, std::memory_order_release);
+  }
+
+  // The first one, and all with --check-graphs; false: it is still to be done.
+  [[gnu::noinline]] bool fulfill_slowly(const K& k, int count) {
+    if (!used_.load(std::memory_order_acquire)) become_complete(k);
+    if (history_ == nullptr || dense_ != nullptr) return false;
+    const int indegree = indegree_(k);
+    if (indegree < 1 || count < 1) refuse(k, indegree, count);
+    const std::string culprit = graph::fulfiller();
+    graph::Fulfillers past;
+    graph::Entry entry;
+    graph::Fulfil result{};
+    {
+      const std::uint64_t hash = KeyHash<K>{}(k);
+      const sync::Lock lock(history_->mutex);
+      graph::Fulfillers* known = history_->keys.find(hash, k);
+      if (known == nullptr) known = &history_->keys.add(hash, k, {});
+      past = *known;
+      if (!known->done) {
+        result = count_hashed(hash, k, count, indegree, entry);
+        known->done = result == graph::Fulfil::ready;
+        known->add(count, culprit);
+      }
+    }
+    if (past.done) graph::refuse_again(task_name(k), indegree, culprit, past.names);
+    if (result == graph::Fulfil::over) {
+      graph::refuse_over(task_name(k), entry, count, culprit, past.names);
+    }
+    finish(k, result, entry, count);
+    return true;
   }
 
   // The task is always run, for the sake of what it triggers: work that --sim-dry may leave out
@@ -215,17 +320,21 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   void fulfill_hashed(const K& k, int count, int indegree) {
-    const std::size_t hash = KeyHash<K>{}(k);
-    Shard& shard = shards_[hash & shard_mask_];
     graph::Entry entry;
-    graph::Fulfil result{};
-    {
-      const sync::LastingLock lock(shard.mutex);
-      result = shard.table.fulfil_hashed(hash, k, count, [indegree](const K&) { return indegree; });
-      if (result == graph::Fulfil::over) [[unlikely]]
-        entry = shard.table.entry_of(k, indegree);
-    }
+    const graph::Fulfil result = count_hashed(KeyHash<K>{}(k), k, count, indegree, entry);
     finish(k, result, entry, count);
+  }
+
+  // `entry` is filled if it is refused.
+  [[gnu::always_inline]] graph::Fulfil count_hashed(std::size_t hash, const K& k, int count,
+                                                    int indegree, graph::Entry& entry) {
+    Shard& shard = shards_[hash & shard_mask_];
+    const sync::LastingLock lock(shard.mutex);
+    const graph::Fulfil result =
+        shard.table.fulfil_hashed(hash, k, count, [indegree](const K&) { return indegree; });
+    if (result == graph::Fulfil::over) [[unlikely]]
+      entry = shard.table.entry_of(k, indegree);
+    return result;
   }
 
   void fulfill_dense(const K& k, int count, int indegree) {
@@ -261,7 +370,7 @@ class TaskGraph final : private term::Unsatisfied {
     for (int slot = 0; slot <= scope_.scheduler().worker_count(); ++slot) {
       sum += dense_waiting_[static_cast<std::size_t>(slot)].count.load(std::memory_order_relaxed);
     }
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
+    return static_cast<std::uint64_t>(sum > 0 ? sum : 0);
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, int indegree, int count) const {
@@ -307,7 +416,7 @@ class TaskGraph final : private term::Unsatisfied {
   // Copies keys under the lock and names them outside: naming is the program's code.
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override {
     // acquire as in fulfill(). Before the first one the main function may still set functions.
-    if (!complete_.load(std::memory_order_acquire)) return {};
+    if (!used_.load(std::memory_order_acquire)) return {};
     std::vector<std::pair<K, graph::Entry>> some;
     for (const Shard& shard : shards()) {
       const sync::LastingLock lock(shard.mutex);
@@ -325,6 +434,10 @@ class TaskGraph final : private term::Unsatisfied {
       });
     }
     return std::move(list).lines(unsatisfied_count());
+  }
+
+  void at_rest() override {
+    if (history_ != nullptr) history_->forget();
   }
 
   [[nodiscard]] std::string describe_dense(std::size_t index, int remaining) const {
@@ -346,21 +459,23 @@ class TaskGraph final : private term::Unsatisfied {
 
   term::Scope& scope_;
   const std::string name_;
-  std::function<int(const K&)> indegree_;
-  std::function<void(const K&)> task_;
-  std::function<int(const K&)> mapping_;
-  std::function<int(const K&)> priority_;
-  std::function<bool(const K&)> binding_;
-  std::function<std::string(const K&)> task_name_;
-  std::function<Cost(const K&)> cost_;
-  std::atomic<bool> complete_{false};  // has been used: the functions are there and stay
+  Function<int(const K&)> indegree_;
+  Function<void(const K&)> task_;
+  Function<int(const K&)> mapping_;
+  Function<int(const K&)> priority_;
+  Function<bool(const K&)> binding_;
+  Function<std::string(const K&)> task_name_;
+  Function<Cost(const K&)> cost_;
+  std::atomic<bool> used_{false};      // the functions are there and stay
+  std::atomic<bool> complete_{false};  // the same, and fulfill() may take the short way
 
   const std::size_t shard_mask_;
+  std::unique_ptr<graph::History<K>> history_;  // with --check-graphs
   std::unique_ptr<Shard[]> shards_;
   std::unique_ptr<graph::DenseTable> dense_;
   std::unique_ptr<Waiting[]> dense_waiting_;
-  std::function<std::size_t(const K&)> dense_index_;
-  std::function<K(std::size_t)> dense_key_;
+  Function<std::size_t(const K&)> dense_index_;
+  Function<K(std::size_t)> dense_key_;
 };
 
 }  // namespace shoal
