@@ -1,9 +1,10 @@
-# Finds what shoal is built on and decides which MPI variants are built: SHOAL_MPI_VARIANTS, the
-# default one first.
+# Finds what shoal is built on and decides which MPI variants are built: SHOAL_MPI_VARIANTS, and
+# which of them is the default one.
 
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # a parent project links our targets too
 include(ShoalFind)
 find_package(CLI11 CONFIG REQUIRED) # headers only, used inside src/runtime
+find_package(nlohmann_json CONFIG REQUIRED) # headers only, used inside src/contention
 
 set(SHOAL_MPI_VARIANTS "")
 if(SHOAL_MPI STREQUAL "AUTO")
@@ -31,7 +32,9 @@ elseif(SHOAL_MPI)
   endforeach()
 endif()
 
+set(SHOAL_DEFAULT_VARIANT none)
 if(SHOAL_MPI_VARIANTS)
+  list(GET SHOAL_MPI_VARIANTS 0 SHOAL_DEFAULT_VARIANT)
   message(STATUS "shoal: MPI variants: ${SHOAL_MPI_VARIANTS}")
 else()
   message(STATUS "shoal: built without MPI")

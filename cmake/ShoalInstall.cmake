@@ -22,6 +22,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INS
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-bench"
                  "${PROJECT_SOURCE_DIR}/tools/shoal-explore"
         DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/gdb")
 install(
   EXPORT shoalTargets
   NAMESPACE shoal::
@@ -33,5 +35,8 @@ write_basic_package_version_file(shoalConfigVersion.cmake COMPATIBILITY SameMino
 install(
   FILES "${CMAKE_CURRENT_BINARY_DIR}/shoalConfig.cmake"
         "${CMAKE_CURRENT_BINARY_DIR}/shoalConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/ShoalBuildType.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/ShoalFind.cmake"
   DESTINATION "${shoal_cmake_dir}")
+
+include(ShoalPkgConfig)

@@ -4,6 +4,10 @@
 # Nobody replaces a function of ours at run time: gcc may inline them in -fPIC code, as clang does.
 function(shoal_target_defaults target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  if(NOT shoal_optimization_chosen)
+    target_compile_options(${target} PRIVATE -O2)
+    target_compile_definitions(${target} PRIVATE NDEBUG)
+  endif()
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(
     ${target}
@@ -15,6 +19,28 @@ function(shoal_target_defaults target)
             $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
+endfunction()
+
+# Options that shoal and whatever is linked with it are compiled and linked with alike: those of
+# SHOAL_SANITIZE and SHOAL_GLIBCXX_DEBUG. shoal itself announces its fibers to the sanitizers
+# (src/sched): these flags are all it takes.
+function(shoal_common_options target scope)
+  if(SHOAL_SANITIZE)
+    list(JOIN SHOAL_SANITIZE "," sanitizers)
+    target_compile_options(${target} ${scope} -fsanitize=${sanitizers} -fno-sanitize-recover=all
+                                     -fno-omit-frame-pointer)
+    target_link_options(${target} ${scope} -fsanitize=${sanitizers})
+  endif()
+  if(SHOAL_GLIBCXX_DEBUG)
+    target_compile_definitions(${target} ${scope} _GLIBCXX_DEBUG)
+  endif()
+endfunction()
+
+# In a subfolder, a target of ours is built if another one needs it.
+function(shoal_build_if_needed target)
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT SHOAL_INSTALL)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 # shoal_pch(<target> OPTIONS <option>... LINK <library>... HEADERS <header>...)
@@ -31,6 +57,8 @@ function(shoal_pch target)
   add_library(${target} OBJECT "${source}")
   shoal_target_defaults(${target})
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  shoal_common_options(${target} PRIVATE)
+  shoal_build_if_needed(${target})
   target_link_libraries(${target} PRIVATE ${arg_LINK})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
 endfunction()
@@ -49,9 +77,11 @@ function(shoal_library target export_name)
   else()
     set(scope PUBLIC)
     shoal_target_defaults(${target})
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                               UNITY_BUILD ${SHOAL_UNITY})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
     shoal_use_pch(${target} shoal_library_pch)
+    shoal_build_if_needed(${target})
   endif()
   target_compile_features(${target} ${scope} cxx_std_20)
   target_include_directories(
@@ -103,9 +133,6 @@ function(shoal_variant name)
   endif()
   shoal_library(${library} net_mpi_${name})
   shoal_link(${library} PUBLIC shoal_net ${arg_LINK})
-  if(NOT PROJECT_IS_TOP_LEVEL) # a project that uses one variant need not build the others
-    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
   if(sources AND arg_LINK) # the C++ bindings of old MPIs need a library that we do not link
     target_compile_definitions(${library} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   endif()
@@ -130,17 +157,20 @@ function(shoal_c_library name)
   target_link_libraries(${library} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,shoal_${arg_LAYER}>
                                            shoal_shoal_${arg_VARIANT})
   target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}")
-  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name}_${arg_VARIANT}
-                                              LINK_DEPENDS "${exports}")
+  set_target_properties(
+    ${library}
+    PROPERTIES EXPORT_NAME ${name}_${arg_VARIANT}
+               LINK_DEPENDS "${exports}"
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  shoal_common_options(${library} INTERFACE)
   target_include_directories(
     ${library}
     INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${arg_INCLUDE}>
               $<INSTALL_INTERFACE:${arg_INCLUDE}>)
   add_library(shoal::${name}_${arg_VARIANT} ALIAS ${library})
   set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
-  if(NOT PROJECT_IS_TOP_LEVEL)
-    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
+  shoal_build_if_needed(${library})
 endfunction()
 
 # shoal_default_c_library(<name> VARIANT <variant>): that variant is also shoal::<name>, and
@@ -157,7 +187,7 @@ function(shoal_default_c_library name)
   add_custom_command(
     TARGET ${library}
     POST_BUILD
-    COMMAND "${CMAKE_COMMAND}" -E create_symlink $<TARGET_FILE_NAME:${library}> "${link}"
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink $<TARGET_LINKER_FILE_NAME:${library}> "${link}"
     VERBATIM)
   set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_LINKS "${link}")
 endfunction()
@@ -172,6 +202,7 @@ function(shoal_fortran_library)
   set_target_properties(
     shoal_fortran_module PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran_module
                                     POSITION_INDEPENDENT_CODE ON)
+  shoal_build_if_needed(shoal_fortran_module)
   target_compile_options(shoal_fortran_module PRIVATE -std=f2018 -Wall -Wextra
                                                       $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
   target_include_directories(

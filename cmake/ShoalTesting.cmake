@@ -1,5 +1,7 @@
 # Functions that turn the files of tests/ into ctest tests.
 
+include(ShoalInstallTesting)
+
 set(SHOAL_TEST_TIMEOUT_SCALE 1)
 if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
   set(SHOAL_TEST_TIMEOUT_SCALE 4)
@@ -48,6 +50,11 @@ function(shoal_test_program target source)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gtest) # the PCH includes it
+  # The sanitizers' presets run none of these (CMakePresets.json); clang-tidy reads them.
+  if((SHOAL_SANITIZE AND target MATCHES "^mpi_") OR (SHOAL_SANITIZE MATCHES "thread"
+                                                     AND target MATCHES "^model_"))
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 # Label and time limit (stretched by sanitizers) of a test; then further properties with values.
@@ -58,15 +65,15 @@ endfunction()
 
 # Every tests/<kind>/*_test.cpp is one GoogleTest program and one ctest test <kind>.<file>. Files
 # named apps_* also link what the applications share, those named apps_<app>_* that application, and
-# those named edat_api_* that layer, which is no part of shoal::shoal.
+# those named edat_api_* or contention_* that layer, which is no part of shoal::shoal.
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     set(libraries shoal::shoal GTest::gmock GTest::gtest_main)
-    if(name MATCHES "^edat_api_")
-      list(PREPEND libraries shoal_edat_api)
+    if(name MATCHES "^(edat_api|contention)_")
+      list(PREPEND libraries shoal_${CMAKE_MATCH_1})
     elseif(name MATCHES "^bench_([^_]+)_")
       if(NOT TARGET bench_${CMAKE_MATCH_1})
         continue()
@@ -194,21 +201,24 @@ function(shoal_add_mpi_tests)
   endforeach()
 endfunction()
 
-# One process of four is killed: the others must end soon, with a message.
-function(shoal_add_kill_tests)
-  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-    set(program mpi_${variant}_kill_rank)
-    shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/mpi/kill_rank.cpp"
-                       shoal::shoal_${variant})
-    shoal_mpi_launcher(${variant} 4 launcher)
-    list(JOIN launcher "|" command)
-    add_test(NAME mpi.${variant}.kill_rank
-             COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${command}|$<TARGET_FILE:${program}>" -P
-                     "${PROJECT_SOURCE_DIR}/tests/mpi/kill_rank.cmake")
-    shoal_test_properties(mpi.${variant}.kill_rank mpi 60 PROCESSORS 2)
-    set_tests_properties(mpi.${variant}.kill_rank PROPERTIES ENVIRONMENT
-                                                             "${SHOAL_MPI_ENVIRONMENT}")
-  endforeach()
+# The commands for gdb, on a program with parked tasks.
+function(shoal_add_gdb_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  find_program(SHOAL_GDB gdb)
+  if(NOT SHOAL_GDB)
+    message(STATUS "shoal: no test of the commands for gdb: there is no gdb (tools/setup check "
+                   "installs it)")
+    return()
+  endif()
+  shoal_test_program(gdb_parked_tasks "${PROJECT_SOURCE_DIR}/tests/gdb/parked_tasks.cpp"
+                     shoal::shoal_none)
+  target_compile_options(gdb_parked_tasks PRIVATE -g)
+  add_test(NAME gdb.parked_tasks
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/gdb/gdb_test.py" "${SHOAL_GDB}"
+                   "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py" $<TARGET_FILE:gdb_parked_tasks>
+                   "${CMAKE_CURRENT_BINARY_DIR}/gdb")
+  shoal_test_properties(gdb.parked_tasks unit ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
 # shoal_add_app_run(<name> [PATTERN <regex>] [LABEL <l>] [TIMEOUT <s>]
@@ -343,56 +353,6 @@ function(shoal_add_tutorial_tests)
   endforeach()
 endfunction()
 
-# A program of one MPI, started by the other one's launcher: each process would be alone.
-function(shoal_add_wrong_launcher_test)
-  if(NOT ("openmpi" IN_LIST SHOAL_MPI_VARIANTS AND "mpich" IN_LIST SHOAL_MPI_VARIANTS))
-    return()
-  endif()
-  shoal_add_mpi_test(
-    mpi.wrong_launcher
-    VARIANT openmpi
-    PROCESSES 2
-    TIMEOUT 60
-    COMMAND $<TARGET_FILE:mpi_mpich_runtime_launch_test>)
-  set_tests_properties(mpi.wrong_launcher PROPERTIES PASS_REGULAR_EXPRESSION
-                                                     "shoal: error: .*processes")
-endfunction()
-
-# Where processes of a node cannot share memory, MPI alone does it, and says so. For Open MPI, which
-# can be told to have none.
-function(shoal_add_no_shared_memory_test)
-  if(NOT "openmpi" IN_LIST SHOAL_MPI_VARIANTS)
-    return()
-  endif()
-  shoal_add_mpi_test(
-    mpi.no_shared_memory
-    VARIANT openmpi
-    PROCESSES 2
-    TIMEOUT 60
-    COMMAND $<TARGET_FILE:mpi_openmpi_net_transport_test>)
-  set_tests_properties(
-    mpi.no_shared_memory
-    PROPERTIES ENVIRONMENT_MODIFICATION OMPI_MCA_osc=set:^sm PASS_REGULAR_EXPRESSION
-               "shoal: note: the processes of a node share no memory.* ms  many_payloads"
-               FAIL_REGULAR_EXPRESSION "FAILED")
-endfunction()
-
-# A simulated world cannot be a part of a launch.
-function(shoal_add_launched_simulation_test)
-  if(NOT SHOAL_MPI_VARIANTS)
-    return()
-  endif()
-  list(GET SHOAL_MPI_VARIANTS 0 variant)
-  shoal_add_mpi_test(
-    mpi.launched_simulation
-    VARIANT ${variant}
-    PROCESSES 2
-    TIMEOUT 60
-    COMMAND $<TARGET_FILE:mpi_${variant}_runtime_launch_test> --sim)
-  set_tests_properties(mpi.launched_simulation PROPERTIES PASS_REGULAR_EXPRESSION
-                                                          "--sim: a simulated world has all")
-endfunction()
-
 # Every application and program of the tutorial in virtual time, twice.
 function(shoal_add_simulation_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
@@ -501,6 +461,17 @@ function(shoal_add_explore_tests)
   shoal_test_properties(explore.explore explore ${arg_TIMEOUT})
 endfunction()
 
+# Programs with and without data races, for --sim-races.
+function(shoal_add_race_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  shoal_test_program(explore_races "${PROJECT_SOURCE_DIR}/tests/explore/races.cpp" shoal::shoal)
+  add_test(NAME explore.races
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/races_test.py"
+                   "${PROJECT_SOURCE_DIR}/tools/shoal-explore" $<TARGET_FILE:explore_races>)
+  shoal_test_properties(explore.races explore ${arg_TIMEOUT} PROCESSORS 2)
+endfunction()
+
 # Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the
 # compiler's output must match the regex. A last test shows that the harness refuses a file that
 # does compile.
@@ -521,37 +492,13 @@ function(shoal_add_compile_fail_tests)
   endforeach()
   set_tests_properties(compile_fail.compiles PROPERTIES PASS_REGULAR_EXPRESSION
                                                         "compiles, but must not")
-endfunction()
-
-# Installs shoal below a scratch prefix and builds the project in tests/install on it.
-function(shoal_add_install_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/include/shoal/shoal.hpp")
-    return()
-  endif()
   add_test(
-    NAME install.find_package
+    NAME compile_fail.umbrella_lines
     COMMAND
-      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLAUNCHER=${SHOAL_TEST_CCACHE}"
-      "-DC_COMPILER=${CMAKE_C_COMPILER}" "-DFORTRAN_COMPILER=${CMAKE_Fortran_COMPILER}"
-      "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
-      "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
-      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_find_package" -P
-      "${PROJECT_SOURCE_DIR}/tests/install/build_consumer.cmake")
-  shoal_test_properties(install.find_package install ${arg_TIMEOUT} PROCESSORS 2)
-endfunction()
-
-# What the README says under "A first program", done to the letter: a project with shoal as a
-# subfolder.
-function(shoal_add_first_program_test)
-  add_test(
-    NAME install.first_program
-    COMMAND
-      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-      "-DLAUNCHER=${SHOAL_TEST_CCACHE}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
-      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/first_program" -P
-      "${PROJECT_SOURCE_DIR}/tests/install/first_program.cmake")
-  shoal_test_properties(install.first_program install 600 PROCESSORS 2)
+      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLINES_MAX=17000"
+      "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
+      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P "${folder}/harness/umbrella_lines.cmake")
+  shoal_test_properties(compile_fail.umbrella_lines compile_fail ${arg_TIMEOUT})
 endfunction()
 
 # The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.
@@ -603,65 +550,6 @@ function(shoal_add_output_test test)
     set_tests_properties(${test} PROPERTIES PROCESSORS 2)
   endif()
   set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
-endfunction()
-
-# Every tests/edat/listings/*.c is a program with edat.h, whose source says on how many processes it
-# runs and what it prints: without an MPI on one, and on the others with each MPI.
-function(shoal_add_edat_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  set(folder "${PROJECT_SOURCE_DIR}/tests/edat")
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/listings/*.c")
-  foreach(variant IN ITEMS none ${SHOAL_MPI_VARIANTS})
-    foreach(source IN LISTS sources)
-      cmake_path(GET source STEM name)
-      file(STRINGS "${source}" line REGEX "^// processes: " LIMIT_COUNT 1)
-      string(REGEX MATCHALL "[0-9]+" counts "${line}")
-      if(variant STREQUAL "none" AND NOT 1 IN_LIST counts)
-        continue()
-      endif()
-      set(program edat_${variant}_${name})
-      shoal_c_test_program(${program} "${source}" edat_${variant})
-      # As in the paper, functions do not use all of their arguments.
-      target_compile_options(${program} PRIVATE -Wno-unused-parameter -Wno-strict-prototypes)
-      foreach(processes IN LISTS counts)
-        if(variant STREQUAL "none" AND processes GREATER 1)
-          continue()
-        elseif(processes EQUAL 1 AND NOT variant STREQUAL "none")
-          continue() # the same as without MPI
-        endif()
-        set(launcher ${SHOAL_TEST_LAUNCHER})
-        set(label edat)
-        if(NOT variant STREQUAL "none")
-          shoal_mpi_launcher(${variant} ${processes} launcher)
-          set(label mpi)
-        endif()
-        shoal_add_output_test(
-          edat.${name}.${variant}.np${processes}
-          LABEL ${label}
-          SOURCE "${source}"
-          PROCESSES ${processes}
-          TIMEOUT ${arg_TIMEOUT}
-          COMMAND ${launcher} $<TARGET_FILE:${program}>)
-      endforeach()
-    endforeach()
-    shoal_c_test_program(edat_${variant}_refusals "${folder}/refusals.c" edat_${variant})
-  endforeach()
-
-  # Most of what it tests, the compiler does.
-  shoal_c_test_program(edat_none_interface "${folder}/interface.c" edat_none)
-  target_compile_options(edat_none_interface PRIVATE -Werror)
-  add_test(NAME edat.interface COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:edat_none_interface>)
-  shoal_test_properties(edat.interface edat ${arg_TIMEOUT})
-endfunction()
-
-# shoal_add_edat_refusal(<case> <regex>): tests/edat/refusals.c is ended with that text.
-function(shoal_add_edat_refusal case pattern)
-  set(program $<TARGET_FILE:edat_none_refusals>)
-  add_test(NAME edat.refuses.${case}
-           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${SHOAL_TEST_LAUNCHER};${program};${case}"
-                   "-DPATTERN=${pattern}" -DTIMES=1 -P
-                   "${PROJECT_SOURCE_DIR}/apps/expect_error.cmake")
-  shoal_test_properties(edat.refuses.${case} edat 60)
 endfunction()
 
 # The C interface, embedded, simulated and over each MPI.

@@ -24,14 +24,6 @@ if(SHOAL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# shoal itself announces its fibers to the sanitizers (src/sched): these flags are all it takes.
-if(SHOAL_SANITIZE)
-  list(JOIN SHOAL_SANITIZE "," shoal_sanitizers)
-  add_compile_options(-fsanitize=${shoal_sanitizers} -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${shoal_sanitizers})
-endif()
-
 if(SHOAL_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)
   add_link_options(--coverage)

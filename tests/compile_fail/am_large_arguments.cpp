@@ -1,4 +1,4 @@
-// expect: shoal: the number of arguments differs from the functions' parameters
+// expect: shoal: the number of arguments differs from the handler's parameters
 #include <shoal/shoal.hpp>
 
 void make(shoal::World& world) {

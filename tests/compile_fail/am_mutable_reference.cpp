@@ -1,4 +1,5 @@
 // expect: shoal: a handler cannot take a non-const reference
+// lines: <= 20
 #include <shoal/shoal.hpp>
 
 void make(shoal::World& world) {

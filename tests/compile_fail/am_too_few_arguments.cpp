@@ -1,4 +1,5 @@
 // expect: shoal: the number of arguments differs from the handler's parameters
+// lines: <= 20
 #include <shoal/shoal.hpp>
 
 void make(shoal::World& world) {

@@ -1,4 +1,5 @@
 // expect: shoal: an argument does not convert to the handler's parameter
+// lines: <= 16
 #include <shoal/shoal.hpp>
 
 void make(shoal::World& world) {

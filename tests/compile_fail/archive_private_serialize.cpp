@@ -1,4 +1,4 @@
-// expect: shoal: type T cannot travel in a message
+// expect: TravelCheck<Secret>.*a type cannot travel|a type cannot travel.*TravelCheck<Secret>
 #include <shoal/am/archive.hpp>
 
 class Secret {

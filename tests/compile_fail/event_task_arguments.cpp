@@ -1,4 +1,5 @@
 // expect: the function of an event task takes a shoal::EventList& or nothing
+// lines: <= 12
 #include <shoal/event.hpp>
 
 void submit(shoal::Events& events) {

@@ -1,16 +1,6 @@
 # Does what the README says under "A first program", word for word, and runs the result.
 #   cmake -DSHOAL_SOURCE_DIR=... -DSCRATCH=... -DCOMPILER=... -DLAUNCHER=... -P first_program.cmake
-function(run)
-  execute_process(
-    COMMAND ${ARGN}
-    RESULT_VARIABLE result
-    OUTPUT_VARIABLE output
-    ERROR_VARIABLE output)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "failed (${result}): ${ARGN}\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 file(REMOVE_RECURSE "${SCRATCH}")
 file(MAKE_DIRECTORY "${SCRATCH}")
@@ -18,7 +8,9 @@ file(COPY "${SHOAL_SOURCE_DIR}/apps/tutorial/hello.cpp"
           "${SHOAL_SOURCE_DIR}/docs/first_program/CMakeLists.txt" DESTINATION "${SCRATCH}")
 file(CREATE_LINK "${SHOAL_SOURCE_DIR}" "${SCRATCH}/shoal" SYMBOLIC)
 run("${CMAKE_COMMAND}" -G Ninja -S "${SCRATCH}" -B "${SCRATCH}/build"
-    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}")
+    -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${COMPILER}"
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}")
+expect_not("Warning")
 run("${CMAKE_COMMAND}" --build "${SCRATCH}/build" --parallel 2)
 run("${SCRATCH}/build/hello" --ranks 4)
 foreach(rank IN ITEMS 0 1 2 3)

@@ -1,8 +1,17 @@
 # cmake -DCOMPILER=... -DSOURCE=... -DINCLUDES=... -P expect_failure.cmake
 # Succeeds when SOURCE does not compile and the output matches the regex of its first line, which is
-# `// expect: <regex>`.
+# `// expect: <regex>`. A second line `// lines: <= <number>` limits the lines of the output.
 
-file(STRINGS "${SOURCE}" lines LIMIT_COUNT 1)
+file(STRINGS "${SOURCE}" lines LIMIT_COUNT 2)
+set(lines_max 1000000)
+list(LENGTH lines line_count)
+if(line_count GREATER 1)
+  list(GET lines 1 second)
+  if(second MATCHES "^// lines: <= ([0-9]+)$")
+    set(lines_max ${CMAKE_MATCH_1})
+  endif()
+  list(GET lines 0 lines)
+endif()
 if(NOT lines MATCHES "^// expect: (.+)$")
   message(FATAL_ERROR "${SOURCE}: the first line must be `// expect: <regex of the message>`.")
 endif()
@@ -22,5 +31,11 @@ if(result EQUAL 0)
 endif()
 if(NOT output MATCHES "${expected}")
   message("${name} does not compile, but '${expected}' does not match the output:\n${output}")
+  message(FATAL_ERROR "failed")
+endif()
+string(REGEX MATCHALL "\n" ends "${output}")
+list(LENGTH ends count)
+if(count GREATER lines_max)
+  message("${name}: the compiler says it in ${count} lines, of at most ${lines_max}:\n${output}")
   message(FATAL_ERROR "failed")
 endif()

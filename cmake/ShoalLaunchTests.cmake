@@ -1,0 +1,123 @@
+# Tests of launches: how they begin, and how they end when a process fails.
+
+# One process of four is killed, or stops for ever: the others must end, with a message.
+function(shoal_add_kill_tests)
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_add_end_test(
+      ${variant}
+      missing_thread
+      PROGRAM missing_thread
+      PATTERNS "no thread for worker 1 of rank 1"
+      ARGS --workers 2)
+    foreach(near IN ITEMS 4 1) # through the memory of the node, and over MPI alone
+      shoal_add_end_test(
+        ${variant}
+        kill_rank_near${near}
+        PROGRAM kill_rank
+        PATTERNS "[Ss]ignal|[Kk]illed|TERMINATION|EXIT"
+        ARGS --node-processes ${near})
+    endforeach()
+    foreach(silent IN ITEMS 0 3)
+      shoal_add_end_test(
+        ${variant}
+        stall_abort_${silent}
+        PROGRAM stall_abort
+        LIMIT 120
+        PATTERNS "rank ${silent} does not answer" "the run is given up"
+        ARGS ${silent} --stall-abort 1s)
+    endforeach()
+    shoal_add_mpi_test(
+      mpi.${variant}.stall_abort_busy
+      VARIANT ${variant}
+      PROCESSES 2
+      TIMEOUT 120
+      COMMAND $<TARGET_FILE:mpi_${variant}_stall_abort> busy --workers 1 --stall-abort 5s)
+  endforeach()
+endfunction()
+
+# shoal_add_end_test(<variant> <test> PROGRAM <p> [LIMIT <s>] PATTERNS <regex>...
+#                    [ARGS <argument>...])
+# A launch of 4 processes that must end by an error, with output that matches the patterns.
+function(shoal_add_end_test variant test)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PROGRAM;LIMIT" "PATTERNS;ARGS")
+  if(NOT arg_LIMIT)
+    set(arg_LIMIT 30)
+  endif()
+  set(program mpi_${variant}_${arg_PROGRAM})
+  if(NOT TARGET ${program})
+    shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/mpi/${arg_PROGRAM}.cpp"
+                       shoal::shoal_${variant})
+  endif()
+  shoal_mpi_launcher(${variant} 4 launcher)
+  list(JOIN launcher "|" command)
+  list(JOIN arg_ARGS "|" arguments)
+  list(JOIN arg_PATTERNS "@" patterns)
+  set(test mpi.${variant}.${test})
+  add_test(NAME ${test}
+           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${command}|$<TARGET_FILE:${program}>|${arguments}"
+                   "-DPATTERNS=${patterns}" -DLIMIT_S=${arg_LIMIT} -P
+                   "${PROJECT_SOURCE_DIR}/tests/mpi/kill_rank.cmake")
+  math(EXPR timeout "${arg_LIMIT} + 30")
+  shoal_test_properties(${test} mpi ${timeout} PROCESSORS 2)
+  set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
+endfunction()
+
+# A process that exits while others are in a world, or start another one: all end.
+function(shoal_add_exit_tests)
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_add_end_test(${variant} exit_inside PROGRAM runtime_launch_test PATTERNS "." ARGS exit)
+    shoal_add_end_test(
+      ${variant}
+      exit_between
+      PROGRAM runtime_launch_test
+      PATTERNS "a process of this launch exits"
+      ARGS leave)
+  endforeach()
+endfunction()
+
+# --info of a launch.
+function(shoal_add_info_tests)
+  string(CONCAT pattern "6 ranks, 2 workers each, in 2 processes on 1 node.*MPI_THREAD_MULTIPLE.*"
+                "1 other process .*process 1: ranks 3-5")
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_add_mpi_test(
+      mpi.${variant}.info
+      VARIANT ${variant}
+      PROCESSES 2
+      TIMEOUT 60
+      PATTERN "${pattern}"
+      COMMAND $<TARGET_FILE:mpi_${variant}_kill_rank> --info --ranks-per-process 3 --workers 2
+              --shared-mpi)
+  endforeach()
+endfunction()
+
+# A program of one MPI, started by the other one's launcher: each process would be alone.
+function(shoal_add_wrong_launcher_test)
+  if(NOT ("openmpi" IN_LIST SHOAL_MPI_VARIANTS AND "mpich" IN_LIST SHOAL_MPI_VARIANTS))
+    return()
+  endif()
+  shoal_add_mpi_test(
+    mpi.wrong_launcher
+    VARIANT openmpi
+    PROCESSES 2
+    TIMEOUT 60
+    COMMAND $<TARGET_FILE:mpi_mpich_runtime_launch_test>)
+  set_tests_properties(mpi.wrong_launcher PROPERTIES PASS_REGULAR_EXPRESSION
+                                                     "shoal: error: .*processes")
+endfunction()
+
+# A simulated world cannot be a part of a launch.
+function(shoal_add_launched_simulation_test)
+  if(NOT SHOAL_MPI_VARIANTS)
+    return()
+  endif()
+  list(GET SHOAL_MPI_VARIANTS 0 variant)
+  shoal_add_mpi_test(
+    mpi.launched_simulation
+    VARIANT ${variant}
+    PROCESSES 2
+    TIMEOUT 60
+    COMMAND $<TARGET_FILE:mpi_${variant}_runtime_launch_test> --sim)
+  set_tests_properties(mpi.launched_simulation PROPERTIES PASS_REGULAR_EXPRESSION
+                                                          "--sim: a simulated world has all")
+endfunction()

@@ -1,0 +1,8 @@
+// expect: shoal: send\(\) takes am<function> or a lambda that captures nothing
+// lines: <= 15
+#include <shoal/shoal.hpp>
+
+void make(shoal::World& world) {
+  int sum = 0;
+  world.send([&sum](int value) { sum += value; }, shoal::Rank(0), 1);
+}

@@ -1,0 +1,29 @@
+# cmake -DCOMPILER=... -DINCLUDES=... -DSCRATCH=<folder> -DLINES_MAX=<n> -P umbrella_lines.cmake
+# Succeeds when <shoal/shoal.hpp> has, preprocessed, at most LINES_MAX lines more than the headers
+# of the standard library that it cannot do without. This is what a program pays in each of its
+# files: <functional>, <algorithm> and <fmt/format.h> alone would each add 10,000 lines.
+
+list(TRANSFORM INCLUDES PREPEND -I)
+function(count_lines result name)
+  set(text "")
+  foreach(header IN LISTS ARGN)
+    string(APPEND text "#include <${header}>\n")
+  endforeach()
+  file(WRITE "${SCRATCH}/${name}.cpp" "${text}")
+  execute_process(
+    COMMAND "${COMPILER}" -std=c++20 -E ${INCLUDES} "${SCRATCH}/${name}.cpp"
+    OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  string(LENGTH "${output}" before)
+  string(REPLACE "\n" "" output "${output}")
+  string(LENGTH "${output}" after)
+  math(EXPR lines "${before} - ${after}")
+  set(${result} ${lines} PARENT_SCOPE)
+endfunction()
+
+count_lines(needed standard memory string vector tuple optional span array stdexcept atomic)
+count_lines(all umbrella shoal/shoal.hpp)
+math(EXPR own "${all} - ${needed}")
+message("<shoal/shoal.hpp>: ${all} lines, ${own} beyond the ${needed} of the standard headers")
+if(own GREATER LINES_MAX)
+  message(FATAL_ERROR "These are too many, at most ${LINES_MAX} are allowed: include less")
+endif()
