@@ -20,6 +20,7 @@
 #include "bfs/validation.hpp"
 #include "common/input_error.hpp"
 #include "common/options.hpp"
+#include "common/output_file.hpp"
 #include "common/run_meter.hpp"
 
 namespace bfs {
@@ -71,7 +72,7 @@ int run(shoal::World& world, const Options& options) {
   search_all({world, partition, graph}, options, roots, results);
   bool good = results.good();
   if (world.rank() == 0) {
-    print(world, options, results);
+    if (!apps::is_standard_output(options.json)) print(world, options, results);
     good = apps::write_json(options.json, to_json(world, options, results)) && good;
   }
   return good ? 0 : 1;

@@ -40,7 +40,7 @@ void add_options(CLI::App& app, Options& options) {
       "--verify", [&options] { options.verify = true; }, "Check every tree [on]");
   app.add_flag_callback(
       "--no-verify", [&options] { options.verify = false; }, "Do not check them");
-  app.add_option("--json", options.json, "Write the results to this file too")->option_text("FILE");
+  apps::add_json_option(app, options.json);
 }
 
 }  // namespace bfs

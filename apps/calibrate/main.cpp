@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <shoal/shoal.hpp>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,6 +14,7 @@
 #include "calibrate/net.hpp"
 #include "common/input_error.hpp"
 #include "common/options.hpp"
+#include "common/output_file.hpp"
 
 namespace calibrate {
 namespace {
@@ -23,24 +23,22 @@ namespace {
 class Output {
  public:
   /// Collective. Errors: InputError on all ranks when rank 0 cannot write the file.
-  Output(shoal::World& world, const std::string& path) : to_file_(!path.empty()) {
-    if (to_file_ && world.rank() == 0) file_.open(path);
-    if (!world.broadcast(static_cast<bool>(file_), shoal::Rank(0))) {
+  Output(shoal::World& world, const std::string& path) {
+    if (world.rank() == 0) file_ = apps::OutputFile(path);
+    if (!world.broadcast(file_.is_good(), shoal::Rank(0))) {
       throw apps::InputError(fmt::format("cannot write to {}", path));
     }
   }
   /// Rank 0's text. Errors: InputError when it cannot be written.
   void write(const std::string& text) {
-    if (!to_file_) {
-      fmt::print("{}", text);
-    } else if (!(file_ << text).flush()) {
+    file_.write(text);
+    if (!file_.is_good()) {
       throw apps::InputError("the result could not be written: is the disk full?");
     }
   }
 
  private:
-  const bool to_file_;
-  std::ofstream file_;
+  apps::OutputFile file_;
 };
 
 int run(shoal::World& world, const std::string& what, const std::string& path) {
@@ -66,11 +64,12 @@ int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     CLI::App app("Measures this machine for simulated runs.", "calibrate");
     std::string what;
-    std::string path;
+    std::string path = "-";
     app.add_option("what", what, "net: latency, bandwidth, cost of a task; kernels: rates of BLAS")
         ->required()
         ->check(CLI::IsMember({"net", "kernels"}));
-    app.add_option("--out", path, "Where the result goes")->option_text("FILE [standard output]");
+    app.add_option("--out", path, "Where the result goes")
+        ->option_text("FILE [-: standard output]");
     return apps::run_app(app, world, [&] { return calibrate::run(world, what, path); });
   });
 }

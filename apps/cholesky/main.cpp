@@ -22,6 +22,7 @@
 #include "common/checksum.hpp"
 #include "common/input_error.hpp"
 #include "common/matrix_market.hpp"
+#include "common/output_file.hpp"
 #include "common/report.hpp"
 #include "common/run_meter.hpp"
 #include "common/triangle_layout.hpp"
@@ -181,7 +182,7 @@ int run(shoal::World& world, const Options& options) {
   const Result result = compute(world, options, *matrix, layout);
   bool good = !result.residual || *result.residual <= kResidualMax;
   if (world.rank() == 0) {
-    print(world, options, layout, result);
+    if (!apps::is_standard_output(options.common.json)) print(world, options, layout, result);
     good = apps::write_json(options.common.json, to_json(world, options, layout, result)) && good;
   }
   return good ? 0 : 1;

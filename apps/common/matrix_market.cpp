@@ -44,7 +44,7 @@ std::string lower_case(std::string_view text) {
 }
 
 /// `text` as it may be shown on a terminal: short, and without control characters.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string shown(text.substr(0, kQuotedChars));
   for (char& c : shown) {
     if (std::isprint(static_cast<unsigned char>(c)) == 0) c = '?';
@@ -117,7 +117,7 @@ void check_field(const Lines& lines, const Header& header, const std::string& fi
     lines.fail("an 'array' cannot have the field 'pattern': it is nothing but values");
   }
   if (field != "real" && !header.integer && !header.pattern) {
-    lines.fail(fmt::format("field {} is not supported, only 'real'{} are", quoted(field),
+    lines.fail(fmt::format("field {} is not supported, only 'real'{} are", in_quotes(field),
                            use == Use::values ? " and 'integer'" : ", 'integer' and 'pattern'"));
   }
 }
@@ -136,18 +136,18 @@ Header read_banner(Lines& lines, Use use) {
   const std::string field = lower_case((*tokens)[3]);
   const std::string symmetry = lower_case((*tokens)[4]);
   if (object != "matrix") {
-    lines.fail(fmt::format("object {} is not supported, only 'matrix' is", quoted(object)));
+    lines.fail(fmt::format("object {} is not supported, only 'matrix' is", in_quotes(object)));
   }
   if (format != "coordinate" && format != "array") {
     lines.fail(fmt::format("format {} is not supported, only 'coordinate' and 'array' are",
-                           quoted(format)));
+                           in_quotes(format)));
   }
   const Header header{format == "coordinate", field == "integer", field == "pattern",
                       symmetry == "symmetric"};
   check_field(lines, header, field, use);
   if (symmetry != "symmetric" && symmetry != "general") {
     lines.fail(fmt::format("symmetry {} is not supported, only 'symmetric' and 'general' are",
-                           quoted(symmetry)));
+                           in_quotes(symmetry)));
   }
   return header;
 }
@@ -173,7 +173,7 @@ struct Size {
 std::int64_t positive_integer(const Lines& lines, std::string_view token, std::string_view what,
                               std::int64_t minimum) {
   const auto number = parse<std::int64_t>(token);
-  if (!number) lines.fail(fmt::format("{} is not an integer: {}", what, quoted(token)));
+  if (!number) lines.fail(fmt::format("{} is not an integer: {}", what, in_quotes(token)));
   if (*number < minimum) {
     lines.fail(fmt::format("{} must be at least {}, not {}", what, minimum, *number));
   }
@@ -211,18 +211,18 @@ Size read_size(Lines& lines, const Header& header) {
 double read_value(const Lines& lines, const Header& header, std::string_view token) {
   if (header.integer) {
     const auto integer = parse<std::int64_t>(token);
-    if (!integer) lines.fail(fmt::format("value is not an integer: {}", quoted(token)));
+    if (!integer) lines.fail(fmt::format("value is not an integer: {}", in_quotes(token)));
     return static_cast<double>(*integer);
   }
   const auto real = parse<double>(token);
-  if (!real) lines.fail(fmt::format("value is not a number: {}", quoted(token)));
-  if (!std::isfinite(*real)) lines.fail(fmt::format("value is not finite: {}", quoted(token)));
+  if (!real) lines.fail(fmt::format("value is not a number: {}", in_quotes(token)));
+  if (!std::isfinite(*real)) lines.fail(fmt::format("value is not finite: {}", in_quotes(token)));
   return *real;
 }
 
 int read_index(const Lines& lines, std::string_view token, std::string_view what, int size) {
   const auto index = parse<std::int64_t>(token);
-  if (!index) lines.fail(fmt::format("{} index is not an integer: {}", what, quoted(token)));
+  if (!index) lines.fail(fmt::format("{} index is not an integer: {}", what, in_quotes(token)));
   if (*index < 1 || *index > size) {
     lines.fail(fmt::format("{} index {} is out of range 1..{}", what, *index, size));
   }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <ranges>
 
 #include "common/input_error.hpp"
+#include "common/output_file.hpp"
 
 namespace apps {
 namespace {
@@ -39,6 +39,11 @@ void add_choice(CLI::App& app, const std::string& name, const std::vector<std::s
       ->option_text(fmt::format("{} [{}]", fmt::join(words, "|"), words.front()));
 }
 
+void add_json_option(CLI::App& app, std::string& path) {
+  app.add_option("--json", path, "Write the results to this file too; -: only to standard output")
+      ->option_text("FILE");
+}
+
 void add_common_options(CLI::App& app, CommonOptions& options) {
   add_count(app, "--n", options.size, "Number of rows of the matrix");
   add_count(app, "--tile", options.tile, "Number of rows of a tile");
@@ -54,7 +59,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
       "--no-verify", [&options] { options.verify = false; }, "Do not check it");
   app.add_flag_callback(
       "--no-bar", [&options] { options.bar = false; }, "No progress bar on a terminal");
-  app.add_option("--json", options.json, "Write the results to this file too")->option_text("FILE");
+  add_json_option(app, options.json);
   app.add_option("--kernel-rates", options.kernel_rates,
                  "What kernels take in simulated runs, from calibrate kernels")
       ->option_text("FILE [--sim-flops]");
@@ -97,10 +102,9 @@ int run_app(CLI::App& app, shoal::World& world, const std::function<int()>& body
 }
 
 bool write_json(const std::string& path, const nlohmann::json& json) {
-  if (path.empty()) return true;
-  std::ofstream file(path);
-  file << json.dump(2) << '\n';
-  if (file.flush()) return true;
+  OutputFile file(path);
+  file.write(json.dump(2) + '\n');
+  if (file.is_good()) return true;
   fmt::print(stderr, "cannot write the results to {}\n", path);
   return false;
 }

@@ -34,6 +34,9 @@ struct CommonOptions {
 void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
                 const std::string& help, const std::function<void(std::size_t word)>& choose);
 
+/// Adds --json, for write_json().
+void add_json_option(CLI::App& app, std::string& path);
+
 /// Adds --n, --tile, --seed, --am, --repeat, --verify/--no-verify, --no-bar, --json,
 /// --kernel-rates.
 void add_common_options(CLI::App& app, CommonOptions& options);
@@ -52,7 +55,8 @@ ProcessGrid grid_of(const std::string& text, int rank_count);
 int run_app(CLI::App& app, shoal::World& world, const std::function<int()>& body);
 
 /// Writes `json` to the file at `path`, which --json gave; does nothing when it is empty. False
-/// (and a message) if that fails. Caller: rank 0.
+/// (and a message) if that fails. With is_standard_output(path) the caller prints nothing else
+/// there. Caller: rank 0.
 [[nodiscard]] bool write_json(const std::string& path, const nlohmann::json& json);
 
 }  // namespace apps

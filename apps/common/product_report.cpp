@@ -5,12 +5,36 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "common/output_file.hpp"
 #include "common/report.hpp"
 
 namespace apps {
 namespace {
 
 constexpr double kErrorMax = 1e-14;
+
+bool is_correct(const ProductResult& result) { return !result.error || *result.error <= kErrorMax; }
+
+std::string_view mode_name(ProductMode mode) {
+  return mode == ProductMode::tiled ? "tiled" : "blas";
+}
+
+void print(const shoal::World& world, const ProductOptions& options,
+           const BlockPartition& partition, const ProductResult& result) {
+  print_title(result.program, world,
+              fmt::format("n={}, {}x{} tiles of up to {}, grid {}, {}, {}", partition.size(),
+                          partition.count(), partition.count(), partition.largest_extent(),
+                          result.grid, mode_name(options.mode), describe(options.common.am)));
+  print_rate("shoal", result.runs.seconds, result.runs.gflop);
+  if (result.error) {
+    print_line("error", fmt::format("{:.2e}  = ||C - AB||_F / (||A||_F ||B||_F), {}", *result.error,
+                                    is_correct(result) ? "good" : "BAD"));
+  }
+  if (result.critical_path) {
+    print_line("critical path", fmt::format("{:.4g} s", *result.critical_path));
+  }
+  print_costs(result.runs.costs, world.worker_count());
+}
 
 }  // namespace
 
@@ -25,27 +49,14 @@ void add_product_options(CLI::App& app, ProductOptions& options) {
 
 int report_product(const shoal::World& world, const ProductOptions& options,
                    const BlockPartition& partition, const ProductResult& result) {
-  const bool correct = !result.error || *result.error <= kErrorMax;
+  const bool correct = is_correct(result);
   if (world.rank() != 0) return correct ? 0 : 1;
-  const std::string_view mode = options.mode == ProductMode::tiled ? "tiled" : "blas";
-  print_title(result.program, world,
-              fmt::format("n={}, {}x{} tiles of up to {}, grid {}, {}, {}", partition.size(),
-                          partition.count(), partition.count(), partition.largest_extent(),
-                          result.grid, mode, describe(options.common.am)));
-  print_rate("shoal", result.runs.seconds, result.runs.gflop);
-  if (result.error) {
-    print_line("error", fmt::format("{:.2e}  = ||C - AB||_F / (||A||_F ||B||_F), {}", *result.error,
-                                    correct ? "good" : "BAD"));
-  }
-  if (result.critical_path) {
-    print_line("critical path", fmt::format("{:.4g} s", *result.critical_path));
-  }
-  print_costs(result.runs.costs, world.worker_count());
+  if (!is_standard_output(options.common.json)) print(world, options, partition, result);
   auto json = json_of_run(result.program, world, options.common.am, result.runs);
   json["n"] = partition.size();
   json["tile"] = options.common.tile;
   json["grid"] = result.grid;
-  json["mode"] = mode;
+  json["mode"] = mode_name(options.mode);
   if (result.critical_path) json["critical_path_seconds"] = *result.critical_path;
   if (result.error) json["error"] = *result.error;
   return write_json(options.common.json, json) && correct ? 0 : 1;

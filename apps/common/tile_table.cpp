@@ -6,50 +6,74 @@
 
 namespace apps {
 
+using shoal::sync::Lock;
+
 TileTable::TileTable(int rows, int columns)
-    : rows_(rows),
-      columns_(columns),
-      places_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)) {}
+    : rows_(rows), columns_(columns), shards_(std::make_unique<std::array<Shard, kShards>>()) {}
 
 void TileTable::put(int i, int j, Tile tile, int uses) {
-  Place& place = this->place(i, j);
-  SHOAL_CHECK(place.tile.empty(), "there is a tile at ({}, {}) already", i, j);
-  place.tile = std::move(tile);
-  // Whoever releases the tile learned of it from a task or message that started after this call.
-  place.uses_left.store(uses, std::memory_order_relaxed);
+  const std::uint64_t place = key(i, j);
+  Shard& part = shard(place);
+  const Lock lock(part.mutex);
+  const bool is_new = part.places.try_emplace(place, std::move(tile), uses).second;
+  SHOAL_CHECK(is_new, "there is a tile at ({}, {}) already", i, j);
 }
 
 void TileTable::release(int i, int j) {
-  Place& place = checked(i, j);
-  if (place.uses_left.load(std::memory_order_relaxed) == kKept) return;
-  if (place.uses_left.fetch_sub(1, std::memory_order_acq_rel) == 1) place.tile = Tile();
+  const std::uint64_t place = key(i, j);
+  Shard& part = shard(place);
+  Tile last;  // freed without the lock
+  const Lock lock(part.mutex);
+  const auto found = part.places.find(place);
+  SHOAL_CHECK(found != part.places.end(), "there is no tile at ({}, {})", i, j);
+  int& uses_left = found->second.uses_left;
+  if (uses_left == kKept || --uses_left > 0) return;
+  last = std::move(found->second.tile);
+  part.places.erase(found);
 }
 
-Tile TileTable::drop(int i, int j) { return std::exchange(place(i, j).tile, Tile()); }
+Tile TileTable::drop(int i, int j) {
+  const std::uint64_t place = key(i, j);
+  Shard& part = shard(place);
+  const Lock lock(part.mutex);
+  auto node = part.places.extract(place);
+  return node.empty() ? Tile() : std::move(node.mapped().tile);
+}
 
 void TileTable::clear() {
-  for (Place& place : places_) place.tile = Tile();
+  for (Shard& part : *shards_) {
+    const Lock lock(part.mutex);
+    part.places.clear();
+  }
 }
 
-const TileTable::Place& TileTable::place(int i, int j) const {
+Tile& TileTable::at(int i, int j) {
+  Tile* const tile = find(i, j);
+  SHOAL_CHECK(tile != nullptr, "there is no tile at ({}, {})", i, j);
+  return *tile;
+}
+
+const Tile& TileTable::at(int i, int j) const { return const_cast<TileTable&>(*this).at(i, j); }
+
+std::uint64_t TileTable::key(int i, int j) const {
   SHOAL_CHECK(i >= 0 && i < rows_ && j >= 0 && j < columns_, "no place ({}, {}) in {} x {} tiles",
               i, j, rows_, columns_);
-  return places_[static_cast<std::size_t>(i) * static_cast<std::size_t>(columns_) +
-                 static_cast<std::size_t>(j)];
+  return static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(columns_) +
+         static_cast<std::uint64_t>(j);
 }
 
-TileTable::Place& TileTable::place(int i, int j) {
-  return const_cast<Place&>(std::as_const(*this).place(i, j));
+// Fibonacci hashing: the places of a rank are regular.
+TileTable::Shard& TileTable::shard(std::uint64_t key) const {
+  return (*shards_)[(key * 0x9E3779B97F4A7C15U) >> 58U];
 }
 
-const TileTable::Place& TileTable::checked(int i, int j) const {
-  const Place& place = this->place(i, j);
-  SHOAL_CHECK(!place.tile.empty(), "there is no tile at ({}, {})", i, j);
-  return place;
-}
-
-TileTable::Place& TileTable::checked(int i, int j) {
-  return const_cast<Place&>(std::as_const(*this).checked(i, j));
+// Places stay where they are while others come and go.
+Tile* TileTable::find(int i, int j) const {
+  const std::uint64_t place = key(i, j);
+  Shard& part = shard(place);
+  const Lock lock(part.mutex);
+  const auto found = part.places.find(place);
+  return found == part.places.end() ? nullptr : &found->second.tile;
 }
 
 }  // namespace apps

@@ -1,15 +1,19 @@
 #pragma once
 // The tiles of a matrix that a rank has at the moment: its own ones and copies of others'.
 
-#include <atomic>
+#include <shoal/sync/mutex.hpp>
+
+#include <array>
 #include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
 
 #include "common/tile.hpp"
 
 namespace apps {
 
-/// A table of rows x columns places, each empty or with a tile.
+/// A table of rows x columns places, each empty or with a tile. Takes memory for those with a tile.
 /// Caller: any thread, as long as nobody puts or drops a tile while another one looks at the same
 /// place; the dependencies of the tasks ensure that.
 class TileTable {
@@ -28,26 +32,31 @@ class TileTable {
   /// Empties all places. Caller: main, while no task runs.
   void clear();
 
-  [[nodiscard]] bool has(int i, int j) const { return !place(i, j).tile.empty(); }
+  [[nodiscard]] bool has(int i, int j) const { return find(i, j) != nullptr; }
   /// The tile at (i, j), which must be there.
-  [[nodiscard]] Tile& at(int i, int j) { return checked(i, j).tile; }
-  [[nodiscard]] const Tile& at(int i, int j) const { return checked(i, j).tile; }
+  [[nodiscard]] Tile& at(int i, int j);
+  [[nodiscard]] const Tile& at(int i, int j) const;
 
  private:
   struct Place {
     Tile tile;
-    // The last of several users frees the tile: acq_rel in release() orders their reads before it.
-    std::atomic<int> uses_left = kKept;
+    int uses_left = kKept;
   };
+  /// Tasks look at different places at the same time, so each lock guards few of them.
+  struct Shard {
+    shoal::sync::Mutex mutex;
+    std::unordered_map<std::uint64_t, Place> places SHOAL_GUARDED_BY(mutex);
+  };
+  static constexpr std::size_t kShards = 64;
 
-  [[nodiscard]] const Place& place(int i, int j) const;
-  [[nodiscard]] Place& place(int i, int j);
-  [[nodiscard]] const Place& checked(int i, int j) const;
-  [[nodiscard]] Place& checked(int i, int j);
+  [[nodiscard]] std::uint64_t key(int i, int j) const;
+  [[nodiscard]] Shard& shard(std::uint64_t key) const;
+  /// The tile at (i, j); nullptr: none.
+  [[nodiscard]] Tile* find(int i, int j) const;
 
   int rows_;
   int columns_;
-  std::vector<Place> places_;
+  std::unique_ptr<std::array<Shard, kShards>> shards_;
 };
 
 }  // namespace apps

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/options.hpp"
+#include "common/output_file.hpp"
 #include "common/report.hpp"
 #include "insitu/options.hpp"
 #include "insitu/pipeline.hpp"
@@ -36,9 +37,7 @@ std::int64_t count_wrong(const Options& options, const Roles& roles, const Pipel
   return wrong;
 }
 
-int report(shoal::World& world, const Options& options, const Summary& summary) {
-  bool good = summary.good();
-  if (world.rank() != 0) return good ? 0 : 1;
+void print(const shoal::World& world, const Options& options, const Summary& summary) {
   const Roles roles(world.size());
   apps::print_title("insitu", world,
                     fmt::format("{} timesteps of {} fields of {} values, {} compute and {} "
@@ -49,7 +48,15 @@ int report(shoal::World& world, const Options& options, const Summary& summary) 
                                         summary.seconds, summary.items_per_second()));
   apps::print_line("latency",
                    fmt::format("{:.4g} us from firing to result, mean", summary.latency_us));
-  if (options.verify || !good) apps::print_line("results", summary.verdict());
+  if (options.verify || !summary.good()) apps::print_line("results", summary.verdict());
+}
+
+int report(const shoal::World& world, const Options& options, const Summary& summary) {
+  bool good = summary.good();
+  if (world.rank() != 0) return good ? 0 : 1;
+  if (!apps::is_standard_output(options.json) && !apps::is_standard_output(options.out)) {
+    print(world, options, summary);
+  }
   const nlohmann::json json{{"program", "insitu"},
                             {"ranks", world.size()},
                             {"workers", world.worker_count()},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/options.hpp"
+
 namespace insitu {
 namespace {
 
@@ -26,8 +28,9 @@ void add_options(CLI::App& app, Options& options) {
       "--verify", [&options] { options.verify = true; }, "Check every result [on]");
   app.add_flag_callback(
       "--no-verify", [&options] { options.verify = false; }, "Do not check them");
-  app.add_option("--out", options.out, "Write the diagnostics to this file")->option_text("FILE");
-  app.add_option("--json", options.json, "Write the results to this file too")->option_text("FILE");
+  app.add_option("--out", options.out, "Write the diagnostics to this file; -: standard output")
+      ->option_text("FILE");
+  apps::add_json_option(app, options.json);
 }
 
 }  // namespace insitu

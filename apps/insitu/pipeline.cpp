@@ -23,8 +23,8 @@ std::string part_name(const Item& item) {
 Pipeline::Pipeline(shoal::World& world, const Options& options)
     : world_(world), options_(options), roles_(world.size()), events_(world, "insitu") {
   if (!options.out.empty() && world.rank() == roles_.analytics_rank(0)) {
-    file_.open(options.out);
-    file_ << "timestep,field,min,max,mean,mean square\n";
+    file_ = apps::OutputFile(options.out);
+    file_.write("timestep,field,min,max,mean,mean square\n");
   }
   check_file();
 }
@@ -32,7 +32,7 @@ Pipeline::Pipeline(shoal::World& world, const Options& options)
 // All ranks are to hear of it.
 void Pipeline::check_file() {
   if (options_.out.empty()) return;
-  const bool good = world_.allreduce(static_cast<bool>(file_), std::logical_and<>());
+  const bool good = world_.allreduce(file_.is_good(), std::logical_and<>());
   if (!good) throw apps::InputError(options_.out + ": cannot be written");
 }
 
@@ -61,7 +61,6 @@ void Pipeline::run() {
     events_.submit({}, [this] { compute(); }, {.name = "model"});
   }
   world_.wait();
-  file_.flush();
   check_file();
 }
 
@@ -114,12 +113,11 @@ void Pipeline::on_parts(const shoal::EventList& parts) {
 
 void Pipeline::on_result(const shoal::Event& event) {
   const auto [item, diagnostics] = event.get<Result>();
-  if (!file_.is_open()) return;
   const auto count = static_cast<double>(diagnostics.count);
   events_.lock("file");
-  file_ << fmt::format("{},{},{:.17g},{:.17g},{:.17g},{:.17g}\n", item.timestep, item.field,
-                       diagnostics.min, diagnostics.max, diagnostics.sum / count,
-                       diagnostics.square_sum / count);
+  file_.write(fmt::format("{},{},{:.17g},{:.17g},{:.17g},{:.17g}\n", item.timestep, item.field,
+                          diagnostics.min, diagnostics.max, diagnostics.sum / count,
+                          diagnostics.square_sum / count));
 }
 
 }  // namespace insitu

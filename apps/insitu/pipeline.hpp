@@ -4,9 +4,9 @@
 #include <shoal/shoal.hpp>
 
 #include <cstdint>
-#include <fstream>
 #include <vector>
 
+#include "common/output_file.hpp"
 #include "insitu/field.hpp"
 #include "insitu/options.hpp"
 
@@ -80,7 +80,7 @@ class Pipeline {
   const Options& options_;
   const Roles roles_;
   shoal::Events events_;
-  std::ofstream file_;  // under the lock "file"
+  apps::OutputFile file_;  // under the lock "file"
   // Under the lock "results".
   std::vector<Result> results_;
   std::uint64_t latency_sum_ns_ = 0;

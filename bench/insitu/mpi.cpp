@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/options.hpp"
+#include "common/output_file.hpp"
 #include "common/random_matrix.hpp"
 #include "insitu/field.hpp"
 #include "insitu/options.hpp"
@@ -149,10 +150,12 @@ int run(const Options& options) {
   const double latency_us = all.latency_s * 1e6 / static_cast<double>(all.items);
   const bool good =
       all.wrong == 0 && all.items == std::int64_t{options.timesteps} * options.fields * half;
-  fmt::print(
-      "insitu_mpi: {} processes\n  items {} in {:.4g} s: {:.4g} per second\n"
-      "  latency {:.4g} us, mean\n  results {}\n",
-      size, all.items, seconds, rate, latency_us, good ? "good" : "wrong");
+  if (!apps::is_standard_output(options.json)) {
+    fmt::print(
+        "insitu_mpi: {} processes\n  items {} in {:.4g} s: {:.4g} per second\n"
+        "  latency {:.4g} us, mean\n  results {}\n",
+        size, all.items, seconds, rate, latency_us, good ? "good" : "wrong");
+  }
   const nlohmann::json json{{"items_per_second", rate}, {"latency_us", latency_us}};
   const bool written = apps::write_json(options.json, json);
   return written && good ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -58,11 +59,11 @@ Problem make_problem(const MpiWorld& world, const Options& options) {
   for (Vertex v = 0; v < edges.vertex_count(); ++v) {
     if (has_edge[static_cast<std::size_t>(v)] != 0) roots.push_back(v);
   }
-  const std::uint64_t salt = apps::mix_bits(kSeed + 1);
+  constexpr std::uint64_t salt = apps::mix_bits(kSeed + 1);
   const std::size_t count = std::min(roots.size(), static_cast<std::size_t>(options.roots));
   std::ranges::partial_sort(
       roots, roots.begin() + static_cast<std::ptrdiff_t>(count), {},
-      [salt](Vertex v) { return apps::mix_bits(salt ^ static_cast<std::uint64_t>(v)); });
+      [](Vertex v) { return apps::mix_bits(salt ^ static_cast<std::uint64_t>(v)); });
   roots.resize(count);
   return {partition, bfs::LocalGraph(partition, shoal::Rank(world.rank()), arcs), roots};
 }

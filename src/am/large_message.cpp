@@ -1,5 +1,7 @@
 #include <shoal/am/large_message.hpp>
 
+#include "env/host.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,6 +49,7 @@ class CheckEvent final : public net::Event {
               "before its release function ran, or the network or its driver damages data",
               place_.size(), source_.value()))));
     }
+    sync::pass_on(this, arrived_.get());
     arrived_.release()->run();
   }
 
@@ -60,14 +63,14 @@ class CheckEvent final : public net::Event {
 
 class FunctionTask final : public sched::Task {
  public:
-  FunctionTask(std::string name, std::function<void()> function)
+  FunctionTask(std::string name, Function<void()> function)
       : name_(std::move(name)), function_(std::move(function)) {}
   void run() override { function_(); }
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:
   std::string name_;
-  std::function<void()> function_;
+  Function<void()> function_;
 };
 
 CountedEvent* release_of(const LargeHeader& header) {
@@ -76,6 +79,19 @@ CountedEvent* release_of(const LargeHeader& header) {
 
 }  // namespace
 
+void PayloadSizes::note(const std::string& name, std::size_t size_bytes) {
+  constexpr std::uint64_t kLooks = 64;
+  constexpr std::uint64_t kFar = 8;  // so many times smaller is far below
+  sum_bytes_.fetch_add(size_bytes, std::memory_order_relaxed);
+  if (count_.fetch_add(1, std::memory_order_relaxed) + 1 != kLooks) return;
+  const std::uint64_t mean_bytes = sum_bytes_.load(std::memory_order_relaxed) / kLooks;
+  if (mean_bytes >= kLargeMessageBytes / kFar) return;
+  env::write_to_standard_error(fmt::format(
+      "shoal: warning: the first {} payloads of the large message '{}' have {} bytes on average: "
+      "below about {} bytes an active message that takes a std::vector or std::span is faster\n",
+      kLooks, name, mean_bytes, kLargeMessageBytes));
+}
+
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
   if (messenger_.scope().failed()) return;
@@ -83,21 +99,36 @@ void CountedEvent::run() {
   mark.show(name_);
   mark.begin();
   try {
-    act();
+    messenger_.run_as_handler(this, [this] { act(); });
   } catch (...) {
     messenger_.scope().fail(name_, std::current_exception());
   }
 }
 
+namespace {
+
+// Ends the counted release before an exception leaves: a main function unwinds only after that.
+net::Link& admit(Messenger& messenger, Rank target, std::unique_ptr<CountedEvent>& release) {
+  try {
+    return messenger.admit(target);
+  } catch (...) {
+    release.reset();
+    throw;
+  }
+}
+
+}  // namespace
+
 void send_large(Messenger& messenger, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
-  net::Link& link = messenger.admit(route.target);
+  net::Link& link = admit(messenger, route.target, release);
   net::Transport* const transport = messenger.fabric().transport();
   LargeHeader header;
   header.size_bytes = bytes.size();
   header.count = payload.count;
   const bool local = messenger.is_local(route.target);
+  sync::publish(release.get());
   CountedEvent* const done = release.release();  // deletes itself when it has run
   if (local) {
     header.local_payload = reinterpret_cast<std::uint64_t>(bytes.data());
@@ -144,6 +175,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
       std::memcpy(place.data(), reinterpret_cast<const void*>(header.local_payload),
                   header.size_bytes);
     }
+    sync::publish(release_of(header));
     messenger.fabric().port(message.source).post(release_of(header));
     arrived.release()->run();
     return;
@@ -155,6 +187,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
   } else {
     done = arrived.release();
   }
+  sync::publish(done);
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
                                                   place, done);
 }
@@ -186,7 +219,7 @@ void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t give
 }
 
 void submit_delivered(Messenger& messenger, std::string name, int priority,
-                      std::function<void()> function) {
+                      Function<void()> function) {
   auto task = std::make_unique<FunctionTask>(std::move(name), std::move(function));
   task->scope = &messenger.scope();
   task->priority = priority;

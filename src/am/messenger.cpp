@@ -2,12 +2,14 @@
 #include <shoal/am/messenger.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/type_name.hpp>
 
 #include "sync/pause.hpp"
 
 #include <fmt/format.h>
 
 #include <cstring>
+#include <map>
 
 namespace shoal::messaging {
 
@@ -35,11 +37,14 @@ class Messenger::MessageTask final : public sched::Task {
     invoke();
   }
   [[nodiscard]] std::string name() const override { return handler_.name; }
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return handler_.name; }
   // The sender's window must not wait for what this task waits for.
   void before_parking() override { packet_->disown(); }
 
  private:
   void invoke() {
+    sync::observe(&message_.messenger);
+    sync::observe(packet_);
     Batch batch(message_);
     handler_.invoke(handler_.self, batch);
   }
@@ -66,6 +71,8 @@ struct Messenger::Held {
   }
 };
 
+struct Messenger::HeldMessages : std::map<int, Held> {};  // by source
+
 void* context_of(Messenger& messenger) { return messenger.context(); }
 
 ObjectMessage* object_of(const Message& message) {
@@ -84,6 +91,7 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       port_(fabric.port(options.rank)),
       links_(fabric.links_of(options.rank)),
       statics_(static_handlers()),
+      held_(std::make_unique<HeldMessages>()),
       arrivals_(static_cast<std::size_t>(fabric.layout().world_size)) {
   port_.set_waker(this);
   scheduler_.set_progress(*this);
@@ -95,7 +103,7 @@ Messenger::~Messenger() { port_.set_waker(nullptr); }
 
 net::Link& Messenger::admit_slowly(Rank target) {
   if (!all_open_.load(std::memory_order_relaxed) && sched::in_main_function()) open_instances();
-  net::Link& link = fabric_.link(options_.rank, target, net::Lane::normal);
+  net::Link& link = link_to(target, net::Lane::normal);
   if (link.has_room()) {
     give_way(link);
     return link;
@@ -113,6 +121,15 @@ net::Link& Messenger::admit_slowly(Rank target) {
                  [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
   }
   return link;
+}
+
+net::Link& Messenger::link_to(Rank target, net::Lane lane) {
+  const sync::Quiet quiet;
+  return fabric_.link(options_.rank, target, lane);
+}
+
+[[gnu::noinline]] void Messenger::name_handlers() {
+  handlers_.set_name(fmt::format("handlers of rank {}", options_.rank.value()));
 }
 
 // The window bounds what this rank sends, not what the others' handlers send back. Those are
@@ -145,7 +162,7 @@ void Messenger::append_object(net::Link& link, net::MessageHeader header, std::s
 
 void Messenger::send_control(const StaticHandler& handler, Rank target,
                              std::span<const std::byte> bytes) {
-  net::Link& link = fabric_.link(options_.rank, target, net::Lane::control);
+  net::Link& link = link_to(target, net::Lane::control);
   link.append({handler.index(), handler.signature(), bytes.size()}, 0,
               [bytes](std::span<std::byte> place) {
                 if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
@@ -154,13 +171,16 @@ void Messenger::send_control(const StaticHandler& handler, Rank target,
 
 // --- instance handlers
 
-std::uint32_t Messenger::add_instance(std::shared_ptr<Handler> handler, const std::string& name) {
+std::uint32_t Messenger::add_instance(std::shared_ptr<Handler> handler, const std::string& name,
+                                      std::string_view spelled) {
   std::uint32_t index = 0;
   {
     const sync::Lock lock(instances_mutex_);
     index = static_cast<std::uint32_t>(instances_.size());
     SHOAL_CHECK(index < kIndexMask, "more than {} instance handlers were made", kIndexMask);
-    handler->name = name.empty() ? fmt::format("active message {}", index) : name;
+    handler->name = !name.empty() ? name
+                                  : fmt::format("active message {} ({})", index,
+                                                naming::readable(spelled, "T"));
     const bool all_open = open_count_ == instances_.size();
     instances_.push_back(std::move(handler));
     if (sched::in_main_function() || !all_open) {
@@ -169,6 +189,7 @@ std::uint32_t Messenger::add_instance(std::shared_ptr<Handler> handler, const st
     }
     open_count_ = instances_.size();
   }
+  sync::publish(this);
   retry_if_held();
   return index;
 }
@@ -180,6 +201,7 @@ void Messenger::open_instances() {
     open_count_ = instances_.size();
     all_open_.store(true, std::memory_order_relaxed);
   }
+  sync::publish(this);
   retry_if_held();
 }
 
@@ -328,8 +350,8 @@ void Messenger::on_packet(net::Packet* packet) {
   const bool control = header.lane == static_cast<std::uint32_t>(net::Lane::control);
   if (!control && held_count() > 0) {
     const sync::Lock lock(held_mutex_);
-    const auto it = held_.find(header.source);
-    if (it != held_.end()) {  // keep the order: wait behind what is held already
+    const auto it = held_->find(header.source);
+    if (it != held_->end()) {  // keep the order: wait behind what is held already
       held_count_.fetch_add(unprocessed_from(packet, 0), std::memory_order_release);
       it->second.packets.push_back(net::Packet::compact(packet));
       return;
@@ -349,6 +371,7 @@ struct Messenger::Reception {
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
         batch(messenger, Rank(taken->header().source), watch),
+        mark(!control),
         watch{*messenger.scope_, messenger.removals_.count(), mark} {}
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
@@ -519,7 +542,9 @@ void Messenger::run_inline(Reception& reception) {
   const Handler& handler = *reception.handler;
   reception.mark.show(handler.name);
   try {
-    handler.invoke(handler.self, reception.batch);
+    run_as_handler(reception.packet, [found = &handler, batch = &reception.batch] {
+      found->invoke(found->self, *batch);
+    });
   } catch (...) {
     fail(handler);
   }
@@ -553,7 +578,7 @@ void Messenger::hold(net::Packet* packet, std::size_t offset) {
   read_run(*packet, first_message, first);
   {
     const sync::Lock lock(held_mutex_);
-    Held& held = held_[packet->header().source];
+    Held& held = (*held_)[packet->header().source];
     held.offset = offset;
     held.packets.push_back(packet);
     held_count_.fetch_add(unprocessed_from(packet, offset), std::memory_order_release);
@@ -576,24 +601,24 @@ bool Messenger::is_open(std::uint32_t index) {
 std::optional<std::uint64_t> Messenger::held_at_rest() {
   const sync::Lock lock(held_mutex_);
   if (instances_grew_.load(std::memory_order_seq_cst)) return std::nullopt;
-  for (auto& [source, held] : held_) held.disown_all();
+  for (auto& [source, held] : *held_) held.disown_all();
   return held_count();
 }
 
 void Messenger::drop_held() {
   {
     const sync::Lock lock(held_mutex_);
-    if (held_.empty()) return;
+    if (held_->empty()) return;
   }
   instances_grew_.store(true, std::memory_order_seq_cst);
   wake_for_progress();
 }
 
 void Messenger::retry_held() {
-  std::map<int, Held> all;
+  HeldMessages all;
   {
     const sync::Lock lock(held_mutex_);
-    all.swap(held_);
+    all.swap(*held_);
     held_count_.store(0, std::memory_order_release);
     // Lowered before any look at the handlers: one that is made after that raises it again.
     instances_grew_.store(false, std::memory_order_seq_cst);
@@ -615,8 +640,8 @@ void Messenger::retry_held() {
 std::vector<std::string> Messenger::describe_held() const {
   std::vector<std::string> lines;
   const sync::Lock lock(held_mutex_);
-  lines.reserve(held_.size());
-  for (const auto& [source, held] : held_) {
+  lines.reserve(held_->size());
+  for (const auto& [source, held] : *held_) {
     lines.push_back(fmt::format(
         "messages from rank {} are for an active message that was never made here", source));
   }
@@ -638,7 +663,7 @@ std::vector<Messenger::Arrivals> Messenger::arrivals() const {
 std::string Messenger::handler_name(std::uint32_t handler) const {
   const std::uint32_t index = handler & kIndexMask;
   if ((handler & kInstanceBit) == 0) {
-    return index < statics_.size() ? short_name(statics_[index].name) : "an unknown handler";
+    return index < statics_.size() ? statics_[index].name : "an unknown handler";
   }
   const sync::Lock lock(instances_mutex_);
   if (index >= instances_.size()) {
@@ -646,6 +671,18 @@ std::string Messenger::handler_name(std::uint32_t handler) const {
   }
   if (instances_[index] == nullptr) return fmt::format("active message {}, destroyed here", index);
   return instances_[index]->name;
+}
+
+std::vector<std::string> Messenger::handler_names(const net::Packet& packet) const {
+  std::vector<std::string> names;
+  net::RunHeader run;
+  for (std::size_t offset = 0; offset < packet.messages().size();) {
+    if (!net::read_run(packet.messages(), offset, run)) break;
+    offset += run.count * run.step();
+    const std::string name = handler_name(run.handler);
+    names.push_back(run.count == 1 ? name : fmt::format("{} x {}", std::uint64_t{run.count}, name));
+  }
+  return names;
 }
 
 Messenger::Statistics Messenger::statistics() const {

@@ -1,6 +1,7 @@
 #include <shoal/am/handler.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/type_name.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -23,6 +24,17 @@ class StaticTable {
   }
 
   const std::vector<Handler>& handlers() const { return handlers_; }
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  /// Name for users. A static handler is called by the spelling of a function of a class template:
+  /// see StaticFunction and StaticClosure.
+  static std::string name_of(const std::string& pretty) {
+    for (const std::string_view key : {"Function", "Closure"}) {
+      const std::string name = naming::readable(pretty, key);
+      if (name != pretty) return name;
+    }
+    return pretty;
+  }
 
  private:
   StaticTable() {
@@ -34,11 +46,25 @@ class StaticTable {
     });
     for (StaticHandler* h : all) {
       h->index_ = static_cast<int>(handlers_.size());
+      mix(h->handler_);
       handlers_.push_back(h->handler_);
+      handlers_.back().name = name_of(h->handler_.name);
     }
   }
 
+  /// Mixes the handler into the fingerprint, by the spelling of its template: names that users see
+  /// may be equal.
+  void mix(const Handler& handler) {
+    for (const char c : handler.name) mix(static_cast<unsigned char>(c));
+    for (int shift = 0; shift < 32; shift += 8) {
+      mix(static_cast<unsigned char>(handler.signature >> shift));
+    }
+    mix(static_cast<unsigned char>(handler.delivery));
+  }
+  void mix(unsigned char byte) { fingerprint_ = (fingerprint_ ^ byte) * 1099511628211ULL; }
+
   std::vector<Handler> handlers_;
+  std::uint64_t fingerprint_ = 14695981039346656037ULL;  // FNV-1a, 64 bit
 };
 
 StaticHandler::StaticHandler(const char* name, std::uint32_t signature, Delivery delivery,
@@ -53,45 +79,13 @@ StaticHandler::StaticHandler(const char* name, std::uint32_t signature, Delivery
 
 std::uint32_t StaticHandler::index() const {
   SHOAL_CHECK(index_ >= 0,
-              "the handler {} was loaded after the world started: load its library before run()",
-              handler_.name);
+              "the handler '{}' was loaded after the world started: load its library before run()",
+              StaticTable::name_of(handler_.name));
   return static_cast<std::uint32_t>(index_);
-}
-
-// The name is __PRETTY_FUNCTION__ of a template whose first parameter is the function or closure:
-// gcc writes "... [with auto Function = greet; ...]", clang "... [Function = &greet, ...]".
-std::string short_name(const std::string& name) {
-  for (const std::string_view key : {"Function = ", "Closure = "}) {
-    std::size_t begin = name.rfind(key);
-    if (begin == std::string::npos) continue;
-    begin += key.size();
-    if (begin < name.size() && name[begin] == '&') ++begin;
-    std::size_t end = begin;
-    int depth = 0;  // of brackets
-    const auto ends = [](char c) { return c == ';' || c == ',' || c == ']'; };
-    while (end < name.size() && (depth > 0 || !ends(name[end]))) {
-      const char c = name[end++];
-      if (c == '(' || c == '<' || c == '[' || c == '{') ++depth;
-      if (c == ')' || c == '>' || c == ']' || c == '}') --depth;
-    }
-    return name.substr(begin, end - begin);
-  }
-  return name;
 }
 
 const std::vector<Handler>& static_handlers() { return StaticTable::instance().handlers(); }
 
-std::uint64_t static_fingerprint() {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, 64 bit
-  const auto mix = [&hash](unsigned char byte) { hash = (hash ^ byte) * 1099511628211ULL; };
-  for (const Handler& handler : static_handlers()) {
-    for (const char c : handler.name) mix(static_cast<unsigned char>(c));
-    for (int shift = 0; shift < 32; shift += 8) {
-      mix(static_cast<unsigned char>(handler.signature >> shift));
-    }
-    mix(static_cast<unsigned char>(handler.delivery));
-  }
-  return hash;
-}
+std::uint64_t static_fingerprint() { return StaticTable::instance().fingerprint(); }
 
 }  // namespace shoal::messaging

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace shoal::coll {
 
@@ -27,10 +29,21 @@ Packed from_bytes(const Bytes& bytes) {
 
 }  // namespace
 
+/// Messages that have come and that nobody has taken yet.
+struct Collectives::Arrivals {
+  struct Arrival {
+    std::string what;
+    Bytes bytes;
+  };
+  std::map<Slot, Arrival> by_slot;
+  std::set<std::uint64_t> given_up;  // operations
+};
+
 Collectives::Collectives(term::Scope& scope, Rank rank, int size)
     : scope_(scope),
       rank_(rank),
       size_(size),
+      arrivals_(std::make_unique<Arrivals>()),
       message_(
           scope.messenger(),
           [this](std::uint64_t sequence, const std::string& what, int direction, int source,
@@ -68,8 +81,9 @@ void Collectives::begin(const std::string& what, Rank root) {
 void Collectives::give_up() {
   const sync::Lock lock(mutex_);
   awaited_.clear();
-  given_up_.insert(sequence_);
-  std::erase_if(arrivals_, [this](const auto& entry) { return entry.first.first == sequence_; });
+  arrivals_->given_up.insert(sequence_);
+  std::erase_if(arrivals_->by_slot,
+                [this](const auto& entry) { return entry.first.first == sequence_; });
 }
 
 void Collectives::send(Direction direction, Rank target, const Bytes& bytes) {
@@ -83,8 +97,8 @@ void Collectives::on_message(std::uint64_t sequence, const std::string& what, in
   bool complete = false;
   {
     const sync::Lock lock(mutex_);
-    if (given_up_.contains(sequence)) return;
-    arrivals_[{sequence, {direction, source}}] = {what, std::move(bytes)};
+    if (arrivals_->given_up.contains(sequence)) return;
+    arrivals_->by_slot[{sequence, {direction, source}}] = {what, std::move(bytes)};
     complete = !awaited_.empty() && all_here();
     if (complete) awaited_.clear();
   }
@@ -93,7 +107,7 @@ void Collectives::on_message(std::uint64_t sequence, const std::string& what, in
 
 bool Collectives::all_here() const {
   for (const Slot& slot : awaited_) {
-    if (!arrivals_.contains(slot)) return false;
+    if (!arrivals_->by_slot.contains(slot)) return false;
   }
   return true;
 }
@@ -108,14 +122,14 @@ bool Collectives::is_mismatch(const Slot& slot) const {
 std::uint64_t Collectives::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
   std::uint64_t count = 0;
-  for (const auto& [slot, arrival] : arrivals_) count += is_mismatch(slot) ? 1 : 0;
+  for (const auto& [slot, arrival] : arrivals_->by_slot) count += is_mismatch(slot) ? 1 : 0;
   return count;
 }
 
 std::vector<std::string> Collectives::describe_unsatisfied() const {
   const sync::Lock lock(mutex_);
   std::vector<std::string> lines;
-  for (const auto& [slot, arrival] : arrivals_) {
+  for (const auto& [slot, arrival] : arrivals_->by_slot) {
     if (!is_mismatch(slot)) continue;
     lines.push_back(fmt::format(
         "collective number {} is {} on rank {} and does not fit what was called here: all ranks "
@@ -152,9 +166,12 @@ std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<R
     throw;
   }
   std::vector<Bytes> result;
-  const sync::Lock lock(mutex_);
+  const auto take = [this](const Slot& key) {
+    const sync::Lock lock(mutex_);
+    return arrivals_->by_slot.extract(key);
+  };
   for (const auto& key : keys) {
-    auto node = arrivals_.extract(key);
+    auto node = take(key);
     SHOAL_CHECK(node.mapped().what == what_,
                 "collective number {} is {} on rank {} and {} on rank {}: all ranks must call the "
                 "same operations in the same order",
@@ -164,8 +181,7 @@ std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<R
   return result;
 }
 
-Bytes Collectives::reduce_to(Rank root, Bytes mine,
-                             const std::function<Bytes(Bytes, Bytes)>& combine) {
+Bytes Collectives::reduce_to(Rank root, Bytes mine, Combine combine) {
   for (Bytes& part : receive(Direction::up, children(root))) {
     mine = combine(std::move(mine), std::move(part));
   }
@@ -179,8 +195,7 @@ Bytes Collectives::send_down(Rank root, Bytes value) {
   return value;
 }
 
-Bytes Collectives::all_reduce(const std::string& what, Bytes mine,
-                              const std::function<Bytes(Bytes, Bytes)>& combine) {
+Bytes Collectives::all_reduce(const std::string& what, Bytes mine, Combine combine) {
   begin(what, Rank(0));
   return send_down(Rank(0), reduce_to(Rank(0), std::move(mine), combine));
 }
@@ -202,23 +217,23 @@ std::vector<Bytes> Collectives::unpack(const Bytes& packed, int size) {
 
 namespace {
 
-Bytes concatenate(const Bytes& a, const Bytes& b) {
+constexpr auto kConcatenate = [](const Bytes& a, const Bytes& b) {
   Packed all = from_bytes(a);
   for (auto& part : from_bytes(b)) all.push_back(std::move(part));
   return to_bytes(all);
-}
+};
 
 }  // namespace
 
 std::vector<Bytes> Collectives::gather(const std::string& what, const Bytes& mine, Rank root) {
   begin(what, root);
-  const Bytes all = reduce_to(root, pack(rank_, mine), concatenate);
+  const Bytes all = reduce_to(root, pack(rank_, mine), kConcatenate);
   return rank_ == root ? unpack(all, size_) : std::vector<Bytes>();
 }
 
 std::vector<Bytes> Collectives::all_gather(const std::string& what, const Bytes& mine) {
   begin(what, Rank(0));
-  return unpack(send_down(Rank(0), reduce_to(Rank(0), pack(rank_, mine), concatenate)), size_);
+  return unpack(send_down(Rank(0), reduce_to(Rank(0), pack(rank_, mine), kConcatenate)), size_);
 }
 
 }  // namespace shoal::coll

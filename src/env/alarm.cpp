@@ -2,6 +2,8 @@
 
 #include <shoal/base/error.hpp>
 
+#include "env/start_thread.hpp"
+
 #include <fmt/format.h>
 
 #include <dlfcn.h>
@@ -178,8 +180,8 @@ struct Thread::Impl {
   std::thread thread;
 };
 
-Thread::Thread(std::function<void()> function)
-    : impl_(std::make_unique<Impl>(Impl{std::thread(std::move(function))})) {}
+Thread::Thread(const std::string& name, const std::string& purpose, std::function<void()> function)
+    : impl_(std::make_unique<Impl>(Impl{start_thread(name, purpose, std::move(function))})) {}
 
 Thread::~Thread() { impl_->thread.join(); }
 

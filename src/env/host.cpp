@@ -4,12 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <elf.h>
+#include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -19,6 +23,47 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return name.data();
+}
+
+namespace {
+
+// The note of the linker (--build-id), in one segment of notes of the program.
+std::string id_in_notes(const char* notes, std::size_t size_bytes) {
+  const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
+  for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size_bytes;) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes + at, sizeof note);
+    const std::size_t name = at + sizeof note;
+    const std::size_t data = name + padded(note.n_namesz);
+    if (note.n_type == NT_GNU_BUILD_ID && std::string_view(notes + name, 3) == "GNU") {
+      const std::string_view id(notes + data, note.n_descsz);
+      std::string digits;
+      for (const char byte : id) digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      return digits;
+    }
+    at = data + padded(note.n_descsz);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string program_id() {
+  std::string id;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_NOTE) continue;
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives the address as a number.
+          const auto* notes = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+          auto* const text = static_cast<std::string*>(result);
+          if (text->empty()) *text = id_in_notes(notes, segment.p_memsz);
+        }
+        return 1;  // the first object is the program; libraries may differ
+      },
+      &id);
+  return id.empty() ? "without a build id" : "build " + id;
 }
 
 void write_to_standard_error(std::string_view text) {

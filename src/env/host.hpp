@@ -9,6 +9,9 @@ namespace shoal::env {
 
 /// The node that the process runs on: equal for two processes exactly if they share a machine.
 std::string host_name();
+/// Build identifier of the running program, as hexadecimal digits; "without a build id" if it has
+/// none. Two builds of different sources have different identifiers.
+std::string program_id();
 
 /// Writes all of `text` to standard error at once, so that what other processes write comes before
 /// or behind it.

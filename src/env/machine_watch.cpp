@@ -55,7 +55,10 @@ MachineWatch::Id MachineWatch::add(std::unique_ptr<Watched> watched) {
     const std::lock_guard lock(mutex_);
     id = ++ids_;
     watched_.emplace(id, std::move(watched));
-    if (thread_ == nullptr) thread_ = std::make_unique<Thread>([this] { run(); });
+    if (thread_ == nullptr) {
+      thread_ =
+          std::make_unique<Thread>("shoal events", "events of the machine", [this] { run(); });
+    }
   }
   changed_.ring();
   return id;

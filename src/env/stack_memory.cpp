@@ -140,13 +140,34 @@ void write_all(const char* text, std::size_t size) {
   }
 }
 
-// Says what it knows, and returns to the instruction that faults, with the former action in place.
-void on_fault(int signal, siginfo_t* info, void* /*context*/) {
-  char text[512];
+// A fault of this thread's own instructions; false: some process or thread has sent the signal.
+bool is_fault(const siginfo_t& info) { return info.si_code > 0; }
+
+void explain_fault(const Fault& fault) {
   const FaultExplainer explain = fault_state.explain.load(std::memory_order_acquire);
-  const std::size_t size = explain != nullptr ? explain(info->si_addr, text, sizeof text) : 0;
-  write_all(text, size);
-  sigaction(signal, signal == SIGSEGV ? &fault_state.old_segv : &fault_state.old_bus, nullptr);
+  if (explain == nullptr) return;
+  for (const bool names : {false, true}) {  // should a name be damaged, the rest is written
+    char text[512];
+    write_all(text, explain(fault, names, text, sizeof text));
+  }
+}
+
+// Explains a fault, and hands every signal on as if this handler were not there: a handler of the
+// program is called; else the process dies of the signal, at the instruction that faults again or
+// by the signal that is sent again, once it is no longer blocked here.
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& old = signal == SIGSEGV ? fault_state.old_segv : fault_state.old_bus;
+  const bool has_handler =
+      (old.sa_flags & SA_SIGINFO) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
+  if (is_fault(*info)) explain_fault({signal, info->si_addr, !has_handler});
+  if ((old.sa_flags & SA_SIGINFO) != 0) {
+    old.sa_sigaction(signal, info, context);
+  } else if (has_handler) {
+    old.sa_handler(signal);
+  } else if (old.sa_handler == SIG_DFL || is_fault(*info)) {
+    std::signal(signal, SIG_DFL);
+    if (!is_fault(*info)) static_cast<void>(std::raise(signal));
+  }
 }
 
 }  // namespace

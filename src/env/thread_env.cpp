@@ -1,5 +1,8 @@
 #include <shoal/env/env.hpp>
 
+#include "env/start_thread.hpp"
+
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -39,6 +42,45 @@ class ThreadParker final : public Parker {
   bool token_ = false;  // guarded by mutex_
 };
 
+/// A thread for each Steppable but the first. They run it all or, if a thread is missing, none.
+class DrivenThreads {
+ public:
+  explicit DrivenThreads(const std::vector<Steppable*>& all) {
+    threads_.reserve(all.size());
+    try {
+      for (std::size_t i = 1; i < all.size(); ++i) {
+        threads_.push_back(start_thread(all[i]->name(), all[i]->purpose(), [this, one = all[i]] {
+          state_.wait(State::waits);
+          if (state_.load() == State::goes) one->run();
+        }));
+      }
+    } catch (...) {
+      open(State::ends);
+      throw;
+    }
+  }
+  ~DrivenThreads() { join(); }
+  DrivenThreads(const DrivenThreads&) = delete;
+  DrivenThreads& operator=(const DrivenThreads&) = delete;
+
+  void go() { open(State::goes); }
+
+ private:
+  enum class State : int { waits, goes, ends };
+  void open(State state) {
+    state_.store(state);
+    state_.notify_all();
+    if (state == State::ends) join();
+  }
+  void join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  std::atomic<State> state_{State::waits};
+  std::vector<std::thread> threads_;
+};
+
 class ThreadEnv final : public Env {
  public:
   std::uint64_t now_ns() override {
@@ -57,13 +99,10 @@ class ThreadEnv final : public Env {
   void yield() override { std::this_thread::yield(); }
 
   void drive(const std::vector<Steppable*>& all) override {
-    std::vector<std::thread> threads;
-    threads.reserve(all.size());
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      threads.emplace_back([one = all[i]] { one->run(); });
-    }
-    if (!all.empty()) all.front()->run();
-    for (auto& thread : threads) thread.join();
+    if (all.empty()) return;
+    DrivenThreads threads(all);
+    threads.go();
+    all.front()->run();
   }
 };
 

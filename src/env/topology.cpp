@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <set>
@@ -95,7 +96,12 @@ std::string PuSet::to_string() const {
 }
 
 struct Topology::Handle {
-  Handle() { SHOAL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc could not start"); }
+  Handle() {
+    // Where /sys is missing, hwloc complains in every process that loads a topology, for itself and
+    // for MPI. One who looks for a reason sets the variable to 0.
+    setenv("HWLOC_HIDE_ERRORS", "2", 0);  // NOLINT(concurrency-mt-unsafe): set once, by the first
+    SHOAL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc could not start");
+  }
   ~Handle() { hwloc_topology_destroy(topology); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -113,6 +119,7 @@ Topology::Topology() : handle_(std::make_unique<Handle>()) {
         "HWLOC_SYNTHETIC variable that points to nothing is a common reason)");
   }
   allowed_ = to_pu_set(hwloc_topology_get_allowed_cpuset(handle_->topology));
+  machine_pus_ = allowed_.count();
   // New threads inherit the binding of the thread that starts them, so this thread's counts.
   if (const PuSet common = allowed_.common_with(current_thread_binding()); !common.empty()) {
     allowed_ = common;
@@ -129,6 +136,7 @@ Topology Topology::from_synthetic(const std::string& text, const PuSet& allowed)
               "hwloc refuses the synthetic topology '{}'", text);
   Topology result(std::move(handle));
   result.allowed_ = to_pu_set(hwloc_topology_get_allowed_cpuset(result.handle_->topology));
+  result.machine_pus_ = result.allowed_.count();
   if (!allowed.empty()) {
     result.allowed_ = result.allowed_.common_with(allowed);
   }
@@ -198,6 +206,14 @@ bool Topology::bind_current_thread(const PuSet& set) const {
          hwloc_set_cpubind(handle_->topology, to_bitmap(set).get(), HWLOC_CPUBIND_THREAD) == 0;
 }
 
+int Topology::count_unbindable(std::span<const PuSet> sets) const {
+  const PuSet before = current_thread_binding();
+  const auto count = std::count_if(sets.begin(), sets.end(),
+                                   [&](const PuSet& set) { return !bind_current_thread(set); });
+  static_cast<void>(bind_current_thread(before));
+  return static_cast<int>(count);
+}
+
 PuSet Topology::current_thread_binding() const {
   const Bitmap bitmap = make_bitmap();
   if (!handle_->is_real_machine() ||
@@ -228,46 +244,30 @@ std::string Topology::describe(const PuSet& set) const {
   return fmt::format("{}(PU {})", cores, set.to_string());
 }
 
-std::vector<std::string> overlap_warnings(std::span<const WorkerPlacement> placements,
-                                          int warnings_max) {
-  std::map<int, std::map<int, int>> workers_on_pu;  // PU -> rank -> how many of its workers
-  for (const WorkerPlacement& placement : placements) {
-    for (const int pu : placement.pus.indices()) {
-      ++workers_on_pu[pu][placement.rank];
-    }
+std::string overlap_warning(std::span<const WorkerPlacement> placements) {
+  std::map<int, std::vector<std::size_t>> workers_on;  // PU -> places of workers
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    for (const int pu : placements[i].pus.indices()) workers_on[pu].push_back(i);
   }
-  std::map<std::pair<int, int>, std::set<int>> pus_shared_by;
-  for (const auto& [pu, workers] : workers_on_pu) {
-    for (auto one = workers.begin(); one != workers.end(); ++one) {
-      if (one->second > 1) {
-        pus_shared_by[{one->first, one->first}].insert(pu);
-      }
-      for (auto other = std::next(one); other != workers.end(); ++other) {
-        pus_shared_by[{one->first, other->first}].insert(pu);
-      }
-    }
+  std::set<std::size_t> sharing;
+  std::set<int> ranks;
+  std::vector<int> pus;
+  for (const auto& [pu, workers] : workers_on) {
+    if (workers.size() < 2) continue;
+    pus.push_back(pu);
+    sharing.insert(workers.begin(), workers.end());
   }
-  std::vector<std::string> warnings;
-  for (const auto& [ranks, pus] : pus_shared_by) {
-    if (static_cast<int>(warnings.size()) == warnings_max) {
-      const auto left = static_cast<int>(pus_shared_by.size()) - warnings_max;
-      warnings.push_back(fmt::format("{} more overlaps of this kind", left));
-      break;
-    }
-    const std::string shared = PuSet(std::vector<int>(pus.begin(), pus.end())).to_string();
-    const std::string who =
-        ranks.first == ranks.second
-            ? fmt::format("several workers of rank {}", ranks.first)
-            : fmt::format("workers of rank {} and of rank {}", ranks.first, ranks.second);
-    warnings.push_back(
-        fmt::format("{} are bound to the same PU {} and will slow each other down: use fewer "
-                    "--workers or --ranks, "
-                    "use --pin none, or let the launcher give each process its own cores (mpirun "
-                    "--bind-to core "
-                    "--map-by slot:PE=<workers>, srun --cpus-per-task=<workers>)",
-                    who, shared));
-  }
-  return warnings;
+  if (sharing.empty()) return "";
+  for (const std::size_t worker : sharing) ranks.insert(placements[worker].rank);
+  const std::string of = *ranks.begin() == *ranks.rbegin()
+                             ? fmt::format("rank {}", *ranks.begin())
+                             : fmt::format("ranks {} to {}", *ranks.begin(), *ranks.rbegin());
+  return fmt::format(
+      "{} of {} workers on this node, those of {}, are bound to the same processors as others (PU "
+      "{}) and slow each other down: use fewer --workers or --ranks, use --pin none, or let the "
+      "launcher give each process its own cores (mpirun --bind-to core --map-by slot:PE=<workers>, "
+      "srun --cpus-per-task=<workers>)",
+      sharing.size(), placements.size(), of, PuSet(pus).to_string());
 }
 
 }  // namespace shoal::env

@@ -57,6 +57,8 @@ class Topology {
   /// How many PUs may be used; at least 1.
   [[nodiscard]] int allowed_pus() const { return allowed_.count(); }
   [[nodiscard]] const PuSet& allowed() const { return allowed_; }
+  /// How many PUs the process could use if its threads were bound to none: those of its cpuset.
+  [[nodiscard]] int machine_pus() const { return machine_pus_; }
 
   /// Where to bind the workers [first_worker, first_worker + worker_count) of the `total_workers`
   /// that the ranks of this node run together; one set per worker.
@@ -72,6 +74,8 @@ class Topology {
   /// Binds the calling thread; an empty set leaves it alone. False when the system refuses or when
   /// this is not the real machine; the thread then runs where it did.
   [[nodiscard]] bool bind_current_thread(const PuSet& set) const;
+  /// How many of the sets the calling thread cannot be bound to. It is bound as before afterwards.
+  [[nodiscard]] int count_unbindable(std::span<const PuSet> sets) const;
   /// What the calling thread is bound to; empty when that is not known.
   [[nodiscard]] PuSet current_thread_binding() const;
 
@@ -91,6 +95,7 @@ class Topology {
 
   std::unique_ptr<Handle> handle_;
   PuSet allowed_;
+  int machine_pus_ = 0;
   std::vector<Core> cores_;       // in hwloc's logical order: neighbours share caches
   std::vector<int> pus_ordered_;  // the PUs of cores_, in the same order
 };
@@ -101,10 +106,8 @@ struct WorkerPlacement {
   PuSet pus;
 };
 
-/// One text for each pair of ranks that share PUs, and for each rank whose own workers do, saying
-/// what to do; empty when nothing overlaps. At most `warnings_max` texts and one that counts the
-/// others. All placements must be of one node. Unbound workers overlap with nothing.
-[[nodiscard]] std::vector<std::string> overlap_warnings(std::span<const WorkerPlacement> placements,
-                                                        int warnings_max = 8);
+/// One text that says how many workers share PUs, names some, and says what to do; empty when none
+/// do. All placements must be of one node. Unbound workers share nothing.
+[[nodiscard]] std::string overlap_warning(std::span<const WorkerPlacement> placements);
 
 }  // namespace shoal::env

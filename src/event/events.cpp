@@ -72,9 +72,8 @@ std::function<void()> firing(event::Core& core, EventPeer target,
 
 }  // namespace
 
-std::uint64_t Events::fire_draft_after(std::chrono::nanoseconds delay, EventPeer target,
+std::uint64_t Events::fire_draft_after(std::uint64_t delay_ns, EventPeer target,
                                        const Draft& content) {
-  const auto delay_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(delay.count(), 0));
   return core_->sources().after(delay_ns, fmt::format("timer for \"{}\"", content->name),
                                 firing(*core_, target, content));
 }
@@ -113,9 +112,9 @@ void Events::fire_raw(EventPeer target, std::string_view name, const RawPayload&
   fire_draft(target, content);
 }
 
-std::uint64_t Events::fire_raw_after(std::chrono::nanoseconds delay, EventPeer target,
+std::uint64_t Events::fire_raw_after(std::uint64_t delay_ns, EventPeer target,
                                      std::string_view name, const RawPayload& payload) {
-  return fire_draft_after(delay, target, raw_draft(name, payload));
+  return fire_draft_after(delay_ns, target, raw_draft(name, payload));
 }
 
 EventList Events::retrieve_any(const std::vector<EventDependency>& dependencies) {

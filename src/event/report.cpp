@@ -1,9 +1,12 @@
 #include "event/report.hpp"
 
+#include <shoal/base/type_name.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -20,13 +23,6 @@ std::string source_text(int source) {
 
 std::string dependency_text(const Dependency& dependency) {
   return fmt::format("\"{}\" from {}", dependency.name, source_text(dependency.source));
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
 }
 
 bool looks_alike(const std::string& a, const std::string& b) {
@@ -74,20 +70,32 @@ std::string describe_unconsumed(const Unconsumed& event) {
                      event.type, times);
 }
 
+/// The types that the interfaces for other languages have in common: those of <shoal/event.h>.
+std::string raw_text(const RawPayload& raw) {
+  constexpr int kFirstContext = 1000;
+  static constexpr std::array<std::string_view, 7> kOne{"nothing", "int",     "float", "double",
+                                                        "byte",    "address", "long"};
+  if (raw.type == 0) return std::string(kOne[0]);
+  if (raw.type >= kFirstContext) return "a context";
+  if (raw.type < 0 || raw.type >= static_cast<int>(kOne.size())) {
+    return fmt::format("{} elements of type {}", raw.count, raw.type);
+  }
+  const std::string_view name = kOne[static_cast<std::size_t>(raw.type)];
+  if (raw.count == 1) return fmt::format("1 {}", name);
+  return fmt::format("{} {}{}", raw.count, name, name.ends_with('s') ? "es" : "s");
+}
+
 }  // namespace
 
 std::string type_of(const Content& content) {
-  std::string text(content.type_text);
-  replace_all(text, "std::__cxx11::", "std::");
-  replace_all(text, "std::basic_string<char>", "std::string");
-  replace_all(text, " >", ">");
+  const std::string text = naming::tidy(content.type_text);
   switch (content.type) {
     case EventType::none:
       return "nothing";
     case EventType::value:
       return text;
     case EventType::raw:
-      return fmt::format("{} elements of raw type {}", content.raw.count, content.raw.type);
+      return raw_text(content.raw);
     case EventType::address:
       return fmt::format("the address of {}", text);
   }

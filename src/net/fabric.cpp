@@ -1,6 +1,7 @@
 #include <shoal/net/transport.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/env/sparse_array.hpp>
 
 #include "net/local/local_link.hpp"
 
@@ -9,7 +10,7 @@ namespace shoal::net {
 struct Fabric::LocalRank {
   explicit LocalRank(int world_size) : links(static_cast<std::size_t>(world_size) * kLaneCount) {}
   Port port;
-  std::vector<std::atomic<Link*>> links;  // by target and lane; written once, under mutex_
+  env::SparseArray<std::atomic<Link*>> links;  // by target and lane; written once, under mutex_
 };
 
 Fabric::Fabric(const Layout& layout, const LinkOptions& options, Transport* transport)

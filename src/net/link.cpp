@@ -1,5 +1,7 @@
 #include <shoal/net/link.hpp>
 
+#include <algorithm>
+
 namespace shoal::net {
 
 // Nobody hears of it: senders that wait here, after an error, may be gone already.
@@ -57,6 +59,7 @@ PacketList Link::take() {
 // two sees the other. If bytes are above low water here, they are still to be consumed, and the
 // call that brings them to low water finds the flag.
 bool Link::enlist(sync::Waiter& waiter) {
+  const sync::Quiet quiet;
   const sync::LastingLock lock(mutex_);
   account();
   has_waiters_.store(true, std::memory_order_seq_cst);
@@ -70,6 +73,7 @@ bool Link::enlist(sync::Waiter& waiter) {
 }
 
 void Link::consumed(std::size_t accounted_bytes) {
+  const sync::Quiet quiet;
   const std::size_t before = in_flight_bytes_.fetch_sub(accounted_bytes, std::memory_order_seq_cst);
   if (below_low_water(before - accounted_bytes) && has_waiters_.load(std::memory_order_seq_cst)) {
     wake_all();

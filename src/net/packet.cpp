@@ -2,6 +2,7 @@
 
 #include <shoal/base/check.hpp>
 #include <shoal/sync/block_pool.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -42,6 +43,7 @@ Packet* Packet::compact(Packet* packet) {
   Packet* const copy = create(size_bytes);
   copy->header_ = packet->header_;
   std::memcpy(copy->body(), packet->body(), size_bytes);
+  sync::pass_on(packet, copy);
   copy->owner = std::exchange(packet->owner, nullptr);
   copy->accounted_bytes = packet->accounted_bytes;
   packet->release();
@@ -49,12 +51,14 @@ Packet* Packet::compact(Packet* packet) {
 }
 
 void Packet::disown() {
+  const sync::Quiet quiet;
   // acq_rel: several that hold a reference may do this at once, one of them tells.
   PacketOwner* const told = std::atomic_ref(owner).exchange(nullptr, std::memory_order_acq_rel);
   if (told != nullptr) told->consumed(accounted_bytes);
 }
 
 void Packet::release() {
+  const sync::Quiet quiet;
   // acq_rel: the last releaser sees what the others did with the packet before it is freed.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   PacketOwner* const told = owner;

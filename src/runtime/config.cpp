@@ -86,7 +86,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 void check_foreign(const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   if (name.rfind("--shoal-", 0) == 0) {
-    std::vector<std::string> known{"--shoal-help"};
+    std::vector<std::string> known{"--shoal-help", "--shoal-version"};
     for (const std::string& option : option_names()) {
       known.push_back("--shoal-" + option);
     }
@@ -275,8 +275,8 @@ Layer parse_file(const Setting& path) {
 
 /// Applies the layers, lowest first, and checks what only shows in combination.
 void apply_layers(Config& config, std::span<const Layer> layers) {
-  std::string packet_where = "default";
-  std::string window_where = "default";
+  std::map<std::string_view, std::string> where;  // by option
+  for (const Option& option : options()) where[option.name] = "default";
   for (const Layer& layer : layers) {
     for (const Option& option : options()) {
       const auto given = layer.find(option.name);
@@ -284,18 +284,20 @@ void apply_layers(Config& config, std::span<const Layer> layers) {
         continue;
       }
       option.apply(config, given->second);
-      if (option.name == "packet-bytes") {
-        packet_where = given->second.where;
-      } else if (option.name == "window-bytes") {
-        window_where = given->second.where;
-      }
+      where[option.name] = given->second.where;
     }
   }
   if (config.window_bytes < config.packet_bytes) {
     throw ConfigError(fmt::format(
         "window-bytes is {} ({}) but packet-bytes is {} ({}); a window holds at least one packet",
-        show_size(config.window_bytes), window_where, show_size(config.packet_bytes),
-        packet_where));
+        show_size(config.window_bytes), where["window-bytes"], show_size(config.packet_bytes),
+        where["packet-bytes"]));
+  }
+  if (config.stall_abort_ns > 0 && config.stall_report_ns == 0) {
+    throw ConfigError(fmt::format(
+        "stall-abort is set ({}), but stall-report is 0s ({}), which switches off the watch that "
+        "it needs: give stall-report a time, or leave stall-abort out",
+        where["stall-abort"], where["stall-report"]));
   }
 }
 
@@ -308,12 +310,14 @@ Config parse_config(int argc, const char* const* argv, const Environment& env) {
   config.help_text = make_help_text(config.args.front());
   const auto first = all.empty() ? all.end() : all.begin() + 1;
   const auto divider = std::find(first, all.end(), "--");
-  config.help = std::any_of(first, divider, [](const std::string& argument) {
-    return argument == "--help" || argument == "--shoal-help";
-  });
-  if (config.help) {
-    return config;
-  }
+  const auto given = [first, divider](std::string_view name) {
+    return std::any_of(first, divider, [name](std::string_view argument) {
+      return argument == fmt::format("--{}", name) || argument == fmt::format("--shoal-{}", name);
+    });
+  };
+  config.help = given("help");
+  config.version = given("version");
+  if (config.help || config.version) return config;
 
   const CommandLine command_line = parse_command_line({first, divider});
   config.args.insert(config.args.end(), command_line.foreign.begin(), command_line.foreign.end());

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,16 @@ struct Config {
   bool shared_mpi = false;  // the program calls MPI as well, though shoal initializes it
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
-  std::uint64_t flush_ns = 20'000;  // a message waits this long for a busy MPI engine
-  bool check_payloads = false;      // of large messages between processes, by a checksum
+  std::uint64_t flush_ns = 20'000;   // a message waits this long for a busy MPI engine
+  bool check_payloads = false;       // of large messages between processes, by a checksum
+  std::optional<bool> check_graphs;  // task graphs remember what ran
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
   std::uint64_t stall_report_ns = 30'000'000'000;  // without anything happening; 0: no watch
+  std::uint64_t stall_abort_ns = 0;                // likewise; 0: the run is never ended
+  bool info = false;                               // print what a run would use, do not run
   bool sim = false;                                // in virtual time
   bool sim_check = false;                          // the same, twice, comparing
+  bool sim_races = false;                          // ThreadSanitizer takes tasks for threads
   std::uint64_t sim_seed = 1;
   sim::OrderKind sim_order = sim::OrderKind::time;
   std::string sim_net = "fixed:1us,10G";       // see sim::parse_net_model()
@@ -47,15 +52,26 @@ struct Config {
   std::uint64_t sim_step_ns = 1000;            // what a step of a worker takes
   std::uint64_t sim_limit_ns = 0;              // the run may take in virtual time; 0: no limit
   sim::CostKind sim_cost = sim::CostKind::declared;
-  bool sim_dry = false;           // work with a declared cost is not done
-  int sim_log = 0;                // of the last events to write at the end
-  std::string sim_faults;         // see sim::parse_fault_plan()
-  double sim_flops = 10e9;        // per second, for costs in flops
-  bool help = false;              // was asked for: print help_text and end with exit code 0
-  std::string help_text;          // always filled
-  std::vector<std::string> args;  // the program's own arguments; [0] = program name
+  bool sim_dry = false;            // work with a declared cost is not done
+  int sim_log = 0;                 // of the last events to write at the end
+  bool sim_log_detection = false;  // those of completion detection among them
+  std::string sim_faults;          // see sim::parse_fault_plan()
+  double sim_flops = 10e9;         // per second, for costs in flops
+  bool help = false;               // was asked for: print help_text and end with exit code 0
+  std::string help_text;           // always filled
+  bool version = false;            // was asked for: print it and end with exit code 0
+  std::vector<std::string> args;   // the program's own arguments; [0] = program name
 
-  [[nodiscard]] bool simulate() const { return sim || sim_check || sim_dry; }
+#ifdef NDEBUG
+  static constexpr bool kDebugBuild = false;
+#else
+  static constexpr bool kDebugBuild = true;
+#endif
+
+  [[nodiscard]] bool simulate() const { return sim || sim_check || sim_dry || sim_races; }
+  [[nodiscard]] bool checks_graphs() const {
+    return check_graphs.value_or(simulate() || kDebugBuild);
+  }
 };
 
 /// Reads the settings: command line before environment before file before default.
@@ -64,7 +80,7 @@ struct Config {
 /// else goes to Config::args in order and untouched, and so does everything behind the first `--`,
 /// which itself is dropped. An option that is one letter away from one of ours is refused as a
 /// likely typing mistake, unless it stands behind `--`. A value is checked even if one
-/// of higher precedence hides it. With --help, nothing else is read.
+/// of higher precedence hides it. With --help or --version, nothing else is read.
 ///
 /// Errors: ConfigError with the source (command line, variable, file and line), what is wrong and
 /// what is allowed: bad number, out of range, unknown word, missing or repeated value, unknown

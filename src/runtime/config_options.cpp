@@ -90,7 +90,8 @@ constexpr std::string_view size_what = "a size in bytes";
 constexpr NumberKind packet_kind{size_what, size_units, 1U << 9, 1U << 20, size_example};
 constexpr NumberKind window_kind{size_what, size_units, 1U << 9, std::uint64_t{1} << 36,
                                  size_example};
-constexpr NumberKind stack_kind{size_what, size_units, 1U << 16, 1U << 30, size_example};
+constexpr NumberKind stack_kind{size_what, size_units, 1U << 16, 1U << 30,
+                                ", for example 256K or 8MiB"};
 constexpr NumberKind seed_kind{"a whole number", count_units, 0,
                                std::numeric_limits<std::uint64_t>::max(), ""};
 constexpr NumberKind step_kind{"a time with its unit", time_units, 1, 10'000'000'000,
@@ -104,6 +105,18 @@ constexpr NumberKind flush_kind{"a time with its unit", time_units, 0, 10'000'00
 
 constexpr NumberKind long_kind{"a time with its unit", time_units, 0, 1'000'000'000'000'000,
                                ", for example 500ms or 30s"};
+
+constexpr std::uint64_t kStallAbortMinNs = 100'000'000;
+
+std::uint64_t parse_abort_time(const Setting& setting) {
+  const std::uint64_t ns = parse_number(setting, long_kind);
+  if (ns > 0 && ns < kStallAbortMinNs) {
+    refuse(setting, fmt::format("{} is out of range", setting.value),
+           fmt::format("0s (never), or {} to {}{}", show(kStallAbortMinNs, time_units),
+                       show(long_kind.max, time_units), long_kind.example));
+  }
+  return ns;
+}
 
 template <class E, std::size_t N>
 using Words = std::array<std::pair<std::string_view, E>, N>;
@@ -155,7 +168,7 @@ void set_text(std::string& text, const Setting& setting, Parse parse) {
   text = setting.value;
 }
 
-constexpr std::array<Option, 27> all_options{{
+constexpr std::array<Option, 32> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -189,15 +202,27 @@ constexpr std::array<Option, 27> all_options{{
     {"check-payloads", "", "detect damaged payloads of large messages (simulations always do)",
      [](C& c, const S& s) { c.check_payloads = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_payloads, flag_words); }},
+    {"check-graphs", "", "name who fulfills a task that ran already (simulations always do)",
+     [](C& c, const S& s) { c.check_graphs = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.check_graphs.value_or(C::kDebugBuild), flag_words); }},
     {"stack-bytes", "SIZE", "stack of a task that may wait",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},
     {"stall-report", "TIME", "say what waits when nothing has happened, and on SIGUSR1; 0s: never",
      [](C& c, const S& s) { c.stall_report_ns = parse_number(s, long_kind); },
      [](const C& c) { return show(c.stall_report_ns, time_units); }},
+    {"stall-abort", "TIME", "end the run, after a report, when nothing has happened; 0s: never",
+     [](C& c, const S& s) { c.stall_abort_ns = parse_abort_time(s); },
+     [](const C& c) { return c.stall_abort_ns == 0 ? "0s" : show(c.stall_abort_ns, time_units); }},
+    {"info", "", "print what a run would use, and stop",
+     [](C& c, const S& s) { c.info = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.info, flag_words); }},
     {"sim", "", "simulate all ranks in one thread, in virtual time",
      [](C& c, const S& s) { c.sim = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim, flag_words); }},
+    {"sim-races", "", "simulate, and let ThreadSanitizer take tasks for threads",
+     [](C& c, const S& s) { c.sim_races = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.sim_races, flag_words); }},
     {"sim-check", "", "simulate twice and compare every event",
      [](C& c, const S& s) { c.sim_check = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim_check, flag_words); }},
@@ -228,6 +253,9 @@ constexpr std::array<Option, 27> all_options{{
     {"sim-log", "N", "write the last N events at the end",
      [](C& c, const S& s) { c.sim_log = static_cast<int>(parse_number(s, log_kind)); },
      [](const C& c) { return std::to_string(c.sim_log); }},
+    {"sim-log-detection", "", "and those of completion detection",
+     [](C& c, const S& s) { c.sim_log_detection = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.sim_log_detection, flag_words); }},
     {"sim-flops", "RATE", "operations per second of a worker, for costs in flops",
      [](C& c, const S& s) { c.sim_flops = static_cast<double>(parse_number(s, rate_kind)); },
      [](const C& c) { return show(static_cast<std::uint64_t>(c.sim_flops), rate_units); }},
@@ -262,6 +290,7 @@ std::string make_help_text(const std::string& program) {
   }
   text += help_line("config", "FILE", "read options from lines `key = value`");
   text += help_line("help", "", "print this and stop");
+  text += help_line("version", "", "print the version of shoal and stop");
   text +=
       "\n--shoal-X is the same as --X. An option also comes from the variable SHOAL_X "
       "(SHOAL_RANKS,\n"

@@ -12,7 +12,8 @@ namespace shoal::runtime {
 /// Writes a line of shoal's own to standard error.
 void say(const std::string& text);
 
-/// Writes the errors that began on these ranks, each once. Returns what run() is to return.
+/// Writes the errors that began on these ranks, each once; of those with the same text, the one
+/// that the world has chosen. Returns what run() is to return.
 int report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 
 }  // namespace shoal::runtime

@@ -18,14 +18,20 @@ struct Signature {
   const char* launcher;
   const char* size;
   const char* rank;
+  const char* unbind;  // options
 };
 
 constexpr std::array<Signature, 3> signatures{{
-    {"Open MPI (mpirun)", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"MVAPICH (mpirun_rsh)", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
-    {"a PMI launcher (mpiexec of MPICH or Intel MPI, srun --mpi=pmi2)", "PMI_SIZE", "PMI_RANK"},
+    {"Open MPI (mpirun)", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
+     "mpirun --bind-to none, or --bind-to core --map-by slot:PE=N for N cores each"},
+    {"MVAPICH (mpirun_rsh)", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK",
+     "MV2_ENABLE_AFFINITY=0 in the environment"},
+    {"a PMI launcher (mpiexec of MPICH or Intel MPI, srun --mpi=pmi2)", "PMI_SIZE", "PMI_RANK",
+     "mpiexec -bind-to none with MPICH, I_MPI_PIN=off in the environment with Intel MPI, srun "
+     "--cpu-bind=none with Slurm"},
 }};
-constexpr Signature slurm_step{"Slurm (srun)", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
+constexpr Signature slurm_step{"Slurm (srun)", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
+                               "srun --cpu-bind=none, or --cpus-per-task=N for N processors each"};
 constexpr const char* pmix_rank = "PMIX_RANK";
 
 std::optional<int> number(const Environment& env, const char* variable) {
@@ -45,7 +51,7 @@ std::optional<LaunchInfo> match(const Environment& env, const Signature& signatu
   if (!size || !rank || *size < 1 || *rank >= *size) {
     return std::nullopt;
   }
-  return LaunchInfo{true, *size, signature.launcher, signature.size};
+  return LaunchInfo{true, *size, signature.launcher, signature.size, signature.unbind};
 }
 
 // The shells that Slurm runs in steps of its own accord: for a batch script, and for salloc where
@@ -68,7 +74,8 @@ LaunchInfo detect_launcher(const Environment& env) {
     return *info;
   }
   if (const std::optional<int> rank = number(env, pmix_rank)) {
-    return {true, *rank + 1, "a PMIx launcher (prterun, srun --mpi=pmix)", pmix_rank};
+    return {true, *rank + 1, "a PMIx launcher (prterun, srun --mpi=pmix)", pmix_rank,
+            "prterun --bind-to none, or srun --cpu-bind=none"};
   }
   return {};
 }

@@ -13,6 +13,7 @@ struct LaunchInfo {
   int size = 1;  // processes of the launch; where only a rank is known, the least it implies
   std::string launcher;  // for people: "Open MPI (mpirun)"; empty when not launched
   std::string variable;  // the environment variable that said so; empty when not launched
+  std::string unbind{};  // how to make it bind processes to more processors
 };
 
 /// Recognizes Open MPI, MVAPICH, PMI (MPICH, Intel MPI, srun --mpi=pmi2), PMIx and Slurm's srun, in

@@ -1,7 +1,10 @@
 #include "runtime/process_info.hpp"
 
 #include <shoal/am/archive.hpp>
-#include <shoal/base/error.hpp>
+#include <shoal/am/handler.hpp>
+
+#include "env/host.hpp"
+#include "runtime/rank_report.hpp"
 
 #include <fmt/format.h>
 
@@ -25,68 +28,35 @@ T from_text(const std::string& text) {
   return std::get<0>(decode<T>(std::span<const std::byte>(aligned)));
 }
 
-template <class T>
-std::vector<T> exchange_all(net::Transport* transport, const T& mine) {
+}  // namespace
+
+std::vector<ProcessInfo> exchange_info(net::Transport* transport, const ProcessInfo& mine) {
   if (transport == nullptr) return {mine};
-  std::vector<T> all;
+  std::vector<ProcessInfo> all;
   for (const std::string& text : transport->exchange(to_text(mine))) {
-    all.push_back(from_text<T>(text));
+    all.push_back(from_text<ProcessInfo>(text));
   }
   return all;
 }
 
-}  // namespace
-
-std::vector<ProcessInfo> exchange_info(net::Transport* transport, const ProcessInfo& mine) {
-  return exchange_all(transport, mine);
-}
-
-void check_fingerprints(const std::vector<ProcessInfo>& all, int process) {
-  const auto mine = static_cast<std::size_t>(process);
-  for (std::size_t other = 0; other < all.size(); ++other) {
-    if (all[other].fingerprint == all[mine].fingerprint) continue;
-    throw ConfigError(
-        fmt::format("processes {} (on {}) and {} (on {}) run different programs: their tables of "
-                    "active messages "
-                    "differ; start the same binary everywhere",
-                    mine, all[mine].host, other, all[other].host));
+void check_ranks(const std::vector<ProcessInfo>& all, const net::Layout& layout) {
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    const int asked = all[process].ranks_asked;
+    if (asked == 0 || asked == layout.world_size) continue;
+    throw ConfigError(fmt::format(
+        "process {} was told --ranks {}, but the launcher started {} processes with {} ranks each: "
+        "leave --ranks out, or start as many processes as it takes",
+        process, asked, layout.process_count(), layout.ranks_per_process));
   }
 }
 
-Placement place_workers(const env::Topology& topology, env::Pin pin, net::Transport* transport,
-                        const std::vector<ProcessInfo>& all, const net::Layout& layout) {
-  const auto process = static_cast<std::size_t>(layout.process);
-  const ProcessInfo& mine = all[process];
-  int before = 0;
-  int total = 0;
-  for (std::size_t other = 0; other < all.size(); ++other) {
-    const bool shares = all[other].host == mine.host && all[other].allowed_pus == mine.allowed_pus;
-    if (!shares) continue;
-    if (other < process) before += all[other].workers;
-    total += all[other].workers;
-  }
-  Placement placement;
-  placement.workers = topology.place(before, mine.workers, total, pin);
-  if (pin == env::Pin::none) return placement;
-
-  using Sets = std::vector<std::vector<int>>;
-  Sets sets;
-  for (const env::PuSet& set : placement.workers) sets.push_back(set.indices());
-  const std::vector<Sets> everyone = exchange_all(transport, sets);
-  std::vector<env::WorkerPlacement> node;
-  bool first_on_node = true;
-  for (std::size_t other = 0; other < all.size(); ++other) {
-    if (all[other].host != mine.host) continue;
-    first_on_node = first_on_node && other >= process;
-    const int workers_per_rank = all[other].workers / all[other].ranks;
-    for (std::size_t i = 0; i < everyone[other].size(); ++i) {
-      const int rank = static_cast<int>(other) * layout.ranks_per_process +
-                       static_cast<int>(i) / workers_per_rank;
-      node.push_back({Rank(rank), env::PuSet(everyone[other][i])});
-    }
-  }
-  if (first_on_node) placement.warnings = env::overlap_warnings(node);
-  return placement;
+std::vector<net::Setting> agreed_settings(const Config& config) {
+  return {{"the program", env::program_id()},
+          {"the table of active messages", fmt::format("{:x}", messaging::static_fingerprint())},
+          {"--window-bytes", std::to_string(config.window_bytes)},
+          {"--check-payloads", config.check_payloads ? "on" : "off"},
+          {"--stall-report", show_time(config.stall_report_ns)},
+          {"--stall-abort", show_time(config.stall_abort_ns)}};
 }
 
 }  // namespace shoal::runtime

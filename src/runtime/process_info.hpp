@@ -1,11 +1,10 @@
 #pragma once
 // What the processes of a world tell each other before it starts.
 
-#include "env/topology.hpp"
+#include "runtime/config.hpp"
 
-#include <shoal/net/transport.hpp>
+#include <shoal/net/mpi_transport.hpp>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,33 +12,29 @@ namespace shoal::runtime {
 
 /// One process, as the others see it.
 struct ProcessInfo {
-  std::uint64_t fingerprint = 0;  // of the table of static handlers
-  std::string host;
-  std::vector<int> allowed_pus;  // sorted indices of the operating system
+  std::string host{};
+  std::vector<int> allowed_pus{};  // sorted indices of the operating system
+  int node_pus = 1;                // that it could use if nothing bound it
+  int ranks_asked = 0;             // of the world; 0: no number
   int ranks = 1;
-  int workers = 1;  // of all its ranks together
+  int workers = 1;                         // of all its ranks together
+  std::vector<std::vector<int>> places{};  // PUs of each worker, in rank order; empty: not bound
+  int unbindable = 0;                      // workers that the system does not let be bound there
+  int near_count = 0;                      // processes that it shares memory with
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(fingerprint, host, allowed_pus, ranks, workers);
+    ar(host, allowed_pus, node_pus, ranks_asked, ranks, workers, places, unbindable, near_count);
   }
 };
 
 /// Collective: every process's info, by process. Without a transport: just this one.
 std::vector<ProcessInfo> exchange_info(net::Transport* transport, const ProcessInfo& mine);
 
-/// Errors: ConfigError when two processes run different programs.
-void check_fingerprints(const std::vector<ProcessInfo>& all, int process);
+/// Settings of the program and of the run that must be the same in all processes.
+std::vector<net::Setting> agreed_settings(const Config& config);
 
-/// Where the workers of one process go, and what to tell the user about it.
-struct Placement {
-  std::vector<env::PuSet> workers;    // one for each worker of the process, in rank order
-  std::vector<std::string> warnings;  // not empty only in the first process of a node
-};
-
-/// Collective if there is a transport. Workers of the processes of a node that may use the same PUs
-/// are spread over them together.
-Placement place_workers(const env::Topology& topology, env::Pin pin, net::Transport* transport,
-                        const std::vector<ProcessInfo>& all, const net::Layout& layout);
+/// Errors: ConfigError when a process was told another number of ranks than the launch has.
+void check_ranks(const std::vector<ProcessInfo>& all, const net::Layout& layout);
 
 }  // namespace shoal::runtime

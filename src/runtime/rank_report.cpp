@@ -1,6 +1,7 @@
 #include "runtime/rank_report.hpp"
 
 #include "runtime/config_options.hpp"
+#include "runtime/count.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,11 +19,6 @@ constexpr std::size_t kLinesMax = 40;     // of one rank
 constexpr std::size_t kPeersMax = 8;      // of one rank, each way
 constexpr std::size_t kParkedMax = 16;    // tasks of one rank
 constexpr std::size_t kDetailedMax = 64;  // ranks with lines of their own
-
-/// "3 tasks", "1 task".
-std::string count(std::uint64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
 
 /// Collects what one rank has to say.
 class RankWriter {
@@ -43,6 +39,7 @@ class RankWriter {
     write_parked();
     for (const std::string& line : scope_.waiting) add(line);
     if (!scope_.failure.empty()) add("has failed, and drops tasks and messages: " + scope_.failure);
+    limit_quiet();
     write_tasks();
     const bool has_news = !part_.lines.empty() || moves_ || main_is_lost();
     write_links(has_news);
@@ -85,7 +82,7 @@ class RankWriter {
                          : fmt::format("the task '{}'", worker.task));
     }
     if (!worker.handler.empty()) {
-      runs.push_back(fmt::format("the handler '{}'", messaging::short_name(worker.handler)));
+      runs.push_back(fmt::format("the handler '{}'", worker.handler));
     }
     if (worker.answered) {
       if (!runs.empty()) {
@@ -149,6 +146,18 @@ class RankWriter {
     }
     if (written > kParkedMax) {
       add("parked: and tasks of {} more kinds", written - kParkedMax);
+    }
+  }
+
+  // To park is to move, though no counter tells of it.
+  void limit_quiet() {
+    const auto limit = [this](std::uint64_t since_ns) {
+      if (since_ns == 0 || since_ns > history_.now_ns) return;
+      part_.quiet_ns = std::min(part_.quiet_ns, history_.now_ns - since_ns);
+    };
+    limit(scope_.main_since_ns);
+    for (const auto& worker : workers_) {
+      for (const sched::ParkedTask& task : worker.parked) limit(task.since_ns);
     }
   }
 
@@ -293,7 +302,9 @@ std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& mis
                                  sum.created, sum.finished, sum.queued, sum.processed);
   if (!missing.empty()) {
     text += fmt::format(
-        "\n  {} {} not answer: {} workers do not come back from what they run, or {} ended",
+        "\n  {} {} not answer: {} workers do not come back from what they run, or {} ended or "
+        "cannot "
+        "be reached",
         show_ranks(missing).insert(0, missing.size() == 1 ? "rank " : "ranks "),
         missing.size() == 1 ? "does" : "do", missing.size() == 1 ? "its" : "their",
         missing.size() == 1 ? "it has" : "they have");

@@ -13,7 +13,7 @@ namespace shoal::runtime {
 /// The part of one rank.
 struct RankPart {
   int rank = 0;
-  std::uint64_t quiet_ns = 0;  // since it last ran a task or sent or handled a message
+  std::uint64_t quiet_ns = 0;  // since anything began, parked or woke, or a message moved
   std::string title;           // ranks with the same title and without lines share one
   std::string age;             // goes behind the title where it stands alone
   std::vector<std::string> lines;

@@ -1,12 +1,15 @@
 #include "runtime/rank_runtime.hpp"
 
+#include "base/thrown.hpp"
+#include "runtime/main_throws.hpp"
+
 #include <memory>
 #include <utility>
 
 namespace shoal::runtime {
 
 /// The SPMD main function of a rank: a task like any other, but uncounted, and bound to worker 0.
-class RankRuntime::MainTask final : public sched::Task {
+class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
  public:
   MainTask(RankRuntime& rank, MainFunction main_function, std::function<void()> ended)
       : rank_(rank), main_function_(std::move(main_function)), ended_(std::move(ended)) {
@@ -15,11 +18,17 @@ class RankRuntime::MainTask final : public sched::Task {
   }
   void run() override {
     rank_.run_main(main_function_);
+    const sync::Quiet quiet;
     ended_();
   }
-  [[nodiscard]] std::string name() const override { return "the main function"; }
+  [[nodiscard]] std::string name() const override { return kName; }
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return kName; }
+  void before_unwinding(const std::type_info& type, void* object) noexcept override {
+    rank_.scope_.end_before_unwinding([&type, object] { return describe_thrown(type, object); });
+  }
 
  private:
+  static constexpr const char* kName = "the main function";
   RankRuntime& rank_;
   MainFunction main_function_;
   std::function<void()> ended_;
@@ -50,6 +59,7 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       collectives_(scope_, scheduler_.rank(), fabric.layout().world_size),
       world_({&scope_, &collectives_, options.args, options.launch, options.dry}) {
   messenger_.set_context(&world_);
+  scope_.set_checks_graphs(options.check_graphs);
 }
 
 bool RankRuntime::has_own_error() const { return error_ != nullptr && !is_outcome(error_); }
@@ -58,14 +68,21 @@ void RankRuntime::start(const MainFunction& main_function, std::function<void()>
   scheduler_.submit(std::make_unique<MainTask>(*this, main_function, std::move(ended)));
 }
 
+// Out of line: see LooksAtThrown.
+[[gnu::noinline]] int RankRuntime::call(const MainFunction& main_function) {
+  const int exit_code = main_function(world_);
+  asm volatile("");  // no tail call
+  return exit_code;
+}
+
 // Whatever happens to the main function, the rank takes part in the others' waits until all main
 // functions have ended: nobody hangs because one of them failed.
 void RankRuntime::run_main(const MainFunction& main_function) {
   try {
-    exit_code_ = main_function(world_);
+    exit_code_ = call(main_function);
+  } catch (const LooksAtThrown&) {  // never: it has told the scope
   } catch (...) {
     error_ = std::current_exception();
-    scope_.fail("the main function", error_);
   }
   try {
     scope_.wait_for_end();

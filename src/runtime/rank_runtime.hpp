@@ -5,6 +5,7 @@
 #include <shoal/net/transport.hpp>
 #include <shoal/runtime/run.hpp>
 #include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/strand.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <exception>
@@ -20,6 +21,7 @@ struct RankOptions {
   messaging::MessengerOptions messenger;
   std::span<const std::string> args;
   Launch launch = Launch::embedded;
+  bool check_graphs = false;  // see term::Scope::checks_graphs()
   bool dry = false;
 };
 
@@ -50,6 +52,7 @@ class RankRuntime {
  private:
   class MainTask;
   void run_main(const MainFunction& main_function);
+  int call(const MainFunction& main_function);
 
   sched::Scheduler scheduler_;
   messaging::Messenger messenger_;

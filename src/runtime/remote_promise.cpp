@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 namespace shoal {
 
 RemoteError::RemoteError(Rank rank, std::string text)
@@ -11,24 +13,29 @@ RemoteError::RemoteError(Rank rank, std::string text)
 
 namespace runtime {
 
+struct PromiseTable::Entries : std::unordered_map<std::uint64_t, std::unique_ptr<EntryBase>> {};
+
+PromiseTable::PromiseTable() : entries_(std::make_unique<Entries>()) {}
+PromiseTable::~PromiseTable() = default;
+
 std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry) {
   const sync::Lock lock(mutex_);
-  entries_.emplace(++numbers_, std::move(entry));
+  entries_->emplace(++numbers_, std::move(entry));
   return numbers_;
 }
 
 std::unique_ptr<PromiseTable::EntryBase> PromiseTable::take_entry(std::uint64_t number,
                                                                   std::uint32_t signature) {
   const sync::Lock lock(mutex_);
-  const auto it = entries_.find(number);
-  SHOAL_CHECK(it != entries_.end(),
+  const auto it = entries_->find(number);
+  SHOAL_CHECK(it != entries_->end(),
               "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
               "published",
               number);
   SHOAL_CHECK(signature == 0 || it->second->signature == signature,
               "promise {} of this rank cannot be fulfilled with a value of another type", number);
   std::unique_ptr<EntryBase> entry = std::move(it->second);
-  entries_.erase(it);
+  entries_->erase(it);
   return entry;
 }
 

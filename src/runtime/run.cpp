@@ -1,16 +1,21 @@
 #include <shoal/runtime/run.hpp>
 
+#include <shoal/base/version.hpp>
 #include <shoal/net/mpi_transport.hpp>
 #include <shoal/sync/block_pool.hpp>
 
+#include "env/exit_deadline.hpp"
 #include "env/host.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/placement.hpp"
 #include "runtime/process_info.hpp"
 #include "runtime/rank_runtime.hpp"
+#include "runtime/run_info.hpp"
 #include "runtime/simulated_run.hpp"
 #include "runtime/stall_watch.hpp"
+#include "sched/worker.hpp"
 
 #include <fmt/format.h>
 
@@ -42,23 +47,31 @@ class Process {
   Process(const Config& config, const void* communicator);
 
   int run(const MainFunction& main_function);
+  /// --info: collective, in place of run().
+  void print_info();
 
  private:
+  void drive(const std::vector<env::Steppable*>& all);
   void make_transport(const void* communicator);
+  void agree();
   void make_ranks();
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
   [[nodiscard]] bool is_oversubscribed() const;
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   [[noreturn]] void end_at_once(const std::string& text);
+  [[noreturn]] void give_up(const std::string& text);
+  void finish_transport();
   void stop_after_last();
 
   const Config& config_;
+  const LaunchInfo launch_ = detect_launcher(process_environment());
   std::unique_ptr<env::Env> env_;
   env::Topology topology_;
   std::unique_ptr<net::MpiTransport> transport_;
   net::Layout layout_;
   int workers_ = 1;  // per rank
-  Placement placement_;
+  std::vector<ProcessInfo> all_;
+  std::vector<env::PuSet> places_;  // of the workers of this process, in rank order
   std::unique_ptr<net::Fabric> fabric_;
   const std::shared_ptr<env::GuardCount> mapped_guards_ = std::make_shared<env::GuardCount>(0);
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
@@ -68,43 +81,53 @@ class Process {
 Process::Process(const Config& config, const void* communicator)
     : config_(config), env_(env::make_thread_env()) {
   make_transport(communicator);
+  try {
+    agree();
+  } catch (const ConfigError&) {
+    finish_transport();  // all processes have the error, or none
+    throw;
+  }
+}
+
+// Errors are those of all processes.
+void Process::agree() {
   if (transport_ != nullptr) {
     layout_ = transport_->layout();
-    if (config.ranks > 0 && config.ranks != layout_.world_size) {
-      throw ConfigError(
-          fmt::format("--ranks {} was asked for, but the launcher started {} processes with {} "
-                      "ranks each: leave "
-                      "--ranks out, or start as many processes as it takes",
-                      config.ranks, layout_.process_count(), layout_.ranks_per_process));
-    }
   } else {
-    layout_.world_size = std::max(config.ranks, 1);
+    layout_.world_size = std::max(config_.ranks, 1);
     layout_.ranks_per_process = layout_.world_size;
   }
-
   const std::string host = env::host_name();
-  ProcessInfo mine{messaging::static_fingerprint(), host, topology_.allowed().indices(),
-                   layout_.ranks_per_process, 0};
+  ProcessInfo mine;
+  mine.host = host;
+  mine.allowed_pus = topology_.allowed().indices();
+  mine.node_pus = topology_.machine_pus();
+  mine.ranks_asked = config_.ranks;
+  mine.ranks = layout_.ranks_per_process;
   // Workers are shared out among the ranks that may use the same PUs.
-  std::vector<ProcessInfo> all = exchange_info(transport_.get(), mine);
-  check_fingerprints(all, layout_.process);
+  all_ = exchange_info(transport_.get(), mine);
+  check_ranks(all_, layout_);
   int ranks_sharing = 0;
-  for (const ProcessInfo& other : all) {
+  for (const ProcessInfo& other : all_) {
     if (other.host == host && other.allowed_pus == mine.allowed_pus) ranks_sharing += other.ranks;
   }
-  workers_ = worker_count(config, topology_.allowed_pus(), ranks_sharing);
+  workers_ = worker_count(config_, topology_.allowed_pus(), ranks_sharing);
   mine.workers = workers_ * layout_.ranks_per_process;
-  all = exchange_info(transport_.get(), mine);
-  placement_ = place_workers(topology_, config.pin, transport_.get(), all, layout_);
-  for (const std::string& warning : placement_.warnings) say("warning: " + warning);
-  make_ranks();
+  all_ = exchange_info(transport_.get(), mine);
+  places_ = place_workers(topology_, config_.pin, all_, layout_);
+  for (const env::PuSet& place : places_) mine.places.push_back(place.indices());
+  if (config_.pin != Pin::none) mine.unbindable = topology_.count_unbindable(places_);
+  if (transport_ != nullptr) mine.near_count = transport_->near_count();
+  all_ = exchange_info(transport_.get(), mine);
+  for (const std::string& text : placement_advice(all_, layout_, launch_, config_.workers > 0)) {
+    say(text);
+  }
 }
 
 void Process::make_transport(const void* communicator) {
-  const LaunchInfo launch = detect_launcher(process_environment());
-  if (communicator == nullptr && !launch.launched) return;
+  if (communicator == nullptr && !launch_.launched) return;
   if (communicator == nullptr && !net::mpi_available()) {
-    check_world_size(launch, 1, false);
+    check_world_size(launch_, 1, false);
     return;
   }
   net::MpiOptions options;
@@ -116,11 +139,18 @@ void Process::make_transport(const void* communicator) {
   options.flush_ns = config_.flush_ns;
   options.node_processes = config_.node_processes;
   options.shared_mpi = config_.shared_mpi;
-  options.single_threaded = config_.ranks_per_process == 1 && config_.workers == 1 &&
-                            config_.progress != Progress::thread;
+  options.settings = agreed_settings(config_);
+  const bool one_worker =
+      config_.workers == 1 || (config_.workers == 0 && topology_.allowed_pus() == 1);
+  options.single_threaded =
+      config_.ranks_per_process == 1 && one_worker && config_.progress != Progress::thread;
   transport_ = net::make_mpi_transport(options);
-  if (communicator == nullptr) {
-    check_world_size(launch, transport_->layout().process_count(), true);
+  if (communicator != nullptr) return;
+  try {
+    check_world_size(launch_, transport_->layout().process_count(), true);
+  } catch (const ConfigError&) {
+    finish_transport();  // each of them is alone
+    throw;
   }
 }
 
@@ -134,10 +164,9 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   const std::size_t first =
       static_cast<std::size_t>(rank - layout_.first_local()) * static_cast<std::size_t>(workers_);
   options.on_worker_start = [this, first](WorkerId worker) {
-    const env::PuSet& place = placement_.workers[first + static_cast<std::size_t>(worker.value())];
-    if (!place.empty() && !topology_.bind_current_thread(place)) {
-      say(fmt::format("warning: a worker could not be bound to {}", topology_.describe(place)));
-    }
+    // Where it cannot be bound, a warning has said so.
+    static_cast<void>(
+        topology_.bind_current_thread(places_[first + static_cast<std::size_t>(worker.value())]));
   };
   return options;
 }
@@ -164,7 +193,8 @@ void Process::make_ranks() {
   for (int i = 0; i < layout_.ranks_per_process; ++i) {
     const Rank rank(layout_.first_local() + i);
     const RankOptions options{scheduler_options(rank), messenger_options(rank), config_.args,
-                              transport_ != nullptr ? Launch::mpi : Launch::embedded};
+                              transport_ != nullptr ? Launch::mpi : Launch::embedded,
+                              config_.checks_graphs()};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }
@@ -189,6 +219,7 @@ void Process::make_ranks() {
 }
 
 int Process::run(const MainFunction& main_function) {
+  make_ranks();
   ranks_running_ = static_cast<int>(ranks_.size());
   std::vector<env::Steppable*> all;
   for (const auto& rank : ranks_) {
@@ -199,19 +230,55 @@ int Process::run(const MainFunction& main_function) {
     all.push_back(transport_->engine());
   }
   const env::PuSet before = topology_.current_thread_binding();
+  try {
+    drive(all);
+  } catch (const Error& error) {  // a thread is missing: other processes would wait for this one
+    if (transport_ != nullptr) end_at_once(error.what());
+    throw;
+  }
+  if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
+  const int exit_code = report_errors(ranks_);
+  finish_transport();
+  return exit_code;
+}
+
+void Process::drive(const std::vector<env::Steppable*>& all) {
   std::optional<StallWatch> watch;
   if (config_.stall_report_ns > 0) {
     StallWatch::Options options;
     options.stall_ns = config_.stall_report_ns;
+    options.abort_ns = config_.stall_abort_ns;
+    options.give_up = [this](const std::string& text) { give_up(text); };
     options.write = [](const std::string& text) { env::write_to_standard_error(text); };
     watch.emplace(*env_, layout_, ranks_, std::move(options));
   }
   env_->drive(all);
-  watch.reset();
-  if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
-  const int exit_code = report_errors(ranks_);
-  if (transport_ != nullptr) transport_->finish();
-  return exit_code;
+}
+
+void Process::print_info() {
+  if (layout_.process == 0) {
+    MpiUse mpi{net::mpi_library(), "", net::ProgressPolicy::worker};
+    if (transport_ != nullptr) {
+      mpi.thread_level = transport_->thread_level();
+      mpi.progress = transport_->policy();
+    }
+    fmt::print("{}", describe_run(launch_, layout_, all_, mpi));
+    std::fflush(stdout);
+  }
+  finish_transport();
+}
+
+// The watch has ended with the workers, and the other processes may be out of reach from now on.
+void Process::finish_transport() {
+  if (transport_ == nullptr) return;
+  std::optional<env::ExitDeadline> deadline;
+  if (config_.stall_abort_ns > 0) {
+    deadline.emplace(config_.stall_abort_ns,
+                     "shoal: error: the ranks of this process have ended, but other processes do "
+                     "not answer: the run is given up (--stall-abort)\n",
+                     1);
+  }
+  transport_->finish();
 }
 
 // Until all ranks have ended, those that have keep polling the transport for the others.
@@ -222,10 +289,21 @@ void Process::stop_after_last() {
 }
 
 void Process::end_at_once(const std::string& text) {
-  say("error: " + text);
+  fmt::print(stderr, "shoal: error: {}\n", text);  // takes no memory, which may have run out
   std::fflush(stderr);
   if (transport_ != nullptr) transport_->abort(1);
   std::abort();
+}
+
+// Not std::abort(): the report has said what there is to see. MPI may wait for what it cannot
+// reach, and a stream may be locked.
+void Process::give_up(const std::string& text) {
+  constexpr std::uint64_t kLongestNs = 5'000'000'000;
+  const env::ExitDeadline deadline(kLongestNs, "", 1);
+  if (!text.empty()) say("error: " + text);
+  std::fflush(nullptr);
+  if (transport_ != nullptr) transport_->abort(1);
+  std::_Exit(1);
 }
 
 void check_not_launched(const void* communicator) {
@@ -236,20 +314,39 @@ void check_not_launched(const void* communicator) {
       "launcher, with --sim --ranks N");
 }
 
+void check_not_in_world() {
+  if (sched::current_worker() == nullptr) return;
+  throw ConfigError(
+      "shoal::run was called inside shoal::run, by a main function, a task or a handler: one world "
+      "cannot wait for another on its own workers. Call it before or after, or on a thread of the "
+      "program");
+}
+
 int run_here(int argc, const char* const* argv, const MainFunction& main_function,
              const void* communicator) {
   try {
+    check_not_in_world();
     const Config config = parse_config(argc, argv, process_environment());
     if (config.help) {
       fmt::print("{}", config.help_text);
       return 0;
     }
+    if (config.version) {
+      fmt::print("shoal {}\n", SHOAL_VERSION);
+      return 0;
+    }
     if (config.simulate()) {
       check_not_launched(communicator);
+      if (config.info) {
+        fmt::print("{}", describe_simulation(config, net::mpi_library()));
+        return 0;
+      }
       return run_simulated(config, main_function);
     }
     Process process(config, communicator);
-    return process.run(main_function);
+    if (!config.info) return process.run(main_function);
+    process.print_info();
+    return 0;
   } catch (const std::exception& error) {
     say(std::string("error: ") + error.what());
     return 1;

@@ -11,10 +11,11 @@ namespace {
 int run_and_report(SimulatedWorld& world, const Config& config, const MainFunction& main_function) {
   const auto write_log = [&] {
     if (config.sim_log == 0) return;
-    const auto ranks = static_cast<int>(world.ranks().size());
-    for (const std::string& line : world.trace().space_time(ranks)) say(line);
+    for (const std::string& line : world.log_lines()) say(line);
   };
-  if (config.sim_log > 0) world.trace().keep(static_cast<std::size_t>(config.sim_log));
+  if (config.sim_log > 0) {
+    world.keep_log(static_cast<std::size_t>(config.sim_log), config.sim_log_detection);
+  }
   try {
     world.run(main_function);
   } catch (...) {

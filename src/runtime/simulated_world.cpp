@@ -5,6 +5,7 @@
 
 #include <shoal/base/error.hpp>
 #include <shoal/sched/compute.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -75,11 +76,19 @@ void SimulatedWorld::make_ranks() {
     options.messenger.check_payloads = !config_.sim_dry;
     options.args = config_.args;
     options.launch = Launch::simulated;
+    options.check_graphs = config_.check_graphs.value_or(true);
     options.dry = config_.sim_dry;
     net::Fabric& fabric = *fabrics_[static_cast<std::size_t>(layout_.process_of(Rank(i)))];
     ranks_.push_back(std::make_unique<RankRuntime>(
         simulator_, fabric, options, [this](const std::string& text) { end_at_once(text); }));
   }
+}
+
+void SimulatedWorld::keep_log(std::size_t count, bool detection) {
+  simulator_.log().keep(count, detection, [this](const net::Packet& packet) {
+    const auto target = static_cast<std::size_t>(packet.header().target);
+    return ranks_[target]->messenger().handler_names(packet);
+  });
 }
 
 // A mistake of shoal, not of the program.
@@ -135,6 +144,7 @@ void SimulatedWorld::run(const MainFunction& main_function) {
   }
   plan_faults();
   try {
+    const sync::StrandWatch watch(config_.sim_races);
     simulator_.drive(all);
   } catch (const env::NoProgress&) {
     const std::vector<std::string> lost = network_.lost();

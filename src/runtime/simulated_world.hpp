@@ -19,6 +19,11 @@ class SimulatedWorld {
   explicit SimulatedWorld(const Config& config);
 
   [[nodiscard]] sim::Trace& trace() { return simulator_.trace(); }
+  /// Keeps the last `count` happenings for log_lines().
+  void keep_log(std::size_t count, bool detection);
+  [[nodiscard]] std::vector<std::string> log_lines() const {
+    return simulator_.log().lines(layout_.world_size);
+  }
   [[nodiscard]] std::uint64_t now_ns() { return simulator_.now_ns(); }
   [[nodiscard]] const std::vector<std::unique_ptr<RankRuntime>>& ranks() const { return ranks_; }
   /// What the run was and what it took, in a few lines.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <numeric>
 
 namespace shoal::runtime {
 
@@ -13,6 +14,17 @@ namespace {
 
 // Signals of one `kill` of a launcher reach the processes one after the other.
 constexpr std::uint64_t kSameSignalNs = 500'000'000;
+
+// Control messages have so long to leave before the process ends, and a process that is told to end
+// leaves it so long to the launcher.
+constexpr std::uint64_t kLastWordsNs = 500'000'000;
+constexpr std::uint64_t kLauncherNs = 2'000'000'000;
+
+// A sleep that takes so much longer than it should: the process was stopped.
+constexpr std::uint64_t kStoppedNs = 1'000'000'000;
+
+// A process that hears nobody cannot know whether others move: it waits for longer.
+constexpr std::uint64_t kDeafFactor = 4;
 
 // Between two looks that are to tell whether anything moves.
 constexpr std::uint64_t kLookNs = 20'000'000;
@@ -45,6 +57,9 @@ struct StallMessages {
       watch.on_answer(message.source, std::move(answer));
     });
   }
+  static void on_end(void*, const Message& message) {
+    with_watch(message, [](StallWatch& watch) { watch.on_end(); });
+  }
 
   static constexpr auto kInlined = Delivery::inlined;
   template <void (*One)(void*, const Message&)>
@@ -54,8 +69,15 @@ struct StallMessages {
   static inline Handler ask{"shoal::stall_ask", 1, kInlined, each<&on_ask>};
   static inline Handler request{"shoal::stall_request", 2, kInlined, each<&on_request>};
   static inline Handler answer{"shoal::stall_answer", 3, kInlined, each<&on_answer>};
+  static inline Handler end{"shoal::stall_end", 4, kInlined, each<&on_end>};
   // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
+
+std::uint64_t least_quiet_ns(const std::vector<RankPart>& parts) {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const RankPart& part : parts) least = std::min(least, part.quiet_ns);
+  return least;
+}
 
 }  // namespace
 
@@ -67,10 +89,12 @@ StallWatch::StallWatch(env::Env& env, const net::Layout& layout,
       options_(std::move(options)),
       on_signal_(SIGUSR1, alarm_),
       watched_(ranks.size()),
-      due_ns_(options_.stall_ns) {
+      due_ns_(options_.stall_ns),
+      abort_due_ns_(options_.abort_ns) {
   for (Watched& watched : watched_) watched.active_ns = env_.now_ns();
+  thread_ = std::make_unique<env::Thread>("shoal watch", "the watch of --stall-report",
+                                          [this] { run(); });
   for (const auto& rank : ranks_) rank->messenger().set_watch(this);
-  thread_ = std::make_unique<env::Thread>([this] { run(); });
 }
 
 StallWatch::~StallWatch() {
@@ -106,6 +130,11 @@ void StallWatch::on_answer(Rank source, StallAnswer answer) {
   alarm_.ring();
 }
 
+void StallWatch::on_end() {
+  told_to_end_.store(true, std::memory_order_seq_cst);
+  alarm_.ring();
+}
+
 // --- the thread
 
 void StallWatch::run() {
@@ -123,25 +152,60 @@ void StallWatch::turn() {
   look();
   take_mail();
   if (std::exchange(signalled_, false)) notice(true);
-  if (options_.stall_ns > 0 && quiet_ns() >= due_ns_) {
-    // The next time after twice as long again, or when something has happened meanwhile.
-    due_ns_ = quiet_ns() + (options_.stall_ns << std::min(stalls_ + 1, 16));
-    ++stalls_;
-    notice(false);
-  }
+  check_quiet();
   const std::uint64_t now_ns = env_.now_ns();
   if (round_.has_value() && (static_cast<int>(round_->answered.size()) == layout_.process_count() ||
                              now_ns >= round_->deadline_ns)) {
     end_round();
   }
   if (asked_.has_value() && now_ns >= asked_->deadline_ns) {
-    ask(asked_->candidate + 1, asked_->signalled);
+    // 0, 1, 2, 4, ...: a few steps pass over a whole node that is gone.
+    const int next = std::max(1, 2 * asked_->candidate);
+    ask(std::min(next, layout_.process), asked_->signalled);
   }
+  if (told_to_end_.load(std::memory_order_seq_cst)) {
+    wait_for(kLauncherNs, [] { return false; });
+    options_.give_up("");
+  }
+}
+
+void StallWatch::check_quiet() {
+  const std::uint64_t quiet = quiet_ns();
+  bool due = false;
+  if (options_.stall_ns > 0 && quiet >= due_ns_) {
+    // The next time after twice as long again, or when something has happened meanwhile.
+    due_ns_ = quiet + (options_.stall_ns << std::min(stalls_ + 1, 16));
+    ++stalls_;
+    due = true;
+  }
+  if (options_.abort_ns > 0 && quiet >= abort_due_ns_ + options_.abort_ns / 8) {
+    // An eighth later than asked for: other ranks fell quiet at other times, by a little.
+    abort_due_ns_ = quiet + options_.abort_ns / 8;
+    due = true;
+  }
+  if (due) notice(false);
+}
+
+bool StallWatch::ends_after(std::uint64_t quiet_ns) const {
+  return options_.abort_ns > 0 && quiet_ns >= options_.abort_ns;
+}
+
+std::uint64_t StallWatch::report_after_ns() const {
+  return options_.abort_ns > 0 ? std::min(options_.stall_ns, options_.abort_ns) : options_.stall_ns;
 }
 
 void StallWatch::sleep(std::uint64_t timeout_ns) {
   if (stop_.load(std::memory_order_seq_cst)) return;
+  const std::uint64_t begin_ns = env_.now_ns();
   if (alarm_.wait(timeout_ns).by_signal) signalled_ = true;
+  const std::uint64_t slept_ns = env_.now_ns() - begin_ns;
+  if (slept_ns > timeout_ns + kStoppedNs) skip(slept_ns - timeout_ns);
+}
+
+// Nothing can have happened while the process was stopped.
+void StallWatch::skip(std::uint64_t ns) {
+  const std::uint64_t now_ns = env_.now_ns();
+  for (Watched& watched : watched_) watched.active_ns = std::min(watched.active_ns + ns, now_ns);
 }
 
 void StallWatch::wait_for(std::uint64_t ns, const std::function<bool()>& condition) {
@@ -155,7 +219,7 @@ std::uint64_t StallWatch::until_next_ns() const {
   constexpr std::uint64_t kLongestNs = 1'000'000'000;
   constexpr std::uint64_t kShortestNs = 1'000'000;
   std::uint64_t ns = kLongestNs;
-  if (options_.stall_ns > 0) ns = std::clamp(options_.stall_ns / 8, kShortestNs, kLongestNs);
+  if (options_.stall_ns > 0) ns = std::clamp(report_after_ns() / 8, kShortestNs, kLongestNs);
   const std::uint64_t now_ns = env_.now_ns();
   for (const auto deadline_ns : {round_.has_value() ? round_->deadline_ns : now_ns + ns,
                                  asked_.has_value() ? asked_->deadline_ns : now_ns + ns}) {
@@ -170,16 +234,20 @@ void StallWatch::look() {
     RankRuntime& rank = *ranks_[i];
     Watched& watched = watched_[i];
     const messaging::Messenger::Statistics statistics = rank.messenger().statistics();
-    const std::uint64_t activity =
-        rank.scheduler().tasks_run() + statistics.messages_sent + statistics.messages_received;
+    const std::vector<std::uint64_t> begun = rank.scheduler().begun();
+    const sched::TaskScope::Totals totals = rank.scope().totals();
+    const std::uint64_t activity = std::accumulate(begun.begin(), begun.end(), std::uint64_t{0}) +
+                                   totals.created + totals.finished + statistics.messages_sent +
+                                   statistics.messages_received;
     watched.active = activity != std::exchange(watched.activity, activity);
     if (watched.active) {
       watched.active_ns = now_ns;
       stalls_ = 0;
+      deaf_reports_for_ = 1;
       due_ns_ = options_.stall_ns;
+      abort_due_ns_ = options_.abort_ns;
     }
-    const std::vector<std::uint64_t> begun = rank.scheduler().begun();
-    watched.workers.resize(begun.size(), {0, now_ns});
+    watched.workers.resize(begun.size(), {0, watched.active_ns});
     for (std::size_t worker = 0; worker < begun.size(); ++worker) {
       Watched::Busy& busy = watched.workers[worker];
       if (begun[worker] != busy.begun) busy = {begun[worker], now_ns};
@@ -209,10 +277,11 @@ StallWatch::Gathered StallWatch::gather() {
   wait_for(kLookNs, [] { return false; });
   look();
   Gathered result;
+  const std::uint64_t now_ns = env_.now_ns();  // for all ages in the report
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const std::vector<sched::WorkerState> workers = ranks_[i]->scheduler().worker_states();
     RankHistory history;
-    history.now_ns = env_.now_ns();
+    history.now_ns = now_ns;
     history.quiet_ns = history.now_ns - watched_[i].active_ns;
     history.active = watched_[i].active;
     for (const Watched::Busy& busy : watched_[i].workers) {
@@ -229,11 +298,11 @@ StallWatch::Gathered StallWatch::gather() {
 // --- asking, and being asked
 
 void StallWatch::notice(bool signalled) {
-  // Another process has just reported the same stall.
-  if (!signalled && collected_ns_.has_value() &&
-      env_.now_ns() - *collected_ns_ < options_.stall_ns) {
-    return;
-  }
+  // Another process has just reported the same stall, or is about to.
+  const std::uint64_t same_ns = ends_after(quiet_ns())
+                                    ? std::max(options_.request_ns, options_.abort_ns / 2)
+                                    : options_.stall_ns;
+  if (!signalled && collected_ns_.has_value() && env_.now_ns() - *collected_ns_ < same_ns) return;
   if (round_.has_value()) {
     round_->signalled = round_->signalled || signalled;
     return;
@@ -247,16 +316,13 @@ void StallWatch::notice(bool signalled) {
 
 // A process none of whose workers come by hears nobody: it tells another one what it knows, and
 // itself writes what it knows if somebody wants to see it now, or if that has lasted for long.
+// Alone in the world it has nobody to hear.
 void StallWatch::ask(int candidate, bool signalled) {
   asked_.reset();
   Gathered mine = gather();
   if (stop_.load(std::memory_order_seq_cst)) return;
   const bool deaf = mine.speaker == nullptr;
-  if (layout_.process_count() == 1) {
-    write(signalled, "", std::move(mine.parts), {});
-    return;
-  }
-  if (candidate == layout_.process && !deaf) {
+  if (layout_.process_count() == 1 || (candidate == layout_.process && !deaf)) {
     begin_round(signalled, std::move(mine));
     return;
   }
@@ -265,13 +331,18 @@ void StallWatch::ask(int candidate, bool signalled) {
   send(StallMessages::ask, speaker, candidate, StallAsk{++asks_sent_, signalled, mine.parts}, true);
   if (!deaf) {
     asked_ = Asked{signalled, candidate, env_.now_ns() + options_.request_ns};
-  } else if (signalled || stalls_ > 1) {
+    return;
+  }
+  const bool ends = ends_after(quiet_ns() / kDeafFactor);
+  if (signalled || ends || stalls_ > deaf_reports_for_) {
+    deaf_reports_for_ = std::max(stalls_, 1);
     write(signalled,
           fmt::format("\n  only of process {}, all of whose workers are busy, so that it cannot "
                       "hear the others",
                       layout_.process),
           std::move(mine.parts), {});
   }
+  if (ends) end_run(quiet_ns());
 }
 
 void StallWatch::take_mail() {
@@ -313,13 +384,13 @@ void StallWatch::take_ask(int process, const StallAsk& ask) {
   if (ask.number <= last) return;  // heard by another rank of this process
   last = ask.number;
   const std::uint64_t now_ns = env_.now_ns();
-  const std::uint64_t same_ns = ask.signalled ? kSameSignalNs : options_.stall_ns;
-  if (!round_.has_value()) {
-    if (written_ns_.has_value() && now_ns - *written_ns_ < same_ns) {
-      // A round that is over: its asker hears that it need not ask anybody else.
-      send(StallMessages::request, *ranks_.front(), process, rounds_, true);
-      return;
-    }
+  const std::uint64_t same_ns = ask.signalled ? kSameSignalNs : report_after_ns();
+  const bool is_over = written_ns_.has_value() && now_ns - *written_ns_ < same_ns;
+  if (round_.has_value() || is_over) {
+    // The asker hears that it need not ask anybody else.
+    send(StallMessages::request, *ranks_.front(), process, rounds_, true);
+    if (!round_.has_value()) return;
+  } else {
     Gathered mine = gather();
     if (stop_.load(std::memory_order_seq_cst)) return;
     begin_round(ask.signalled, std::move(mine));
@@ -332,7 +403,11 @@ void StallWatch::begin_round(bool signalled, Gathered mine) {
   round_.emplace();
   ++rounds_;
   round_->signalled = signalled;
-  round_->deadline_ns = env_.now_ns() + options_.request_ns - options_.request_ns / 4;
+  // A process answers between two tasks, which may take as long as nothing moves elsewhere.
+  round_->may_end_run = ends_after(quiet_ns());
+  const std::uint64_t patience_ns = round_->may_end_run ? options_.abort_ns : 0;
+  round_->deadline_ns =
+      env_.now_ns() + std::max(options_.request_ns - options_.request_ns / 4, patience_ns);
   round_->answered.insert(layout_.process);
   round_->parts[layout_.process] = std::move(mine.parts);
   RankRuntime& speaker = mine.speaker != nullptr ? *mine.speaker : *ranks_.front();
@@ -348,22 +423,36 @@ void StallWatch::end_round() {
   for (const auto& [process, some] : round.parts) {
     parts.insert(parts.end(), some.begin(), some.end());
   }
-  const bool quiet = std::all_of(parts.begin(), parts.end(), [this](const RankPart& part) {
-    return part.quiet_ns >= options_.stall_ns;
-  });
-  if (!round.signalled && !quiet) return;  // the world moves, elsewhere
+  const std::uint64_t quiet_ns = least_quiet_ns(parts);
+  if (!round.signalled && quiet_ns < report_after_ns()) return;  // the world moves, elsewhere
+  written_ns_ = env_.now_ns();
+  const std::vector<int> missing = missing_ranks(round);
+  write(round.signalled, "", std::move(parts), missing);
+  if (ends_after(quiet_ns) && (round.may_end_run || missing.empty())) end_run(quiet_ns);
+}
+
+std::vector<int> StallWatch::missing_ranks(const StallRound& round) const {
   std::vector<int> missing;
   for (int rank = 0; rank < layout_.world_size; ++rank) {
     if (!round.answered.contains(layout_.process_of(Rank(rank)))) missing.push_back(rank);
   }
-  written_ns_ = env_.now_ns();
-  write(round.signalled, "", std::move(parts), missing);
+  return missing;
+}
+
+void StallWatch::end_run(std::uint64_t quiet_ns) {
+  for (int process = 0; process < layout_.process_count(); ++process) {
+    if (process != layout_.process) {
+      send(StallMessages::end, *ranks_.front(), process, std::uint64_t{0}, true);
+    }
+  }
+  if (layout_.process_count() > 1) wait_for(kLastWordsNs, [] { return false; });
+  options_.give_up(fmt::format("nothing has happened for {}: the run is given up (--stall-abort)",
+                               show_time(quiet_ns)));
 }
 
 void StallWatch::write(bool signalled, const std::string& note, std::vector<RankPart> parts,
                        const std::vector<int>& missing) {
-  std::uint64_t quiet_ns = ~std::uint64_t{0};
-  for (const RankPart& part : parts) quiet_ns = std::min(quiet_ns, part.quiet_ns);
+  const std::uint64_t quiet_ns = least_quiet_ns(parts);
   const std::string cause =
       signalled ? "asked for by SIGUSR1"
                 : fmt::format("nothing has happened for {} (--stall-report)", show_time(quiet_ns));

@@ -46,6 +46,7 @@ struct StallAnswer {
 /// A report that a process collects.
 struct StallRound {
   bool signalled = false;
+  bool may_end_run = false;  // it waits so long for answers that none means that nothing moves
   std::uint64_t deadline_ns = 0;
   std::map<int, std::vector<RankPart>> parts;  // by process
   std::set<int> answered;                      // processes
@@ -58,13 +59,19 @@ struct StallRound {
 /// does not react is passed over: the next one is asked, and so on, in the end the noticing one
 /// itself. All of it are uncounted messages on the control lane, which completion detection does
 /// not see; late ones are ignored. docs/design/decisions.md says why.
+///
+/// With `abort_ns`, a process that writes a report also ends the run if no rank that answered has
+/// moved for so long: it tells all other processes, and then each process ends itself.
 class StallWatch {
  public:
   struct Options {
     std::uint64_t stall_ns = 0;                     // 0: reports on the signal only
+    std::uint64_t abort_ns = 0;                     // 0: never ends the run
     std::uint64_t answer_ns = 1'000'000'000;        // what workers have time to answer
     std::uint64_t request_ns = 4'000'000'000;       // what other processes have
     std::function<void(const std::string&)> write;  // takes a whole report
+    /// Ends the process. The text is empty if another process has written why. Does not return.
+    std::function<void(const std::string&)> give_up;
   };
 
   /// The ranks are those of this process. All outlive this. Caller: before the workers start.
@@ -79,6 +86,7 @@ class StallWatch {
   void on_ask(Rank source, StallAsk ask);
   void on_request(Rank source, std::uint64_t round);
   void on_answer(Rank source, StallAnswer answer);
+  void on_end();
 
  private:
   /// What is known of one rank of this process.
@@ -110,7 +118,11 @@ class StallWatch {
   void wait_for(std::uint64_t ns, const std::function<bool()>& condition);
   [[nodiscard]] std::uint64_t until_next_ns() const;
   void look();
+  void skip(std::uint64_t ns);
   [[nodiscard]] std::uint64_t quiet_ns() const;
+  void check_quiet();
+  [[nodiscard]] bool ends_after(std::uint64_t quiet_ns) const;
+  [[nodiscard]] std::uint64_t report_after_ns() const;
   Gathered gather();
   void notice(bool signalled);
   void ask(int candidate, bool signalled);
@@ -119,6 +131,8 @@ class StallWatch {
   void take_ask(int process, const StallAsk& ask);
   void begin_round(bool signalled, Gathered mine);
   void end_round();
+  [[nodiscard]] std::vector<int> missing_ranks(const StallRound& round) const;
+  void end_run(std::uint64_t quiet_ns);
   void write(bool signalled, const std::string& note, std::vector<RankPart> parts,
              const std::vector<int>& missing);
   template <class T>
@@ -132,6 +146,7 @@ class StallWatch {
   env::Alarm alarm_;
   const env::AlarmOnSignal on_signal_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> told_to_end_{false};  // by another process
 
   sync::Mutex mutex_;
   std::vector<std::pair<Rank, StallAsk>> asks_ SHOAL_GUARDED_BY(mutex_);
@@ -140,9 +155,11 @@ class StallWatch {
 
   // The thread's own.
   bool signalled_ = false;
-  std::vector<Watched> watched_;  // by rank of this process
-  std::uint64_t due_ns_ = 0;      // how long it must be quiet for the next report
-  int stalls_ = 0;                // how often it was, since anything happened
+  std::vector<Watched> watched_;    // by rank of this process
+  std::uint64_t due_ns_ = 0;        // how long it must be quiet for the next report
+  std::uint64_t abort_due_ns_ = 0;  // how long it must be quiet for the next attempt to end the run
+  int stalls_ = 0;                  // how often it was, since anything happened
+  int deaf_reports_for_ = 1;        // stalls_ at the last report of this process alone
   std::optional<StallRound> round_;
   std::uint64_t rounds_ = 0;
   std::optional<Asked> asked_;

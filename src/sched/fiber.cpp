@@ -11,9 +11,6 @@
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
-#ifdef SHOAL_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace shoal::sched {
 
@@ -46,16 +43,12 @@ class BorrowedStack {
 }
 
 Fiber::Fiber() : is_thread_(true) {
-#ifdef SHOAL_TSAN
-  tsan_fiber_ = __tsan_get_current_fiber();
-#endif
+  if constexpr (kThreadSanitizer) context_for_tsan_.adopt_thread();
 }
 
 Fiber::Fiber(const env::Stack& stack, Entry entry, void* argument)
     : stack_bottom_(stack.bottom), stack_bytes_(stack.size_bytes), is_thread_(false) {
-#ifdef SHOAL_TSAN
-  tsan_fiber_ = __tsan_create_fiber(0);
-#endif
+  if constexpr (kThreadSanitizer) context_for_tsan_.begin(stack_bottom_);
 #ifdef SHOAL_ASAN
   // The addresses may have been those of a stack whose last frames were never left.
   __asan_unpoison_memory_region(stack_bottom_, stack_bytes_);
@@ -72,9 +65,7 @@ Fiber::Fiber(const env::Stack& stack, Entry entry, void* argument)
 
 Fiber::~Fiber() {
   if (context_) abandon();
-#ifdef SHOAL_TSAN
-  if (!is_thread_) __tsan_destroy_fiber(tsan_fiber_);
-#endif
+  if constexpr (kThreadSanitizer) context_for_tsan_.end();
 }
 
 // Frames are left only when the world was given up after an error. To unwind them would run code of
@@ -103,9 +94,7 @@ void Fiber::before_switch_to(Fiber& to, bool ends) {
 #ifdef SHOAL_ASAN
   __sanitizer_start_switch_fiber(ends ? nullptr : &fake_stack_, to.stack_bottom_, to.stack_bytes_);
 #endif
-#ifdef SHOAL_TSAN
-  __tsan_switch_to_fiber(to.tsan_fiber_, 0);
-#endif
+  if constexpr (kThreadSanitizer) context_for_tsan_.leave(to.context_for_tsan_);
 }
 
 void Fiber::arrived() {
@@ -118,6 +107,7 @@ void Fiber::arrived() {
     came_from_->stack_bytes_ = size;
   }
 #endif
+  if constexpr (kThreadSanitizer) context_for_tsan_.arrive();
   thread_exception_state() = exceptions_;
 }
 

@@ -3,6 +3,7 @@
 // AddressSanitizer and ThreadSanitizer of every switch.
 
 #include <shoal/env/stack_memory.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <boost/context/fiber.hpp>
 
@@ -58,7 +59,7 @@ class Fiber {
   const void* stack_bottom_ = nullptr;
   std::size_t stack_bytes_ = 0;
   [[maybe_unused]] void* fake_stack_ = nullptr;  // AddressSanitizer's
-  [[maybe_unused]] void* tsan_fiber_ = nullptr;  // ThreadSanitizer's
+  sync::StackContext context_for_tsan_;          // ThreadSanitizer's
   [[maybe_unused]] bool is_thread_;
 };
 

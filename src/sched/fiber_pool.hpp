@@ -31,6 +31,7 @@ struct SchedulingFiber {
   Fiber fiber;
   const std::byte* const nests_above;  // a task below this on its stack begins no other one there
   Task* task = nullptr;                // running or parked on it
+  sync::Strand strand;                 // of that task
   bool was_left = false;               // since that task began: another worker may go on with it
   const Nesting* outer = nullptr;      // tasks below that one which wait for it
   EndingTask ending;

@@ -13,6 +13,12 @@ bool FutureState::enlist(sync::Waiter& waiter) {
   return true;
 }
 
+// A task without a name is the one that the promise belongs to.
+std::string FutureState::name() const {
+  if (!name_.empty()) return name_;
+  return task_ != nullptr ? "task" : fmt::format("promise of {}", value_name());
+}
+
 std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
 void FutureState::await() { wait_here(); }
@@ -44,7 +50,7 @@ void FutureState::complete_awaited(bool leaves) {
     woken = waiters_.take_all();
   }
   woken.wake_all();
-  if (leaves) intrusive_ptr_release(this);
+  if (leaves) remove_reference(this);
 }
 
 std::exception_ptr broken_promise(const std::string& name) {

@@ -4,13 +4,18 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace shoal {
 
 namespace {
 
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
 sched::LockOwner caller() {
   if (const sched::Task* const task = sched::current_task()) return {task, {}};
-  return {nullptr, std::this_thread::get_id()};
+  static thread_local char of_this_thread;
+  return {nullptr, &of_this_thread};
 }
 
 /// After the lock of a list was left.
@@ -60,16 +65,20 @@ void Mutex::unlock_for(const sched::Task& task) { release({&task, {}}); }
 // To the first who waits: it stays locked, and nobody can come between.
 void Mutex::release(const sched::LockOwner& owner) {
   sync::Waiter* next = nullptr;
+  bool is_owner = false;
   {
     const sync::Lock lock(mutex_);
-    SHOAL_CHECK(owner_ == owner,
-                "unlock() of mutex '{}': the caller does not hold it (what follows a co_await may "
-                "be another task)",
-                name_);
-    owner_ = {};
-    next = waiters_.pop();
-    locked_ = next != nullptr;
+    is_owner = owner_ == owner;
+    if (is_owner) {
+      owner_ = {};
+      next = waiters_.pop();
+      locked_ = next != nullptr;
+    }
   }
+  SHOAL_CHECK(is_owner,
+              "unlock() of mutex '{}': the caller does not hold it (what follows a co_await may "
+              "be another task)",
+              name_);
   wake(next);
 }
 
@@ -186,11 +195,19 @@ bool Semaphore::enlist(sync::Waiter& waiter) {
 void Semaphore::release(std::int64_t count) {
   SHOAL_CHECK(count >= 1, "semaphore '{}' cannot get {} permits back", name_, count);
   sync::TakenWaiters woken;
+  std::int64_t before = 0;
   {
     const sync::Lock lock(mutex_);
-    woken = waiters_.take(count);
-    permits_ += count;
+    before = permits_;
+    // Nobody waits while there are permits: those that others take at once need no room.
+    if (count <= kMost - before) {
+      woken = waiters_.take(count);
+      permits_ += count;
+    }
   }
+  SHOAL_CHECK(count <= kMost - before,
+              "release({}) of semaphore '{}', which has {} permits: {} are the most it can have",
+              count, name_, before, kMost);
   woken.wake_all();
 }
 
@@ -265,21 +282,30 @@ Counter::Counter(sched::Scheduler& scheduler, std::int64_t count, std::string na
 }
 
 void Counter::add(std::int64_t count) {
-  const sync::Lock lock(mutex_);
   SHOAL_CHECK(count >= 1, "add({}) to counter '{}'", count, name_);
-  SHOAL_CHECK(count_ > 0, "add() to counter '{}', which is at zero already", name_);
-  count_ += count;
+  std::int64_t before = 0;
+  {
+    const sync::Lock lock(mutex_);
+    before = count_;
+    if (before > 0 && count <= kMost - before) count_ += count;
+  }
+  SHOAL_CHECK(before > 0, "add() to counter '{}', which is at zero already", name_);
+  SHOAL_CHECK(count <= kMost - before,
+              "add({}) to counter '{}', which is at {}: {} is the most it can count", count, name_,
+              before, kMost);
 }
 
 void Counter::count_down(std::int64_t count) {
   sync::TakenWaiters woken;
+  std::int64_t before = 0;
   {
     const sync::Lock lock(mutex_);
-    SHOAL_CHECK(count >= 1 && count <= count_, "count_down({}) of counter '{}', which is at {}",
-                count, name_, count_);
-    count_ -= count;
-    if (count_ == 0) woken = waiters_.take_all();
+    before = count_;
+    if (count >= 1 && count <= before) count_ -= count;
+    if (count == before) woken = waiters_.take_all();
   }
+  SHOAL_CHECK(count >= 1 && count <= before, "count_down({}) of counter '{}', which is at {}",
+              count, name_, before);
   woken.wake_all();
 }
 

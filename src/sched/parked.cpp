@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <utility>
 
 namespace shoal::sched {
@@ -13,13 +14,16 @@ namespace shoal::sched {
 std::string name_of(const Task& task) {
   try {
     return task.name();
+  } catch (const std::bad_alloc&) {
+    return "a task";  // takes no memory
   } catch (...) {
     return fmt::format("a task that could not be named ({})", describe(std::current_exception()));
   }
 }
 
 std::string Parked::name() const {
-  return task != nullptr ? name_of(*task) : "a thread of the program";
+  if (task != nullptr) return name_of(*task);
+  return thread_name != nullptr ? thread_name : "a thread of the program";
 }
 
 std::string Parked::where() const {
@@ -44,6 +48,7 @@ void ParkedList::unlink(ParkedWaiter& one) {
 }
 
 bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
+  const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
   if (scope != nullptr && scope->failed() && one.is_cancellable) {
@@ -52,25 +57,37 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
     return false;
   }
   link(one);
-  if (one.waitable->enlist(one)) return true;
+  bool enlisted = false;
+  one.strand.run([parked = &one, result = &enlisted] {
+    const bool is_listed = parked->waitable->enlist(*parked);
+    const sync::Quiet not_watched;  // no strand's stack
+    *result = is_listed;
+  });
+  if (enlisted) return true;
   unlink(one);
   return false;
 }
 
+// Takes no memory: that may be what is missing.
 int ParkedList::cancel(bool main) {
-  std::vector<ParkedWaiter*> taken;
+  Parked* taken = nullptr;
   {
     const sync::Lock lock(mutex_);
     for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
       if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
       if (!one->is_cancellable || !one->waitable->withdraw(*one)) continue;
       one->cancelled = true;
-      taken.push_back(one);
+      one->taken_next = std::exchange(taken, one);
     }
   }
   // They stand where they are until they are woken here.
-  for (ParkedWaiter* one : taken) one->go_on(!main);
-  return static_cast<int>(taken.size());
+  int count = 0;
+  while (taken != nullptr) {
+    Parked* const one = std::exchange(taken, taken->taken_next);
+    static_cast<ParkedWaiter*>(one)->go_on(!main);
+    ++count;
+  }
+  return count;
 }
 
 bool ParkedList::holds_counted() const {

@@ -4,6 +4,7 @@
 #include <shoal/sched/park.hpp>
 #include <shoal/sched/worker_state.hpp>
 #include <shoal/sync/mutex.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -27,15 +28,18 @@ struct Parked {
   const Task* task = nullptr;    // nullptr: a thread of the program
   Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and nobody can take it out
   const char* what = nullptr;
-  const Nesting* outer = nullptr;  // those that wait for `task` below it on its stack
+  const char* thread_name = nullptr;  // of a thread of the program that has one
+  const Nesting* outer = nullptr;     // those that wait for `task` below it on its stack
+  sync::StrandHere strand;            // on which it asks whether it need wait
   std::uint64_t since_ns = 0;
-  bool ends_by_itself = false;  // of `waitable`, which may be gone while this is being woken
-  bool is_cancellable = true;   // likewise
-  bool counted = true;          // for detection it runs
-  bool cancelled = false;       // set by whoever takes it out of what it waits for
-  bool in_list = false;         // guarded by the list's lock
-  Parked* before = nullptr;     // likewise
-  Parked* behind = nullptr;     // likewise
+  bool ends_by_itself = false;   // of `waitable`, which may be gone while this is being woken
+  bool is_cancellable = true;    // likewise
+  bool counted = true;           // for detection it runs
+  bool cancelled = false;        // set by whoever takes it out of what it waits for
+  bool in_list = false;          // guarded by the list's lock
+  Parked* before = nullptr;      // likewise
+  Parked* behind = nullptr;      // likewise
+  Parked* taken_next = nullptr;  // of those that cancel() has taken out
 
   /// What it is to wait for.
   void stand_in(Waitable& one) {
@@ -67,6 +71,7 @@ class ParkedWaiter : public sync::Waiter, public Parked {
 class ParkedList {
  public:
   void add(ParkedWaiter& one) {
+    const sync::Quiet quiet;
     const sync::Lock lock(mutex_);
     link(one);
   }
@@ -75,6 +80,7 @@ class ParkedList {
   /// cancelled; it is not added.
   bool enlist(ParkedWaiter& one, const TaskScope* scope);
   void remove(ParkedWaiter& one) {
+    const sync::Quiet quiet;
     const sync::Lock lock(mutex_);
     if (one.in_list) unlink(one);
   }

@@ -34,6 +34,8 @@ std::vector<env::Steppable*> Scheduler::steppables() {
 }
 
 void Scheduler::submit(std::unique_ptr<Task> owned) {
+  sync::publish(owned.get());
+  const sync::Quiet quiet;
   Task* const task = owned.release();
   Worker* const me = current_worker();
   if (me == nullptr || &me->scheduler() != this || !me->would_keep(*task)) {
@@ -87,6 +89,7 @@ bool Scheduler::wake_if_asleep(Worker& worker) {
 }
 
 void Scheduler::wake_a_sleeper(int preferred) {
+  const sync::Quiet quiet;
   if (preferred != Task::kAnyWorker &&
       wake_if_asleep(*workers_[static_cast<std::size_t>(preferred)])) {
     return;
@@ -97,11 +100,13 @@ void Scheduler::wake_a_sleeper(int preferred) {
 }
 
 void Scheduler::wake(WorkerId worker) {
+  const sync::Quiet quiet;
   wake_if_asleep(*workers_[static_cast<std::size_t>(worker.value())]);
 }
 
 // The flag is among what a worker that is about to sleep looks at: see Worker::sleep().
 void Scheduler::look_again() {
+  const sync::Quiet quiet;
   look_again_.store(true, std::memory_order_seq_cst);
   wake_one();
 }
@@ -110,6 +115,7 @@ void Scheduler::look_again() {
 // looks at the first timer; here the timer is published first. Either it sees the timer, or it is
 // seen here and woken. All seq_cst.
 void Scheduler::add_timer(Timer& timer, std::uint64_t due_ns) {
+  const sync::Quiet quiet;
   if (!timers_.add(timer, due_ns)) return;
   wake_one(timer_keeper_.load(std::memory_order_seq_cst));
 }
@@ -154,6 +160,7 @@ std::string Scheduler::keeps_main() const {
 std::size_t Scheduler::stack_count() const { return fibers_->count(); }
 
 void Scheduler::request_stop() {
+  const sync::Quiet quiet;
   stopping_.store(true, std::memory_order_seq_cst);
   for (const auto& worker : workers_) wake_if_asleep(*worker);
 }
@@ -181,6 +188,12 @@ bool Scheduler::has_stealable(const Worker& thief) const {
     if (!victim->ready_shared.looks_empty() || victim->deque.size_hint() > 0) return true;
   }
   return false;
+}
+
+int Scheduler::active_worker_count() const {
+  return static_cast<int>(std::count_if(
+      workers_.begin(), workers_.end(),
+      [](const std::unique_ptr<Worker>& worker) { return worker->running_task.shows(); }));
 }
 
 std::uint64_t Scheduler::tasks_run() const {
@@ -253,9 +266,24 @@ bool in_main_function() {
   return current_task()->scope == nullptr;
 }
 
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of one thread
+thread_local const HeldThread* t_held_thread = nullptr;
+
+}  // namespace
+
+HeldThread::HeldThread(TaskScope& scope, const char* name) : scope_(scope), name_(name) {
+  SHOAL_CHECK(current_worker() == nullptr && t_held_thread == nullptr,
+              "a thread counts as one task at most, and a worker's as none");
+  t_held_thread = this;
+}
+
+HeldThread::~HeldThread() { t_held_thread = nullptr; }
+
 std::string current_activity() {
-  const Task* task = current_task();
-  return task != nullptr ? task->name() : "";
+  if (const Task* task = current_task(); task != nullptr) return task->name();
+  return t_held_thread != nullptr ? t_held_thread->name() : "";
 }
 
 bool spend(const Cost& cost) {
@@ -268,11 +296,11 @@ bool costs_count() {
   return worker != nullptr && worker->scheduler().env().charges();
 }
 
-HandlerMark::HandlerMark() {
+HandlerMark::HandlerMark(bool counts) {
   Worker* const worker = current_worker();
   if (worker == nullptr) return;
   shown_ = &worker->running_handler;
-  begun_ = &worker->begun;
+  begun_ = counts ? &worker->begun : &worker->begun_uncounted;
   depth_ = &worker->handler_depth;
   outer_ = shown_->shown();
   if (worker->scheduler().env().observes()) observer_ = &worker->scheduler().env();
@@ -313,13 +341,28 @@ void check_wait(const Worker& worker, const Waitable& what) {
 class ThreadWaiter final : public ParkedWaiter {
  public:
   ThreadWaiter(env::Env& env, Waitable* for_what) : parker_(env.make_parker()) {
-    if (for_what != nullptr) stand_in(*for_what);
     since_ns = env.now_ns();
+    if (for_what == nullptr) return;
+    stand_in(*for_what);
+    if (t_held_thread == nullptr || &t_held_thread->scope() != &for_what->scheduler().scope())
+      return;
+    thread_name = t_held_thread->name();
+    if (ends_by_itself) return;
+    scope_ = &t_held_thread->scope();
+    counted = false;
   }
-  void go_on(bool /*tell_scope*/) override { parker_->unpark(); }
-  void wait() { parker_->park(0); }
+  void go_on(bool /*tell_scope*/) override {
+    if (scope_ != nullptr) scope_->thread_goes_on();
+    parker_->unpark();
+  }
+  /// Stands in a list.
+  void wait() {
+    if (scope_ != nullptr) scope_->thread_parks();
+    parker_->park(0);
+  }
 
  private:
+  TaskScope* scope_ = nullptr;  // where its Hold counts as its task
   std::unique_ptr<env::Parker> parker_;
 };
 
@@ -391,6 +434,7 @@ class Deferred final : public ParkedWaiter {
   Deferred(Waitable& for_what, std::unique_ptr<Task> owned)
       : scheduler_(for_what.scheduler()), list_(scheduler_.parked_here()), task_(std::move(owned)) {
     task = task_.get();
+    sync::publish(task);  // time may be what wakes it
     stand_in(for_what);
     since_ns = scheduler_.env().now_ns();
     counted = ends_by_itself;
@@ -407,6 +451,8 @@ class Deferred final : public ParkedWaiter {
     const std::unique_ptr<Deferred> self(this);
     list_.remove(*this);
     if (counted) {
+      sync::publish(task_.get());
+      const sync::Quiet quiet;
       scheduler_.enqueue(task_.release());
     } else {
       scheduler_.submit(std::move(task_));

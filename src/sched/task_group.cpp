@@ -16,6 +16,8 @@ TaskGroup::TaskGroup(std::string name)
     : scheduler_(sched::current_scheduler("a task group")),
       name_(std::move(name)),
       outer_(current()),
+      outermost_(outer_ != nullptr ? outer_->outermost_ : *this),
+      depth_(outer_ != nullptr ? outer_->depth_ + 1 : 0),
       children_(*this) {}
 
 // If there is not even a stack to wait on, the program ends here: its tasks refer to the group.
@@ -27,8 +29,29 @@ TaskGroup::~TaskGroup() {
 }
 
 bool TaskGroup::is_cancelled() const {
-  return cancelled_.load(std::memory_order_acquire) ||
-         (outer_ != nullptr && outer_->is_cancelled());
+  return cancelled_.load(std::memory_order_acquire) || (outer_ != nullptr && inherits_cancel());
+}
+
+// Groups nest deeply. So what was found on the way is kept: each group is passed once after each
+// cancel(). relaxed: the marks say again what was read before they were written, which comes behind
+// the count that was read.
+bool TaskGroup::inherits_cancel() const {
+  const std::uint64_t count = outermost_.cancels_.load(std::memory_order_acquire);
+  bool cancelled = false;
+  const TaskGroup* end = this;
+  while (end != nullptr && end->clear_at_.load(std::memory_order_relaxed) != count) {
+    cancelled = end->cancelled_.load(std::memory_order_acquire);
+    if (cancelled) break;
+    end = end->outer_;
+  }
+  for (const TaskGroup* group = this; group != end; group = group->outer_) {
+    if (cancelled) {
+      group->cancelled_.store(true, std::memory_order_release);
+    } else {
+      group->clear_at_.store(count, std::memory_order_relaxed);
+    }
+  }
+  return cancelled;
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
@@ -52,10 +75,10 @@ std::exception_ptr TaskGroup::take_error() {
 
 // May throw where it waits; the next call goes on from there.
 void TaskGroup::join() {
-  for (const TaskGroup* group = current(); group != nullptr; group = group->outer_) {
-    SHOAL_CHECK(group != this, "wait() of '{}': the caller is one of its tasks, or made by one",
-                name_);
-  }
+  const TaskGroup* group = current();
+  while (group != nullptr && group->depth_ > depth_) group = group->outer_;
+  SHOAL_CHECK(group != this, "wait() of '{}': the caller is one of its tasks, or made by one",
+              name_);
   if (!std::exchange(joins_, true)) children_.end_one();
   children_.wait();
   children_.reset();  // for what is spawned after this

@@ -7,7 +7,7 @@ namespace shoal::sched {
 namespace {
 
 struct Gate {
-  std::function<void()> done;
+  Function<void()> done;
   std::atomic<std::size_t> missing;
 };
 
@@ -19,7 +19,7 @@ class GateWaiter final : public sync::Waiter {
     const std::unique_ptr<GateWaiter> self(this);
     // acq_rel: the last one sees what the others made ready
     if (gate_->missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    const std::function<void()> done = std::move(gate_->done);
+    const Function<void()> done = std::move(gate_->done);
     done();
   }
 
@@ -36,7 +36,7 @@ std::exception_ptr first_error(const FutureStates& futures) {
   return nullptr;
 }
 
-void ReadyGate::watch(const FutureStates& futures, std::size_t needed, std::function<void()> done) {
+void ReadyGate::watch(const FutureStates& futures, std::size_t needed, Function<void()> done) {
   if (needed == 0) {
     done();
     return;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <utility>
 
@@ -70,6 +71,8 @@ class Worker::ParkedHere final : public ParkedWaiter {
   }
 
   void go_on(bool tell_scope) override {
+    sync::publish(this);
+    const sync::Quiet quiet;
     if (!counted) task->scope->count_created(owner_.scheduler_.count_slot());
     if (is_waiting_main() && tell_scope) owner_.scheduler_.scope_->main_goes_on();
     go_back();
@@ -110,7 +113,14 @@ Worker::~Worker() {
 }
 
 std::string Worker::name() const {
-  return fmt::format("rank {} worker {}", scheduler_.rank().value(), id_.value());
+  constexpr std::size_t kLongest = 15;  // of a thread's name
+  const std::string name = fmt::format("r{} w{}", scheduler_.rank().value(), id_.value());
+  const std::string full = "shoal " + name;
+  return full.size() <= kLongest ? full : name;
+}
+
+std::string Worker::purpose() const {
+  return fmt::format("worker {} of rank {}", id_.value(), scheduler_.rank().value());
 }
 
 void Worker::run() {
@@ -304,18 +314,27 @@ Worker& Worker::run_to_end(Task* task, const Task* outer) {
   SchedulingFiber& fiber = *current_;
   fiber.was_left = false;
   Worker* worker = this;
+  if (sync::watches_strands()) begin_strand(*task, fiber.strand);
   if (scope == nullptr || !scope->failed()) worker = &run(*task, fiber);
   return worker->end(task, scope, fiber, outer);
 }
 
+// Tasks bound to one worker run one after the other.
+[[gnu::noinline]] void Worker::begin_strand(const Task& task, sync::Strand& strand) {
+  strand.run([this, begun = &task] {
+    sync::observe(begun);
+    if (begun->bound) sync::observe(this);
+  });
+  strand.set_name(fmt::format("{}, rank {}", name_of(task), scheduler_.rank().value()));
+}
+
 Worker& Worker::run(Task& task, SchedulingFiber& fiber) {
   fiber.task = &task;
-  if (stepping_) observe(task);
   running_task.show(&task);
-  try {
-    task.run();
-  } catch (...) {
-    fail(task);
+  if (stepping_) [[unlikely]] {
+    run_observed(task, fiber);
+  } else {
+    run_function(task, fiber);
   }
   Worker& worker = worker_of(fiber);
   worker.running_task.hide();
@@ -323,6 +342,20 @@ Worker& Worker::run(Task& task, SchedulingFiber& fiber) {
   worker.tasks_run.store(worker.tasks_run.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
   return worker;
+}
+
+[[gnu::always_inline]] inline void Worker::run_function(Task& task, SchedulingFiber& fiber) {
+  try {
+    fiber.strand.run([begun = &task] { begun->run(); });
+  } catch (...) {
+    fail(task);
+  }
+}
+
+[[gnu::noinline]] void Worker::run_observed(Task& task, SchedulingFiber& fiber) {
+  observe(env::Happening::begins, &task, {});
+  run_function(task, fiber);
+  current_worker()->observe(env::Happening::ends, &task, {});
 }
 
 [[gnu::noinline]] void Worker::fail(const Task& task) {
@@ -337,7 +370,12 @@ Worker& Worker::end(Task* task, TaskScope* scope, SchedulingFiber& fiber, const 
   fiber.ending.worker = task->worker;
   fiber.ending.bound = task->bound;
   fiber.task = &fiber.ending;
-  delete task;
+  fiber.strand.run([this, task] {
+    const bool bound = task->bound;
+    delete task;
+    if (bound) sync::publish(this);
+  });
+  fiber.strand.end();
   Worker& worker = worker_of(fiber);
   fiber.task = nullptr;
   if (fiber.was_left) worker.running_task.hide();
@@ -356,24 +394,49 @@ bool Worker::expire_timers() {
   return scheduler_.timers_.expire(scheduler_.env_.now_ns());
 }
 
-[[gnu::noinline]] void Worker::observe(const Task& task) {
-  if (scheduler_.env().observes()) scheduler_.env().observe(name_of(task));
+[[gnu::noinline]] void Worker::observe(env::Happening what, const Task* task,
+                                       const std::string& where) {
+  if (task == nullptr || !scheduler_.env().observes()) return;
+  scheduler_.env().observe(
+      what, where.empty() ? name_of(*task) : fmt::format("{}' in '{}", name_of(*task), where));
 }
 
 void Worker::suspend(const char* what, const Publish& publish, bool last) {
+  const sync::Quiet quiet;
   const bool bound = current_->task != nullptr && current_->task->bound;
   SchedulingFiber& next = idle_fiber();  // may throw: before anybody knows of the waiter
   ParkedHere waiter(*this, !last ? resumed_own : bound ? bound_own : ready_shared, what, nullptr);
   parked_.add(waiter);
-  after_switch_ = [&] {
-    if (!publish(waiter)) waiter.wake();
+  // Captures one word, so that std::function takes no memory.
+  struct Parking {
+    ParkedHere& waiter;
+    const Publish& publish;
+    sync::StrandHere strand;
+  } parking{waiter, publish, {}};
+  after_switch_ = [&parking] {
+    sync::StrandHere strand = parking.strand;  // this frame may be gone before run() returns
+    strand.run([parked = &parking.waiter, tell = &parking.publish] {
+      if (!(*tell)(*parked)) parked->wake();
+    });
   };
   ParkedList& list = parked_;
-  switch_fiber(*current_, next);
+  if (stepping_) observe(env::Happening::parks, current_->task, what);
+  switch_between(bound, next);
+  sync::observe(&waiter);
   list.remove(waiter);
 }
 
+// Leaves the running task, and returns when it goes on.
+void Worker::switch_between(bool bound, SchedulingFiber& next) {
+  const SchedulingFiber& fiber = *current_;
+  if (bound) sync::publish(this);
+  switch_fiber(*current_, next);
+  if (bound) sync::observe(this);
+  if (stepping_) current_worker()->observe(env::Happening::goes_on, fiber.task, {});
+}
+
 bool Worker::wait_for(Waitable& what) {
+  const sync::Quiet quiet;
   Task* const task = current_->task;
   task->before_parking();
   SchedulingFiber& next = idle_fiber();  // may throw: before anybody knows of the waiter
@@ -394,7 +457,9 @@ bool Worker::wait_for(Waitable& what) {
       counts->count_finished(self.id_);
     }
   };
-  switch_fiber(*current_, next);
+  if (stepping_) observe(env::Happening::parks, task, what.describe());
+  switch_between(task->bound, next);
+  sync::observe(&waiter);
   list.remove(waiter);
   return !waiter.cancelled;
 }
@@ -411,6 +476,7 @@ bool Worker::may_nest(const SchedulingFiber& fiber) {
 // again when nothing is left of the nested one that might wait, and before that one has finished:
 // there is no moment at which nothing runs.
 bool Worker::run_nested(Waitable& what) {
+  if (sync::watches_strands()) return false;  // each has a stack of its own
   SchedulingFiber& fiber = *current_;
   if (!may_nest(fiber)) return false;
   if (is_called() && !look_out_nested()) return false;
@@ -449,6 +515,7 @@ bool Worker::run_nested(Waitable& what) {
 // The next step goes on here: until then the worker is busy, whatever there is to do.
 bool Worker::spend(const Cost& cost) {
   if (!scheduler_.env().charges()) return true;
+  const sync::Quiet quiet;
   const bool really = scheduler_.env().charge(cost);
   leave_step(env::StepResult::worked);
   return really;
@@ -625,19 +692,50 @@ bool Worker::limit_by_timer(std::uint64_t& timeout_ns) {
   return true;
 }
 
-std::size_t explain_fault(const void* address, char* text, std::size_t size) {
+namespace {
+
+/// What a worker runs, without a name.
+std::string_view kind_of(const Worker& worker, const Task* task) {
+  if (worker.handler_depth > 0) return "a handler";
+  return task != nullptr ? "a task" : "shoal itself";
+}
+
+/// The name of what it runs, if it takes no memory and no lock: the program may stand in malloc().
+std::string_view plain_name_of(const Worker& worker, const Task* task) {
+  if (worker.handler_depth == 0) return task != nullptr ? task->plain_name() : std::string_view();
+  const std::string* const handler = worker.running_handler.shown();
+  return handler != nullptr ? std::string_view(*handler) : std::string_view();
+}
+
+}  // namespace
+
+std::size_t explain_fault(const env::Fault& fault, bool names, char* text, std::size_t size) {
   const Worker* const worker = current_worker();
   if (worker == nullptr || worker->current_ == nullptr) return 0;
+  const Task* const task = worker->current_->task;
   const env::Stack stack = worker->current_->fiber.stack();
-  const std::ptrdiff_t below = stack.bottom - static_cast<const std::byte*>(address);
-  if (below <= 0 || below > std::ptrdiff_t{env::kGuardBytes}) return 0;
-  // No name: to make it could need the very lock that the task holds.
-  const auto result = fmt::format_to_n(
-      text, size,
-      "shoal: error: the stack of {} on rank {}, worker {} has overflowed: its {} KiB are full. "
-      "Choose a larger --stack-bytes, or recurse less.\n",
-      worker->current_->task != nullptr ? "a task" : "a handler",
-      worker->scheduler().rank().value(), worker->id().value(), stack.size_bytes / 1024);
+  const std::ptrdiff_t below = stack.bottom - static_cast<const std::byte*>(fault.address);
+  const bool overflows = below > 0 && below <= std::ptrdiff_t{env::kGuardBytes};
+  if (!overflows && !fault.ends_process) return 0;
+  fmt::format_to_n_result<char*> result{};
+  if (names) {
+    const std::string_view name = plain_name_of(*worker, task);
+    if (name.empty()) return 0;
+    result = fmt::format_to_n(text, size, "shoal: error: its name: '{}'\n", name);
+  } else if (overflows) {
+    result = fmt::format_to_n(
+        text, size,
+        "shoal: error: the stack of {} on rank {}, worker {} has overflowed: its {} KiB are full. "
+        "Choose a larger --stack-bytes, or recurse less.\n",
+        kind_of(*worker, task), worker->scheduler().rank().value(), worker->id().value(),
+        stack.size_bytes / 1024);
+  } else {
+    result = fmt::format_to_n(
+        text, size, "shoal: error: {} at address {} in {} on rank {}, worker {}\n",
+        fault.signal == SIGBUS ? "bus error (SIGBUS)" : "segmentation fault (SIGSEGV)",
+        fault.address, kind_of(*worker, task), worker->scheduler().rank().value(),
+        worker->id().value());
+  }
   return std::min(result.size, size);
 }
 

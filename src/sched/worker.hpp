@@ -4,12 +4,14 @@
 #include <shoal/env/stack_memory.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/exposed.hpp>
+#include <shoal/sync/strand.hpp>
 #include <shoal/sync/work_deque.hpp>
 
 #include "sched/fiber_pool.hpp"
 #include "sched/parked.hpp"
 #include "sched/ready_queue.hpp"
 
+#include <functional>
 #include <optional>
 #include <random>
 
@@ -30,6 +32,7 @@ class Worker final : public env::Steppable {
   env::StepResult step() override;
   void run() override;
   [[nodiscard]] std::string name() const override;
+  [[nodiscard]] std::string purpose() const override;
 
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] WorkerId id() const { return id_; }
@@ -93,7 +96,8 @@ class Worker final : public env::Steppable {
   int handler_depth = 0;  // this worker's thread only
   // Owner writes; read by reports: staleness is harmless.
   std::atomic<std::uint64_t> tasks_run{0};
-  std::atomic<std::uint64_t> begun{0};  // tasks, parts of tasks, handlers
+  std::atomic<std::uint64_t> begun{0};            // tasks, parts of tasks, handlers
+  std::atomic<std::uint64_t> begun_uncounted{0};  // handlers of control messages
   void count_begun() {
     // relaxed: one writer, read by reports
     begun.store(begun.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -106,7 +110,8 @@ class Worker final : public env::Steppable {
   friend class Scheduler;
   friend class ParkedSenderMark;
   friend Task* current_task();
-  friend std::size_t explain_fault(const void* address, char* text, std::size_t size);
+  friend std::size_t explain_fault(const env::Fault& fault, bool names, char* text,
+                                   std::size_t size);
 
   static constexpr int kParkedSendersMax = 64;
   enum class State : int { awake, asleep };
@@ -130,7 +135,9 @@ class Worker final : public env::Steppable {
   [[nodiscard]] bool look_out_nested();
   Worker& after_work();
   bool look_closer();
-  void observe(const Task& task);
+  void observe(env::Happening what, const Task* task, const std::string& where);
+  static void run_function(Task& task, SchedulingFiber& fiber);
+  void run_observed(Task& task, SchedulingFiber& fiber);
   static void fail(const Task& task);
   void leave_step(env::StepResult result);
   void idle();
@@ -143,12 +150,14 @@ class Worker final : public env::Steppable {
   // The worker that goes on with the caller's fiber then.
   [[nodiscard]] Worker& execute(Task* task);
   [[nodiscard]] Worker& run_to_end(Task* task, const Task* outer);
+  void begin_strand(const Task& task, sync::Strand& strand);
   [[nodiscard]] Worker& run(Task& task, SchedulingFiber& fiber);
   [[nodiscard]] Worker& end(Task* task, TaskScope* scope, SchedulingFiber& fiber,
                             const Task* outer);
   [[nodiscard]] Worker& worker_of(const SchedulingFiber& fiber);
   [[nodiscard]] static bool may_nest(const SchedulingFiber& fiber);
   void resume(SchedulingFiber& fiber);
+  void switch_between(bool bound, SchedulingFiber& next);
   static void switch_fiber(SchedulingFiber& from, SchedulingFiber& to);
   void keep_idle(SchedulingFiber& fiber);
   void after_switch();
@@ -186,7 +195,7 @@ class Worker final : public env::Steppable {
 };
 
 /// env::FaultExplainer: whether the running task's stack has overflowed.
-std::size_t explain_fault(const void* address, char* text, std::size_t size);
+std::size_t explain_fault(const env::Fault& fault, bool names, char* text, std::size_t size);
 
 /// The calling thread's worker, or nullptr. Not inlined: a task may be on another thread after it
 /// was suspended.

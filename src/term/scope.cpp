@@ -3,15 +3,21 @@
 #include <shoal/am/archive.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/sched/function_task.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
 
 namespace shoal::term {
 
 namespace {
 
 constexpr std::size_t kStuckLinesMax = 256;  // of all ranks together
+constexpr std::size_t kReserveBytes = 64UL << 10U;
 
 template <class... Ts>
 void send(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank target,
@@ -65,10 +71,10 @@ struct ScopeMessages {
   }
   static void on_stuck_part(void*, const Message& message) {
     Scope& scope = scope_of(message);
-    const auto [lines, left_out, tasks_parked] =
-        decode<std::vector<std::string>, std::uint64_t, bool>(message.arguments);
+    auto [lines, left_out, tasks_parked] =
+        decode<std::vector<Scope::StuckLine>, std::uint64_t, bool>(message.arguments);
     const sync::Lock lock(scope.mutex_);
-    scope.add_stuck_lines(lines, left_out, tasks_parked);
+    scope.add_stuck_lines(std::move(lines), left_out, tasks_parked);
   }
   static void on_verdict(void*, const Message& message) {
     Scope& scope = scope_of(message);
@@ -93,10 +99,7 @@ struct ScopeMessages {
   // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
 
-Hold::Hold(Scope& scope) : scope_(&scope) {
-  scope.holds_.fetch_add(1, std::memory_order_relaxed);
-  scope.count_created(scope.scheduler().count_slot());
-}
+Hold::Hold(Scope& scope) : scope_(&scope) { scope.begin_hold(); }
 
 Hold::~Hold() {
   if (scope_ != nullptr) scope_->end_hold();
@@ -107,13 +110,32 @@ Scope::Scope(messaging::Messenger& messenger, int size)
       messenger_(messenger),
       tree_{messenger.rank(), size},
       children_(tree_.children()),
-      detector_(tree_, *this) {
+      detector_(tree_, *this),
+      reserve_(std::make_unique_for_overwrite<std::byte[]>(kReserveBytes)),
+      out_of_memory_(fmt::format("rank {}: a task, a handler or the main function failed, and "
+                                 "there is no memory left to say more, or to end in order",
+                                 messenger.rank().value())) {
   messenger.set_scope(*this);
   messenger.scheduler().set_scope(*this);
   messenger.set_idle_listener(*this);
 }
 
 Scope::~Scope() = default;
+
+template <class Step>
+void Scope::insist(const Step& step) {
+  try {
+    return step();
+  } catch (const std::bad_alloc&) {
+    const sync::Lock lock(mutex_);
+    reserve_.reset();
+  }
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    messenger_.end_at_once(out_of_memory_);
+  }
+}
 
 // --- the main function's side
 
@@ -126,28 +148,22 @@ void Scope::check_main(const char* what) {
 
 void Scope::wait() {
   check_main("wait()");
-  park("", false, nullptr);
+  park("", false, [] {});
 }
 
 void Scope::wait_for_end() {
   std::exception_ptr first;
   bool all_ended = false;
   while (!all_ended) {
-    const bool told = failure_told_;
+    const Outcome outcome = stand("", true, [] {});
+    if (outcome == Outcome::failed && first == nullptr) insist([&] { first = tell_of_failure(); });
     std::exception_ptr stuck;
-    try {
-      park("", true, nullptr);
-    } catch (const TaskError&) {
-      if (first == nullptr && !told) first = std::current_exception();
-    } catch (const Error&) {
-      stuck = std::current_exception();
-    }
     {
       const sync::Lock lock(mutex_);
-      // One that ended the tasks that were parked came with the failure: no round is left for it.
-      const bool failed = outcome_ == Outcome::failed;
-      if (failed && first == nullptr) first = stuck;
-      if (failed || !all_final_) stuck = nullptr;  // else others may repair it
+      // Others may repair it.
+      if (outcome == Outcome::stuck && all_final_) {
+        stuck = std::make_exception_ptr(StuckError(stuck_text_));
+      }
       all_ended = all_final_ && stuck == nullptr;
     }
     if (stuck == nullptr) continue;
@@ -158,42 +174,68 @@ void Scope::wait_for_end() {
   if (first != nullptr) std::rethrow_exception(first);
 }
 
-void Scope::park_main(const std::string& what, const std::function<void()>& start) {
+void Scope::end_before_unwinding(FunctionRef<std::string()> text) {
+  fail_with("the main function", text);
+  const auto ignore_holds = [this](bool ignore) {
+    const sync::Lock lock(mutex_);
+    ignores_holds_ = ignore;
+  };
+  ignore_holds(true);
+  insist([this] {
+    stand("its unwinding, before which all that may use its stack must end", false, [] {});
+  });
+  ignore_holds(false);
+}
+
+void Scope::park_main(const std::string& what, FunctionRef<void()> start) {
   check_main(what.c_str());
   park(what, false, start);
 }
 
-void Scope::park(const std::string& what, bool final, const std::function<void()>& start) {
+void Scope::park(const std::string& what, bool final, FunctionRef<void()> start) {
+  const Outcome outcome = stand(what, final, start);
+  if (outcome == Outcome::failed) throw_failure();
+  if (outcome == Outcome::stuck) throw_stuck();
+}
+
+// Without the lock: what is thrown may stand still on its way (end_before_unwinding()).
+void Scope::throw_stuck() {
+  std::string text;
+  {
+    const sync::Lock lock(mutex_);
+    text = stuck_text_;
+  }
+  throw StuckError(text);
+}
+
+Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<void()> start) {
   messenger_.open_instances();
   const char* const shown = what.empty() ? "wait()" : what.c_str();
+  {
+    const sync::Lock lock(mutex_);
+    parked_in_ = what;
+  }
   sched::block(scheduler().env(), shown, [&](sync::Waiter& waiter) {
     {
       const sync::Lock lock(mutex_);
       waiter_ = &waiter;
-      parked_in_ = what;
       final_ = final;
       parked_since_ns_ = scheduler().env().now_ns();
       outcome_ = Outcome::running;
       ++park_count_;
     }
-    if (start) start();  // may find that there is nothing to wait for, and unpark
+    start();  // may find that there is nothing to wait for, and unpark
     // Only now may detection take the main function for parked: not while start() is to come.
     const sync::Lock lock(mutex_);
     parked_.store(waiter_ != nullptr, std::memory_order_release);
     return true;
   });
+  if (what.empty()) sync::observe_all();
   // What this rank has just told others (that all is done, say) leaves now, even if the main
   // function goes on to block this thread outside shoal.
   messenger_.flush();
-  Outcome outcome = Outcome::done;
-  std::string stuck;
-  {
-    const sync::Lock lock(mutex_);
-    outcome = outcome_;
-    stuck = stuck_text_;
-  }
-  if (outcome == Outcome::failed) throw_failure();
-  if (outcome == Outcome::stuck) throw StuckError(stuck);
+  const sync::Lock lock(mutex_);
+  return outcome_;
 }
 
 // Told in any order: a main function may be woken before it is known to stand still.
@@ -214,10 +256,12 @@ void Scope::main_goes_on() {
 
 // What it was taken out for, even if the world has failed meanwhile: all ranks hear the same.
 void Scope::throw_to_main() {
+  bool is_stuck = false;
   {
     const sync::Lock lock(mutex_);
-    if (outcome_ == Outcome::stuck) throw StuckError(stuck_text_);
+    is_stuck = outcome_ == Outcome::stuck;
   }
+  if (is_stuck) throw_stuck();
   throw_failure();
 }
 
@@ -259,13 +303,36 @@ void Scope::check_main_goes_on() {
 }
 
 void Scope::throw_failure() {
+  std::exception_ptr failure;
+  insist([&] { failure = take_failure(); });
+  std::rethrow_exception(failure);
+}
+
+// What the main function is to hear of the failure.
+std::exception_ptr Scope::take_failure() {
   failure_told_ = true;
   const sync::Lock lock(mutex_);
-  if (std::exchange(stuck_told_late_, false)) throw StuckError(stuck_text_);
-  throw TaskError(*error_);
+  if (!stuck_told_late_) return std::make_exception_ptr(TaskError(*error_));
+  std::exception_ptr stuck = std::make_exception_ptr(StuckError(stuck_text_));
+  stuck_told_late_ = false;
+  return stuck;
+}
+
+// nullptr: it has heard of it.
+std::exception_ptr Scope::tell_of_failure() {
+  {
+    const sync::Lock lock(mutex_);
+    if (failure_told_ && !stuck_told_late_) return nullptr;
+  }
+  return take_failure();
 }
 
 // --- detection
+
+void Scope::begin_hold() {
+  count_created(scheduler().count_slot());
+  holds_.fetch_add(1, std::memory_order_release);
+}
 
 // Under the lock: no snapshot finds the hold gone, and so the world does not end, before this has
 // done with the scheduler.
@@ -296,8 +363,10 @@ bool Scope::on_idle() {
 std::optional<Snapshot> Scope::snapshot() {
   // relaxed: written under mutex_, which is held
   if (!parked_.load(std::memory_order_relaxed)) return std::nullopt;
+  // Read before the totals: what one that begins meanwhile adds to these cannot stand for a task.
+  const int ignored = ignores_holds_ ? holds_.load(std::memory_order_acquire) : 0;
   const Totals now = totals();
-  if (now.created != now.finished) return std::nullopt;
+  if (now.created != now.finished + static_cast<std::uint64_t>(ignored)) return std::nullopt;
   // Read after the counts: a message that is processed in between is missing, never there twice.
   const std::optional<std::uint64_t> at_rest = messenger_.held_at_rest();
   if (!at_rest) return std::nullopt;
@@ -331,12 +400,20 @@ void Scope::send_request(Rank child, const Request& request) {
 }
 
 void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
+  tell_sources_of_rest();
   send(messenger_, ScopeMessages::confirmation, parent, confirmation);
 }
 
 void Scope::completed(const Counts& total) {
   if (completion_check_) completion_check_();
+  tell_sources_of_rest();
   on_done(total.unsatisfied, total.all_final);
+}
+
+// Behind this, but for a wave that fails, only what the next round brings: also what comes before
+// this rank has heard that the round is over.
+void Scope::tell_sources_of_rest() {
+  for (Unsatisfied* source : sources_) source->at_rest();
 }
 
 void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
@@ -361,15 +438,15 @@ void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
 
 // --- who is stuck: gathered up the tree, told down the tree
 
-std::vector<std::string> Scope::describe_stuck() const {
-  std::vector<std::string> lines;
+std::vector<Scope::StuckLine> Scope::describe_stuck() const {
+  std::vector<StuckLine> lines;
   if (waiter_ != nullptr && !parked_in_.empty()) {
-    lines.push_back(
-        fmt::format("rank {}: the main function waits in {}, which not every rank called",
-                    tree_.rank.value(), parked_in_));
+    lines.emplace_back(
+        tree_.rank.value(),
+        fmt::format("the main function waits in {}, which not every rank called", parked_in_));
   }
-  for (const std::string& line : describe_waiting()) {
-    lines.push_back(fmt::format("rank {}: {}", tree_.rank.value(), line));
+  for (std::string& line : describe_waiting()) {
+    lines.emplace_back(tree_.rank.value(), std::move(line));
   }
   return lines;
 }
@@ -405,26 +482,30 @@ ScopeState Scope::state() const {
   return state;
 }
 
-void Scope::add_stuck_lines(const std::vector<std::string>& lines, std::uint64_t left_out,
+void Scope::add_stuck_lines(std::vector<StuckLine> lines, std::uint64_t left_out,
                             bool tasks_parked) {
   stuck_left_out_ += left_out;
   stuck_parked_ = stuck_parked_ || tasks_parked;
-  for (const std::string& line : lines) {
-    if (stuck_lines_.size() < kStuckLinesMax) {
-      stuck_lines_.push_back(line);
-    } else {
-      ++stuck_left_out_;
-    }
-  }
+  std::move(lines.begin(), lines.end(), std::back_inserter(stuck_lines_));
   if (--stuck_parts_missing_ > 0) return;
+  std::ranges::stable_sort(stuck_lines_, {}, &StuckLine::first);
+  if (stuck_lines_.size() > kStuckLinesMax) {
+    stuck_left_out_ += stuck_lines_.size() - kStuckLinesMax;
+    stuck_lines_.resize(kStuckLinesMax);
+  }
   if (!tree_.is_root()) {
     send(messenger_, ScopeMessages::stuck_part, tree_.parent(), stuck_lines_, stuck_left_out_,
          stuck_parked_);
     return;
   }
-  std::string text = fmt::format("nothing runs any more, but tasks still wait:\n  {}",
-                                 fmt::join(stuck_lines_, "\n  "));
+  std::string text = "nothing runs any more, but tasks still wait:";
+  for (const auto& [rank, line] : stuck_lines_) text += fmt::format("\n  rank {}: {}", rank, line);
   if (stuck_left_out_ > 0) text += fmt::format("\n  and {} more lines", stuck_left_out_);
+  if (!checks_graphs_ && text.find(" dependencies") != std::string::npos) {
+    text +=
+        "\n(A task that has fulfilled some of its dependencies lacks one, or it was fulfilled too "
+        "often before: --check-graphs names who did that.)";
+  }
   on_verdict(text, stuck_parked_);
 }
 
@@ -451,7 +532,15 @@ void Scope::on_verdict(const std::string& text, bool tasks_parked) {
 // failure, and when a rank hears `done` it knows it too.
 
 void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
-  on_failure_up(tree_.rank, task_name, describe(error));
+  fail_with(task_name, [&error] { return describe(error); });
+}
+
+void Scope::fail_with(std::string_view task_name, FunctionRef<std::string()> text) {
+  bool is_first = false;
+  insist([&] {
+    is_first = is_first || record(TaskError(tree_.rank, std::string(task_name), text()));
+  });
+  if (is_first) insist([this] { spread(); });
 }
 
 std::optional<TaskError> Scope::failure() const {
@@ -459,34 +548,52 @@ std::optional<TaskError> Scope::failure() const {
   return error_;
 }
 
-void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {
+bool Scope::record(TaskError error) {
+  const sync::Lock lock(mutex_);
+  if (error_.has_value()) return false;  // an earlier one was passed on already
+  error_.emplace(std::move(error));
+  mark_failed();
+  return true;
+}
+
+void Scope::spread() {
   {
     const sync::Lock lock(mutex_);
-    if (error_.has_value()) return;  // an earlier one was passed on already
-    error_.emplace(origin, task_name, text);
-    mark_failed();
+    reserve_.reset();
   }
   messenger_.drop_held();
   scheduler().cancel_waiting();
-  if (tree_.is_root()) {
-    on_failure_down(origin, task_name, text);
+  const sync::Lock lock(mutex_);
+  const auto tell = [&messenger = messenger_, &error = *error_](
+                        const messaging::StaticHandler& handler, Rank rank) {
+    send(messenger, handler, rank, error.rank().value(), error.task_name(), error.text());
+  };
+  if (tree_.is_root()) failure_from_root_ = true;
+  if (failure_from_root_) {
+    for (const Rank child : children_) tell(ScopeMessages::failure_down, child);
   } else {
-    send(messenger_, ScopeMessages::failure_up, tree_.parent(), origin.value(), task_name, text);
+    tell(ScopeMessages::failure_up, tree_.parent());
   }
 }
 
+void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {
+  bool is_first = false;
+  insist([&] { is_first = is_first || record(TaskError(origin, task_name, text)); });
+  if (is_first) insist([this] { spread(); });
+}
+
+// What the root has chosen takes the place of what was known here.
 void Scope::on_failure_down(Rank origin, const std::string& task_name, const std::string& text) {
-  {
+  bool is_first = false;
+  insist([&] {
+    TaskError error(origin, task_name, text);
     const sync::Lock lock(mutex_);
-    if (std::exchange(failure_from_root_, true)) return;
-    error_.emplace(origin, task_name, text);
+    is_first = !std::exchange(failure_from_root_, true);
+    if (!is_first) return;
+    error_.emplace(std::move(error));
     mark_failed();
-  }
-  messenger_.drop_held();
-  scheduler().cancel_waiting();
-  for (const Rank child : children_) {
-    send(messenger_, ScopeMessages::failure_down, child, origin.value(), task_name, text);
-  }
+  });
+  if (is_first) insist([this] { spread(); });
 }
 
 }  // namespace shoal::term

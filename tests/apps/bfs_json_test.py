@@ -22,6 +22,13 @@ class BfsJson(unittest.TestCase):
             subprocess.run([*command, "--json", str(path)], check=True, stdout=subprocess.DEVNULL)
             cls.results = json.loads(path.read_text())
 
+    def test_standard_output_has_the_results_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [BFS, "--scale", "6", "--roots", "2", "--ranks", "2", "--json", "-"]
+            done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
+            self.assertEqual(json.loads(done.stdout)["program"], "bfs")
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
     def values(self, key):
         return [search[key] for search in self.results["searches"]]
 

@@ -33,6 +33,19 @@ class InsituFiles(unittest.TestCase):
     def setUpClass(cls):
         cls.runs = {ranks: run(ranks) for ranks in (1, 2, 3, 6, 7)}
 
+    def test_standard_output(self):
+        sizes = ["--timesteps", "2", "--fields", "1", "--size", "10"]
+        with tempfile.TemporaryDirectory() as folder:
+            for ranks in ("1", "3"):
+                done = subprocess.run([INSITU, *sizes, "--ranks", ranks, "--out", "-"], check=True,
+                                      capture_output=True, text=True, cwd=folder)
+                rows = list(csv.reader(done.stdout.splitlines()))
+                self.assertEqual((rows[0][0], len(rows)), ("timestep", 3), done.stdout)
+                done = subprocess.run([INSITU, *sizes, "--ranks", ranks, "--json", "-"],
+                                      check=True, capture_output=True, text=True, cwd=folder)
+                self.assertEqual(json.loads(done.stdout)["results"], 2)
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
     def test_each_item_has_a_row(self):
         items = {(str(t), str(f)) for t in range(TIMESTEPS) for f in range(FIELDS)}
         for header, rows, _ in self.runs.values():

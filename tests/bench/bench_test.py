@@ -214,7 +214,8 @@ class Cases(WithFolder):
         code, text, result = self.bench("--rounds", "2")
         self.assertEqual(code, 0, text)
         self.assertEqual(result["must"]["verdict"], "peer missing")
-        self.assertIn("peer skipped: bench/peer was not built: one", text)
+        self.assertRegex(text, r"peer skipped: bench/peer was not built: "
+                               r"\S+/build/bench/peer is not there: one")
 
     def test_missing_launcher_is_skipped(self):
         self.side("shoal", 1)
@@ -283,9 +284,57 @@ class Cases(WithFolder):
 
     def test_nothing_to_run(self):
         self.cases(sides=("shoal",))
-        self.assertEqual(self.bench()[0], 2)
+        code, text, _ = self.bench()
+        self.assertEqual(code, 2)
+        self.assertRegex(text, r"bench/shoal was not built: \S+/build/bench/shoal is not there")
+        self.assertRegex(text, r"missing in \S+/build. Build shoal with -DSHOAL_BUILD_BENCH")
+        code, text, _ = self.bench("--build", "/nonexistent")
+        self.assertEqual(code, 2)
+        self.assertIn("the build folder /nonexistent is not there", text)
+
+    def test_missing_helper_is_named(self):
+        self.two_cores()
         self.side("shoal", 1)
-        self.assertEqual(self.bench("--group", "other")[0], 2)
+        self.cases(sides=("shoal",))
+        (self.folder / "build" / "bench" / "core_distance").unlink()
+        code, text, _ = self.bench("--rounds", "1")
+        self.assertEqual(code, 2)
+        self.assertRegex(text, r"bench/core_distance was not built: \S+/bench/core_distance is not")
+
+    def test_unknown_case_or_group(self):
+        self.side("shoal", 1)
+        self.cases(sides=("shoal",))
+        for words, expected in ((("--case", "onne"), "--case onne: there is no such case; did you "
+                                                     "mean one?"),
+                                (("--case", "one", "--case", "x*"), "--case x*: there is no such "
+                                                                    "case; --list prints all"),
+                                (("--group", "other"), "no such group; known: fake"),
+                                (("--list", "--case", "twenty"), "--case twenty: there is no")):
+            code, text, _ = self.bench("--rounds", "1", *words)
+            self.assertEqual(code, 2, text)
+            self.assertIn(expected, text)
+
+    def test_no_case_files(self):
+        code, text, _ = self.bench("--list")
+        self.assertEqual(code, 2)
+        self.assertRegex(text, r"no case files in \S+/cases\. Benchmarks are run from a checkout")
+
+    def test_list(self):
+        self.cases(sides=("shoal",))
+        code, text, _ = self.bench("--list")
+        self.assertEqual((code, text.split()), (0, ["fake", "one", "One"]))
+
+    def test_standard_output_has_what_was_asked_for_and_nothing_else(self):
+        self.side("shoal", 7)
+        self.cases(sides=("shoal",))
+        command = [BENCH, "--build", "build", "--cases", "cases", "--rounds", "1"]
+        run = {"capture_output": True, "text": True, "cwd": self.folder, "check": True}
+        done = subprocess.run([*command, "--json", "-"], **run)
+        self.assertEqual(json.loads(done.stdout)["cases"][0]["sides"]["shoal"]["values"], [7])
+        self.assertIn("| one", done.stderr)
+        done = subprocess.run([*command, "--table", "-"], **run)
+        self.assertEqual([line[:2] for line in done.stdout.splitlines()], ["| "] * 3)
+        self.assertFalse((self.folder / "-").exists())
 
     def test_short_form_runs_once_without_probing(self):
         self.script("core_distance", "exit 1")

@@ -3,7 +3,13 @@
 
 #include "mpi/transport_harness.hpp"
 
+#include <array>
+#include <cerrno>
+
 #include "net/mpi/mpi_engine.hpp"
+
+#include <algorithm>
+#include <deque>
 
 namespace shoal::net::test {
 namespace {
@@ -24,7 +30,6 @@ void who_is_near_is_said_alike_by_both() {
     near += expected ? 1 : 0;
   }
   require(node.all_are_near() == (near + 1 == world_processes()), "all are near, or not all");
-  node.close();
   session.close();
 }
 
@@ -80,7 +85,6 @@ void packets_come_as_they_were_until_there_is_no_room() {
   require(node.try_receive(3, process) == nullptr, "more packets came than were sent");
   MPI_Barrier(MPI_COMM_WORLD);
   if (count > 0) require(send(0), "no room though all was read");
-  node.close();
   session.close();
 }
 
@@ -133,10 +137,82 @@ void what_finds_no_room_waits_and_comes_in_order() {
   node.finish();
 }
 
-void a_shortage_of_memory_is_said() {
-  require(memory_shortage("/dev/shm", 1).empty(), "no memory for one byte");
-  require(memory_shortage("/no/such/folder", 1).empty(), "what cannot be looked at is too small");
-  require_contains(memory_shortage("/dev/shm", std::uint64_t{1} << 60U), "bytes free");
+/// As the system, but in one process.
+struct Failing {
+  static inline int process = 0;
+  static int no_memory(std::size_t) {
+    errno = ENOMEM;
+    return -1;
+  }
+  static void* not_here(int id) {
+    if (world_process() != process) return SegmentCalls::of_system().attach(id);
+    errno = EACCES;
+    return nullptr;
+  }
+  static void* another_one(int id) {
+    void* const memory = SegmentCalls::of_system().attach(id);
+    if (world_process() != process) return memory;
+    static std::array<std::byte, 64> other{};
+    return other.data();
+  }
+};
+
+/// Nobody is near, one process says why, and the next transport of the same processes has memory.
+void without_memory_nobody_is_near(const SegmentCalls& calls, int failing, const char* problem) {
+  const auto env = env::make_thread_env();
+  const MpiOptions options = with_near({}, *env);
+  const int group = failing / options.node_processes;
+  const bool has_group = group * options.node_processes + 1 < world_processes();
+  if (failing >= world_processes() || options.node_processes == 1 || !has_group) return;
+  Failing::process = failing;
+  MpiSession session(options);
+  const MpiNodeMemory node(session, options.node_processes, calls);
+  if (world_process() / options.node_processes == group) {
+    require(node.near_count() == 0, "{} processes are near", node.near_count());
+  }
+  if (world_process() == failing) {
+    require(session.notes().size() == 1, "{} notes", session.notes().size());
+    require_contains(session.notes().front(), "share no memory");
+    require_contains(session.notes().front(), problem);
+  } else if (world_process() / options.node_processes == group) {
+    require(session.notes().empty(), "another process says it, too");
+  }
+  session.close();
+  who_is_near_is_said_alike_by_both();
+}
+
+void a_failure_in_one_process_is_heard_by_all() {
+  const SegmentCalls system = SegmentCalls::of_system();
+  without_memory_nobody_is_near({&Failing::no_memory, system.attach}, 0, "Cannot allocate memory");
+  without_memory_nobody_is_near({system.create, &Failing::not_here}, 0, "Permission denied");
+  without_memory_nobody_is_near({system.create, &Failing::not_here}, 1, "Permission denied");
+  without_memory_nobody_is_near({system.create, &Failing::another_one}, 1, "IPC namespaces");
+}
+
+/// The memory of the node as the last call has attached it.
+void* g_attached = nullptr;
+
+/// What a stray write leaves behind is an error that names both processes, not a crash.
+void damaged_marks_are_refused(unsigned char value) {
+  if (world_processes() == 1) return;
+  const auto env = env::make_thread_env();
+  const MpiOptions options = with_near({}, *env);
+  MpiSession session(options);
+  SegmentCalls calls = SegmentCalls::of_system();
+  calls.attach = [](int id) { return g_attached = SegmentCalls::of_system().attach(id); };
+  MpiNodeMemory node(session, options.node_processes, calls);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (node.near_count() > 0) {
+    const auto count = static_cast<std::size_t>(node.near_count()) + 1;
+    std::memset(g_attached, value, count * count * sizeof(sync::RecordRing));
+    int from = 0;
+    const std::string text = text_thrown_by<TransportError>(
+        "a damaged mark", [&] { PacketHolder(node.try_receive(1, from)); });
+    require_contains(text, "damaged memory between process");
+    require_contains(text, fmt::format("process {}", world_process()));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  session.close();
 }
 
 /// Process 0 has received them and waits for packets only, while the others still wait to hear that
@@ -213,7 +289,8 @@ void different_numbers_of_near_processes_are_refused() {
   const std::string text =
       text_thrown_by<ConfigError>("different numbers", [&] { make_mpi_transport(options); });
   require_contains(text, "--node-processes");
-  require_contains(text, "from 2 to 3");
+  require_contains(text, ": 3 on ");
+  require_contains(text, "; 2 on ");
 }
 
 // Usage: net_node_memory_test [PART OF A CASE'S NAME]
@@ -223,7 +300,10 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(who_is_near_is_said_alike_by_both()),
                        SHOAL_CASE(packets_come_as_they_were_until_there_is_no_room()),
                        SHOAL_CASE(what_finds_no_room_waits_and_comes_in_order()),
-                       SHOAL_CASE(a_shortage_of_memory_is_said()),
+                       SHOAL_CASE(a_failure_in_one_process_is_heard_by_all()),
+                       SHOAL_CASE(damaged_marks_are_refused(0x7F)),
+                       SHOAL_CASE(damaged_marks_are_refused(0xFF)),
+                       SHOAL_CASE(damaged_marks_are_refused(0x01)),
                        SHOAL_CASE(senders_of_payloads_hear_of_their_end_meanwhile()),
                        SHOAL_CASE(what_is_far_has_its_turn()),
                        SHOAL_CASE(different_numbers_of_near_processes_are_refused()),

@@ -218,30 +218,40 @@ void the_first_of_many_transfers_is_noticed_while_more_are_started() {
 
 void thread_levels_decide_the_policy() {
   using enum ProgressPolicy;
-  const auto check = [](ProgressPolicy wanted, int level, bool single, ProgressPolicy policy,
-                        bool note, bool error) {
-    const ThreadDecision decision = decide_threads(wanted, level, true, single);
-    require(decision.policy == policy && decision.note.empty() != note &&
-                decision.error.empty() != error,
-            "policy {} at level {} gives {}, note \"{}\", error \"{}\"", static_cast<int>(wanted),
-            level, static_cast<int>(decision.policy), decision.note, decision.error);
+  const auto check = [](const ThreadUse& use, int level, ProgressPolicy policy,
+                        const std::string& note, const std::string& error) {
+    const ThreadDecision decision = decide_threads(use, level);
+    const auto fits = [](const std::string& text, const std::string& part) {
+      return part.empty() ? text.empty() : text.find(part) != std::string::npos;
+    };
+    require(decision.policy == policy && fits(decision.note, note) && fits(decision.error, error),
+            "policy {} at level {} gives {}, note \"{}\", error \"{}\"",
+            static_cast<int>(use.policy), level, static_cast<int>(decision.policy), decision.note,
+            decision.error);
   };
-  check(worker, MPI_THREAD_MULTIPLE, false, worker, false, false);
-  check(thread, MPI_THREAD_SERIALIZED, false, thread, true, false);
-  check(worker, MPI_THREAD_FUNNELED, false, main, true, false);
-  check(thread, MPI_THREAD_FUNNELED, false, main, true, false);
-  check(main, MPI_THREAD_FUNNELED, false, main, false, false);
-  check(main, MPI_THREAD_SINGLE, false, main, false, true);
-  check(worker, MPI_THREAD_SINGLE, true, main, false, false);
-  require(decide_threads(worker, MPI_THREAD_SERIALIZED, false, false).note.empty() &&
-              wanted_thread_level(worker, false, false) == MPI_THREAD_SERIALIZED &&
-              wanted_thread_level(worker, true, false) == MPI_THREAD_MULTIPLE,
-          "a program that does not call MPI needs MPI_THREAD_SERIALIZED");
-  require(wanted_thread_level(main, false, true) == MPI_THREAD_SINGLE &&
-              wanted_thread_level(main, false, false) == MPI_THREAD_FUNNELED &&
-              wanted_thread_level(main, true, true) == MPI_THREAD_FUNNELED &&
-              wanted_thread_level(worker, false, true) == MPI_THREAD_SERIALIZED,
-          "MPI_THREAD_SINGLE is for a process with one worker that was told to poll alone");
+  check({worker, true}, MPI_THREAD_MULTIPLE, worker, "", "");
+  check({thread, true}, MPI_THREAD_SERIALIZED, thread, "must not call MPI", "");
+  check({worker, true}, MPI_THREAD_FUNNELED, main, "MPI_THREAD_FUNNELED", "");
+  check({thread, true}, MPI_THREAD_FUNNELED, main, "MPI_THREAD_FUNNELED", "");
+  check({main, true}, MPI_THREAD_FUNNELED, main, "", "");
+  check({worker}, MPI_THREAD_SERIALIZED, worker, "", "");
+  // Only one thread calls MPI.
+  check({main, true}, MPI_THREAD_SINGLE, main, "", "");
+  check({worker, true, true}, MPI_THREAD_SINGLE, main, "", "");
+  // More than one would.
+  check({worker, true}, MPI_THREAD_SINGLE, worker, "", "--progress main");
+  check({thread, true}, MPI_THREAD_SINGLE, thread, "", "MPI_THREAD_SERIALIZED");
+  check({worker, false, false, true}, MPI_THREAD_SINGLE, main, "earlier run", "");
+  const auto wanted = [](const ThreadUse& use, int level) {
+    require(wanted_thread_level(use) == level, "policy {} asks for level {}",
+            static_cast<int>(use.policy), wanted_thread_level(use));
+  };
+  wanted({worker, false}, MPI_THREAD_SERIALIZED);
+  wanted({worker, true}, MPI_THREAD_MULTIPLE);
+  wanted({main, false, true}, MPI_THREAD_SINGLE);  // one worker, which was told to poll alone
+  wanted({main, false, false}, MPI_THREAD_FUNNELED);
+  wanted({main, true, true}, MPI_THREAD_FUNNELED);
+  wanted({worker, false, true}, MPI_THREAD_SERIALIZED);
 }
 
 // --- Start and end
@@ -269,7 +279,8 @@ void different_options_are_refused_everywhere() {
   const std::string text = text_thrown_by<ConfigError>("different --ranks-per-process",
                                                        [&] { make_mpi_transport(options); });
   require_contains(text, "--ranks-per-process");
-  require_contains(text, "from 2 to 3");
+  require_contains(text, ": 3 on ");
+  require_contains(text, "; 2 on ");
 }
 
 void a_part_of_the_programs_processes_can_be_used() {
@@ -290,6 +301,51 @@ void a_part_of_the_programs_processes_can_be_used() {
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
   require(sum == size, "the program's communicator is damaged");
   MPI_Comm_free(&half);
+}
+
+void what_is_no_communicator_of_one_world_is_refused() {
+  const auto env = env::make_thread_env();
+  MpiOptions options;
+  options.env = env.get();
+  const auto refused = [&](MPI_Comm communicator, const std::string& part) {
+    options.communicator = &communicator;
+    const std::string text =
+        text_thrown_by<ConfigError>(part.c_str(), [&] { make_mpi_transport(options); });
+    require_contains(text, part);
+  };
+  refused(MPI_COMM_NULL, "MPI_COMM_NULL");
+
+  if (world_processes() > 1) {
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, world_process() % 2, 0, &half);
+    MPI_Comm both = MPI_COMM_NULL;
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - world_process() % 2, 0, &both);
+    refused(both, "intercommunicator");
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+  }
+  // The program's way to handle errors is what it was.
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  require(handler == MPI_ERRORS_RETURN, "another error handler");
+}
+
+// As far as MPI knows: for Open MPI it is a pointer to memory that it has freed.
+void a_communicator_that_was_freed_is_refused() {
+  if (mpi_library().find("Open MPI") != std::string::npos) return;
+  const auto env = env::make_thread_env();
+  MPI_Comm freed = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+  MPI_Comm kept = freed;
+  MPI_Comm_free(&freed);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MpiOptions options;
+  options.env = env.get();
+  options.communicator = &kept;
+  const std::string text = text_thrown_by<ConfigError>("a communicator that was freed",
+                                                       [&] { make_mpi_transport(options); });
+  require_contains(text, "freed already");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 
 void the_last_messages_before_finish_arrive() {
@@ -322,6 +378,8 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(exchange_gives_everyones_text()),
                        SHOAL_CASE(different_options_are_refused_everywhere()),
                        SHOAL_CASE(a_part_of_the_programs_processes_can_be_used()),
+                       SHOAL_CASE(what_is_no_communicator_of_one_world_is_refused()),
+                       SHOAL_CASE(a_communicator_that_was_freed_is_refused()),
                        SHOAL_CASE(the_last_messages_before_finish_arrive()),
                    });
 }

@@ -1,5 +1,5 @@
-// The transport over MPI in a program that called MPI_Init for a single thread: refused when the
-// process has more threads, else it works.
+// The transport over MPI in a program that called MPI_Init for a single thread: refused when more
+// than one thread would call MPI, else it works.
 
 #include "mpi/transport_harness.hpp"
 
@@ -7,6 +7,18 @@ namespace {
 
 using namespace shoal;
 using namespace shoal::net;
+
+void exchange(const MpiOptions& options) {
+  test::Node node(options);
+  test::require(node.transport().policy() == ProgressPolicy::main, "policy is not main");
+  const Layout layout = node.layout();
+  for (int target = 0; target < layout.world_size; ++target) {
+    for (int i = 0; i < 100; ++i) node.send(node.local(), Rank(target), Lane::normal, 100);
+  }
+  const auto due = std::uint64_t{100} * static_cast<std::uint64_t>(layout.world_size);
+  node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
+  node.finish();
+}
 
 void run() {
   const auto env = env::make_thread_env();
@@ -18,15 +30,10 @@ void run() {
   test::require_contains(text, "MPI_Init_thread");
 
   options.single_threaded = true;
-  test::Node node(options);
-  test::require(node.transport().policy() == ProgressPolicy::main, "policy is not main");
-  const Layout layout = node.layout();
-  for (int target = 0; target < layout.world_size; ++target) {
-    for (int i = 0; i < 100; ++i) node.send(node.local(), Rank(target), Lane::normal, 100);
-  }
-  const auto due = std::uint64_t{100} * static_cast<std::uint64_t>(layout.world_size);
-  node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
-  node.finish();
+  exchange(options);
+  options.single_threaded = false;
+  options.progress = ProgressPolicy::main;
+  exchange(options);
 }
 
 }  // namespace

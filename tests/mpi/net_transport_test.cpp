@@ -3,6 +3,8 @@
 
 #include "mpi/transport_harness.hpp"
 
+#include <algorithm>
+
 namespace shoal::net::test {
 namespace {
 

@@ -5,6 +5,14 @@
 
 #include "mpi/world_battery.hpp"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace {
 
 using shoal::Rank;
@@ -73,6 +81,83 @@ void failing_worlds() {
   require(code == 1, "an uncaught error ended with {}", code);
 }
 
+/// What every process of the world has written to standard error while it lives, at process 0.
+class ErrorOutput {
+ public:
+  ErrorOutput() : before_(dup(STDERR_FILENO)), file_(std::tmpfile()) {
+    std::fflush(stderr);
+    dup2(fileno(file_), STDERR_FILENO);
+  }
+  ~ErrorOutput() { close(before_); }
+  ErrorOutput(const ErrorOutput&) = delete;
+  ErrorOutput& operator=(const ErrorOutput&) = delete;
+
+  std::string collective_gather() {
+    std::fflush(stderr);
+    dup2(before_, STDERR_FILENO);
+    std::rewind(file_);
+    std::vector<char> mine(kSize, ' ');
+    static_cast<void>(std::fread(mine.data(), 1, kSize, file_));
+    std::fclose(file_);
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::string all(rank == 0 ? kSize * static_cast<std::size_t>(size) : 0, ' ');
+    MPI_Gather(mine.data(), kSize, MPI_CHAR, all.data(), kSize, MPI_CHAR, 0, MPI_COMM_WORLD);
+    return all;
+  }
+
+ private:
+  static constexpr int kSize = 1 << 14;
+  const int before_;
+  std::FILE* const file_;
+};
+
+/// Runs a world whose main functions end with an error of this text, which is written once.
+void expect_error_once(const std::string& text, const std::function<void(World&)>& function) {
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  ErrorOutput output;
+  const int code = run_with({"--workers", "2"}, function, MPI_COMM_WORLD);
+  const std::string all = output.collective_gather();
+  require(code == 1, "a main function that threw '{}' ended with {}", text, code);
+  if (process != 0) return;
+  const std::size_t first = all.find(text);
+  require(first != std::string::npos && all.find(text, first + 1) == std::string::npos,
+          "'{}' was not written once: {}", text, all);
+}
+
+/// A main function throws while all of it is in use: large messages from its stack and to it,
+/// handlers and tasks.
+void main_that_throws(World& world, bool all_throw) {
+  std::vector<double> payload(300'000, 1.0);
+  std::vector<double> place(300'000);
+  std::atomic<int> used{0};
+  const auto big =
+      world.make_large_am<double>([&](std::size_t count) { return std::span(place).first(count); },
+                                  [&](std::span<double>) { ++used; }, [&] { ++used; });
+  const auto small = world.make_am([&](int i) { used += i; });
+  for (int i = 0; i < 200; ++i) {
+    small.send(Rank(i % world.size()), i);
+    world.spawn([&] { ++used; });
+  }
+  for (int i = 0; i < world.size(); ++i) big.send(Rank(i), std::span<const double>(payload));
+  if (all_throw || world.rank() == world.size() - 1) small.send(Rank(99), 1);
+  world.wait();
+}
+
+void throwing_mains() {
+  for (int i = 0; i < 5; ++i) {
+    expect_error_once("rank 99", [](World& world) { main_that_throws(world, false); });
+    expect_error_once("rank 99", [](World& world) { main_that_throws(world, true); });
+    expect_error_once("an exception of type int", [](World& world) {
+      if (world.rank() == 0) throw 42;
+      world.wait();
+    });
+  }
+}
+
 void stuck_world() {
   const int code = run_with(
       {},
@@ -108,6 +193,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   const int failed = shoal::testing::report([] {
     failing_worlds();
+    throwing_mains();
     stuck_world();
     const int code = run_with({}, shoal::testing::battery, MPI_COMM_WORLD);
     require(code == 0, "a healthy world after failed ones ended with {}", code);

@@ -1,19 +1,100 @@
-// A program that leaves MPI to shoal: launched, it is a world of all processes.
+// A program that leaves MPI to shoal: launched, it is a world of all processes, as often as it
+// likes. Which world comes first decides how MPI is initialized, so that depends on the launch.
+//
+// runtime_launch_test [leave|exit]: a process leaves early, or exits inside a world.
 
 #include <mpi.h>
 
 #include "mpi/world_battery.hpp"
 
-int main(int argc, char** argv) {
-  const int code = shoal::run(argc, argv, [](shoal::World& world) {
-    using shoal::testing::require;
-    int processes = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &processes);
-    require(world.size() == processes, "{} ranks, {} processes", world.size(), processes);
-    require(world.launch() == shoal::Launch::mpi, "not launched by MPI");
-    shoal::testing::battery(world);
-  });
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+using shoal::World;
+using shoal::testing::battery;
+using shoal::testing::require;
+using shoal::testing::run_with;
+
+/// Behind all that shoal does at the exit, since it is registered first.
+void check_end() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized == finalized) return;
+  fmt::print(stderr, "FAILED: MPI is not finalized at the end of the process\n");
+  std::fflush(nullptr);
+  std::_Exit(1);
+}
+
+void whole_launch(World& world) {
+  int processes = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  require(world.size() == processes, "{} ranks, {} processes", world.size(), processes);
+  require(world.launch() == shoal::Launch::mpi, "not launched by MPI");
+  battery(world);
+}
+
+void good(const std::vector<std::string>& options) {
+  const int code = run_with(options, battery);
+  require(code == 0, "the world with '{}' ended with {}", options.empty() ? "" : options[0], code);
+}
+
+void each_throws(World& world) {
+  world.wait();
+  throw std::runtime_error("an error that this test causes on every rank");
+}
+
+void last_throws(World& world) {
+  if (world.rank() == world.size() - 1) {
+    throw std::runtime_error("an error that this test causes on one rank");
+  }
+  world.wait();
+}
+
+/// Whether this is a launch of two processes.
+bool two_processes() {
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char* const size = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread yet
+    if (size != nullptr) return std::string_view(size) == "2";
+  }
+  return false;
+}
+
+void many_worlds(int argc, char** argv) {
+  if (two_processes()) good({"--workers", "1", "--progress", "main"});  // for one thread
+  require(shoal::run(argc, argv, whole_launch) == 0, "the first world failed");
+  good({"--progress", "thread"});
+  require(run_with({"--workers", "none"}, battery) == 1, "no error of the configuration");
+  good({"--ranks-per-process", "2"});
+  require(run_with({"--ranks", "1000"}, battery) == 1, "1000 ranks of 4");
+  good({"--progress", "main"});
+  require(run_with({}, each_throws) == 1, "an error on each rank was lost");
+  good({"--node-processes", "1"});
+  require(run_with({}, last_throws) == 1, "an error on one rank was lost");
+  good({"--workers", "2"});
   int finalized = 0;
   MPI_Finalized(&finalized);
-  return code != 0 || finalized == 0 ? 1 : 0;
+  require(finalized == 0, "MPI is finalized while there may be a next world");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what != "exit") std::atexit(check_end);
+  if (what == "exit") {
+    return shoal::run(argc, argv, [](World& world) {
+      if (world.rank() == 0) std::exit(3);  // NOLINT(concurrency-mt-unsafe): it is the test
+      world.wait();
+    });
+  }
+  if (what == "leave") {
+    bool is_first = false;
+    if (run_with({}, [&](World& world) { is_first = world.rank() == 0; }) != 0) return 1;
+    return is_first ? 0 : run_with({}, battery);
+  }
+  return shoal::testing::report([&] { many_worlds(argc, argv); });
 }

@@ -2,6 +2,7 @@
 // time things take is what the model says.
 
 #include "runtime/simulated_world.hpp"
+#include "sim/order.hpp"
 
 #include "support/random_dag.hpp"
 #include "support/run_world.hpp"
@@ -36,7 +37,11 @@ using shoal::testing::run_with;
 using shoal::testing::sim_config;
 using shoal::testing::sized;
 using testing::AllOf;
+using testing::Contains;
+using testing::Each;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
 
 constexpr OrderKind kOrders[] = {OrderKind::time,      OrderKind::uniform,   OrderKind::priorities,
                                  OrderKind::slow_rank, OrderKind::slow_link, OrderKind::late};
@@ -58,6 +63,57 @@ int storm(World& world) {
   for (std::uint64_t i = 0; i < 20; ++i) hop->send(Rank(world.rank()), 10, i * 1'000'003);
   world.wait();
   return 0;
+}
+
+// Three steps of the same worker may be chosen, one right after the other.
+TEST(Order, SetBacksOfOneWorker_DoNotAddUp) {
+  constexpr std::uint64_t kStepNs = 1000;
+  std::uint64_t longest = 0;
+  for (std::uint64_t seed = 1; seed <= 20'000; ++seed) {
+    shoal::sim::Order order(OrderKind::priorities, seed, 1, 1);
+    for (int step = 0; step < 24; ++step) longest = std::max(longest, order.step_ns(0, 0, kStepNs));
+  }
+  EXPECT_EQ(longest, 32 * 256 * kStepNs);
+}
+
+std::vector<std::string> log_of(bool detection) {
+  SimulatedWorld world(sim_config(2, 1, 7));
+  world.keep_log(200, detection);
+  world.run([](World& rank) {
+    const auto take = rank.make_am([](int) {}, {.name = "take"});
+    if (rank.rank() == 0) {
+      rank.spawn(
+          [&take] {
+            shoal::yield();
+            take.send(Rank(1), 1);
+          },
+          {.name = "sender"});
+    }
+    rank.wait();
+    return 0;
+  });
+  return world.log_lines();
+}
+
+/// The time at the begin of a line of a log.
+double time_of(const std::string& line) { return std::stod(line); }
+
+TEST(Log, NamesTasksAndMessages_InTheOrderOfTime) {
+  std::vector<std::string> lines = log_of(false);
+  EXPECT_THAT(lines, IsSupersetOf({HasSubstr("rank 0 worker 0 begins 'sender'"),
+                                   HasSubstr("rank 0 worker 0 parks 'sender' in 'yield()'"),
+                                   HasSubstr("rank 0 worker 0 goes on with 'sender'"),
+                                   HasSubstr("rank 0 worker 0 ends 'sender'"),
+                                   HasSubstr("packet 0 of rank 0 for rank 1 leaves: take"),
+                                   HasSubstr("packet 0 of rank 0 arrives at rank 1: take"),
+                                   HasSubstr("rank 1 worker 0 handles 'take'")}));
+  EXPECT_THAT(lines, Each(Not(HasSubstr("shoal::report"))));
+  lines.erase(lines.begin());  // the title
+  EXPECT_TRUE(std::ranges::is_sorted(lines, {}, time_of));
+}
+
+TEST(Log, OfDetection_OnRequest) {
+  EXPECT_THAT(log_of(true), Contains(HasSubstr("handles 'shoal::report'")));
 }
 
 std::uint64_t trace_of(const Config& config) {

@@ -2,6 +2,7 @@
 
 #include "support/flood.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace am_storm_test {

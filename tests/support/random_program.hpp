@@ -7,6 +7,7 @@
 
 #include "support/explored.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>

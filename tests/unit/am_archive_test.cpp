@@ -4,11 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
+#include <list>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
 
 using namespace std::string_literals;
 

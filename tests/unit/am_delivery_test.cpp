@@ -9,6 +9,7 @@
 #include "support/turn_world.hpp"
 
 #include <atomic>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -16,8 +17,10 @@ namespace am_delivery_test {
 
 using namespace shoal;
 using shoal::testing::run_world;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// What wait() throws on this rank, or "".
 std::string failure_of(World& world) {
@@ -95,12 +98,13 @@ TEST(Inlined, ThrowingHandler_FailsEveryRankWithItsName) {
       0);
 }
 
-TEST(Inlined, HandlerWithoutName_IsNamedByItsNumber) {
+TEST(Inlined, HandlerWithoutName_IsNamedByItsNumberAndItsFunction) {
   EXPECT_EQ(run_world(1, 1,
                       [](World& world) {
                         auto message = world.make_am([] { throw std::runtime_error("oh"); });
                         message.send(Rank(0));
-                        EXPECT_THAT(failure_of(world), HasSubstr("active message "));
+                        EXPECT_THAT(failure_of(world),
+                                    ContainsRegex("active message [0-9]+ [(]lambda (in|at) "));
                       }),
             0);
 }
@@ -117,10 +121,24 @@ TEST(Static, ThrowingFunction_IsNamedInTheError) {
                             world.send(am<throw_text>, Rank(1), "static text");
                           }
                           EXPECT_THAT(failure_of(world),
-                                      AllOf(HasSubstr("throw_text"), HasSubstr("static text")));
+                                      AllOf(HasSubstr(": am_delivery_test::throw_text failed"),
+                                            HasSubstr("static text"), Not(HasSubstr("Function"))));
                         }),
               0);
   }
+}
+
+TEST(Static, ThrowingLambda_IsNamedByWhereItStands) {
+  EXPECT_EQ(run_world(1, 1,
+                      [](World& world) {
+                        world.send([](int n) { throw std::runtime_error(std::to_string(n)); },
+                                   Rank(0), 5);
+                        EXPECT_THAT(failure_of(world),
+                                    AllOf(ContainsRegex(": lambda (in .*Static_ThrowingLambda.*|at "
+                                                        "am_delivery_test.cpp:[0-9]+) failed"),
+                                          Not(HasSubstr("Closure"))));
+                      }),
+            0);
 }
 
 TEST(Task, ThrowingHandler_FailsEveryRankWithItsName) {

@@ -7,6 +7,7 @@
 #include "support/heap_meter.hpp"
 #include "support/run_world.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 

@@ -15,6 +15,7 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <thread>
 
 namespace am_held_test {
 

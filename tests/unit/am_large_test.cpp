@@ -7,10 +7,12 @@
 
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
+#include "support/stderr_tap.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <thread>
@@ -389,6 +391,102 @@ TEST_P(Large, Arguments_MayBeChangedAtOnce) {
     world.wait();
     EXPECT_EQ(arrived, 1);
   });
+}
+
+TEST_P(Large, EachFunction_MayTakeFewerArguments) {
+  run([&](World& world) {
+    std::vector<int> place(4);
+    std::vector<std::string> arrived;
+    int released = 0;
+    const auto message = world.make_large_am<int>(
+        [&](std::size_t count) { return std::span(place).first(count); },
+        [&](std::span<int> data, int from, const std::string& name) {
+          arrived.push_back(name + std::to_string(from) + std::to_string(data.size()));
+        },
+        [&](int from) { released += from + 1; }, options());
+    const auto plain = world.make_large_am<int>(
+        [&](std::size_t count, int /*unused*/) { return std::span(place).first(count); },
+        [](std::span<int> /*data*/) {}, options());
+    const std::vector<int> payload(4, 3);
+    if (world.rank() == 0) {
+      message.send(Rank(world.size() - 1), payload, 0, "tile");
+      plain.send(Rank(world.size() - 1), payload, 1);
+    }
+    world.wait();
+    const bool is_last = world.rank() == world.size() - 1;
+    EXPECT_EQ(arrived, is_last ? std::vector<std::string>{"tile04"} : std::vector<std::string>{});
+    EXPECT_EQ(released, world.rank() == 0 ? 1 : 0);
+  });
+}
+
+// What it captures does not travel: it cannot even be copied.
+TEST_P(Large, OnRelease_RunsOnTheSenderOnceAfterRelease) {
+  const int count = sized(100, 20);
+  run([&](World& world) {
+    std::map<int, std::vector<int>> places;
+    std::vector<int> order(static_cast<std::size_t>(count), 0);
+    int wrong = 0;
+    const auto message = world.make_large_am<int>(
+        [&](std::size_t size, int number, int from) {
+          std::vector<int>& place = places[from * count + number];
+          place.resize(size);
+          return std::span(place);
+        },
+        [&](std::span<int> data, int number) { wrong += data[0] == number ? 0 : 1; },
+        [&](int number) { order[static_cast<std::size_t>(number)] = 1; }, options());
+    const Rank next((world.rank() + 1) % world.size());
+    for (int number = 0; number < count; ++number) {
+      auto payload = std::make_unique<std::vector<int>>(100, number);
+      const std::span<const int> span(*payload);
+      message.send(next, span, number, world.rank().value(),
+                   on_release([&order, number, payload = std::move(payload)] {
+                     int& step = order[static_cast<std::size_t>(number)];
+                     step = step == 1 && payload->size() == 100 ? 2 : -1;
+                   }));
+    }
+    world.wait();
+    EXPECT_EQ(order, std::vector<int>(static_cast<std::size_t>(count), 2));
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(places.size(), static_cast<std::size_t>(count));
+  });
+}
+
+TEST_P(Large, OnReleaseThatThrows_FailsEveryRankWithItsText) {
+  std::atomic<int> told{0};
+  EXPECT_EQ(run_world(GetParam().ranks, GetParam().workers,
+                      [&](World& world) {
+                        std::vector<int> place(1);
+                        const auto message =
+                            world.make_large_am<int>([&](std::size_t) { return std::span(place); },
+                                                     [](std::span<int>) {}, options("tile"));
+                        if (world.rank() == 0) {
+                          message.send(Rank(0), std::span<const int>(place),
+                                       on_release([] { throw std::runtime_error("not mine"); }));
+                        }
+                        try {
+                          world.wait();
+                        } catch (const TaskError& error) {
+                          told += error.text() == "not mine" && error.task_name() == "tile" ? 1 : 0;
+                        }
+                        return 0;
+                      }),
+            0);
+  EXPECT_EQ(told, GetParam().ranks);
+}
+
+// The same decision in every build; only in those with debug checks do messages ask for it.
+TEST(PayloadSizes, SmallOnesOnAverage_AreNamedOnce) {
+  const auto said_of = [](std::size_t size_bytes, int count) {
+    shoal::testing::StderrTap tap;
+    messaging::PayloadSizes sizes;
+    for (int i = 0; i < count; ++i) sizes.note("tile", size_bytes);
+    return tap.stop();
+  };
+  EXPECT_THAT(said_of(100, 1000),
+              AllOf(HasSubstr("the large message 'tile' have 100 bytes on average"),
+                    ::testing::Not(::testing::ContainsRegex("tile.*tile"))));
+  EXPECT_EQ(said_of(100, 10), "");  // may still become larger
+  EXPECT_EQ(said_of(kLargeMessageBytes, 1000), "");
 }
 
 }  // namespace am_large_test

@@ -15,6 +15,7 @@
 #include <map>
 #include <numeric>
 #include <thread>
+#include <variant>
 
 namespace am_send_test {
 

@@ -1,6 +1,7 @@
 #include <shoal/base/ids.hpp>
 #include <shoal/base/key.hpp>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>

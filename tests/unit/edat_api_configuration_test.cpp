@@ -15,6 +15,7 @@
 
 namespace {
 
+using shoal::edat_api::AddressRule;
 using shoal::edat_api::Configuration;
 using shoal::edat_api::read_configuration;
 using testing::AllOf;
@@ -99,30 +100,68 @@ TEST(EdatConfiguration, OfSeveralKeys_HasAnOptionForEach) {
   EXPECT_TRUE(all.report_workers);
 }
 
-TEST(EdatConfiguration, KeysOfTheProgram_GoBeforeTheEnvironment) {
+// As in the library, and not as in its documentation.
+TEST(EdatConfiguration, TheEnvironment_GoesBeforeKeysOfTheProgram) {
   const Environment environment{
-      {"EDAT_NUM_WORKERS", "2"}, {"EDAT_PROGRESS_THREAD", "maybe"}, {"EDAT_WORKER_MAPPING", ""}};
-  EXPECT_THAT(
-      arguments_of({{"EDAT_NUM_WORKERS", "3"}, {"EDAT_PROGRESS_THREAD", "false"}}, environment),
-      ElementsAre("--workers", "3", "--progress", "worker"));
+      {"EDAT_NUM_WORKERS", "2"}, {"EDAT_PROGRESS_THREAD", "true"}, {"EDAT_WORKER_MAPPING", ""}};
+  EXPECT_THAT(arguments_of({{"EDAT_NUM_WORKERS", "none"},
+                            {"EDAT_PROGRESS_THREAD", "false"},
+                            {"EDAT_WORKER_MAPPING", "linear"}},
+                           environment),
+              ElementsAre("--workers", "2", "--progress", "thread", "--pin", "core"));
   EXPECT_THAT(arguments_of({{"EDAT_NUM_WORKERS", "3"}, {"EDAT_NUM_WORKERS", "5"}}),
               ElementsAre("--workers", "5"));
 }
 
 TEST(EdatConfiguration, CaseOfKeys_DoesNotMatter) {
-  EXPECT_THAT(arguments_of({{"edat_num_workers", "3"}}, {{"EDAT_NUM_WORKERS", "2"}}),
-              ElementsAre("--workers", "3"));
+  EXPECT_THAT(arguments_of({{"edat_num_workers", "3"}}), ElementsAre("--workers", "3"));
   EXPECT_THAT(arguments_of({}, {{"edat_num_workers", "2"}}), IsEmpty()) << "a variable's does";
 }
 
-TEST(EdatConfiguration, KeysWithoutEffect_AreNoted) {
-  for (const char* key :
-       {"EDAT_BATCH_EVENTS", "EDAT_MAX_BATCHED_EVENTS", "EDAT_BATCHING_EVENTS_TIMEOUT"}) {
-    EXPECT_THAT(read({{key, "anything"}}).notes,
-                ElementsAre(AllOf(HasSubstr(key), HasSubstr("has no effect"))));
-    EXPECT_THAT(arguments_of({{key, "anything"}}), IsEmpty());
-    EXPECT_THAT(read({}, {{key, "anything"}}).notes, IsEmpty());
+TEST(EdatConfiguration, SettingsWithoutEffect_AreNotedWithTheReason) {
+  const struct {
+    std::vector<const char*> keys;
+    const char* why;
+  } cases[] = {
+      {{"EDAT_BATCH_EVENTS", "EDAT_MAX_BATCHED_EVENTS", "EDAT_BATCHING_EVENTS_TIMEOUT"},
+       "events are handed on as they arrive"},
+      {{"EDAT_COMM_TIMEOUT", "EDAT_BEAT_PERIOD"}, "there is no resilience"},
+      {{"EDAT_NUM_THREADS"}, "its name is EDAT_NUM_WORKERS"},
+      {{"EDAT_REPORT_THREAD_MAPPING"}, "its name is EDAT_REPORT_WORKER_MAPPING"},
+      {{"EDAT_THREAD_MAPPING"}, "its name is EDAT_WORKER_MAPPING"},
+  };
+  for (const auto& one : cases) {
+    for (const char* key : one.keys) {
+      const std::string text = std::string(key) + " has no effect: " + one.why;
+      EXPECT_THAT(read({{key, "anything"}}).notes, ElementsAre("key " + text));
+      EXPECT_THAT(read({}, {{key, "anything"}}).notes, ElementsAre("environment variable " + text));
+      EXPECT_THAT(read({}, {{key, ""}}).notes, IsEmpty());
+      EXPECT_THAT(arguments_of({{key, "anything"}}), IsEmpty());
+    }
   }
+}
+
+TEST(EdatConfiguration, OfAddresses_TheLibrarysRuleIsTheDefault) {
+  EXPECT_EQ(read({}).addresses, AddressRule::library);
+  EXPECT_EQ(read({{"EDAT_ADDRESS_RULE", "Library"}}).addresses, AddressRule::library);
+  EXPECT_EQ(read({{"EDAT_ADDRESS_RULE", "paper"}}).addresses, AddressRule::paper);
+  EXPECT_EQ(read({}, {{"EDAT_ADDRESS_RULE", "PAPER"}}).addresses, AddressRule::paper);
+}
+
+TEST(EdatConfiguration, MainThread_MayHaveAWorker) {
+  EXPECT_FALSE(read({}).main_is_worker);
+  EXPECT_FALSE(read({{"EDAT_MAIN_THREAD_WORKER", "false"}}).main_is_worker);
+  EXPECT_TRUE(read({{"EDAT_MAIN_THREAD_WORKER", "true"}}).main_is_worker);
+  EXPECT_TRUE(read({}, {{"EDAT_MAIN_THREAD_WORKER", "True"}}).main_is_worker);
+}
+
+TEST(EdatConfiguration, OfTheBridgeAndResilience_OnlyNoneIsAllowed) {
+  for (const char* value : {"false", "False"}) {
+    EXPECT_THAT(arguments_of({{"EDAT_ENABLE_BRIDGE", value}}), IsEmpty());
+    EXPECT_THAT(arguments_of({{"EDAT_RESILIENCE", value}}), IsEmpty());
+  }
+  EXPECT_THAT(arguments_of({}, {{"EDAT_RESILIENCE", "0"}}), IsEmpty());
+  EXPECT_THAT(read({{"EDAT_ENABLE_BRIDGE", "false"}}).notes, IsEmpty());
 }
 
 TEST(EdatConfiguration, BadValues_AreRefusedWithWhereTheyStand) {
@@ -135,6 +174,9 @@ TEST(EdatConfiguration, BadValues_AreRefusedWithWhereTheyStand) {
       {"EDAT_PROGRESS_THREAD", {"maybe", "1", "yes", "truefalse"}, "true, false"},
       {"EDAT_REPORT_WORKER_MAPPING", {"maybe"}, "true, false"},
       {"EDAT_MAIN_THREAD_WORKER", {"maybe"}, "true, false"},
+      {"EDAT_ADDRESS_RULE", {"pointer", "1"}, "library, paper"},
+      {"EDAT_ENABLE_BRIDGE", {"true", "TRUE", "1"}, "false, as this library has no bridge"},
+      {"EDAT_RESILIENCE", {"1", "2", "true"}, "0, false, as this library has no resilience"},
       {"EDAT_WORKER_MAPPING", {"round", "linear2", "none"}, "auto, linear, linearfromcore"},
   };
   for (const auto& one : cases) {

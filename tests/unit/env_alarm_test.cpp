@@ -32,7 +32,7 @@ TEST(Alarm, RungBefore_WaitReturnsAtOnceAndOnce) {
 
 TEST(Alarm, RungByAnotherThread_EndsTheWait) {
   Alarm alarm;
-  const Thread thread([&] { alarm.ring(); });
+  const Thread thread("ringer", [&] { alarm.ring(); });
   EXPECT_TRUE(alarm.wait(kForever).by_thread);
 }
 
@@ -94,7 +94,7 @@ TEST(Alarm, SignalsWhileAlarmsEnd_ReachNobodyElse) {
   Alarm outer;
   const AlarmOnSignal on_signal(SIGUSR1, outer);
   std::atomic<bool> stop{false};
-  const Thread sender([&] {
+  const Thread sender("sender", [&] {
     while (!stop.load()) raise(SIGUSR1);
   });
   for (int i = 0; i < 1000; ++i) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -54,6 +56,28 @@ TEST(ThreadEnv, AnUnparkBeforeThePark_IsNotLost) {
     parker->unpark();
     parker->park(0);
   }
+}
+
+TEST(ThreadEnv, ThreadsItMakes_AreCalledByTheName) {
+  const auto name_of_this = [] {
+    std::string name(16, '\0');
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+    return name.substr(0, name.find('\0'));
+  };
+  const std::string own = name_of_this();
+  std::string first;
+  std::string second;
+  Steps one([&] {
+    first = name_of_this();
+    return StepResult::stopped;
+  });
+  Steps two([&] {
+    second = name_of_this();
+    return StepResult::stopped;
+  });
+  make_thread_env()->drive({&one, &two});
+  EXPECT_EQ(first, own);  // the process is called by it
+  EXPECT_EQ(second, "steps");
 }
 
 TEST(ThreadEnv, SeveralUnparks_EndOnePark) {

@@ -1,6 +1,8 @@
-// Memory for stacks: what lies below each faults, and the system allows so many and no more.
+// Memory for stacks: what lies below each faults, and the system allows so many and no more. And
+// large tables of which little is used.
 
 #include <shoal/base/error.hpp>
+#include <shoal/env/sparse_array.hpp>
 #include <shoal/env/stack_memory.hpp>
 #include <shoal/shoal.hpp>
 
@@ -31,6 +33,7 @@ using shoal::World;
 using shoal::env::GuardCount;
 using shoal::env::Guards;
 using shoal::env::kGuardBytes;
+using shoal::env::SparseArray;
 using shoal::env::Stack;
 using shoal::env::StackMemory;
 using shoal::testing::run_world;
@@ -200,6 +203,37 @@ TEST(StackMemory, OfSeveralThatShareACount_HasTheirGuardsUnderOneLimit) {
   EXPECT_THROW(static_cast<void>(second->allocate()), shoal::Error);
   second.reset();
   EXPECT_EQ(count->load(), 0U);
+}
+
+// ---- sparse arrays ------------------------------------------------------------------------------
+
+/// Pages of this process in memory.
+std::size_t resident_pages() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  file >> size >> resident;
+  return resident;
+}
+
+TEST(SparseArray, SmallOrLarge_BeginsWithZerosAndKeepsWhatIsWritten) {
+  for (const std::size_t size : {0UL, 1UL, 2047UL, 2048UL, 100'000UL}) {
+    SparseArray<std::atomic<std::uint64_t>> array(size);
+    ASSERT_EQ(array.size(), size);
+    for (std::size_t i = 0; i < size; i += 7) array[i] = i + 1;
+    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(array[i], i % 7 == 0 ? i + 1 : 0);
+  }
+}
+
+TEST(SparseArray, PagesThatNobodyHasWritten_TakeNoMemory) {
+  constexpr std::size_t kSize = std::size_t{1} << 25U;  // 256 MiB
+  const std::size_t before = resident_pages();
+  SparseArray<std::uint64_t> array(kSize);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kSize; i += kSize / 16) sum += ++array[i];
+  for (std::size_t i = 0; i < kSize; i += 512) sum += array[i];
+  EXPECT_EQ(sum, 32U);
+  EXPECT_LT(resident_pages(), before + kSize / 512 / 4) << "a quarter: sanitizers have shadows";
 }
 
 }  // namespace

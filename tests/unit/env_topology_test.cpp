@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <thread>
@@ -18,7 +19,7 @@ namespace {
 
 using shoal::CheckError;
 using shoal::Rank;
-using shoal::env::overlap_warnings;
+using shoal::env::overlap_warning;
 using shoal::env::Pin;
 using shoal::env::PuSet;
 using shoal::env::Topology;
@@ -157,7 +158,7 @@ TEST(Place, ProcessesBoundApartByTheLauncher_DoNotOverlap) {
   for (const PuSet& set : second.place(3, 3, 6, Pin::pu)) {
     all.push_back({Rank(1), set});
   }
-  EXPECT_THAT(overlap_warnings(all), IsEmpty());
+  EXPECT_EQ(overlap_warning(all), "");
 }
 
 TEST(Place, WorkersOutOfRange_AreRefused) {
@@ -187,6 +188,7 @@ TEST(Topology, SyntheticMachine_BindsNothing) {
   EXPECT_FALSE(machine.bind_current_thread(PuSet({0})));
   EXPECT_TRUE(machine.bind_current_thread(PuSet()));
   EXPECT_TRUE(machine.current_thread_binding().empty());
+  EXPECT_EQ(machine.count_unbindable(std::vector<PuSet>{PuSet({0}), PuSet({1}), PuSet()}), 2);
 }
 
 TEST(Topology, RealMachine_AllowsWhatTheKernelAllows) {
@@ -223,6 +225,23 @@ TEST(Topology, RealMachineSeenFromABoundThread_AllowsOnlyThat) {
   }).join();
 }
 
+TEST(Topology, MachineWithoutSys_IsReadWithoutComplaints) {
+  setenv("HWLOC_FSROOT", "/proc/self/fdinfo", 1);  // a folder without /sys
+  testing::internal::CaptureStderr();
+  const Topology machine;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  unsetenv("HWLOC_FSROOT");
+  EXPECT_GE(machine.allowed_pus(), 1);
+}
+
+TEST(Topology, CountUnbindable_LeavesTheThreadWhereItWas) {
+  const Topology machine;
+  const PuSet before = kernel_binding();
+  const PuSet last({machine.allowed().indices().back()});
+  EXPECT_EQ(machine.count_unbindable(std::vector<PuSet>{last, PuSet({CPU_SETSIZE - 1}), last}), 1);
+  EXPECT_EQ(kernel_binding(), before);
+}
+
 TEST(Topology, PuThatDoesNotExist_IsNotBound) {
   const Topology machine;
   const PuSet before = kernel_binding();
@@ -230,39 +249,29 @@ TEST(Topology, PuThatDoesNotExist_IsNotBound) {
   EXPECT_EQ(kernel_binding(), before);
 }
 
-TEST(OverlapWarnings, DistinctOrUnbound_SayNothing) {
+TEST(OverlapWarning, DistinctOrUnbound_SaysNothing) {
   const std::vector<WorkerPlacement> all{{Rank(0), PuSet({0})},
                                          {Rank(0), PuSet({1})},
                                          {Rank(1), PuSet({2, 3})},
                                          {Rank(2), PuSet()},
                                          {Rank(3), PuSet()}};
-  EXPECT_THAT(overlap_warnings(all), IsEmpty());
-  EXPECT_THAT(overlap_warnings({}), IsEmpty());
+  EXPECT_EQ(overlap_warning(all), "");
+  EXPECT_EQ(overlap_warning({}), "");
 }
 
-TEST(OverlapWarnings, TwoRanksOnOnePu_AreNamedWithWhatToDo) {
+TEST(OverlapWarning, WorkersOfSeveralRanks_AreCountedWithWhatToDo) {
   const std::vector<WorkerPlacement> all{{Rank(5), PuSet({0, 1})},
                                          {Rank(2), PuSet({1, 2})},
                                          {Rank(2), PuSet({0})},
                                          {Rank(7), PuSet({3})}};
-  EXPECT_THAT(overlap_warnings(all),
-              ElementsAre(AllOf(HasSubstr("workers of rank 2 and of rank 5"), HasSubstr("PU 0-1 "),
-                                HasSubstr("--pin none"), HasSubstr("--bind-to"))));
+  EXPECT_THAT(overlap_warning(all),
+              AllOf(HasSubstr("3 of 4 workers"), HasSubstr("ranks 2 to 5"), HasSubstr("PU 0-1)"),
+                    HasSubstr("--pin none"), HasSubstr("--bind-to")));
 }
 
-TEST(OverlapWarnings, WorkersOfOneRankOnOnePu_AreNamed) {
+TEST(OverlapWarning, WorkersOfOneRank_AreNamed) {
   const std::vector<WorkerPlacement> all{{Rank(3), PuSet({4})}, {Rank(3), PuSet({4})}};
-  EXPECT_THAT(overlap_warnings(all), ElementsAre(HasSubstr("several workers of rank 3")));
-}
-
-TEST(OverlapWarnings, ManyPairs_AreCounted) {
-  const PuSet pu({0});
-  const std::vector<WorkerPlacement> all{
-      {Rank(0), pu}, {Rank(1), pu}, {Rank(2), pu}, {Rank(3), pu}, {Rank(4), pu}};
-  EXPECT_EQ(overlap_warnings(all, 10).size(), 10U);
-  const auto warnings = overlap_warnings(all, 3);
-  ASSERT_EQ(warnings.size(), 4U);
-  EXPECT_EQ(warnings.back(), "7 more overlaps of this kind");
+  EXPECT_THAT(overlap_warning(all), HasSubstr("those of rank 3"));
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST(EventValues, RawPayloads_KeepTypeCountAndBytes) {
       ASSERT_EQ(raw->bytes.size(), sizeof numbers);
       EXPECT_EQ(std::memcmp(raw->bytes.data(), numbers.data(), sizeof numbers), 0);
       EXPECT_THAT(refusal_of([&] { static_cast<void>(list[0].get<int>()); }),
-                  HasSubstr("with 3 elements of raw type 42, not with int"));
+                  HasSubstr("with 3 elements of type 42, not with int"));
     });
     world.wait();
     EXPECT_TRUE(ran);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -98,6 +99,27 @@ TEST(Config, TimesOfReports_AreRead) {
   EXPECT_THAT(parse({"--help"}).help_text,
               AllOf(HasSubstr("--stall-report TIME"), HasSubstr("(default: 30s)"),
                     HasSubstr("--sim-limit TIME"), HasSubstr("(default: none)")));
+}
+
+TEST(Config, StallAbort_IsOffUnlessAskedFor) {
+  EXPECT_EQ(parse({}).stall_abort_ns, 0U);
+  EXPECT_EQ(parse({"--stall-abort", "100ms"}).stall_abort_ns, 100'000'000U);
+  EXPECT_EQ(parse({"--stall-abort", "0s"}).stall_abort_ns, 0U);
+  EXPECT_EQ(parse({}, {{"SHOAL_STALL_ABORT", "60s"}}).stall_abort_ns, 60'000'000'000U);
+  EXPECT_THAT(parse({"--help"}).help_text,
+              AllOf(HasSubstr("--stall-abort TIME"), HasSubstr("0s: never (default: 0s)")));
+}
+
+TEST(Config, StallAbort_OfImpossibleTimesOrWithoutAWatch_IsRefused) {
+  EXPECT_THAT(error_of({"--stall-abort", "5"}), HasSubstr("'5' is not a time with its unit"));
+  EXPECT_THAT(error_of({"--stall-abort", "99ms"}),
+              AllOf(HasSubstr("--stall-abort: 99ms is out of range"),
+                    HasSubstr("allowed: 0s (never), or 100ms to 1000000s")));
+  EXPECT_THAT(error_of({"--stall-abort", "2000000s"}), HasSubstr("out of range"));
+  EXPECT_THAT(error_of({"--stall-abort", "5s", "--stall-report", "0s"}),
+              AllOf(HasSubstr("stall-abort is set (command line: --stall-abort)"),
+                    HasSubstr("stall-report is 0s (command line: --stall-report)")));
+  EXPECT_EQ(parse({"--stall-abort", "0s", "--stall-report", "0s"}).stall_report_ns, 0U);
 }
 
 TEST(Config, NoArgumentsAtAll_ProgramNameIsEmpty) {

@@ -1,14 +1,17 @@
 // What throws in a task, a handler or a main function reaches every rank, and nothing hangs.
 
+#include <shoal/base/sanitizers.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
+#include "support/turn_world.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -141,11 +144,11 @@ TEST_P(Failure, AStaticHandlerThrows_IsNamedByItsFunction) {
   EXPECT_EQ(caught.text, "x is positive");
 }
 
-TEST_P(Failure, SomethingThatIsNoException_IsReportedAsSuch) {
+TEST_P(Failure, SomethingThatIsNoException_IsReportedByItsType) {
   const Caught caught = fail([this](World& world) {
     if (world.rank() == middle()) world.spawn([] { throw 42; }, {.name = "number"});
   });
-  EXPECT_EQ(caught, (Caught{middle(), "number", "an exception that is not a std::exception"}));
+  EXPECT_EQ(caught, (Caught{middle(), "number", "an exception of type int"}));
 }
 
 TEST_P(Failure, OnAllRanksAtOnce_OneOfThemIsChosenForAll) {
@@ -421,6 +424,70 @@ TEST(End, FailureThatSomeRanksCatch_IsWrittenOnceAndEndsWithOne) {
   EXPECT_EQ(said.find("error:"), said.rfind("error:")) << said;
 }
 
+TEST(End, SameErrorOfAllMainFunctions_IsWrittenOnce) {
+  for (const bool in_own_words : {false, true}) {
+    testing::internal::CaptureStderr();
+    const int code = run_world(4, 1, [in_own_words](World& world) {
+      if (!in_own_words) throw std::runtime_error("no more pears");
+      if (world.rank() == 0) world.spawn([] { throw std::runtime_error("no more pears"); });
+      try {
+        world.wait();
+      } catch (const TaskError& error) {
+        throw std::runtime_error(error.what());
+      }
+    });
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(code, 1);
+    EXPECT_THAT(said, HasSubstr("failed: no more pears\n"));
+    EXPECT_EQ(said.find("error:"), said.rfind("error:")) << said;
+  }
+}
+
+TEST(End, DifferentErrorsOfMainFunctions_AreWrittenWithTheirRanks) {
+  testing::internal::CaptureStderr();
+  const int code = run_world(
+      3, 1, [](World& world) { throw std::runtime_error("file " + std::to_string(world.rank())); });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 1);
+  for (const std::string rank : {"0", "1", "2"}) {
+    EXPECT_THAT(said, HasSubstr("shoal: error: rank " + rank + ": the main function failed: file " +
+                                rank + "\n"));
+  }
+}
+
+// Tasks stand parked on one rank only, and the main functions stand in this or that.
+TEST(End, StuckErrorThatMainFunctionsCatch_EndsThemWell) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const int ranks = 2 + static_cast<int>(seed % 5);
+    const auto result =
+        shoal::testing::run_turns({.seed = seed, .ranks = ranks, .workers = 2}, [&](World& world) {
+          shoal::Promise<int> promise;
+          shoal::Promise<int> of_task;
+          const bool waits = world.rank() == static_cast<int>(seed / 5) % ranks;
+          if (waits) {
+            world.spawn([future = of_task.future()]() mutable { static_cast<void>(future.get()); });
+          }
+          try {
+            if ((seed + static_cast<unsigned>(world.rank().value())) % 3 == 0) {
+              static_cast<void>(promise.future().get());
+            } else {
+              world.wait();
+            }
+            ADD_FAILURE() << "nothing was thrown";
+          } catch (const shoal::StuckError&) {
+            return 0;
+          }
+          return 2;
+        });
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto index = static_cast<std::size_t>(rank);
+      EXPECT_EQ(result.errors[index], nullptr)
+          << "seed " << seed << ", rank " << rank << ": " << shoal::describe(result.errors[index]);
+      EXPECT_EQ(result.exit_codes[index], 0);
+    }
+  }
+}
+
 TEST(End, NegativeResultOfAMainFunction_IsNotLost) {
   EXPECT_EQ(run_world(3, 1, [](World& world) { return world.rank() == 1 ? -1 : 0; }), -1);
   EXPECT_EQ(run_world(3, 1, [](World& world) { return world.rank() == 1 ? -1 : world.rank(); }), 2);
@@ -440,5 +507,45 @@ TEST(End, TaskThatCannotBeNamed_IsAFailureAllTheSame) {
   EXPECT_THAT(caught.task_name, HasSubstr("in the name"));
   EXPECT_EQ(caught.text, "in the task");
 }
+
+#if !defined(SHOAL_ASAN) && !defined(SHOAL_TSAN)  // which have handlers of their own
+
+void write_to(std::uintptr_t address) { *reinterpret_cast<volatile int*>(address) = 1; }
+
+TEST(CrashDeathTest, InCodeOfTheProgram_NamesWhatRanWhere) {
+  constexpr std::uintptr_t kNowhere = 16;
+  const auto crash = [](const std::function<void(World&)>& function) {
+    run_world(2, 1, [&](World& world) {
+      if (world.rank() == 1) function(world);
+      world.wait();
+    });
+  };
+  const std::string begin = "shoal: error: segmentation fault \\(SIGSEGV\\) at address 0x10 in ";
+  const std::string end = " on rank 1, worker 0\nshoal: error: its name: ";
+  EXPECT_DEATH(crash([](World& world) {
+                 world.spawn([] { write_to(kNowhere); }, {.name = "careless"});
+                 world.wait();
+               }),
+               begin + "a task" + end + "'careless'");
+  EXPECT_DEATH(crash([](World& world) {
+                 const auto am = world.make_am([] { write_to(kNowhere); }, {.name = "touch"});
+                 am.send(world.rank());
+                 world.wait();
+               }),
+               begin + "a handler" + end + "'touch'");
+  EXPECT_DEATH(crash([](World&) { write_to(kNowhere); }),
+               begin + "a task" + end + "'the main function'");
+  EXPECT_DEATH(crash([](World& world) {
+                 shoal::TaskGraph<int> graph(world, "mesh");
+                 graph.set_indegree([](int) { return 1; })
+                     .set_mapping([](int) { return 0; })
+                     .set_task([](int) { write_to(kNowhere); });
+                 graph.fulfill(1);
+                 world.wait();
+               }),
+               begin + "a task" + end + "'mesh'");
+}
+
+#endif
 
 }  // namespace

@@ -35,6 +35,7 @@ void expect_launch(const LaunchInfo& info, int size, const std::string& name) {
   EXPECT_EQ(info.size, size);
   EXPECT_THAT(info.launcher, HasSubstr(name));
   EXPECT_FALSE(info.variable.empty());
+  EXPECT_FALSE(info.unbind.empty());
 }
 
 TEST(Launcher, PlainShell_NothingWasLaunched) {

@@ -9,6 +9,7 @@
 #include "support/wait_world.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <stdexcept>

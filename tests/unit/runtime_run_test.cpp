@@ -1,8 +1,10 @@
 // run(): options, help, errors and the exit code.
 
+#include <shoal/base/version.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/run_world.hpp"
+#include "support/thread_limit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,6 +26,7 @@ using shoal::testing::run_with;
 using shoal::testing::run_world;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 /// Sets an environment variable for the length of a test.
 class Variable {
@@ -102,6 +105,20 @@ TEST(Run, WithHelp_PrintsItAndRunsNothing) {
   EXPECT_THAT(outcome.out, HasSubstr("--workers N"));
   EXPECT_THAT(outcome.out, HasSubstr("--config FILE"));
   EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Run, WithVersion_PrintsItAndRunsNothing) {
+  for (const char* option : {"--version", "--shoal-version"}) {
+    const Outcome outcome = outcome_of({"--ranks", "none", option});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.mains, 0);
+    EXPECT_EQ(outcome.out, "shoal " SHOAL_VERSION "\n");
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST(Run, WithVersionBehindTheDivider_LeavesItToTheProgram) {
+  EXPECT_EQ(outcome_of({"--", "--version"}).mains, 1);
 }
 
 TEST(Run, WithABadOption_Returns1WithAMessage) {
@@ -206,6 +223,80 @@ TEST(Run, InsideAnotherRun_WorksInAForeignThread) {
   });
   EXPECT_EQ(code, 0);
   EXPECT_EQ(inner.load(), 8);
+}
+
+Outcome outcome_with_threads(int threads, const std::vector<std::string>& arguments) {
+  const shoal::testing::ThreadLimit limit(threads);
+  return outcome_of(arguments);
+}
+
+TEST(Run, WithoutAThreadForEachWorker_NamesTheMissingOneAndRunsNothing) {
+  // The watch has the first one.
+  Outcome outcome = outcome_with_threads(5, {"--ranks", "2", "--workers", "4"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.mains, 0);
+  EXPECT_THAT(outcome.err, StartsWith("shoal: error: no thread for worker 1 of rank 1: Resource "
+                                      "temporarily unavailable. Raise the limit"));
+  EXPECT_THAT(outcome.err, HasSubstr("--workers"));
+  for (int threads = 0; threads < 8; ++threads) {
+    outcome = outcome_with_threads(threads, {"--ranks", "2", "--workers", "4"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.mains, 0);
+  }
+  EXPECT_EQ(outcome_with_threads(8, {"--ranks", "2", "--workers", "4"}).mains, 2);
+}
+
+TEST(Run, WithoutAThreadForTheStallWatch_SaysSo) {
+  const Outcome outcome = outcome_with_threads(0, {"--workers", "1"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.mains, 0);
+  EXPECT_THAT(outcome.err, StartsWith("shoal: error: no thread for the watch of --stall-report: "));
+}
+
+// Each kind of code of a world calls run() again, of each kind.
+TEST(Run, InsideAnotherRun_IsRefused) {
+  std::atomic<int> inner{0};
+  std::atomic<int> refused{0};
+  const auto run_again = [&] {
+    const std::vector<std::vector<std::string>> launches{
+        {"--ranks", "2"}, {"--sim", "--ranks", "2"}, {"--ranks", "1", "--workers", "1"}};
+    for (const auto& launch : launches) {
+      if (run_with(launch, [&](World&) { ++inner; }) == 1) ++refused;
+    }
+  };
+  testing::internal::CaptureStderr();
+  for (const std::vector<std::string>& outer :
+       {std::vector<std::string>{"--ranks", "2", "--workers", "2"}, {"--sim", "--ranks", "2"}}) {
+    const int code = run_with(outer, [&](World& world) {
+      const auto am = world.make_am(run_again);
+      world.spawn(run_again);
+      am.send(world.rank());
+      run_again();
+      world.wait();
+    });
+    EXPECT_EQ(code, 0);
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("shoal: error: shoal::run was called inside shoal::run"));
+  EXPECT_EQ(inner, 0);
+  EXPECT_EQ(refused, 2 * 2 * 3 * 3);
+}
+
+TEST(Run, OnSeveralThreadsAtOnce_RunsAWorldOnEach) {
+  std::atomic<int> ran{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      EXPECT_EQ(run_world(2, 1,
+                          [&](World& world) {
+                            world.barrier();
+                            ++ran;
+                          }),
+                0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ran, 6);
 }
 
 }  // namespace

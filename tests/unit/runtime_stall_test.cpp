@@ -10,9 +10,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <ostream>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -155,6 +157,38 @@ TEST(Stall, ReportedTwice_WhenItGoesOn) {
   EXPECT_THAT(tap.stop(), HasSubstr("runs the main function for "));
 }
 
+// --- --stall-abort
+
+// A death test's message and exit code: those of a world that hangs for ever.
+TEST(StallAbort, HoldThatIsNeverEnded_EndsTheRunAfterAReport) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        run_world(2, 2,
+                  [](World& world) {
+                    const shoal::Hold hold = world.hold();
+                    world.wait();
+                  },
+                  {"--stall-abort", "100ms"});
+      },
+      testing::ExitedWithCode(1),
+      "1 of them is a Hold(.|\n)*error: nothing has happened for .* "
+      "the run is given up [(]--stall-abort[)]");
+}
+
+// All workers are busy outside shoal, and a stream is locked.
+TEST(StallAbort, MainFunctionsThatNeverComeBack_EndTheRun) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Gate gate;
+        flockfile(stdout);
+        run_world(2, 1, [&](World&) { gate.pass(); },
+                  {"--stall-report", "200ms", "--stall-abort", "1s"});
+      },
+      testing::ExitedWithCode(1), "runs the main function for (.|\n)*the run is given up");
+}
+
 TEST(Stall, PingPongWithoutEnd_IsNamedOnSignalAsMoving) {
   for (const int workers : {1, 2}) {
     std::atomic<bool> stop{false};
@@ -166,6 +200,61 @@ TEST(Stall, PingPongWithoutEnd_IsNamedOnSignalAsMoving) {
         [&] { stop = true; });
     EXPECT_THAT(said, ContainsRegex("to rank 1: [0-9]+ messages, the last 'ping'"));
   }
+}
+
+// No task begins, ends or sends a message: two only wake each other.
+TEST(Stall, TasksThatParkAndWake_AreNamedOnSignalAsMoving) {
+  for (const int workers : {1, 2}) {
+    std::atomic<bool> stop{false};
+    const std::string said = report_of(
+        {1, workers},
+        [&](World& world) {
+          shoal::FullEmpty<int> there;
+          shoal::FullEmpty<int> back;
+          world.spawn([&] {
+            for (int n = 0; n >= 0; n = back.read_fe()) {
+              if (n % 1000 == 0) raise(SIGUSR1);
+              there.write_ef(stop ? -1 : n + 1);
+            }
+          });
+          world.spawn([&] {
+            int n = 0;
+            while (n >= 0) {
+              n = there.read_fe();
+              back.write_ef(n);
+            }
+          });
+          world.wait();
+        },
+        {"tasks run or messages move right now"}, [&] { stop = true; });
+    EXPECT_THAT(said, HasSubstr("asked for by SIGUSR1"));
+  }
+}
+
+double seconds_behind(const std::string& text, const std::string& words) {
+  std::smatch found;
+  const bool is_there =
+      std::regex_search(text, found, std::regex(words + "([0-9.]+) (s|ms|us)\\b"));
+  EXPECT_TRUE(is_there) << words << " in " << text;
+  if (!is_there) return 0;
+  const double unit = found[2] == "s" ? 1 : found[2] == "ms" ? 1e-3 : 1e-6;
+  return std::stod(found[1]) * unit;
+}
+
+TEST(Stall, AgesInAReport_FitTogether) {
+  Gate gate;
+  const std::string said = report_of(
+      {1, 1, {"--stall-report", "800ms"}},
+      [&](World& world) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // to see ages that differ
+        world.spawn([&] { gate.pass(); }, {.name = "long"});
+        world.wait();
+      },
+      {"the task 'long'"}, [&] { gate.open(); });
+  constexpr double kRounding = 0.1;
+  const double quiet = seconds_behind(said, "; nothing has happened for ");
+  EXPECT_LE(quiet, seconds_behind(said, "runs the task 'long' for ") + kRounding) << said;
+  EXPECT_LE(quiet, seconds_behind(said, "stands in wait[(][)] for ") + kRounding) << said;
 }
 
 TEST(Stall, TaskThatNeverEnds_IsNamedWithItsKey) {

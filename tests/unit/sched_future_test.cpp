@@ -163,6 +163,22 @@ TEST(Promise, FutureTakenTwice_IsRefusedWithItsName) {
   });
 }
 
+TEST(Promise, WithoutAName_IsCalledByItsType) {
+  on_one_rank([](World&) {
+    const auto error_of_broken = [](auto promise) {
+      auto future = promise->future();
+      promise.reset();
+      return thrown<BrokenPromise>([&] { future.get(); });
+    };
+    EXPECT_THAT(error_of_broken(std::make_unique<Promise<std::vector<double>>>()),
+                HasSubstr("'promise of std::vector<double>'"));
+    EXPECT_THAT(error_of_broken(std::make_unique<Promise<std::string>>()),
+                HasSubstr("'promise of std::string'"));
+    EXPECT_THAT(error_of_broken(std::make_unique<Promise<void>>()), HasSubstr("'promise of void'"));
+  });
+  EXPECT_THAT(error_of([](World&) { Promise<int>().future().get(); }), HasSubstr("promise of int"));
+}
+
 TEST(Promise, Destroyed_GivesBrokenPromiseWithItsName) {
   on_one_rank([](World& world) {
     std::optional<Promise<int>> promise(std::in_place, "forgotten");

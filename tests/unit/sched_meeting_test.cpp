@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ using shoal::testing::error_of;
 using shoal::testing::in_many_orders;
 using shoal::testing::run_world;
 using shoal::testing::sized;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Meetings : public testing::TestWithParam<int> {
@@ -69,6 +71,35 @@ TEST_P(Meetings, Semaphore_LetsAsManyInAsItHasPermits) {
     EXPECT_LE(most.load(), 3);
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(semaphore.try_acquire());
     EXPECT_FALSE(semaphore.try_acquire());
+  });
+}
+
+TEST(Meeting, TooMuchForTheirNumbers_ChangesNothing) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  run_world(1, 1, [](World& world) {
+    Semaphore semaphore(1);
+    EXPECT_THROW(semaphore.release(kMost), shoal::CheckError);
+    EXPECT_TRUE(semaphore.try_acquire());
+    EXPECT_FALSE(semaphore.try_acquire());
+    semaphore.release(kMost);
+    EXPECT_THROW(semaphore.release(), shoal::CheckError);
+    EXPECT_TRUE(semaphore.try_acquire());
+    semaphore.release();
+    // What waits takes its share before the rest must fit.
+    Semaphore awaited(0);
+    world.spawn([&] { awaited.acquire(); });
+    shoal::yield();
+    awaited.release(kMost);
+    world.wait();
+
+    Counter counter(1);
+    EXPECT_THROW(counter.add(kMost), shoal::CheckError);
+    counter.count_down();
+    EXPECT_TRUE(counter.is_zero());
+    Counter full(kMost);
+    EXPECT_THROW(full.add(1), shoal::CheckError);
+    full.count_down(kMost);
+    EXPECT_TRUE(full.is_zero());
   });
 }
 
@@ -262,6 +293,13 @@ TEST(Counts, ThatMakeNoSense_AreRefused) {
   EXPECT_THAT(error_of([](World&) { Semaphore(-1, "s"); }), HasSubstr("'s' cannot have -1"));
   EXPECT_THAT(error_of([](World&) { Semaphore(1, "s").release(0); }), HasSubstr("'s'"));
   EXPECT_THAT(error_of([](World&) { Barrier(0, "b"); }), HasSubstr("'b' cannot be for 0"));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(error_of([](World&) { Semaphore(2, "s").release(kMost - 1); }),
+              AllOf(HasSubstr("release(9223372036854775806) of semaphore 's', which has 2 permits"),
+                    HasSubstr("9223372036854775807 are the most")));
+  EXPECT_THAT(error_of([](World&) { Counter(2, "c").add(kMost - 1); }),
+              AllOf(HasSubstr("add(9223372036854775806) to counter 'c', which is at 2"),
+                    HasSubstr("9223372036854775807 is the most")));
   EXPECT_THAT(error_of([](World&) { Counter(-2, "c"); }), HasSubstr("'c' cannot begin at -2"));
   EXPECT_THAT(error_of([](World&) { Counter(1, "c").count_down(2); }), HasSubstr("which is at 1"));
   EXPECT_THAT(error_of([](World&) { Counter(0, "c").add(1); }), HasSubstr("at zero already"));

@@ -10,8 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
+#include <cmath>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -235,6 +239,52 @@ TEST_F(StackOverflowDeathTest, OfAHandler_IsSaid) {
                            world.wait();
                          }),
                "the stack of a handler on rank 0, worker 0 has overflowed");
+}
+
+// --- signals that others send
+
+class SentSignalDeathTest : public StackOverflowDeathTest {};
+
+TEST_F(SentSignalDeathTest, ToAWorld_KillsItAtOnce) {
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    const auto program = [signal](World& world) {
+      world.spawn([signal] { kill(getpid(), signal); });
+      world.wait();
+    };
+    EXPECT_EXIT(run_world(1, 1, program), testing::KilledBySignal(signal), "^$");
+    EXPECT_EXIT(run_world(1, 1, [signal](World&) { std::raise(signal); }),
+                testing::KilledBySignal(signal), "^$");
+  }
+}
+
+TEST_F(SentSignalDeathTest, FaultElsewhere_KillsByTheSameSignal) {
+  EXPECT_EXIT(run_world(1, 1,
+                        [](World&) {
+                          static volatile int* volatile nowhere = nullptr;
+                          *nowhere = 1;
+                        }),
+              testing::KilledBySignal(SIGSEGV), "");
+}
+
+volatile std::sig_atomic_t g_signals = 0;
+void count_signal(int /*signal*/) { g_signals = g_signals + 1; }
+
+TEST_F(SentSignalDeathTest, WithAHandlerOfTheProgram_GoesToThatEachTime) {
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    g_signals = 0;
+    const auto before = std::signal(signal, &count_signal);
+    EXPECT_EQ(run_world(1, 1,
+                        [signal](World&) {
+                          for (int i = 1; i <= 3; ++i) {
+                            std::raise(signal);
+                            EXPECT_EQ(g_signals, i);
+                          }
+                        }),
+              0);
+    std::signal(signal, SIG_IGN);
+    EXPECT_EQ(run_world(1, 1, [signal](World&) { std::raise(signal); }), 0);
+    std::signal(signal, before);
+  }
 }
 
 TEST_F(StackOverflowDeathTest, WithALargerStack_DoesNotHappen) {

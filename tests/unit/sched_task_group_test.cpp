@@ -8,8 +8,10 @@
 #include "support/many_orders.hpp"
 #include "support/wait_world.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -41,6 +43,37 @@ class Groups : public testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Workers, Groups, testing::Values(1, 2, 8),
                          testing::PrintToStringParamName());
+
+/// A group in a task of a group, and so on; `inside` gets each level, innermost last.
+void nest(int level, int depth, const std::function<void(int, TaskGroup&)>& inside) {
+  TaskGroup group;
+  inside(level, group);
+  if (level + 1 < depth) {
+    group.spawn([&] { nest(level + 1, depth, inside); });
+  }
+  group.wait();
+}
+
+TEST_P(Groups, CancelledAtAnyLevel_TellsThoseThatNestInIt) {
+  run([](World&) {
+    constexpr int kDepth = 40;
+    std::vector<TaskGroup*> groups;
+    nest(0, kDepth, [&groups](int level, TaskGroup& group) {
+      groups.push_back(&group);
+      if (level != kDepth - 1) return;
+      int first = kDepth;  // of those that are cancelled
+      for (const int cancelled : {30, 33, 12, 0}) {
+        groups[static_cast<std::size_t>(cancelled)]->cancel();
+        first = std::min(first, cancelled);
+        for (int round = 0; round < 2; ++round) {
+          for (int i = kDepth - 1; i >= 0; --i) {
+            EXPECT_EQ(groups[static_cast<std::size_t>(i)]->is_cancelled(), i >= first) << i;
+          }
+        }
+      }
+    });
+  });
+}
 
 TEST_P(Groups, TasksHaveEndedBeforeWaitReturns) {
   run([](World&) {

@@ -7,11 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -133,6 +136,11 @@ TEST(Stuck, OnManyRanks_TheReportStaysShortAndCountsTheRest) {
     world.wait();
   });
   EXPECT_EQ(occurrences(texts.front(), "\n  rank "), 256U);
+  std::vector<int> ranks;
+  for (std::size_t at = 0; (at = texts.front().find("\n  rank ", at)) != std::string::npos; ++at) {
+    ranks.push_back(std::stoi(texts.front().substr(at + std::string_view("\n  rank ").size())));
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(ranks));
   EXPECT_THAT(texts.front(), HasSubstr("and " + std::to_string(40 * 17 - 256) + " more lines"));
 }
 

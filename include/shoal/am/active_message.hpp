@@ -3,6 +3,7 @@
 
 #include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
+#include <shoal/base/type_name.hpp>
 
 #include <concepts>
 #include <memory>
@@ -20,8 +21,6 @@ decltype(auto) as_wire(const Arg& arg) {
   if constexpr (std::is_same_v<W, Arg>) {
     return static_cast<const W&>(arg);
   } else {
-    static_assert(std::is_convertible_v<const Arg&, W>,
-                  "shoal: an argument does not convert to the handler's parameter");
     return static_cast<W>(arg);
   }
 }
@@ -61,12 +60,24 @@ void send_as_bytes(Messenger& messenger, net::Link& link, net::MessageHeader hea
   with_wires(as_wire<Ws>(args)...);
 }
 
+/// Whether each argument converts to its parameter. The compiler names the types.
+template <class... Ws, class... Args>
+consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
+  static_assert(sizeof...(Ws) == sizeof...(Args),
+                "shoal: the number of arguments differs from the handler's parameters");
+  if constexpr (sizeof...(Ws) == sizeof...(Args)) {
+    constexpr bool fits =
+        ((std::is_same_v<Args, Ws> || std::is_convertible_v<const Args&, Ws>)&&...);
+    static_assert(fits, "shoal: an argument does not convert to the handler's parameter");
+    return fits;
+  }
+  return false;
+}
+
 /// Within the process, what would be encoded and decoded again travels as an object: a moved
 /// argument is moved, an Immutable is shared, anything else is copied once.
 template <class... Ws, class... Args>
-void send_message(Messenger& messenger, const Route& route, TypeList<Ws...> wires, Args&&... args) {
-  static_assert(sizeof...(Ws) == sizeof...(Args),
-                "shoal: the number of arguments differs from the handler's parameters");
+void send_fitting(Messenger& messenger, const Route& route, TypeList<Ws...> wires, Args&&... args) {
   net::Link& link = messenger.admit(route.target);
   const net::MessageHeader header{route.handler, route.signature, 0};
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
@@ -79,6 +90,12 @@ void send_message(Messenger& messenger, const Route& route, TypeList<Ws...> wire
     }
   }
   send_as_bytes(messenger, link, header, wires, args...);
+}
+
+template <class Wires, class... Args>
+void send_message(Messenger& messenger, const Route& route, Wires wires, Args&&... args) {
+  constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
+  if constexpr (fits) send_fitting(messenger, route, wires, std::forward<Args>(args)...);
 }
 
 template <auto Function, Delivery How>
@@ -115,6 +132,11 @@ template <class F>
 concept CaptureLess =
     std::is_empty_v<F> && std::default_initializable<F> && requires { &F::operator(); };
 
+template <class T>
+inline constexpr bool is_static_am_v = false;
+template <auto Function, Delivery How>
+inline constexpr bool is_static_am_v<StaticAm<Function, How>> = true;
+
 }  // namespace messaging
 
 /// Names a function as a handler: world.send(am<greet>, Rank(1), 42). It registers itself; no rank
@@ -147,7 +169,7 @@ class ActiveMessage {
     instance->invoke = [](void* self, messaging::Batch& batch) {
       messaging::handle_all(*static_cast<F*>(self), batch, messaging::TypeList<Wires...>{});
     };
-    index_ = messenger.add_instance(std::move(instance), options.name);
+    index_ = messenger.add_instance(std::move(instance), options.name, naming::spelled<F>());
   }
   ~ActiveMessage() {
     if (messenger_ != nullptr) messenger_->remove_instance(index_);

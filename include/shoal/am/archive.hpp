@@ -34,7 +34,7 @@ struct ViewCodec<std::span<T, Extent>> {
       throw_bad_value(offset, "size of a std::span of fixed extent", count);
     }
     const auto view = ar.view<std::remove_const_t<T>>(count);
-    return std::span<T, Extent>(view.data(), view.size());
+    return std::span<T, Extent>(const_cast<std::remove_const_t<T>*>(view.data()), view.size());
   }
 };
 

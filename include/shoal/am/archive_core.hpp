@@ -212,7 +212,7 @@ template <class T>
 struct Codec {
   template <class Archive>
   static constexpr void call(Archive& ar, T& value) {
-    refuse_unless_it_travels<Archive, T>();
+    static_cast<void>(TravelCheck<T>{});
     if constexpr (Access::has_member<Archive, T>) {
       Access::call_member(ar, value);
     } else if constexpr (Access::has_versioned_member<Archive, T>) {
@@ -221,11 +221,6 @@ struct Codec {
       serialize(ar, value);
     } else if constexpr (FreeVersionedSerialize<Archive, T>) {
       serialize(ar, value, 0U);
-    } else {
-      static_assert(is_address_v<T> || is_view_v<T> || is_instance_v<T, std::shared_ptr> ||
-                        is_instance_v<T, std::weak_ptr>,  // these have been refused above
-                    "shoal: type T cannot travel in a message: make it trivially copyable or give "
-                    "it serialize(archive)");
     }
   }
 

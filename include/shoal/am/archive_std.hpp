@@ -3,14 +3,6 @@
 
 #include <shoal/am/archive_core.hpp>
 
-#include <algorithm>
-#include <deque>
-#include <list>
-#include <map>
-#include <set>
-#include <unordered_map>
-#include <unordered_set>
-
 namespace shoal::wire {
 
 /// Saves one element of a range; takes a byte even if the element's serialize() writes nothing.
@@ -36,7 +28,8 @@ inline constexpr std::size_t element_bytes_min_v = is_raw_v<T> ? sizeof(T) : 1;
 /// about the size of the message; a true one beyond that grows as its elements arrive.
 template <class T>
 std::size_t prudent_capacity(const ReadArchive& ar, std::size_t count) {
-  return std::min(count, ar.remaining() / sizeof(T) + 1);
+  const std::size_t likely = ar.remaining() / sizeof(T) + 1;
+  return count < likely ? count : likely;
 }
 
 template <class Archive>
@@ -107,7 +100,7 @@ struct Codec<std::vector<bool, Allocator>> {
     ar.count(value.size());
     for (std::size_t begin = 0; begin < value.size(); begin += 8) {
       unsigned bits = 0;
-      for (std::size_t i = begin; i < std::min(begin + 8, value.size()); ++i) {
+      for (std::size_t i = begin; i < begin + 8 && i < value.size(); ++i) {
         bits |= static_cast<unsigned>(value[i]) << (i - begin);
       }
       ar.raw(static_cast<std::uint8_t>(bits));
@@ -127,7 +120,7 @@ struct Codec<std::vector<bool, Allocator>> {
 };
 
 template <class C>
-  requires is_instance_v<C, std::deque> || is_instance_v<C, std::list>
+  requires(is_std_template<C>("deque") || is_std_template<C>("list"))
 struct Codec<C> {
   using T = typename C::value_type;
 
@@ -145,15 +138,15 @@ struct Codec<C> {
 };
 
 template <class C>
-concept OrderedSet = is_instance_v<C, std::set> || is_instance_v<C, std::multiset>;
+concept OrderedSet = is_std_template<C>("set") || is_std_template<C>("multiset");
 template <class C>
 concept UnorderedSet =
-    is_instance_v<C, std::unordered_set> || is_instance_v<C, std::unordered_multiset>;
+    is_std_template<C>("unordered_set") || is_std_template<C>("unordered_multiset");
 template <class C>
-concept OrderedMap = is_instance_v<C, std::map> || is_instance_v<C, std::multimap>;
+concept OrderedMap = is_std_template<C>("map") || is_std_template<C>("multimap");
 template <class C>
 concept UnorderedMap =
-    is_instance_v<C, std::unordered_map> || is_instance_v<C, std::unordered_multimap>;
+    is_std_template<C>("unordered_map") || is_std_template<C>("unordered_multimap");
 
 template <class C>
   requires OrderedSet<C> || UnorderedSet<C> || OrderedMap<C> || UnorderedMap<C>
@@ -256,28 +249,29 @@ struct Codec<std::optional<T>> {
   }
 };
 
-template <class... Ts>
-struct Codec<std::variant<Ts...>> {
-  using Variant = std::variant<Ts...>;
+template <template <class...> class VariantOf, class... Ts>
+  requires is_variant_v<VariantOf<Ts...>>
+struct Codec<VariantOf<Ts...>> {
+  using Variant = VariantOf<Ts...>;
   static_assert(sizeof...(Ts) < 256, "shoal: a std::variant in a message has at most 255 types");
 
   template <class Archive>
   static constexpr void save(Archive& ar, const Variant& value) {
     ar(static_cast<std::uint8_t>(value.index()));
-    std::visit([&ar](const auto& held) { ar(held); }, value);  // throws if valueless
+    visit([&ar](const auto& held) { ar(held); }, value);  // throws if valueless
   }
 
   static Variant load(ReadArchive& ar) {
-    return load_alternative<0>(ar, load_index(ar, sizeof...(Ts), "index of a std::variant"));
+    return load_alternative<0, Ts...>(ar, load_index(ar, sizeof...(Ts), "index of a std::variant"));
   }
 
  private:
-  template <std::size_t I>
+  template <std::size_t I, class First, class... Rest>
   static Variant load_alternative(ReadArchive& ar, std::size_t index) {
-    if constexpr (I + 1 < sizeof...(Ts)) {
-      if (index != I) return load_alternative<I + 1>(ar, index);
+    if constexpr (sizeof...(Rest) > 0) {
+      if (index != I) return load_alternative<I + 1, Rest...>(ar, index);
     }
-    return Variant(std::in_place_index<I>, wire::load<std::variant_alternative_t<I, Variant>>(ar));
+    return Variant(std::in_place_index<I>, wire::load<First>(ar));
   }
 };
 

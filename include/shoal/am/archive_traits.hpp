@@ -3,9 +3,7 @@
 // not at all.
 
 #include <array>
-#include <complex>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,7 +12,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace shoal {
@@ -82,6 +79,39 @@ inline constexpr bool has_serialize_v =
         Access::has_member<Archive, T> || Access::has_versioned_member<Archive, T> ||
         FreeSerialize<Archive, T> || FreeVersionedSerialize<Archive, T>);
 
+constexpr std::string_view name_after(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
+}
+
+/// Begins with the name of T, as the compiler writes it.
+template <class T>
+constexpr std::string_view type_name() {
+  return name_after(__PRETTY_FUNCTION__, "T = ");
+}
+
+/// T is a template of the standard library that is called so. Known by its name, in order not to
+/// include what most programs do not need. libstdc++ and libc++ put names into inner namespaces.
+template <class T>
+constexpr bool is_std_template(std::string_view name) {
+  if constexpr (!std::is_class_v<T>) {
+    return false;
+  } else {
+    std::string_view rest = type_name<T>();
+    if (!rest.starts_with("std::")) return false;
+    rest.remove_prefix(5);
+    while (rest.starts_with("__")) {
+      const std::size_t end = rest.find("::");
+      if (end == std::string_view::npos) return false;
+      rest.remove_prefix(end + 2);
+    }
+    return rest.starts_with(name) && rest.substr(name.size()).starts_with("<");
+  }
+}
+
+template <class T>
+inline constexpr bool is_variant_v = is_std_template<T>("variant");
+
 /// Views own nothing: they travel as a whole argument only, never inside another value.
 template <class T>
 inline constexpr bool is_view_v = false;
@@ -90,11 +120,13 @@ inline constexpr bool is_view_v<std::span<T, Extent>> = true;
 template <class Char, class Traits>
 inline constexpr bool is_view_v<std::basic_string_view<Char, Traits>> = true;
 
+template <class T>
+inline constexpr bool is_reference_wrapper_v = !std::is_same_v<std::unwrap_reference_t<T>, T>;
+
 /// Addresses mean nothing on another rank, although most of these are trivially copyable.
 template <class T>
-inline constexpr bool is_address_v =
-    std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T> ||
-    is_instance_v<T, std::reference_wrapper>;
+inline constexpr bool is_address_v = std::is_pointer_v<T> || std::is_member_pointer_v<T> ||
+                                     std::is_null_pointer_v<T> || is_reference_wrapper_v<T>;
 
 /// T is copied byte by byte. Looks through the standard wrappers, so that neither a pointer nor an
 /// element with a serialize() of its own slips through inside a trivially copyable array.
@@ -109,10 +141,10 @@ struct IsRaw<std::array<T, N>> : IsRaw<T> {};
 template <class T>
 struct IsRaw<std::optional<T>>
     : std::bool_constant<std::is_trivially_copyable_v<std::optional<T>> && IsRaw<T>::value> {};
-template <class... Ts>
-struct IsRaw<std::variant<Ts...>>
-    : std::bool_constant<std::is_trivially_copyable_v<std::variant<Ts...>> &&
-                         (IsRaw<Ts>::value && ...)> {};
+template <template <class...> class Variant, class... Ts>
+  requires is_variant_v<Variant<Ts...>>
+struct IsRaw<Variant<Ts...>> : std::bool_constant<std::is_trivially_copyable_v<Variant<Ts...>> &&
+                                                  (IsRaw<Ts>::value && ...)> {};
 template <class A, class B>
 struct IsRaw<std::pair<A, B>> : std::bool_constant<std::is_trivially_copyable_v<std::pair<A, B>> &&
                                                    IsRaw<A>::value && IsRaw<B>::value> {};
@@ -168,15 +200,17 @@ struct IsPlain<std::pair<A, B>> : std::bool_constant<IsPlain<A>::value && IsPlai
 template <class... Ts>
 struct IsPlain<std::tuple<Ts...>> : std::bool_constant<(IsPlain<Ts>::value && ...)> {};
 
-/// Refuses at compile time, with the remedy, what can never travel. `T` is not raw.
-template <class Archive, class T>
-consteval void refuse_unless_it_travels() {
+/// Refuses at compile time, with the remedy, what can never travel. `Type` is not raw. A class, so
+/// that the compiler says it once for each type.
+template <class Type>
+struct TravelCheck {
+  using T = Type;
   static_assert(!std::is_pointer_v<T> && !std::is_null_pointer_v<T>,
                 "shoal: a raw pointer cannot travel in a message, it means nothing on another "
                 "rank: send the value, a std::string, or a std::span of the elements");
   static_assert(!std::is_member_pointer_v<T>,
                 "shoal: a pointer to member cannot travel in a message: send an enum or an index");
-  static_assert(!is_instance_v<T, std::reference_wrapper>,
+  static_assert(!is_reference_wrapper_v<T>,
                 "shoal: a std::reference_wrapper cannot travel in a message: send the value");
   static_assert(!is_view_v<T>,
                 "shoal: a std::span or std::string_view cannot travel inside another value, it "
@@ -185,7 +219,13 @@ consteval void refuse_unless_it_travels() {
   static_assert(!is_instance_v<T, std::shared_ptr> && !is_instance_v<T, std::weak_ptr>,
                 "shoal: a std::shared_ptr cannot travel in a message, ranks share no memory: send "
                 "a shoal::Immutable<T>, a std::unique_ptr<T> or the value");
-}
+  static constexpr bool is_refused_above = is_address_v<T> || is_view_v<T> ||
+                                           is_instance_v<T, std::shared_ptr> ||
+                                           is_instance_v<T, std::weak_ptr>;
+  static_assert(is_refused_above || has_serialize_v<SizeArchive, T>,
+                "shoal: a type cannot travel in a message, TravelCheck names it: make it trivially "
+                "copyable or give it serialize(archive)");
+};
 
 }  // namespace wire
 

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,7 +27,7 @@ enum class Delivery : std::uint8_t {
 struct AmOptions {
   Delivery delivery = Delivery::inlined;
   int priority = 0;    // of the tasks, with Delivery::task
-  std::string name{};  // for error reports
+  std::string name{};  // for error reports; else they show the type of the handler
 };
 
 namespace messaging {
@@ -175,9 +174,6 @@ class StaticHandler {
   StaticHandler* next_ = nullptr;
 };
 
-/// The function or lambda that a static handler's name stands for, as people write it.
-std::string short_name(const std::string& name);
-
 /// All static handlers in an order that depends on their names only. The first call fixes the set.
 const std::vector<Handler>& static_handlers();
 /// Equal in two processes exactly if (up to hash collisions) their tables are equal.
@@ -211,11 +207,13 @@ template <class T>
 using Storage = typename StorageOf<T>::type;
 
 template <class Parameter>
-consteval void check_parameter() {
-  static_assert(
-      !std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>,
-      "shoal: a handler cannot take a non-const reference: the argument is its own copy; "
-      "take it by value, const& or &&");
+consteval bool check_parameter() {
+  constexpr bool fits =
+      !std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>;
+  static_assert(fits,
+                "shoal: a handler cannot take a non-const reference: the argument is its own copy; "
+                "take it by value, const& or &&");
+  return fits;
 }
 
 template <class Signature>
@@ -246,6 +244,17 @@ template <class R, class C, class... Ps>
 struct CallTraits<R (C::*)(Ps...) noexcept> : CallTraits<R(Ps...)> {};
 template <class R, class C, class... Ps>
 struct CallTraits<R (C::*)(Ps...) const noexcept> : CallTraits<R(Ps...)> {};
+
+/// A function whose parameters can be listed.
+template <class F>
+concept PlainFunction = (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
+                        requires { &F::operator(); };
+
+/// Stands for a message that was refused: no further errors about it.
+struct RefusedMessage {
+  template <class... Args>
+  void send(const Args&... /*args*/) const {}
+};
 
 template <class F>
 struct FunctionTraits : CallTraits<decltype(&F::operator())> {};
@@ -303,8 +312,7 @@ void handle_all(F& f, Batch& batch, TypeList<Ws...> wires) {
 
 template <class... Ps>
 consteval bool check_parameters(TypeList<Ps...>) {
-  (check_parameter<Ps>(), ...);
-  return true;
+  return (true && ... && check_parameter<Ps>());
 }
 
 template <class... Ws>

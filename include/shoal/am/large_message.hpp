@@ -2,10 +2,11 @@
 // Large active messages: one buffer travels from the sender's memory straight into the receiver's.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/base/function.hpp>
 
-#include <functional>
 #include <optional>
 #include <span>
+#include <tuple>
 
 namespace shoal {
 
@@ -46,15 +47,20 @@ class CountedEvent : public net::Event {
 };
 
 /// Runs a function once, as an event.
+template <class F>
 class FunctionEvent final : public CountedEvent {
  public:
-  FunctionEvent(Messenger& messenger, std::string name, std::function<void()> function)
+  FunctionEvent(Messenger& messenger, std::string name, F function)
       : CountedEvent(messenger, std::move(name)), function_(std::move(function)) {}
 
  private:
   void act() override { function_(); }
-  std::function<void()> function_;
+  F function_;
 };
+template <class F>
+std::unique_ptr<CountedEvent> make_event(Messenger& messenger, const std::string& name, F f) {
+  return std::make_unique<FunctionEvent<F>>(messenger, name, std::move(f));
+}
 
 struct Payload {
   std::span<const std::byte> bytes;
@@ -77,7 +83,127 @@ LargeHeader split_large(const Message& message, std::span<const std::byte>& argu
 
 /// Runs `function` as a task made from a message.
 void submit_delivered(Messenger& messenger, std::string name, int priority,
-                      std::function<void()> function);
+                      Function<void()> function);
+
+/// Sizes of the payloads of one LargeMessage, in programs that are built with debug checks.
+class PayloadSizes {
+ public:
+  /// Writes a warning to standard error, once, if the first payloads were on average so small that
+  /// an ActiveMessage would have been faster.
+  void note(const std::string& name, std::size_t size_bytes);
+
+ private:
+  // relaxed: statistics
+  std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::uint64_t> sum_bytes_{0};
+};
+
+template <class... Ts>
+consteval std::size_t length_of(TypeList<Ts...> /*list*/) {
+  return sizeof...(Ts);
+}
+/// Number of parameters of F; `most`, if they cannot be listed.
+template <class F>
+consteval std::size_t parameter_count(std::size_t most) {
+  if constexpr (PlainFunction<F>) {
+    return length_of(typename FunctionTraits<F>::Wires{});
+  } else {
+    return most;
+  }
+}
+
+/// Calls `f` with as many of the arguments as it has parameters.
+template <class F, class... Args>
+decltype(auto) call_with_first(F& f, Args&&... args) {
+  const auto call = [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
+    auto all = std::forward_as_tuple(std::forward<Args>(args)...);
+    return f(std::get<I>(std::move(all))...);
+  };
+  return call(std::make_index_sequence<parameter_count<F>(sizeof...(Args))>());
+}
+/// Whether it can, with at least `least` of them.
+template <class F, class... Args>
+consteval bool takes_first(std::size_t least) {
+  constexpr std::size_t kCount = parameter_count<F>(sizeof...(Args));
+  if constexpr (kCount > sizeof...(Args)) {
+    return false;
+  } else {
+    return kCount >= least && []<std::size_t... I>(std::index_sequence<I...>) {
+      return std::is_invocable_v<F&, std::tuple_element_t<I, std::tuple<Args...>>...>;
+    }(std::make_index_sequence<kCount>());
+  }
+}
+
+/// Parameters behind the first one, as they travel.
+template <class Wires>
+struct BehindFirst {
+  using type = TypeList<>;
+};
+template <class First, class... Ws>
+struct BehindFirst<TypeList<First, Ws...>> {
+  using type = TypeList<Ws...>;
+};
+template <class F, bool listed = PlainFunction<F>>
+struct WiresBehindFirst : BehindFirst<typename FunctionTraits<F>::Wires> {};
+template <class F>
+struct WiresBehindFirst<F, false> : BehindFirst<TypeList<>> {};
+
+/// Arguments that travel with a payload: the longer list of the two functions at the receiver.
+template <class Buffer, class Arrival>
+struct LargeWires {
+  using OfBuffer = typename WiresBehindFirst<Buffer>::type;
+  using OfArrival = typename WiresBehindFirst<Arrival>::type;
+  using type =
+      std::conditional_t<(length_of(OfArrival{}) > length_of(OfBuffer{})), OfArrival, OfBuffer>;
+};
+
+template <class T, class Buffer, class Arrival, class Release, class... Ws>
+consteval bool check_large_functions(TypeList<Ws...> /*wires*/) {
+  constexpr bool buffer =
+      PlainFunction<Buffer> && takes_first<Buffer, std::size_t, const Ws&...>(1);
+  static_assert(buffer,
+                "shoal: the buffer function of a large message takes the number of elements and "
+                "then the first of the arguments that travel: none of them auto");
+  constexpr bool arrival = takes_first<Arrival, std::span<T>, const Ws&...>(1);
+  static_assert(arrival,
+                "shoal: the arrival function of a large message takes std::span<T> and then the "
+                "first of the arguments that travel");
+  constexpr bool release = takes_first<Release, const Ws&...>(0);
+  static_assert(release,
+                "shoal: the release function of a large message takes the first of the arguments "
+                "that travel, or nothing: what only the sender needs is captured by on_release()");
+  return buffer && arrival && release;
+}
+
+}  // namespace messaging
+
+/// Size of payloads from which on a large message is faster than an ActiveMessage that carries a
+/// vector: measured between processes, see docs/performance.md. Within a process it is smaller.
+inline constexpr std::size_t kLargeMessageBytes = 16UL << 10U;
+
+/// A function of the sender that runs when the payload of one send() may be reused; see
+/// on_release().
+template <class F>
+struct OnRelease {
+  F function;
+};
+
+/// The last argument of LargeMessage::send(): `function()` runs on the sender, once, after the
+/// release function of the message. What it captures stays here: nothing of it travels.
+template <class F>
+[[nodiscard]] OnRelease<F> on_release(F function) {
+  static_assert(std::is_invocable_v<F&>,
+                "shoal: the function of on_release() takes no parameters: let it capture what it "
+                "needs");
+  return {std::move(function)};
+}
+
+namespace messaging {
+
+template <class T>
+inline constexpr bool is_on_release_v = false;
+template <class F>
+inline constexpr bool is_on_release_v<OnRelease<F>> = true;
 
 }  // namespace messaging
 
@@ -85,10 +211,15 @@ void submit_delivered(Messenger& messenger, std::string name, int priority,
 /// memory into memory that the receiver supplies, without a copy in between (within a process: one
 /// copy). Made by World::make_large_am in the same order on all ranks.
 ///
-/// Three functions (tasktorrent paper, section II-A2): `buffer(count, args...)` on the receiver
-/// returns a span of exactly `count` elements; `arrival(data, args...)` on the receiver processes
-/// them; `release(args...)` on the sender says that the payload may be reused.
+/// Functions (tasktorrent paper, section II-A2): `buffer(count, args...)` on the receiver returns a
+/// span of exactly `count` elements; `arrival(data, args...)` on the receiver processes them;
+/// `release(args...)` on the sender says that the payload may be reused. The arguments travel. A
+/// function may leave out the last of them, or all; what only the sender needs when one payload is
+/// released does not travel but is captured by on_release().
 ///
+/// **Size**: worth it for payloads from kLargeMessageBytes on; smaller ones are faster in an
+/// ActiveMessage, as a std::vector or std::span. In programs that are compiled without NDEBUG a
+/// message with payloads far below that is named once on standard error.
 /// **Ordering**: `buffer` runs in the order of the messages between the two ranks; `arrival` may
 /// run after handlers of later messages. **Lifetime**: the payload stays valid and unchanged until
 /// `release` ran; the buffer stays valid until `arrival` ran.
@@ -102,22 +233,28 @@ class LargeMessage {
                 "std::string instead of views");
 
  public:
-  using Buffer = std::function<std::span<T>(std::size_t, const Wires&...)>;
-  using Arrival = std::function<void(std::span<T>, const Wires&...)>;
-  using Release = std::function<void(const Wires&...)>;
+  using Buffer = Function<std::span<T>(std::size_t, const Wires&...)>;
+  using Arrival = Function<void(std::span<T>, const Wires&...)>;
+  using Release = Function<void(const Wires&...)>;
 
-  LargeMessage(messaging::Messenger& messenger, Buffer buffer, Arrival arrival, Release release,
-               const AmOptions& options)
+  template <class BufferFn, class ArrivalFn, class ReleaseFn>
+  LargeMessage(messaging::Messenger& messenger, BufferFn buffer, ArrivalFn arrival,
+               ReleaseFn release, const AmOptions& options)
       : messenger_(&messenger), instance_(std::make_shared<Instance>()) {
-    instance_->buffer = std::move(buffer);
-    instance_->arrival = std::move(arrival);
-    instance_->release = std::move(release);
+    instance_->buffer = with_first<std::size_t>(std::move(buffer));
+    instance_->arrival = with_first<std::span<T>>(std::move(arrival));
+    instance_->release_takes_any = messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
+    if constexpr (messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0) {
+      instance_->release = with_first<>(std::move(release));
+    } else {
+      instance_->bare_release = std::move(release);
+    }
     instance_->arrive_as_task = options.delivery == Delivery::task;
     instance_->signature = signature();
     instance_->priority = options.priority;
     instance_->self = instance_.get();
     instance_->invoke = &messaging::invoke_each<&LargeMessage::on_header>;
-    index_ = messenger.add_instance(instance_, options.name);
+    index_ = messenger.add_instance(instance_, options.name, naming::spelled<LargeMessage>());
   }
   ~LargeMessage() {
     if (messenger_ != nullptr) messenger_->remove_instance(index_);
@@ -128,40 +265,99 @@ class LargeMessage {
         index_(other.index_) {}
   LargeMessage& operator=(LargeMessage&&) = delete;
 
-  /// Sends `payload` (0 bytes to beyond 2^31) and copies of the arguments.
+  /// Sends `payload` (0 bytes to beyond 2^31) and copies of the arguments; an on_release() may
+  /// follow them.
   ///
   /// **Caller**, **Blocks**, **Errors**: as ActiveMessage::send. **Cost**: no copy of the payload
   /// in this process.
   template <class... Args>
-  void send(Rank target, std::span<const T> payload, const Args&... args) const {
-    static_assert(sizeof...(Args) == sizeof...(Wires),
-                  "shoal: the number of arguments differs from the functions' parameters");
-    send_wires(target, payload, messaging::as_wire<Wires>(args)...);
+  void send(Rank target, std::span<const T> payload, Args&&... args) const {
+    constexpr std::size_t kCount = sizeof...(Args);
+    if constexpr (kCount == sizeof...(Wires) + 1) {
+      auto all = std::forward_as_tuple(std::forward<Args>(args)...);
+      using Last = std::remove_cvref_t<decltype(std::get<kCount - 1>(all))>;
+      static_assert(messaging::is_on_release_v<Last>,
+                    "shoal: the number of arguments differs from the functions' parameters");
+      if constexpr (messaging::is_on_release_v<Last>) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          send_fitting(target, payload, std::get<kCount - 1>(std::move(all)).function,
+                       std::get<I>(all)...);
+        }(std::make_index_sequence<sizeof...(Wires)>());
+      }
+    } else {
+      send_fitting(target, payload, nullptr, args...);
+    }
   }
 
  private:
   struct Instance : messaging::Handler {
     Buffer buffer;
     Arrival arrival;
-    Release release;
+    Release release;                // if it takes any arguments
+    Function<void()> bare_release;  // else
+    bool release_takes_any = false;
     bool arrive_as_task = false;
+    messaging::PayloadSizes sizes;
   };
+
+  // `f` with the parameters that it leaves out.
+  template <class... First, class F>
+  static auto with_first(F f) {
+    return [f = std::move(f)](First... first, const Wires&... values) mutable -> decltype(auto) {
+      return messaging::call_with_first(f, std::move(first)..., values...);
+    };
+  }
 
   static constexpr std::uint32_t signature() {
     // Differs from that of an ActiveMessage with the same parameters.
     return type_signature<messaging::LargeHeader, std::span<const T>, Wires...>();
   }
 
-  void send_wires(Rank target, std::span<const T> payload, const Wires&... wires) const {
-    auto release = std::make_unique<messaging::FunctionEvent>(
-        *messenger_, instance_->name, [instance = instance_, values = std::make_tuple(wires...)] {
-          std::apply(instance->release, values);
-        });
+  template <class Then, class... Args>
+  void send_fitting(Rank target, std::span<const T> payload, Then&& then,
+                    const Args&... args) const {
+    constexpr bool fits =
+        messaging::check_arguments(messaging::TypeList<Wires...>{}, messaging::TypeList<Args...>{});
+    if constexpr (fits) {
+      send_wires(target, payload, std::forward<Then>(then), messaging::as_wire<Wires>(args)...);
+    }
+  }
+
+  template <class Then>
+  void send_wires(Rank target, std::span<const T> payload, Then&& then,
+                  const Wires&... wires) const {
+#ifndef NDEBUG
+    instance_->sizes.note(instance_->name, payload.size_bytes());
+#endif
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
     encode<Wires...>(std::span(arguments), wires...);
     const auto handler = messaging::kInstanceBit | messaging::kLargeBit | index_;
     messaging::send_large(*messenger_, {handler, signature(), target},
-                          {std::as_bytes(payload), payload.size()}, arguments, std::move(release));
+                          {std::as_bytes(payload), payload.size()}, arguments,
+                          make_release(std::forward<Then>(then), wires...));
+  }
+
+  // Keeps of the arguments only what `release` takes.
+  template <class Then>
+  [[nodiscard]] std::unique_ptr<messaging::CountedEvent> make_release(Then&& then,
+                                                                      const Wires&... wires) const {
+    const auto finish = [](auto& function) {
+      if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<decltype(function)>>) function();
+    };
+    if (!instance_->release_takes_any) {
+      return messaging::make_event(
+          *messenger_, instance_->name,
+          [instance = instance_, finish, then = std::forward<Then>(then)]() mutable {
+            instance->bare_release();
+            finish(then);
+          });
+    }
+    return messaging::make_event(*messenger_, instance_->name,
+                                 [instance = instance_, values = std::make_tuple(wires...), finish,
+                                  then = std::forward<Then>(then)]() mutable {
+                                   std::apply(instance->release, values);
+                                   finish(then);
+                                 });
   }
 
   static void on_header(void* self, const messaging::Message& message) {
@@ -200,10 +396,9 @@ class LargeMessage {
       std::apply([&](const auto&... args) { instance->arrival(place, args...); }, values);
     };
     if (!instance->arrive_as_task) {
-      return std::make_unique<messaging::FunctionEvent>(messenger, instance->name,
-                                                        std::move(arrive));
+      return messaging::make_event(messenger, instance->name, std::move(arrive));
     }
-    return std::make_unique<messaging::FunctionEvent>(
+    return messaging::make_event(
         messenger, instance->name, [&messenger, instance, arrive = std::move(arrive)] {
           messaging::submit_delivered(messenger, instance->name, instance->priority, arrive);
         });
@@ -216,18 +411,18 @@ class LargeMessage {
 
 namespace messaging {
 
-template <class T, class Traits>
+template <class T, class Wires>
 struct LargeTypeOf;
-template <class T, class Count, class... Ws>
-struct LargeTypeOf<T, TypeList<Count, Ws...>> {
+template <class T, class... Ws>
+struct LargeTypeOf<T, TypeList<Ws...>> {
   using type = LargeMessage<T, Ws...>;
 };
 
 }  // namespace messaging
 
-/// The type that World::make_large_am<T> returns for a buffer function of type F.
-template <class T, class F>
+/// The type that World::make_large_am<T> returns for buffer and arrival functions of these types.
+template <class T, class Buffer, class Arrival = Buffer>
 using LargeMessageFor = typename messaging::LargeTypeOf<
-    T, typename messaging::FunctionTraits<std::decay_t<F>>::Wires>::type;
+    T, typename messaging::LargeWires<std::decay_t<Buffer>, std::decay_t<Arrival>>::type>::type;
 
 }  // namespace shoal

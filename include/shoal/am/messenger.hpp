@@ -3,16 +3,19 @@
 
 #include <shoal/am/handler.hpp>
 #include <shoal/am/removals.hpp>
+#include <shoal/base/function.hpp>
+#include <shoal/env/sparse_array.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/mutex.hpp>
+#include <shoal/sync/strand.hpp>
 
 #include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shoal::messaging {
@@ -35,7 +38,7 @@ struct MessengerOptions {
 };
 
 /// Told of an error that cannot be reported in an orderly way; does not return.
-using FatalHandler = std::function<void(const std::string& text)>;
+using FatalHandler = Function<void(const std::string& text)>;
 
 class Messenger final : public sched::Progress, public net::Receiver, public net::PortWaker {
  public:
@@ -110,7 +113,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// Without a name it gets one from its index. One made by the main function is closed, as if it
   /// did not exist yet, until the next open_instances(): it may refer to what is still to be set
   /// up.
-  std::uint32_t add_instance(std::shared_ptr<Handler> handler, const std::string& name);
+  std::uint32_t add_instance(std::shared_ptr<Handler> handler, const std::string& name,
+                             std::string_view spelled);
   void open_instances();
   /// Messages for it that are handled after this are errors; a handler that runs goes on.
   void remove_instance(std::uint32_t index);
@@ -126,6 +130,17 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void wake_for_progress() override {
     raise_arrived();
     scheduler_.wake_one();
+  }
+  /// Runs f() as a handler of this rank: one at a time. It comes after those that published
+  /// `token`, and after what was made before the handlers were opened.
+  template <class F>
+  [[gnu::always_inline]] void run_as_handler(const void* token, F f) {
+    handlers_.run([this, token, f] {
+      sync::observe(this);
+      sync::observe(token);
+      f();
+    });
+    if (sync::watches_strands()) name_handlers();
   }
   void on_packet(net::Packet* packet) override;
   void before_take(const net::Link& link) override;
@@ -157,6 +172,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   [[nodiscard]] std::vector<Arrivals> arrivals() const;
   /// What reports call a handler, from MessageHeader::handler. Any thread.
   [[nodiscard]] std::string handler_name(std::uint32_t handler) const;
+  /// Of the messages in a packet for this rank, "send" or "5 x send" for each run of equal ones.
+  [[nodiscard]] std::vector<std::string> handler_names(const net::Packet& packet) const;
 
   struct Statistics {
     std::uint64_t messages_sent = 0;
@@ -173,6 +190,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
  private:
   class MessageTask;
   struct Held;
+  struct HeldMessages;
   /// An instance handler that was looked up.
   struct Kept {
     std::uint32_t index = 0;
@@ -189,6 +207,8 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   static constexpr int kLeanTakesMax = 8;
   static constexpr std::uint64_t kManyMessages = 256;  // worth a take
   net::Link& admit_slowly(Rank target);
+  net::Link& link_to(Rank target, net::Lane lane);
+  void name_handlers();
   void give_way(const net::Link& link);
   void note_take(std::uint64_t message_count);
   bool handle_arrivals(net::DirectArrivals& direct);
@@ -252,12 +272,13 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   // Those that were needed last: one look under the lock for many messages. The progress context's.
   std::array<Kept, 8> kept_;
   Removals removals_;  // of instances
+  sync::Strand handlers_;
 
   mutable sync::Mutex held_mutex_;
-  std::map<int, Held> held_ SHOAL_GUARDED_BY(held_mutex_);  // by source
+  const std::unique_ptr<HeldMessages> held_ SHOAL_PT_GUARDED_BY(held_mutex_);
   std::atomic<std::uint64_t> held_count_{0};
 
-  std::vector<ArrivalCounter> arrivals_;  // by source
+  env::SparseArray<ArrivalCounter> arrivals_;  // by source
 
   std::atomic<std::uint64_t> payload_bytes_{0};  // that travelled beside messages
 };

@@ -4,7 +4,7 @@
 
 #include <shoal/base/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 

@@ -72,7 +72,7 @@ class CancelledError : public Error {
   using Error::Error;
 };
 
-/// what() of the exception behind `error`, or a fixed text when it is not a std::exception.
+/// what() of the exception behind `error`; its type if it is not a std::exception.
 std::string describe(const std::exception_ptr& error);
 
 }  // namespace shoal

@@ -4,7 +4,7 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
+#include <string>
 
 namespace shoal {
 

@@ -1,15 +1,13 @@
 #pragma once
 // Keys of task graphs: their hash and their text.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <ostream>
-#include <sstream>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,6 +17,11 @@
 namespace shoal {
 
 namespace detail {
+
+/// Text that `write` puts into a stream.
+std::string streamed(const void* key, void (*write)(std::ostream& out, const void* key));
+/// Stands for a key that cannot be printed.
+std::string text_of_hash(std::uint64_t hash);
 
 template <class K>
 concept IntegerKey = std::is_integral_v<K> || std::is_enum_v<K>;
@@ -160,13 +163,12 @@ std::string format_key(const K& key) {
   } else if constexpr (fmt::is_formattable<K>::value) {
     return fmt::format("{}", key);
   } else if constexpr (requires(std::ostream& out) { out << key; }) {
-    std::ostringstream out;
-    out << key;
-    return std::move(out).str();
+    return detail::streamed(
+        &key, [](std::ostream& out, const void* what) { out << *static_cast<const K*>(what); });
   } else if constexpr (std::is_enum_v<K>) {
     return format_key(static_cast<std::underlying_type_t<K>>(key));
   } else {
-    return fmt::format("<key with hash {:#018x}>", KeyHash<K>{}(key));
+    return detail::text_of_hash(KeyHash<K>{}(key));
   }
 }
 

@@ -2,12 +2,11 @@
 // Collective operations of the main functions of all ranks, on active messages along a tree.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/base/function.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <cstddef>
-#include <functional>
-#include <map>
-#include <set>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 namespace shoal::coll {
 
 using Bytes = std::vector<std::byte>;
+using Combine = FunctionRef<Bytes(Bytes, Bytes)>;
 
 /// One per rank; made on all ranks before any other instance handler. All ranks call the same
 /// operations in the same order, from their main functions. Each takes O(log P) messages in depth
@@ -28,8 +28,7 @@ class Collectives final : private term::Unsatisfied {
 
   /// Combines the values of all ranks; every rank gets the result. combine(a, b) is called in the
   /// same order in every run with as many ranks: own value first, then subtrees by rank.
-  Bytes all_reduce(const std::string& what, Bytes mine,
-                   const std::function<Bytes(Bytes, Bytes)>& combine);
+  Bytes all_reduce(const std::string& what, Bytes mine, Combine combine);
   /// Every rank gets the value of `root`.
   Bytes broadcast(const std::string& what, Bytes mine, Rank root);
   /// `root` gets the values of all ranks in rank order; the others get nothing.
@@ -61,13 +60,10 @@ class Collectives final : private term::Unsatisfied {
   /// Values of a subtree, with their ranks, in one buffer; and back.
   static Bytes pack(Rank rank, const Bytes& bytes);
   static std::vector<Bytes> unpack(const Bytes& packed, int size);
-  Bytes reduce_to(Rank root, Bytes mine, const std::function<Bytes(Bytes, Bytes)>& combine);
+  Bytes reduce_to(Rank root, Bytes mine, Combine combine);
   Bytes send_down(Rank root, Bytes value);
 
-  struct Arrival {
-    std::string what;
-    Bytes bytes;
-  };
+  struct Arrivals;
 
   term::Scope& scope_;
   const Rank rank_;
@@ -76,10 +72,9 @@ class Collectives final : private term::Unsatisfied {
   std::string what_;            // main function only
 
   mutable sync::Mutex mutex_;
-  std::map<Slot, Arrival> arrivals_ SHOAL_GUARDED_BY(mutex_);
+  const std::unique_ptr<Arrivals> arrivals_ SHOAL_PT_GUARDED_BY(mutex_);
   std::vector<Slot> awaited_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t begun_ SHOAL_GUARDED_BY(mutex_) = 0;  // sequence_, for others to read
-  std::set<std::uint64_t> given_up_ SHOAL_GUARDED_BY(mutex_);
 
   ActiveMessage<std::uint64_t, std::string, int, int, Bytes> message_;
 };

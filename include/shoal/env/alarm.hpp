@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace shoal::env {
 
@@ -50,10 +52,14 @@ class AlarmOnSignal {
   int slot_ = -1;
 };
 
-/// Runs `function` on a thread of its own, which the destructor waits for.
+/// Runs `function` on a thread of its own, which the destructor waits for. Debuggers and top show
+/// the first 15 characters of `name`, errors say `purpose`.
 class Thread {
  public:
-  explicit Thread(std::function<void()> function);
+  /// **Errors**: Error when the system refuses a thread.
+  Thread(const std::string& name, const std::string& purpose, std::function<void()> function);
+  Thread(const std::string& name, std::function<void()> function)
+      : Thread(name, name, std::move(function)) {}
   ~Thread();
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;

@@ -5,7 +5,6 @@
 #include <shoal/base/cost.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,8 +37,14 @@ class Steppable {
   virtual StepResult step() = 0;
   /// Called once by the thread that is to own this; returns when it stopped.
   virtual void run() = 0;
+  /// Name of its thread; Linux shows the first 15 characters.
   [[nodiscard]] virtual std::string name() const = 0;
+  /// Description of its thread in errors.
+  [[nodiscard]] virtual std::string purpose() const { return name(); }
 };
+
+/// Of a task, or for `handles` of a handler. `parks` comes with the place where it does.
+enum class Happening { begins, parks, goes_on, ends, handles };
 
 /// The environment that a world runs in.
 class Env {
@@ -61,10 +66,11 @@ class Env {
   [[nodiscard]] virtual bool is_simulated() const { return false; }
   /// Whether observe() is to be called.
   [[nodiscard]] virtual bool observes() const { return false; }
-  /// The step that runs has begun this task or handler.
-  virtual void observe(const std::string& /*activity*/) {}
+  /// Something has happened in the step that runs.
+  virtual void observe(Happening /*what*/, const std::string& /*name*/) {}
   /// Drives all until each has stopped. The first one is driven by the calling thread, each other
   /// one by its own thread (or, in an environment with one thread, all by turns).
+  /// **Errors**: Error when a thread cannot be started; then none of them has been driven.
   virtual void drive(const std::vector<Steppable*>& all) = 0;
 };
 

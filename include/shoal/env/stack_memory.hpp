@@ -68,9 +68,17 @@ class StackMemory {
   std::vector<Slab> slabs_;
 };
 
-/// Writes what is known about a fault at `address` to `text` and returns how many characters, 0 if
-/// nothing is. Called in a signal handler.
-using FaultExplainer = std::size_t (*)(const void* address, char* text, std::size_t size);
+/// A fault of this thread, in its signal handler.
+struct Fault {
+  int signal = 0;
+  const void* address = nullptr;
+  bool ends_process = false;  // nobody else handles it
+};
+
+/// Writes what is known about a fault to `text` and returns how many characters, 0 if nothing is.
+/// Called in a signal handler: first for what is certain, then for names, which may be damaged.
+using FaultExplainer = std::size_t (*)(const Fault& fault, bool names, char* text,
+                                       std::size_t size);
 
 /// While it lives, a fault on this thread that `explain` knows is written to standard error before
 /// the process dies of it as it would have. **Lifetime**: of the thread's work; begins and ends on

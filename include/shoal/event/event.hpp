@@ -3,6 +3,7 @@
 
 #include <shoal/am/archive.hpp>
 #include <shoal/base/ids.hpp>
+#include <shoal/base/type_name.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -114,11 +115,7 @@ struct FiredAs<char[N]> {
 template <class T>
 using Fired = typename FiredAs<T>::type;
 
-template <class T>
-constexpr std::string_view pretty_name() {
-  return __PRETTY_FUNCTION__;
-}
-/// From "... pretty_name() [with T = X; ...]" or "... [T = X]".
+/// From "... spelled() [with T = X; ...]" or "... [T = X]".
 constexpr std::string_view cut_pretty_name(std::string_view text) {
   constexpr std::string_view kBefore = "T = ";
   const std::size_t begin = text.find(kBefore);
@@ -130,7 +127,7 @@ constexpr std::string_view cut_pretty_name(std::string_view text) {
 /// T as the compiler spells it.
 template <class T>
 constexpr std::string_view type_text() {
-  return cut_pretty_name(pretty_name<T>());
+  return cut_pretty_name(naming::spelled<T>());
 }
 
 /// What get<T>() and the like are asked for.

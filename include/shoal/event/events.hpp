@@ -6,7 +6,6 @@
 #include <shoal/sched/timers.hpp>
 #include <shoal/term/scope.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,8 +56,6 @@ class FunctionBody final : public TaskBody {
     if constexpr (std::is_invocable_v<F&, EventList&>) {
       function_(events);
     } else {
-      static_assert(std::is_invocable_v<F&>,
-                    "shoal: the function of an event task takes a shoal::EventList& or nothing");
       function_();
     }
   }
@@ -99,11 +96,16 @@ class Events {
   template <class F>
   void submit(const std::vector<EventDependency>& dependencies, F function,
               const EventTaskOptions& options = {}) {
+    constexpr bool fits = std::is_invocable_v<F&, EventList&> || std::is_invocable_v<F&>;
+    static_assert(fits,
+                  "shoal: the function of an event task takes a shoal::EventList& or nothing");
     if constexpr (std::is_constructible_v<bool, F&> && !std::is_empty_v<F>) {
       if (!static_cast<bool>(function)) refuse_unset(options);
     }
-    submit_body(dependencies, std::make_shared<event::FunctionBody<F>>(std::move(function)),
-                options);
+    if constexpr (fits) {
+      submit_body(dependencies, std::make_shared<event::FunctionBody<F>>(std::move(function)),
+                  options);
+    }
   }
 
   /// Fires an event without a value to a rank, `self` or `all`.
@@ -146,16 +148,16 @@ class Events {
   // --- events that nobody has to fire. Each happens once, and keeps the world going until it has
   // been fired, or cancelled. The number is for cancel().
 
-  /// Fires an event once `delay` has passed; virtual time in simulated worlds.
-  template <class Rep, class Period, class... T>
-  std::uint64_t fire_after(std::chrono::duration<Rep, Period> delay, EventPeer target,
-                           std::string_view name, const T&... value) {
+  /// Fires an event once `delay`, a std::chrono::duration, has passed; virtual time in simulated
+  /// worlds.
+  template <sched::Duration D, class... T>
+  std::uint64_t fire_after(D delay, EventPeer target, std::string_view name, const T&... value) {
     static_assert(sizeof...(T) <= 1, "shoal: an event has one value, or none");
-    const std::chrono::nanoseconds ns(sched::to_ns(delay));
+    const std::uint64_t delay_ns = sched::to_ns(delay);
     if constexpr (sizeof...(T) == 0) {
-      return fire_draft_after(ns, target, draft_of(name));
+      return fire_draft_after(delay_ns, target, draft_of(name));
     } else {
-      return fire_draft_after(ns, target, draft_of<event::Fired<T>...>(name, value...));
+      return fire_draft_after(delay_ns, target, draft_of<event::Fired<T>...>(name, value...));
     }
   }
   /// Fires an event once there is something to read, or the other end was closed.
@@ -173,8 +175,8 @@ class Events {
   /// For interfaces of other languages: a copy of `payload.bytes`.
   void fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
                 bool persistent = false);
-  std::uint64_t fire_raw_after(std::chrono::nanoseconds delay, EventPeer target,
-                               std::string_view name, const RawPayload& payload);
+  std::uint64_t fire_raw_after(std::uint64_t delay_ns, EventPeer target, std::string_view name,
+                               const RawPayload& payload);
 
   /// The first event that is there for each dependency, if there is one: at most as many as
   /// dependencies, in their order. **Blocks**: never. Errors as submit().
@@ -214,8 +216,7 @@ class Events {
   static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
   void fire_draft(EventPeer target, const Draft& content);
   void fire_nothing(EventPeer target, std::string_view name, bool persistent);
-  std::uint64_t fire_draft_after(std::chrono::nanoseconds delay, EventPeer target,
-                                 const Draft& content);
+  std::uint64_t fire_draft_after(std::uint64_t delay_ns, EventPeer target, const Draft& content);
 
   static Draft draft_of(std::string_view name);
   static Draft raw_draft(std::string_view name, const RawPayload& payload);

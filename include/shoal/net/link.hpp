@@ -3,9 +3,9 @@
 
 #include <shoal/net/port.hpp>
 #include <shoal/sync/lasting_mutex.hpp>
+#include <shoal/sync/strand.hpp>
 #include <shoal/sync/waiter.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -18,7 +18,7 @@ struct LinkOptions {
   /// How many bytes may be appended before the window is told of them: it may be exceeded by as
   /// many.
   [[nodiscard]] std::size_t told_late_bytes() const {
-    return std::min(packet_bytes, window_bytes) / 16;
+    return (packet_bytes < window_bytes ? packet_bytes : window_bytes) / 16;
   }
 };
 
@@ -69,10 +69,16 @@ class Link : public PortItem, public PacketOwner {
               bool polls_next = false) {
     bool announce_now = false;
     bool closed = false;
+    const sync::Quiet quiet;
     {
       const sync::LastingLock lock(mutex_);
       const Packet* const before = open_;
-      std::forward<Write>(write)(reserve(message, extra_bytes));
+      const std::span<std::byte> place = reserve(message, extra_bytes);
+      {
+        const sync::Aloud aloud;
+        std::forward<Write>(write)(place);
+      }
+      sync::publish(open_);
       closed = before != nullptr && open_ != before;
       announce_now = !std::exchange(announced_, true);
     }

@@ -19,6 +19,12 @@ enum class ProgressPolicy {
   thread,  // a thread of its own: engine()
 };
 
+/// A setting by its name, with its value as a text. Neither has a tab or a line break.
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
 struct MpiOptions {
   int ranks_per_process = 1;  // the same in all processes
   ProgressPolicy progress = ProgressPolicy::worker;
@@ -41,6 +47,8 @@ struct MpiOptions {
   int node_processes = 64;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;
+  /// Further settings that must be the same in all processes.
+  std::vector<Setting> settings;
 };
 
 /// What a transport over MPI offers beside carrying packets.
@@ -48,6 +56,10 @@ class MpiTransport : public Transport {
  public:
   /// The policy in force: `main` where MPI granted too little for the one asked for.
   [[nodiscard]] virtual ProgressPolicy policy() const = 0;
+  /// The thread level of MPI, by its name.
+  [[nodiscard]] virtual std::string thread_level() const = 0;
+  /// The processes that this one shares memory with.
+  [[nodiscard]] virtual int near_count() const = 0;
   /// What differs from the request and what that means for the program; also written
   /// to standard error, by process 0 or, what concerns one node, by a process of it.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
@@ -64,10 +76,17 @@ bool mpi_available();
 /// Name and version of the MPI library, or "none".
 std::string mpi_library();
 
-/// Joins the processes of the communicator, which it duplicates. It finalizes MPI, in finish(),
-/// only if it has initialized it. Caller: the main thread, in all processes of the communicator.
-/// Blocks: collective. Errors: ConfigError, in all processes, when they disagree about an option or
-/// when MPI's thread level does not suffice; ConfigError when this build has no MPI;
+/// The MPI_Comm of a communicator's number in Fortran, for MpiOptions::communicator.
+/// **Errors**: ConfigError when this build has no MPI, or MPI is not initialized.
+std::shared_ptr<const void> communicator_of_fortran(int handle);
+
+/// Joins the processes of the communicator, which it duplicates. If MPI is not initialized, this
+/// initializes it, for all later transports of the process as well; it is finalized when the
+/// process exits. Caller: the main thread, in all processes of the communicator. Blocks:
+/// collective. Errors: ConfigError, in all processes, when they disagree about a setting (the
+/// text names the hosts), when
+/// MPI's thread level does not suffice, or when a process exits instead; ConfigError when the
+/// communicator is none of one world, when MPI was finalized, or when this build has no MPI;
 /// TransportError.
 std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options);
 

@@ -4,7 +4,6 @@
 #include <shoal/base/ids.hpp>
 #include <shoal/sync/prefetch.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -121,6 +120,9 @@ class Packet {
   [[nodiscard]] std::size_t room_bytes() const { return capacity_bytes_ - header_.size_bytes; }
   [[nodiscard]] std::byte* body() { return reinterpret_cast<std::byte*>(this + 1); }
   [[nodiscard]] std::span<std::byte> messages() { return {body(), header_.size_bytes}; }
+  [[nodiscard]] std::span<const std::byte> messages() const {
+    return {reinterpret_cast<const std::byte*>(this + 1), header_.size_bytes};
+  }
   /// Header and messages, contiguous, as they go over a wire.
   [[nodiscard]] std::span<std::byte> wire() {
     return {reinterpret_cast<std::byte*>(&header_), sizeof(PacketHeader) + header_.size_bytes};
@@ -135,7 +137,7 @@ class Packet {
   }
   /// The most that it could be in a packet that is empty.
   [[nodiscard]] static std::size_t bytes_at_most(std::size_t size_bytes) {
-    return sizeof(RunHeader) + align_up(std::max<std::size_t>(1, size_bytes));
+    return sizeof(RunHeader) + align_up(size_bytes > 0 ? size_bytes : 1);
   }
 
   /// Makes room for one message at the end; the caller has checked bytes_for() and room_bytes().

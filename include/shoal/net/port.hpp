@@ -3,6 +3,7 @@
 
 #include <shoal/net/packet.hpp>
 #include <shoal/sync/mpsc_queue.hpp>
+#include <shoal/sync/strand.hpp>
 
 namespace shoal::net {
 
@@ -54,6 +55,7 @@ class Port {
 
   /// Any thread. Each item stands in the port at most once at a time.
   void post(PortItem* item) {
+    const sync::Quiet quiet;
     queue_.push(item);
     if (waker_ != nullptr) waker_->wake_for_progress();
   }

@@ -51,6 +51,11 @@ class Transport {
   [[nodiscard]] virtual bool has_unsent() const { return false; }
   /// Payloads are moving, as fast as poll() is called. Any thread; a hint.
   [[nodiscard]] virtual bool is_streaming() const { return false; }
+  /// Keeps this transport from calling MPI until unlock_calls(), for a program that may call it
+  /// from one thread at a time only. Blocks while a call is under way. Nothing travels meanwhile,
+  /// and who first sends to a rank may be blocked. Any thread; the one that locks unlocks.
+  virtual void lock_calls() {}
+  virtual void unlock_calls() {}
   /// A Steppable that polls on its own thread, or nullptr when workers poll.
   virtual env::Steppable* engine() = 0;
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace shoal {
@@ -41,6 +40,11 @@ namespace runtime {
 /// The promises of one rank that others may fulfil. Any thread.
 class PromiseTable {
  public:
+  PromiseTable();
+  ~PromiseTable();
+  PromiseTable(const PromiseTable&) = delete;
+  PromiseTable& operator=(const PromiseTable&) = delete;
+
   template <class T>
   std::uint64_t add(Promise<T> promise) {
     return add_entry(std::make_unique<Entry<T>>(std::move(promise)));
@@ -61,6 +65,7 @@ class PromiseTable {
     virtual void fail(std::exception_ptr error) = 0;
     std::uint32_t signature = 0;
   };
+  struct Entries;
   template <class T>
   struct Entry final : EntryBase {
     explicit Entry(Promise<T> given) : promise(std::move(given)) {
@@ -74,7 +79,7 @@ class PromiseTable {
   std::unique_ptr<EntryBase> take_entry(std::uint64_t number, std::uint32_t signature);
 
   sync::Mutex mutex_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<EntryBase>> entries_ SHOAL_GUARDED_BY(mutex_);
+  const std::unique_ptr<Entries> entries_ SHOAL_PT_GUARDED_BY(mutex_);
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 

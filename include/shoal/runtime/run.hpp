@@ -1,9 +1,10 @@
 #pragma once
 // The start of a shoal program.
 
+#include <shoal/base/build_check.hpp>
+#include <shoal/base/function.hpp>
 #include <shoal/runtime/world.hpp>
 
-#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace shoal {
 
 namespace runtime {
 
-using MainFunction = std::function<int(World&)>;
+using MainFunction = Function<int(World&)>;
 
 /// `communicator` points to an MPI_Comm of the program, or is nullptr.
 int run_world(int argc, const char* const* argv, const MainFunction& main_function,
@@ -38,10 +39,16 @@ MainFunction as_main(F function) {
 /// variables, --config file, in that order; the program's own arguments are in world.args().
 ///
 /// Each main function is a task on worker 0 of its rank. When it returns, an implicit wait() lets
-/// everything finish. **Returns**: the largest value that the main functions of this process
-/// returned, the smallest if none is positive; at least 1 after an error that one of them let
-/// through. An error was written to standard error by the process that it began in. **Caller**: the
-/// process's main thread, once at a time. **Errors**: none are thrown.
+/// everything finish. One that throws fails the world. Its stack unwinds when all main functions
+/// are parked or have ended and no task and no message exists that may use what stands there: what
+/// they wait for must not come from a destructor on that stack.
+///
+/// **Returns**: the largest value that the main functions of this process returned, the smallest if
+/// none is positive; at least 1 after an error that one of them let through. An error was written
+/// to standard error by the process that it began in. **Caller**: the process's main thread, once
+/// at a time; a main function, a task or a handler is refused. Under MPI all processes call it
+/// equally often: the first call initializes MPI unless the program has, and the end of the process
+/// finalizes it. **Errors**: none are thrown: they are written, and 1 is returned.
 template <class F>
 int run(int argc, const char* const* argv, F function) {
   return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), nullptr);

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,30 +102,38 @@ class World {
   /// Runs `function` as a task of this rank.
   template <class F>
   void spawn(F function) {
-    scheduler().submit(sched::make_function_task(scope(), std::move(function)));
+    if constexpr (sched::check_task_function<F>()) {
+      scheduler().submit(sched::make_function_task(scope(), std::move(function)));
+    }
   }
   template <class F>
   void spawn(F function, const TaskOptions& options) {
-    submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+    if constexpr (sched::check_task_function<F>()) {
+      submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+    }
   }
 
   /// The same, with the future of what it returns or throws: such an exception does not fail the
   /// world.
   template <class F>
   [[nodiscard]] auto async(F function) {
-    auto task = std::make_unique<sched::AsyncTask<F>>(scheduler(), scope(), std::move(function));
-    auto future = task->future();
-    scheduler().submit(std::move(task));
-    return future;
+    if constexpr (sched::check_task_function<F>()) {
+      auto task = std::make_unique<sched::AsyncTask<F>>(scheduler(), scope(), std::move(function));
+      auto future = task->future();
+      scheduler().submit(std::move(task));
+      return future;
+    }
   }
   // Two functions: GCC 12 destroys a default argument twice that stands in a co_await.
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
-    auto task = std::make_unique<sched::NamedAsyncTask<F>>(scheduler(), scope(), options.name,
-                                                           std::move(function));
-    auto future = task->future();
-    submit(std::move(task), options);
-    return future;
+    if constexpr (sched::check_task_function<F>()) {
+      auto task = std::make_unique<sched::NamedAsyncTask<F>>(scheduler(), scope(), options.name,
+                                                             std::move(function));
+      auto future = task->future();
+      submit(std::move(task), options);
+      return future;
+    }
   }
 
   /// Keeps wait() from completing until the returned object is destroyed. For threads of the
@@ -150,6 +157,15 @@ class World {
                 std::forward<Args>(args)...);
   }
 
+  /// Refuses everything else.
+  template <class Handler, class... Args>
+    requires(!messaging::CaptureLess<Handler> && !messaging::is_static_am_v<Handler>)
+  void send(const Handler& /*handler*/, Rank /*target*/, const Args&... /*args*/) {
+    static_assert(sizeof(Handler) == 0,
+                  "shoal: send() takes am<function> or a lambda that captures nothing and has no "
+                  "auto parameters: make_am() makes an active message of a lambda with captures");
+  }
+
   /// Hands what this rank has sent so far to the transport. Not needed for progress, except before
   /// the main function blocks outside shoal (in a call of MPI, say) while other ranks wait for what
   /// it has sent. Lets the handlers of make_am() run, too.
@@ -164,18 +180,43 @@ class World {
   /// or flush(): what it refers to may be set up after it. **Errors**: a message that does not fit
   /// the handler's parameters ends the world with an error that names it.
   template <class F>
-  [[nodiscard]] ActiveMessageFor<F> make_am(F function, const AmOptions& options = {}) {
-    return ActiveMessageFor<F>(messenger(), std::move(function), options);
+  [[nodiscard]] auto make_am(F function, const AmOptions& options = {}) {
+    constexpr bool fits = messaging::PlainFunction<F>;
+    static_assert(fits,
+                  "shoal: make_am() takes a function or a function object with one operator(), "
+                  "whose parameters are the arguments of the message: none of them auto");
+    if constexpr (fits) {
+      using Parameters = typename messaging::FunctionTraits<F>::Parameters;
+      if constexpr (messaging::check_parameters(Parameters{})) {
+        return ActiveMessageFor<F>(messenger(), std::move(function), options);
+      } else {
+        return messaging::RefusedMessage();
+      }
+    } else {
+      return messaging::RefusedMessage();
+    }
   }
 
   /// Makes a large active message with payload elements of type T; see LargeMessage for the three
-  /// functions. The arguments are those of `buffer` behind its count.
+  /// functions. The arguments are those of `buffer` behind its count, or those of `arrival` behind
+  /// its data if these are more.
   template <class T, class Buffer, class Arrival, class Release>
-  [[nodiscard]] LargeMessageFor<T, Buffer> make_large_am(Buffer buffer, Arrival arrival,
-                                                         Release release,
-                                                         const AmOptions& options = {}) {
-    return LargeMessageFor<T, Buffer>(messenger(), std::move(buffer), std::move(arrival),
-                                      std::move(release), options);
+  [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, Release release,
+                                   const AmOptions& options = {}) {
+    using Wires = typename messaging::LargeWires<Buffer, Arrival>::type;
+    constexpr bool fits = messaging::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
+    if constexpr (fits) {
+      return LargeMessageFor<T, Buffer, Arrival>(messenger(), std::move(buffer), std::move(arrival),
+                                                 std::move(release), options);
+    } else {
+      return messaging::RefusedMessage();
+    }
+  }
+  /// The same without a function for all of its releases: each send() may bring one, on_release().
+  template <class T, class Buffer, class Arrival>
+  [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, const AmOptions& options = {}) {
+    return make_large_am<T>(
+        std::move(buffer), std::move(arrival), [] {}, options);
   }
 
   // --- futures across ranks

@@ -57,6 +57,7 @@ class NamedAsyncTask final : public AsyncTask<F> {
                      std::move(function)),
         name_(name) {}
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return name_; }
 
  private:
   const std::string name_;

@@ -4,6 +4,7 @@
 
 #include <shoal/sched/locks.hpp>
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>

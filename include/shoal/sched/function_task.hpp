@@ -5,9 +5,17 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace shoal::sched {
+
+template <class F>
+consteval bool check_task_function() {
+  static_assert(std::is_invocable_v<F&>,
+                "shoal: the function of a task takes no parameters: let it capture what it needs");
+  return std::is_invocable_v<F&>;
+}
 
 template <class F>
 class FunctionTask : public Task {
@@ -26,6 +34,7 @@ class NamedTask final : public FunctionTask<F> {
   NamedTask(F function, std::string name)
       : FunctionTask<F>(std::move(function)), name_(std::move(name)) {}
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return name_; }
 
  private:
   const std::string name_;

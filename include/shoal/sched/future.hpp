@@ -2,11 +2,11 @@
 // Values that are still to come.
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/type_name.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/park.hpp>
 #include <shoal/sync/block_pool.hpp>
-
-#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <shoal/sync/ref.hpp>
 
 #include <atomic>
 #include <coroutine>
@@ -61,24 +61,26 @@ class FutureState : public WaitingRoom, public sync::Pooled {
     if (error_ != nullptr) throw_error();
   }
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
-  [[nodiscard]] std::string name() const { return name_.empty() ? "task" : name_; }
+  [[nodiscard]] std::string name() const;
 
   /// Called once, by the promise, after the value was stored. `leaves`: its reference is gone then.
   void complete(std::exception_ptr error, bool leaves);
 
   /// A second reference, of who has the only one.
   void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
-  friend void intrusive_ptr_add_ref(FutureState* state) {
-    state->word_.fetch_add(kReference, kRelaxed);
-  }
+  friend void add_reference(FutureState* state) { state->word_.fetch_add(kReference, kRelaxed); }
   // Who has the only reference has the state to himself. acquire and release: who deletes it comes
   // after what the others did.
-  friend void intrusive_ptr_release(FutureState* state) {
+  friend void remove_reference(FutureState* state) {
     if (state->word_.load(std::memory_order_acquire) < 2 * kReference ||
         state->word_.fetch_sub(kReference, std::memory_order_acq_rel) < 2 * kReference) {
       delete state;
     }
   }
+
+ protected:
+  /// Type of the value, in messages.
+  [[nodiscard]] virtual std::string value_name() const = 0;
 
  private:
   static constexpr std::uint32_t kReady = 1;
@@ -90,7 +92,7 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   void complete_awaited(bool leaves);
 
   std::atomic<std::uint32_t> word_{kReference};
-  const std::string name_;      // empty: "task"
+  const std::string name_;      // may be empty
   const Task* task_ = nullptr;  // that fulfils it, if that is known
   std::exception_ptr error_;    // written before kReady
 };
@@ -105,9 +107,12 @@ class ValueState final : public FutureState {
  public:
   using FutureState::FutureState;
   std::optional<Stored<T>> value;  // written before complete()
+
+ protected:
+  [[nodiscard]] std::string value_name() const override { return type_name<T>(); }
 };
 template <class T>
-using ValueRef = boost::intrusive_ptr<ValueState<T>>;
+using ValueRef = sync::Ref<ValueState<T>>;
 
 [[nodiscard]] std::exception_ptr broken_promise(const std::string& name);
 [[noreturn]] void refuse_promise(const std::string& name, const char* what);
@@ -221,9 +226,10 @@ class Promise {
   using value_type = T;
 
   /// **Caller**: a task, handler or main function; elsewhere give the world.
-  explicit Promise(std::string name = "a promise")
+  /// In error reports, one without a name is called by the type of its value: "promise of int".
+  explicit Promise(std::string name = {})
       : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
-  explicit Promise(sched::Scheduler& scheduler, std::string name = "a promise")
+  explicit Promise(sched::Scheduler& scheduler, std::string name = {})
       : Promise(new State(scheduler, std::move(name))) {}
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
@@ -243,7 +249,7 @@ class Promise {
     future_taken_ = true;
     if (fulfilled_) return Future<T>(std::move(state_));
     state_->add_second();
-    return Future<T>(sched::ValueRef<T>(state_.get(), false));
+    return Future<T>(sched::ValueRef<T>(state_.get()));
   }
 
   /// Fulfils the promise: who waits goes on.
@@ -281,7 +287,7 @@ class Promise {
   template <class>
   friend class sched::AsyncTask;
   using State = sched::ValueState<T>;
-  explicit Promise(State* state) : state_(state, false) {}
+  explicit Promise(State* state) : state_(state) {}
   void check(bool good, const char* what) const {
     if (!good) sched::refuse_promise(state_ != nullptr ? state_->name() : "", what);
   }

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace shoal {
@@ -23,7 +22,7 @@ namespace sched {
 /// Who can have a lock: a task, or a thread that runs none. A handler is the thread it runs on.
 struct LockOwner {
   const Task* task = nullptr;
-  std::thread::id thread{};  // without a task
+  const void* thread = nullptr;  // without a task: an address that only this thread has
   bool operator==(const LockOwner&) const = default;
 };
 
@@ -106,6 +105,8 @@ class Semaphore final : public sched::WaitingRoom {
 
   void acquire();
   [[nodiscard]] bool try_acquire();
+  /// **Errors**: CheckError, and nothing has changed, for a count below 1 and when more permits
+  /// than 2^63 - 1 would be left.
   void release(std::int64_t count = 1);
 
   bool enlist(sync::Waiter& waiter) override;
@@ -150,7 +151,8 @@ class Counter : public sched::WaitingRoom {
   /// **Errors**: CheckError for a negative count.
   Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a counter");
 
-  /// **Errors**: CheckError when it is at zero already: who waited may be gone.
+  /// **Errors**: CheckError, and nothing has changed, when it is at zero already (who waited may be
+  /// gone), for a count below 1, and when that would lead above 2^63 - 1.
   void add(std::int64_t count);
   /// **Errors**: CheckError when that would lead below zero.
   void count_down(std::int64_t count = 1);

@@ -81,12 +81,31 @@ class WaitingRoom : public Waitable {
 /// If the task that its worker would run next is needed for what is waited for, it runs on the
 /// caller's stack, as long as little of that is in use; then nobody is parked. Should it park
 /// itself, the caller goes on, with a failure of the world too, only after it.
-/// **Caller**: a task, the main function, a thread of the program; not a handler.
+/// **Caller**: a task, the main function, a thread of the program (see HeldThread); not a handler.
 /// **Errors**: CheckError in a handler; CancelledError when the world has failed, in the main
 /// function TaskError; StuckError in the main function when nothing is left that could wake it.
 void wait_for(Waitable& what);
 
 inline void Waitable::wait_here() { wait_for(*this); }
+
+/// Makes a Hold of `scope` count like a task that the calling thread of the program runs: as
+/// finished while the thread stands in wait_for(), and created again by whoever wakes it. So what
+/// waits for ever is found, and named, as it is in a task. Reports call the thread `name`.
+/// **Caller**: a thread that is no worker, one at a time on each. **Lifetime**: within the Hold's.
+class HeldThread {
+ public:
+  HeldThread(TaskScope& scope, const char* name);
+  ~HeldThread();
+  HeldThread(const HeldThread&) = delete;
+  HeldThread& operator=(const HeldThread&) = delete;
+
+  [[nodiscard]] TaskScope& scope() const { return scope_; }
+  [[nodiscard]] const char* name() const { return name_; }
+
+ private:
+  TaskScope& scope_;
+  const char* const name_;
+};
 
 /// In the main function, when the world has failed: waits until everything has ended, because tasks
 /// may use what stands on the stack that is to unwind, and throws what has happened. Else nothing.

@@ -1,6 +1,7 @@
 #pragma once
 // The workers of one rank.
 
+#include <shoal/base/function.hpp>
 #include <shoal/env/env.hpp>
 #include <shoal/env/stack_memory.hpp>
 #include <shoal/sched/task.hpp>
@@ -10,7 +11,6 @@
 #include <shoal/sync/waiter.hpp>
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,7 +65,7 @@ struct SchedulerOptions {
   std::size_t mapped_guards_max = 0;               // see env::StackMemory
   std::shared_ptr<env::GuardCount> mapped_guards;  // likewise
   bool oversubscribed = false;                     // more workers than CPUs: do not spin
-  std::function<void(WorkerId)> on_worker_start;   // on the worker's own thread
+  Function<void(WorkerId)> on_worker_start;        // on the worker's own thread
 };
 
 class Scheduler {
@@ -126,6 +126,8 @@ class Scheduler {
   /// Stacks that were ever in use at once, those of the workers among them.
   [[nodiscard]] std::size_t stack_count() const;
 
+  /// Workers that run a task right now. Any thread; a hint.
+  [[nodiscard]] int active_worker_count() const;
   [[nodiscard]] std::uint64_t tasks_run() const;
   /// A counted task is queued, runs or is parked. While no worker runs: for checks in simulated
   /// worlds.
@@ -189,7 +191,8 @@ class Scheduler {
 /// Marks the calling worker as running handlers (or other code that must not block).
 class HandlerMark {
  public:
-  HandlerMark();
+  /// Unless `counts`, what begins is not counted in Scheduler::begun(): messages of shoal itself.
+  explicit HandlerMark(bool counts = true);
   ~HandlerMark();
   HandlerMark(const HandlerMark&) = delete;
   HandlerMark& operator=(const HandlerMark&) = delete;
@@ -203,7 +206,7 @@ class HandlerMark {
     if (shown_ == nullptr) return;
     // relaxed: one writer, read by reports
     begun_->store(begun_->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (observer_ != nullptr) observer_->observe(*shown_->shown());
+    if (observer_ != nullptr) observer_->observe(env::Happening::handles, *shown_->shown());
   }
   /// It has ended.
   void hide() {
@@ -234,7 +237,7 @@ class ParkedSenderMark {
 
 /// Given the waiter once the caller is parked; hands it to whoever will wake it. False: there is no
 /// need to wait, and nobody has the waiter.
-using Publish = std::function<bool(sync::Waiter&)>;
+using Publish = FunctionRef<bool(sync::Waiter&)>;
 
 /// Stands still until woken, as something that runs: what wakes it will come. **Caller**: a task
 /// (its fiber is parked and resumed by the same worker) or a foreign thread (it sleeps).

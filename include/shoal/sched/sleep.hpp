@@ -3,8 +3,8 @@
 
 #include <shoal/sched/park.hpp>
 
-#include <chrono>
 #include <cstdint>
+#include <memory>
 
 namespace shoal {
 
@@ -14,12 +14,12 @@ void sleep_ns(std::uint64_t duration_ns);
 [[nodiscard]] std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns);
 }  // namespace sched
 
-/// Parks the task for at least so long; in a simulated world for so much virtual time. It counts as
-/// running meanwhile. **Caller**: a task or the main function. **Errors**: CheckError elsewhere;
-/// when the world has failed, CancelledError, in the main function TaskError once everything has
-/// ended.
-template <class Rep, class Period>
-void sleep_for(std::chrono::duration<Rep, Period> duration) {
+/// Parks the task for at least a std::chrono::duration; in a simulated world for so much virtual
+/// time. It counts as running meanwhile. **Caller**: a task or the main function. **Errors**:
+/// CheckError elsewhere; when the world has failed, CancelledError, in the main function TaskError
+/// once everything has ended.
+template <sched::Duration D>
+void sleep_for(D duration) {
   sched::sleep_ns(sched::to_ns(duration));
 }
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace shoal {
 class TaskGroup;
@@ -51,6 +52,9 @@ class Task : public sync::Pooled {
   virtual void run() = 0;
   /// What error reports call it.
   [[nodiscard]] virtual std::string name() const = 0;
+  /// The name that it or its kind was given, or "". For signal handlers: takes no memory and no
+  /// lock.
+  [[nodiscard]] virtual std::string_view plain_name() const noexcept { return {}; }
   /// It is about to stand still for long.
   virtual void before_parking() {}
 
@@ -134,6 +138,10 @@ class TaskScope {
   // any thread, and in any order.
   virtual void main_parks() {}
   virtual void main_goes_on() {}
+  // A thread of the program, whose Hold counts as its task, stands in a wait_for(); see HeldThread.
+  virtual void thread_parks() {}
+  /// Called by whoever wakes it.
+  virtual void thread_goes_on() {}
   /// Throws what the main function is to hear that was taken out of a wait_for().
   [[noreturn]] virtual void throw_to_main();
 

@@ -45,7 +45,11 @@ class TaskGroup {
   void wait();
   /// Asks the tasks to end soon: those that have not begun do not run, the others may look at
   /// is_cancelled(). Any thread.
-  void cancel() { cancelled_.store(true, std::memory_order_release); }
+  void cancel() {
+    cancelled_.store(true, std::memory_order_release);
+    // release pairs with the acquire in inherits_cancel(): who sees the count sees the flag.
+    outermost_.cancels_.fetch_add(1, std::memory_order_release);
+  }
   /// Any thread.
   [[nodiscard]] bool is_cancelled() const;
 
@@ -115,12 +119,14 @@ class TaskGroup {
     NamedTask(TaskGroup& of, F f, std::string name)
         : GroupTask<F>(of, std::move(f)), name_(std::move(name)) {}
     [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string_view plain_name() const noexcept override { return name_; }
 
    private:
     const std::string name_;
   };
 
   static TaskGroup* current();
+  [[nodiscard]] bool inherits_cancel() const;
   void join();
   void submit(std::unique_ptr<sched::Task> task);
   template <class F>
@@ -138,9 +144,15 @@ class TaskGroup {
   sched::Scheduler& scheduler_;
   const std::string name_;
   TaskGroup* const outer_;  // whose task made this one, or nullptr
+  TaskGroup& outermost_;    // of those that it nests in
+  const int depth_;         // how many those are
   Children children_;
-  bool joins_ = false;  // the group itself has been counted down
-  std::atomic<bool> cancelled_{false};
+  bool joins_ = false;                          // the group itself has been counted down
+  mutable std::atomic<bool> cancelled_{false};  // or known to nest in one that is
+  // Of the outermost one: how often any that nests in it was cancelled.
+  std::atomic<std::uint64_t> cancels_{0};
+  // At this count, neither this group nor one that it nests in was cancelled.
+  mutable std::atomic<std::uint64_t> clear_at_{0};
   sync::Mutex mutex_;
   std::exception_ptr error_ SHOAL_GUARDED_BY(mutex_);
 };

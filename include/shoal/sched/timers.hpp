@@ -3,24 +3,33 @@
 
 #include <shoal/sync/mutex.hpp>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cmath>
+#include <concepts>
 #include <cstdint>
-#include <set>
+#include <memory>
 #include <utility>
 
 namespace shoal::sched {
 
+/// A std::chrono::duration; by its shape, since <chrono> is costly to include.
+template <class D>
+concept Duration = requires(const D& duration) {
+  { duration.count() } -> std::convertible_to<long double>;
+  { D::period::num } -> std::convertible_to<long double>;
+  { D::period::den } -> std::convertible_to<long double>;
+};
+
 /// Rounded up; 0 for less than that. 285 years for what is longer: more a thread cannot sleep.
-template <class Rep, class Period>
-std::uint64_t to_ns(std::chrono::duration<Rep, Period> duration) {
+template <Duration D>
+std::uint64_t to_ns(D duration) {
   constexpr std::uint64_t kMax_ns = 9'000'000'000'000'000'000;
-  using Nanoseconds = std::chrono::duration<long double, std::nano>;
-  const long double ns = std::ceil(Nanoseconds(duration).count());
+  constexpr long double kTick_ns =
+      1e9L * static_cast<long double>(D::period::num) / static_cast<long double>(D::period::den);
+  const long double ns = static_cast<long double>(duration.count()) * kTick_ns;
   if (ns >= static_cast<long double>(kMax_ns)) return kMax_ns;
-  return ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+  if (!(ns > 0)) return 0;
+  const auto whole = static_cast<std::uint64_t>(ns);
+  return static_cast<long double>(whole) < ns ? whole + 1 : whole;
 }
 
 /// Something that happens at its time.
@@ -42,9 +51,14 @@ class Timer {
 class Timers {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  Timers();
+  ~Timers();
+  Timers(const Timers&) = delete;
+  Timers& operator=(const Timers&) = delete;
   /// When a delay that begins now is over.
   [[nodiscard]] static std::uint64_t due_ns(std::uint64_t now_ns, std::uint64_t delay_ns) {
-    return now_ns + std::min(delay_ns, kNever - 1 - now_ns);
+    const std::uint64_t left_ns = kNever - 1 - now_ns;
+    return now_ns + (delay_ns < left_ns ? delay_ns : left_ns);
   }
 
   /// True if it is now the first to expire. A timer that is set must not be set again.
@@ -65,10 +79,11 @@ class Timers {
       return std::pair(a->due_ns_, a->number_) < std::pair(b->due_ns_, b->number_);
     }
   };
+  struct Order;
   void publish() SHOAL_REQUIRES(mutex_);
 
   sync::Mutex mutex_;
-  std::set<Timer*, Earlier> timers_ SHOAL_GUARDED_BY(mutex_);
+  const std::unique_ptr<Order> timers_ SHOAL_PT_GUARDED_BY(mutex_);
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> next_ns_{kNever};  // written under mutex_
 };

@@ -1,11 +1,11 @@
 #pragma once
 // Futures of several futures.
 
+#include <shoal/base/function.hpp>
 #include <shoal/sched/future.hpp>
 
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -15,7 +15,7 @@ namespace shoal {
 
 namespace sched {
 
-using FutureStates = std::vector<boost::intrusive_ptr<FutureState>>;
+using FutureStates = std::vector<sync::Ref<FutureState>>;
 
 /// Of those that are ready. For who forwards it: nobody is told that the world has failed.
 [[nodiscard]] std::exception_ptr first_error(const FutureStates& futures);
@@ -24,7 +24,7 @@ using FutureStates = std::vector<boost::intrusive_ptr<FutureState>>;
 /// of them are.
 class ReadyGate {
  public:
-  static void watch(const FutureStates& futures, std::size_t needed, std::function<void()> done);
+  static void watch(const FutureStates& futures, std::size_t needed, Function<void()> done);
 };
 
 }  // namespace sched

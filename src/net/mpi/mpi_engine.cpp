@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "net/mpi/mpi_check.hpp"
+#include "net/mpi/mpi_lifetime.hpp"
 
 namespace shoal::net {
 
@@ -29,7 +30,6 @@ class SHOAL_SCOPED_CAPABILITY AdoptedLock {
 
 MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions& options)
     : session_(session),
-      node_(node),
       options_(options),
       transfers_(session.communicator(), session.process(), options.chunk_bytes),
       outbox_(session.layout(), transfers_, node, options.link.packet_bytes),
@@ -41,7 +41,7 @@ MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions&
 MpiEngine::~MpiEngine() {
   while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
   const sync::LastingLock lock(mutex_);
-  if (!closed_ && MpiSession::is_up()) inbox_.close();
+  if (!closed_ && MpiLifetime::is_up()) inbox_.close();
 }
 
 void MpiEngine::attach(Fabric& fabric) {
@@ -58,9 +58,19 @@ std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) 
     const sync::LastingLock lock(mutex_);
     outbox_.enroll(*link);
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // the lock is free before the look
-  if (has_submissions() && waker_) waker_();            // whose submitter has found the lock taken
+  look_after_unlock();
   return link;
+}
+
+void MpiEngine::unlock_calls() {
+  mutex_.unlock();
+  look_after_unlock();
+}
+
+// For submitters that have found the lock taken.
+void MpiEngine::look_after_unlock() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the lock is free before the look
+  if (has_submissions() && waker_) waker_();
 }
 
 std::uint32_t MpiEngine::payload_tag_count() const {
@@ -241,7 +251,6 @@ void MpiEngine::finish() {
   drain();
   inbox_.close();
   closed_ = true;
-  node_.close();  // collective: before an error that the others may not have
   if (const std::size_t left = payloads_.under_way.load(std::memory_order_relaxed); left > 0) {
     throw TransportError(fmt::format(
         "process {} ends with {} payloads under way: their other sides were never started",

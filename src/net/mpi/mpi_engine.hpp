@@ -60,6 +60,10 @@ class MpiEngine final : public MpiSubmissions {
     return !submissions_.looks_empty() || report_due_.load(std::memory_order_seq_cst);
   }
 
+  /// See Transport::lock_calls().
+  void lock_calls() SHOAL_UNCHECKED_LOCKING { mutex_.lock(); }
+  void unlock_calls() SHOAL_UNCHECKED_LOCKING;
+
   /// Collective; see Transport::finish().
   void finish();
 
@@ -76,6 +80,7 @@ class MpiEngine final : public MpiSubmissions {
   bool round(DirectArrivals* direct) SHOAL_REQUIRES(mutex_);
   bool send() SHOAL_REQUIRES(mutex_);
   bool start_submissions() SHOAL_REQUIRES(mutex_);
+  void look_after_unlock();
   void look_at_streams(std::uint64_t now_ns) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
   [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Event* event,
@@ -83,7 +88,6 @@ class MpiEngine final : public MpiSubmissions {
   void drain() SHOAL_REQUIRES(mutex_);
 
   MpiSession& session_;
-  MpiNodeMemory& node_;
   const MpiOptions options_;
   Fabric* fabric_ = nullptr;
   std::function<void()> waker_;

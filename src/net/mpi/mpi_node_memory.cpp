@@ -3,12 +3,14 @@
 #include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
+#include <sys/shm.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <limits>
-#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -56,11 +58,28 @@ class Communicator {
   int process_;
 };
 
-constexpr const char* kMemoryFolder = "/dev/shm";  // where both MPIs have it
 constexpr int kNoProcess = std::numeric_limits<int>::max();
 
-/// Of the rings to one process. One more than are used: for the alignment.
-std::size_t bytes_of(std::size_t count) { return (count + 1) * sizeof(sync::RecordRing); }
+/// Start of the segment. Two processes that MPI takes for neighbours may still have different
+/// namespaces for such memory, in which one id means two segments: the token shows it.
+struct alignas(alignof(sync::RecordRing)) SegmentHead {
+  std::uint64_t token;
+};
+
+std::size_t segment_bytes(std::size_t count) {
+  return sizeof(SegmentHead) + count * count * sizeof(sync::RecordRing);
+}
+
+/// The rings to one process, one for each of its group, itself too.
+sync::RecordRing* rings_to(void* segment, std::size_t place, std::size_t count) {
+  auto* const first = static_cast<std::byte*>(segment) + sizeof(SegmentHead);
+  return reinterpret_cast<sync::RecordRing*>(first) + place * count;
+}
+
+std::string system_problem(const char* call, std::size_t bytes) {
+  const int error = errno;
+  return fmt::format("{} of {} bytes: {}", call, bytes, std::generic_category().message(error));
+}
 
 /// The first process that has a problem; collective.
 int first_problem(MPI_Comm group, int self, bool has_problem) {
@@ -70,28 +89,29 @@ int first_problem(MPI_Comm group, int self, bool has_problem) {
   return first;
 }
 
-/// The rings to one process, one for each of its group, itself too. Pages begin at the same places
-/// in all processes.
-sync::RecordRing* rings_at(void* memory, std::size_t count) {
-  std::size_t space = bytes_of(count);
-  return static_cast<sync::RecordRing*>(
-      std::align(alignof(sync::RecordRing), count * sizeof(sync::RecordRing), memory, space));
-}
-
 }  // namespace
 
-std::string memory_shortage(const std::string& folder, std::uint64_t bytes) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  const std::uint64_t needed = bytes + bytes / 8;  // MPI uses some, too
-  if (error || space.available >= needed) return "";
-  return fmt::format("{} has {} bytes free, {} are needed", folder, space.available, needed);
+// Marked for removal as soon as somebody is attached, it is gone with its last user, whichever way
+// that ends; Linux lets others attach until then.
+SegmentCalls SegmentCalls::of_system() {
+  SegmentCalls calls;
+  calls.create = [](std::size_t bytes) { return shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600); };
+  calls.attach = [](int id) -> void* {
+    void* const memory = shmat(id, nullptr, 0);
+    return reinterpret_cast<std::intptr_t>(memory) == -1 ? nullptr : memory;
+  };
+  return calls;
 }
 
-MpiNodeMemory::MpiNodeMemory(MpiSession& session, int processes_max)
+MpiNodeMemory::MpiNodeMemory(MpiSession& session, int processes_max, SegmentCalls calls)
     : session_(session),
+      calls_(calls),
       neighbour_of_(static_cast<std::size_t>(session.layout().process_count()), -1) {
   if (processes_max > 1 && neighbour_of_.size() > 1) join(processes_max);
+}
+
+MpiNodeMemory::~MpiNodeMemory() {
+  if (segment_ != nullptr) shmdt(segment_);
 }
 
 void MpiNodeMemory::join(int processes_max) {
@@ -110,44 +130,62 @@ void MpiNodeMemory::join(int processes_max) {
   allocate(group.handle, processes);
 }
 
+// Every step that may fail is local, and all hear of it before the next one.
 void MpiNodeMemory::allocate(MPI_Comm group, const std::vector<int>& processes) {
   const int self = session_.process();
   const std::size_t count = processes.size();
-  const auto bytes = static_cast<MPI_Aint>(bytes_of(count));
-  // Who asks for more than there is may wait in MPI for ever, or end by a signal later.
+  const bool creates = self == processes.front();
   std::string problem;
-  if (self == processes.front()) problem = memory_shortage(kMemoryFolder, count * bytes_of(count));
-  if (first_problem(group, self, !problem.empty()) != kNoProcess) return share_nothing(problem);
-  void* memory = nullptr;
-  const int result = MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, group,
-                                             static_cast<void*>(&memory), &window_);
-  const bool failed = result != MPI_SUCCESS;
-  if (const int first = first_problem(group, self, failed); first != kNoProcess) {
-    // A window that was made here stays: to free it is collective.
-    return share_nothing(self == first ? "MPI_Win_allocate_shared: " + mpi_error_text(result) : "");
+  std::array<std::uint64_t, 2> offer{};  // id and token of the segment; no token: there is none
+  if (creates) offer[1] = create(segment_bytes(count), offer[0], problem);
+  mpi_check(MPI_Bcast(offer.data(), static_cast<int>(offer.size()), MPI_UINT64_T, 0, group),
+            {"MPI_Bcast", self});
+  if (!creates && offer[1] != 0) problem = attach(offer[0], offer[1]);
+  if (const int first = first_problem(group, self, !problem.empty()); first != kNoProcess) {
+    return share_nothing(self == first ? problem : "");
   }
-  mpi_check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), {"MPI_Win_set_errhandler", self});
   const auto own_place = static_cast<std::size_t>(
       std::find(processes.begin(), processes.end(), self) - processes.begin());
-  sync::RecordRing* const own = rings_at(memory, count);
+  sync::RecordRing* const own = rings_to(segment_, own_place, count);
   for (std::size_t i = 0; i < count; ++i) new (own + i) sync::RecordRing;
   mpi_check(MPI_Barrier(group), {"MPI_Barrier", self});
   for (std::size_t i = 0; i < count; ++i) {
     if (i == own_place) continue;
-    MPI_Aint their_bytes = 0;
-    int unit = 0;
-    mpi_check(MPI_Win_shared_query(window_, static_cast<int>(i), &their_bytes, &unit,
-                                   static_cast<void*>(&memory)),
-              {"MPI_Win_shared_query", self, processes[i]});
-    sync::RecordRing* const theirs = rings_at(memory, count);
+    sync::RecordRing* const theirs = rings_to(segment_, i, count);
     neighbour_of_[static_cast<std::size_t>(processes[i])] = static_cast<int>(neighbours_.size());
     neighbours_.push_back({processes[i], sync::RecordRing::Writer(theirs[own_place]),
                            sync::RecordRing::Reader(own[i])});
   }
 }
 
-// Those without a text of their own leave it to another one.
+std::uint64_t MpiNodeMemory::create(std::size_t bytes, std::uint64_t& id, std::string& problem) {
+  const int made = calls_.create(bytes);
+  if (made < 0) {
+    problem = system_problem("shmget", bytes);
+    return 0;
+  }
+  segment_ = calls_.attach(made);
+  if (segment_ == nullptr) problem = system_problem("shmat", bytes);
+  shmctl(made, IPC_RMID, nullptr);
+  if (segment_ == nullptr) return 0;
+  // Differs from what another process, in another namespace, may have put at the same place.
+  const auto token =
+      reinterpret_cast<std::uintptr_t>(segment_) ^ static_cast<std::uint64_t>(getpid()) << 48U ^ 1U;
+  static_cast<SegmentHead*>(segment_)->token = token;
+  id = static_cast<std::uint64_t>(made);
+  return token;
+}
+
+std::string MpiNodeMemory::attach(std::uint64_t id, std::uint64_t token) {
+  segment_ = calls_.attach(static_cast<int>(id));
+  if (segment_ == nullptr) return "shmat: " + std::generic_category().message(errno);
+  if (static_cast<const SegmentHead*>(segment_)->token == token) return "";
+  return "they run in different IPC namespaces";
+}
+
+// One process of the group says why.
 void MpiNodeMemory::share_nothing(const std::string& problem) {
+  if (segment_ != nullptr) shmdt(std::exchange(segment_, nullptr));
   if (problem.empty()) return;
   session_.add_note(
       fmt::format("the processes of a node share no memory ({}): messages between them go over "
@@ -201,13 +239,6 @@ Packet* MpiNodeMemory::read(Neighbour& neighbour) const {
   std::memcpy(packet->body(), messages.data(), messages.size());
   neighbour.from.pop();
   return packet;
-}
-
-void MpiNodeMemory::close() {
-  if (window_ == MPI_WIN_NULL || neighbours_.empty()) return;
-  neighbours_.clear();
-  std::fill(neighbour_of_.begin(), neighbour_of_.end(), -1);
-  mpi_check(MPI_Win_free(&window_), {"MPI_Win_free", session_.process()});
 }
 
 }  // namespace shoal::net

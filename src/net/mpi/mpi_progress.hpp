@@ -4,6 +4,7 @@
 #include <shoal/env/env.hpp>
 
 #include <atomic>
+#include <functional>
 
 #include "net/mpi/mpi_engine.hpp"
 
@@ -16,7 +17,8 @@ class MpiProgress final : public env::Steppable {
 
   env::StepResult step() override;
   void run() override;
-  [[nodiscard]] std::string name() const override { return "mpi progress"; }
+  [[nodiscard]] std::string name() const override { return "shoal mpi"; }
+  [[nodiscard]] std::string purpose() const override { return "the progress of MPI"; }
 
   /// Any thread.
   void request_stop();

@@ -5,45 +5,119 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 
+#include "env/host.hpp"
 #include "net/mpi/mpi_check.hpp"
+#include "net/mpi/mpi_lifetime.hpp"
+#include "net/settings.hpp"
 
 namespace shoal::net {
 
 // One thread at a time calls MPI, under the engine's lock. MULTIPLE makes MPI lock as well, and
 // some lock from FUNNELED on.
-int wanted_thread_level(ProgressPolicy policy, bool shared, bool single_threaded) {
-  if (policy != ProgressPolicy::main) return shared ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-  return single_threaded && !shared ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
+int wanted_thread_level(const ThreadUse& use) {
+  if (use.policy != ProgressPolicy::main) {
+    return use.shared ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+  }
+  return use.single_threaded && !use.shared ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
 }
 
-ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool shared,
-                              bool single_threaded) {
-  // The standard orders the levels: SINGLE < FUNNELED < SERIALIZED < MULTIPLE.
-  if (granted >= wanted_thread_level(wanted, shared, false)) return {wanted, "", ""};
+// The standard orders the levels: SINGLE < FUNNELED < SERIALIZED < MULTIPLE.
+ThreadDecision decide_threads(const ThreadUse& use, int granted) {
+  ThreadUse at_most = use;
+  at_most.single_threaded = false;
+  if (granted >= wanted_thread_level(at_most)) return {use.policy, "", ""};
   if (granted >= MPI_THREAD_SERIALIZED) {
     return {
-        wanted,
+        use.policy,
         "MPI grants MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE: the program itself must not "
-        "call MPI while shoal runs",
+        "call MPI while shoal runs, or with edat.h between edatLockComms and edatUnlockComms only",
         ""};
   }
-  if (granted >= MPI_THREAD_FUNNELED) {
+  // Only the thread that has initialized MPI calls it, which is all that an MPI can notice, even if
+  // it was told that there is no other one.
+  if (use.policy == ProgressPolicy::main || use.single_threaded) {
+    return {ProgressPolicy::main, "", ""};
+  }
+  if (granted >= MPI_THREAD_FUNNELED || use.earlier_world) {
     return {ProgressPolicy::main,
-            "MPI grants MPI_THREAD_FUNNELED only: messages move when the main thread polls "
-            "(--progress main)",
+            fmt::format("MPI {} {} only: messages move when the main thread polls "
+                        "(--progress main)",
+                        use.earlier_world ? "was initialized by an earlier run with" : "grants",
+                        thread_level_name(granted)),
             ""};
   }
-  if (single_threaded) return {ProgressPolicy::main, "", ""};
-  return {wanted, "",
-          "MPI runs at MPI_THREAD_SINGLE, but this process has more than one thread. Call "
-          "MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init in the program, or use an "
-          "MPI library with thread support, or run with one worker and one rank per process"};
+  return {
+      use.policy, "",
+      "MPI runs at MPI_THREAD_SINGLE, which is what MPI_Init gives, but more than one thread of "
+      "this process would call it. Initialize it with MPI_Init_thread(&argc, &argv, "
+      "MPI_THREAD_SERIALIZED, &provided) in the program (MPI_THREAD_MULTIPLE if main functions "
+      "call MPI), or let only the main thread call it: --progress main, or --workers 1 with "
+      "one rank per process"};
 }
+
+const char* thread_level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+namespace {
+
+/// Lets errors on no communicator return while it lives: those of a handle that is none.
+class ReturnedErrors {
+ public:
+  ReturnedErrors() {
+    for (std::size_t i = 0; i < fallbacks_.size(); ++i) {
+      MPI_Comm_get_errhandler(fallbacks_[i], &before_[i]);
+      MPI_Comm_set_errhandler(fallbacks_[i], MPI_ERRORS_RETURN);
+    }
+  }
+  ~ReturnedErrors() {
+    for (std::size_t i = 0; i < fallbacks_.size(); ++i) {
+      MPI_Comm_set_errhandler(fallbacks_[i], before_[i]);
+      MPI_Errhandler_free(&before_[i]);
+    }
+  }
+  ReturnedErrors(const ReturnedErrors&) = delete;
+  ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+
+ private:
+  const std::array<MPI_Comm, 2> fallbacks_{MPI_COMM_WORLD, MPI_COMM_SELF};
+  std::array<MPI_Errhandler, 2> before_{};
+};
+
+/// Errors: ConfigError for what no world can run on.
+void check_communicator(MPI_Comm communicator) {
+  if (communicator == MPI_COMM_NULL) {
+    throw ConfigError(
+        "shoal::run() was given MPI_COMM_NULL: only the processes of a communicator call it; those "
+        "that MPI_Comm_split() and others give MPI_COMM_NULL do not");
+  }
+  const ReturnedErrors returned;
+  int is_inter = 0;
+  if (MPI_Comm_test_inter(communicator, &is_inter) != MPI_SUCCESS) {
+    throw ConfigError(
+        "shoal::run() was given a communicator that MPI does not know: was it freed already?");
+  }
+  if (is_inter != 0) {
+    throw ConfigError(
+        "shoal::run() was given an intercommunicator, whose two groups do not make one world: give "
+        "it what MPI_Intercomm_merge() makes of it");
+  }
+}
+
+}  // namespace
 
 MpiSession::MpiSession(const MpiOptions& options)
     : policy_(options.progress), main_thread_(std::this_thread::get_id()) {
@@ -71,39 +145,33 @@ void MpiSession::add_note(std::string note, bool say) {
   notes_.push_back(std::move(note));
 }
 
-bool MpiSession::is_up() {
-  int initialized = 0;
-  int finalized = 0;
-  mpi_check(MPI_Initialized(&initialized), {"MPI_Initialized"});
-  mpi_check(MPI_Finalized(&finalized), {"MPI_Finalized"});
-  return initialized != 0 && finalized == 0;
-}
-
 std::string MpiSession::initialize(const MpiOptions& options) {
+  MpiLifetime& lifetime = MpiLifetime::of_process();
   int finalized = 0;
   mpi_check(MPI_Finalized(&finalized), {"MPI_Finalized"});
   if (finalized != 0) {
-    throw ConfigError("MPI was finalized before shoal started: call MPI_Finalize after shoal::run");
-  }
-  int granted = MPI_THREAD_SINGLE;
-  const bool shared = options.shared_mpi || is_up();
-  if (is_up()) {
-    mpi_check(MPI_Query_thread(&granted), {"MPI_Query_thread"});
-  } else if (options.communicator != nullptr) {
     throw ConfigError(
-        "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
-  } else {
-    const int wanted = wanted_thread_level(options.progress, shared, options.single_threaded);
-    mpi_check(MPI_Init_thread(nullptr, nullptr, wanted, &granted), {"MPI_Init_thread"});
-    finalize_ = true;
-    // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
-    // Where the program has initialized MPI, they are the program's to set.
-    for (const MPI_Comm fallback : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
-      mpi_check(MPI_Comm_set_errhandler(fallback, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
-    }
+        "the program has called MPI_Finalize, after which nothing can use MPI: call it after the "
+        "last shoal::run()");
   }
-  const ThreadDecision decision =
-      decide_threads(options.progress, granted, shared, options.single_threaded);
+  const bool was_up = MpiLifetime::is_up();
+  const ThreadUse use{options.progress, options.shared_mpi || (was_up && !lifetime.is_ours()),
+                      options.single_threaded, lifetime.is_ours()};
+  if (options.communicator != nullptr) {
+    if (!was_up) {
+      throw ConfigError(
+          "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
+    }
+    check_communicator(*static_cast<const MPI_Comm*>(options.communicator));
+  } else if (lifetime.is_ours()) {
+    lifetime.agree_to_go_on();
+  }
+  if (was_up) {
+    mpi_check(MPI_Query_thread(&thread_level_), {"MPI_Query_thread"});
+  } else {
+    thread_level_ = lifetime.initialize(wanted_thread_level(use));
+  }
+  const ThreadDecision decision = decide_threads(use, thread_level_);
   policy_ = decision.policy;
   thread_error_ = decision.error;
   return decision.note;
@@ -113,6 +181,7 @@ void MpiSession::duplicate(const MpiOptions& options) {
   MPI_Comm parent = MPI_COMM_WORLD;
   if (options.communicator != nullptr) parent = *static_cast<const MPI_Comm*>(options.communicator);
   mpi_check(MPI_Comm_dup(parent, &communicator_), {"MPI_Comm_dup"});
+  MpiLifetime::of_process().world_begins();
   mpi_check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
   int process = 0;
   int count = 0;
@@ -127,39 +196,14 @@ void MpiSession::duplicate(const MpiOptions& options) {
 }
 
 std::string MpiSession::find_disagreement(const MpiOptions& options) const {
-  struct Item {
-    const char* name;
-    std::int64_t value;
-  };
-  const std::array<Item, 4> items = {
-      Item{"ranks per process (--ranks-per-process)", options.ranks_per_process},
-      Item{"the packet size in bytes", static_cast<std::int64_t>(options.link.packet_bytes)},
-      Item{"the part size in bytes", static_cast<std::int64_t>(options.chunk_bytes)},
-      Item{"the processes of a node that share memory (--node-processes)", options.node_processes}};
-  // The minimum of v and of -v in one reduction; the last entry says whether somebody's level is
-  // too low.
-  std::array<std::int64_t, 2 * items.size() + 1> mine{};
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    mine[2 * i] = items[i].value;
-    mine[2 * i + 1] = -items[i].value;
-  }
-  mine.back() = thread_error_.empty() ? 1 : 0;
-  auto least = mine;
-  mpi_check(MPI_Allreduce(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_INT64_T,
-                          MPI_MIN, communicator_),
-            {"MPI_Allreduce", process()});
-  if (!thread_error_.empty()) return thread_error_;
-  if (least.back() == 0)
-    return "another process cannot run at the thread level that MPI granted it";
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (least[2 * i] == -least[2 * i + 1]) continue;
-    return fmt::format(
-        "the processes disagree on {}: {} in process {}, from {} to {} over all. Start all "
-        "processes "
-        "with the same options",
-        items[i].name, items[i].value, process(), least[2 * i], -least[2 * i + 1]);
-  }
-  return "";
+  std::vector<Setting> settings = options.settings;
+  settings.push_back({"--ranks-per-process", std::to_string(options.ranks_per_process)});
+  settings.push_back({"--packet-bytes", std::to_string(options.link.packet_bytes)});
+  settings.push_back({"--node-processes", std::to_string(options.node_processes)});
+  settings.push_back({"the part size in bytes", std::to_string(options.chunk_bytes)});
+  settings.push_back({"MPI's thread level", thread_error_.empty() ? "sufficient" : "too low"});
+  const std::vector<std::string> all = exchange(encode_settings(env::host_name(), settings));
+  return thread_error_.empty() ? net::find_disagreement(all) : thread_error_;
 }
 
 std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
@@ -194,12 +238,12 @@ void MpiSession::close() {
   if (communicator_ == MPI_COMM_NULL) return;
   mpi_check(MPI_Comm_free(&communicator_), {"MPI_Comm_free", process()});
   communicator_ = MPI_COMM_NULL;
-  if (finalize_) mpi_check(MPI_Finalize(), {"MPI_Finalize", process()});
+  MpiLifetime::of_process().world_ends();
 }
 
 // Of all calls the only one that another thread may be in MPI beside: nothing comes after it.
 void MpiSession::abort(int exit_code) const {
-  if (is_up()) {
+  if (MpiLifetime::is_up()) {
     // The program's communicator may be smaller than the job, and this one may be freed: end the
     // job.
     static_cast<void>(MPI_Abort(MPI_COMM_WORLD, exit_code));

@@ -9,18 +9,27 @@
 
 namespace shoal::net {
 
-/// The thread level that a policy asks for. `shared`: the program may call MPI meanwhile.
-int wanted_thread_level(ProgressPolicy policy, bool shared, bool single_threaded);
+/// How the threads of this process use MPI.
+struct ThreadUse {
+  ProgressPolicy policy = ProgressPolicy::worker;
+  bool shared = false;           // the program may call MPI meanwhile
+  bool single_threaded = false;  // see MpiOptions
+  bool earlier_world = false;    // an earlier world of this process has initialized MPI
+};
 
-/// What becomes of a policy at the level that MPI granted.
+/// The thread level to ask for.
+int wanted_thread_level(const ThreadUse& use);
+
+/// Effect of the thread level that MPI granted on a policy.
 struct ThreadDecision {
   ProgressPolicy policy;
   std::string note;   // empty: as asked
   std::string error;  // not empty: it cannot be done
 };
-/// `single_threaded`: see MpiOptions.
-ThreadDecision decide_threads(ProgressPolicy wanted, int granted, bool shared,
-                              bool single_threaded);
+ThreadDecision decide_threads(const ThreadUse& use, int granted);
+
+/// "MPI_THREAD_SERIALIZED"
+const char* thread_level_name(int level);
 
 /// A duplicate of the program's communicator, with errors returned.
 class MpiSession {
@@ -37,6 +46,7 @@ class MpiSession {
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] int process() const { return layout_.process; }
   [[nodiscard]] ProgressPolicy policy() const { return policy_; }
+  [[nodiscard]] int thread_level() const { return thread_level_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// `say`: writes it to standard error, too.
   void add_note(std::string note, bool say);
@@ -47,11 +57,9 @@ class MpiSession {
 
   /// Collective, blocking.
   std::vector<std::string> exchange(const std::string& mine) const;
-  /// Collective: frees the communicator; finalizes MPI if this session initialized it.
+  /// Collective: frees the communicator.
   void close();
   void abort(int exit_code) const;
-  /// False once MPI was finalized: no call of it is allowed any more.
-  [[nodiscard]] static bool is_up();
 
  private:
   std::string initialize(const MpiOptions& options);
@@ -59,10 +67,10 @@ class MpiSession {
   [[nodiscard]] std::string find_disagreement(const MpiOptions& options) const;
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  bool finalize_ = false;
   Layout layout_;
   ProgressPolicy policy_;
   const std::thread::id main_thread_;
+  int thread_level_ = MPI_THREAD_SINGLE;
   std::string thread_error_;
   std::vector<std::string> notes_;
   int tag_max_ = 0;

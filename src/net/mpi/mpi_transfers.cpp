@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_wire.hpp"

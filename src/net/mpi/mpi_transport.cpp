@@ -2,11 +2,13 @@
 
 #include <shoal/base/check.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_engine.hpp"
+#include "net/mpi/mpi_lifetime.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_progress.hpp"
 #include "net/mpi/mpi_session.hpp"
@@ -28,6 +30,8 @@ class EngineTransport final : public MpiTransport {
 
   Layout layout() const override { return session_.layout(); }
   ProgressPolicy policy() const override { return session_.policy(); }
+  std::string thread_level() const override { return thread_level_name(session_.thread_level()); }
+  int near_count() const override { return node_.near_count(); }
   const std::vector<std::string>& notes() const override { return session_.notes(); }
 
   void attach(Fabric& fabric) override { engine_.attach(fabric); }
@@ -44,6 +48,8 @@ class EngineTransport final : public MpiTransport {
   }
   bool has_unsent() const override { return engine_.has_submissions(); }
   bool is_streaming() const override { return engine_.is_streaming(); }
+  void lock_calls() override { engine_.lock_calls(); }
+  void unlock_calls() override { engine_.unlock_calls(); }
   env::Steppable* engine() override { return progress_.get(); }
 
   void set_poll_waker(std::function<void()> wake) override {
@@ -92,8 +98,17 @@ std::string mpi_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   mpi_check(MPI_Get_library_version(text.data(), &length), {"MPI_Get_library_version"});
-  const std::string all(text.data());
+  std::string all(text.data());
+  std::replace(all.begin(), all.end(), '\t', ' ');
   return all.substr(0, all.find_first_of(",\n\r"));
+}
+
+std::shared_ptr<const void> communicator_of_fortran(int handle) {
+  if (!MpiLifetime::is_up()) {
+    throw ConfigError(
+        "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
+  }
+  return std::make_shared<const MPI_Comm>(MPI_Comm_f2c(static_cast<MPI_Fint>(handle)));
 }
 
 std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options) {

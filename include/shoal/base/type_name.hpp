@@ -1,0 +1,34 @@
+#pragma once
+// Names of types and functions for messages to users, made from the compiler's spelling.
+
+#include <string>
+#include <string_view>
+
+namespace shoal {
+
+namespace naming {
+
+/// T as the compiler spells it, with other text around it.
+template <class T>
+constexpr std::string_view spelled() {
+  return __PRETTY_FUNCTION__;
+}
+
+/// The template argument `key` of a function whose __PRETTY_FUNCTION__ is given, as its author
+/// would write it; all of the text if there is no such argument.
+std::string readable(std::string_view pretty, std::string_view key);
+
+/// A type or function, spelled by a compiler, as its author would write it: `std::string` instead
+/// of `std::__cxx11::basic_string<char>`, `greet` instead of `{anonymous}::greet`, "lambda in main"
+/// or "lambda at main.cpp:12" for a lambda.
+std::string tidy(std::string_view spelled);
+
+}  // namespace naming
+
+/// "std::vector<double>", "lambda in main".
+template <class T>
+std::string type_name() {
+  return naming::readable(naming::spelled<T>(), "T");
+}
+
+}  // namespace shoal

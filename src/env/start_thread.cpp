@@ -1,0 +1,29 @@
+#include "env/start_thread.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include "env/thread_name.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+#include <utility>
+
+namespace shoal::env {
+
+std::thread start_thread(const std::string& name, const std::string& purpose,
+                         std::function<void()> function) {
+  try {
+    return std::thread([name, run = std::move(function)] {
+      name_this_thread(name);
+      run();
+    });
+  } catch (const std::system_error& error) {
+    throw Error(fmt::format(
+        "no thread for {}: {}. Raise the limit on threads and processes (`ulimit -u`, or pids.max "
+        "of the job's or container's cgroup), or choose fewer --workers or --ranks",
+        purpose, error.code().message()));
+  }
+}
+
+}  // namespace shoal::env

@@ -1,0 +1,68 @@
+#include "net/mpi/mpi_lifetime.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "net/mpi/mpi_check.hpp"
+
+namespace shoal::net {
+
+// MPI's state is the process's, and atexit() takes no argument.
+MpiLifetime& MpiLifetime::of_process() {
+  static MpiLifetime lifetime;
+  return lifetime;
+}
+
+bool MpiLifetime::is_up() {
+  int initialized = 0;
+  int finalized = 0;
+  mpi_check(MPI_Initialized(&initialized), {"MPI_Initialized"});
+  mpi_check(MPI_Finalized(&finalized), {"MPI_Finalized"});
+  return initialized != 0 && finalized == 0;
+}
+
+int MpiLifetime::initialize(int wanted_level) {
+  int granted = MPI_THREAD_SINGLE;
+  mpi_check(MPI_Init_thread(nullptr, nullptr, wanted_level, &granted), {"MPI_Init_thread"});
+  is_ours_ = true;
+  process_id_ = getpid();
+  static_cast<void>(std::atexit([] { of_process().at_exit(); }));
+  // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
+  // Where the program has initialized MPI, they are the program's to set.
+  for (const MPI_Comm fallback : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    mpi_check(MPI_Comm_set_errhandler(fallback, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
+  }
+  return granted;
+}
+
+bool MpiLifetime::all_go_on(bool this_one) {
+  const int mine = this_one ? 1 : 0;
+  int least = 0;
+  mpi_check(MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), {"MPI_Allreduce"});
+  return least == 1;
+}
+
+void MpiLifetime::agree_to_go_on() {
+  parted_ = parted_ || !all_go_on(true);
+  if (!parted_) return;
+  throw ConfigError(
+      "a process of this launch exits, while this one calls shoal::run() once more: all processes "
+      "must call it equally often. Decide alike in all of them, for example by a value that they "
+      "have agreed on with allreduce() during the run: what shoal::run() returns may differ");
+}
+
+// The children of this process have no part in its MPI.
+void MpiLifetime::at_exit() {
+  if (in_world_ || getpid() != process_id_) return;
+  try {
+    if (!is_up()) return;  // the program has finalized it
+    if (!parted_) static_cast<void>(all_go_on(false));
+    static_cast<void>(MPI_Finalize());
+  } catch (const TransportError&) {  // the launcher says that this process did not finalize MPI
+  }
+}
+
+}  // namespace shoal::net

@@ -1,0 +1,50 @@
+#pragma once
+// MPI from its start to its end, over all worlds of this process.
+
+#include <mpi.h>
+
+namespace shoal::net {
+
+/// MPI can be initialized once in a process, and not again after it was finalized. So the first
+/// world initializes it, unless the program has, and it is finalized when the process exits:
+/// std::exit(), or the end of main(). An exit in the middle of a world, or after one that ended in
+/// an error of the transport, leaves it as it is: the other processes may never come, and the
+/// launcher ends them.
+///
+/// Caller: the thread that runs the world.
+class MpiLifetime {
+ public:
+  MpiLifetime(const MpiLifetime&) = delete;
+  MpiLifetime& operator=(const MpiLifetime&) = delete;
+  ~MpiLifetime() = default;
+
+  /// That of this process.
+  static MpiLifetime& of_process();
+
+  /// Initialized and not finalized: MPI may be called.
+  [[nodiscard]] static bool is_up();
+  /// MPI was initialized by initialize().
+  [[nodiscard]] bool is_ours() const { return is_ours_; }
+
+  /// Initializes MPI; returns the thread level that it grants. Collective over the launch.
+  int initialize(int wanted_level);
+  /// Before a world of all processes of the launch, if is_ours(). Collective over them. Errors:
+  /// ConfigError in all processes when one of them exits instead.
+  void agree_to_go_on();
+  /// Between these two a world uses MPI.
+  void world_begins() { in_world_ = true; }
+  void world_ends() { in_world_ = false; }
+
+ private:
+  MpiLifetime() = default;
+  void at_exit();
+  /// Whether all processes go on; collective.
+  [[nodiscard]] static bool all_go_on(bool this_one);
+
+  bool is_ours_ = false;
+  bool in_world_ = false;
+  bool parted_ = false;  // a process has exited, or does so now
+  int process_id_ = 0;
+};
+
+}  // namespace shoal::net

@@ -1,0 +1,27 @@
+#pragma once
+// Where the workers of the processes of a node run.
+
+#include "env/topology.hpp"
+#include "runtime/launcher.hpp"
+#include "runtime/process_info.hpp"
+
+#include <string>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// PUs of each worker of the process `layout.process`, in rank order. Workers of the processes of a
+/// node that may use the same PUs are spread over them together.
+std::vector<env::PuSet> place_workers(const env::Topology& topology, env::Pin pin,
+                                      const std::vector<ProcessInfo>& all,
+                                      const net::Layout& layout);
+
+/// Advice about one node: the texts of its first process, and none of the others.
+/// - A warning, if workers are bound to the same PUs; one, if the system refuses to bind some.
+/// - A note, if the launcher's mask leaves half of the node or more unused that workers could use.
+///   `workers_asked`: their number per rank was given; else there are as many as the mask has PUs.
+std::vector<std::string> placement_advice(const std::vector<ProcessInfo>& all,
+                                          const net::Layout& layout, const LaunchInfo& launch,
+                                          bool workers_asked);
+
+}  // namespace shoal::runtime

@@ -1,0 +1,29 @@
+#pragma once
+// --info: a description of a run, in place of the run.
+
+#include "runtime/config.hpp"
+#include "runtime/launcher.hpp"
+#include "runtime/process_info.hpp"
+
+#include <shoal/net/mpi_transport.hpp>
+
+#include <string>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// MPI as a run would use it.
+struct MpiUse {
+  std::string library;       // name and version, or "none"
+  std::string thread_level;  // empty: the run does not use MPI
+  net::ProgressPolicy progress = net::ProgressPolicy::worker;
+};
+
+/// Ranks, workers and processors of every process, and how messages travel; lines for people.
+std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
+                         const std::vector<ProcessInfo>& all, const MpiUse& mpi);
+
+/// The same for --sim.
+std::string describe_simulation(const Config& config, const std::string& mpi_library);
+
+}  // namespace shoal::runtime

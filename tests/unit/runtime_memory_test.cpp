@@ -1,0 +1,125 @@
+// Failures when there is no memory left.
+
+#include <shoal/base/sanitizers.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/run_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#if !defined(SHOAL_ASAN) && !defined(SHOAL_TSAN)  // which replace operator new themselves
+
+namespace {
+
+/// A thread that gets no memory behind its first few allocations, until it gives back a large block
+/// or, if `for_ever`, at all.
+class Shortage {
+ public:
+  static void begin(int allocations, bool for_ever) {
+    t_left = allocations;
+    t_for_ever = for_ever;
+  }
+  static bool allows() { return t_left == kNone || t_left-- > 0; }
+  static void give_back(std::size_t size_bytes) {
+    constexpr std::size_t kLarge = 32UL << 10U;
+    if (size_bytes >= kLarge && !t_for_ever) t_left = kNone;
+  }
+
+ private:
+  static constexpr int kNone = 1 << 30;
+  static inline thread_local int t_left = kNone;
+  static inline thread_local bool t_for_ever = false;
+};
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* const memory = Shortage::allows() ? std::malloc(size) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  if (memory != nullptr) Shortage::give_back(malloc_usable_size(memory));
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
+
+namespace {
+
+using shoal::Rank;
+using shoal::World;
+using shoal::testing::run_world;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kText = "the text of this error is no short one, and takes memory";
+constexpr int kAllocationsMost = 40;  // more than a failure takes
+
+/// Called where a program fails, on the last rank, with what it is to throw.
+using Fail = std::function<void()>;
+
+Fail failing_after(int allocations, bool for_ever = false) {
+  return [allocations, for_ever, error = std::make_exception_ptr(std::runtime_error(kText))] {
+    Shortage::begin(allocations, for_ever);
+    std::rethrow_exception(error);
+  };
+}
+
+void in_a_task(World& world, const Fail& fail) {
+  world.spawn(fail, {.name = "the one that needs memory"});
+  world.wait();
+}
+
+void in_a_handler(World& world, const Fail& fail) {
+  const auto am = world.make_am([&] { fail(); }, {.name = "the one that needs memory"});
+  am.send(world.rank());
+  world.wait();
+}
+
+void in_the_main_function(World& /*world*/, const Fail& fail) { fail(); }
+
+TEST(WithoutMemory, AFailure_IsToldInOrder) {
+  for (const auto where : {&in_a_task, &in_a_handler, &in_the_main_function}) {
+    for (const int ranks : {1, 6}) {
+      for (int allocations = 0; allocations < kAllocationsMost; ++allocations) {
+        const Fail fail = failing_after(allocations);
+        testing::internal::CaptureStderr();
+        const int code = run_world(ranks, 1, [&](World& world) {
+          if (world.rank() == world.size() - 1) where(world, fail);
+          world.wait();
+        });
+        const std::string said = testing::internal::GetCapturedStderr();
+        EXPECT_EQ(code, 1);
+        EXPECT_THAT(said, StartsWith("shoal: error: rank " + std::to_string(ranks - 1) + ": "));
+        EXPECT_THAT(said,
+                    AnyOf(HasSubstr("the one that needs memory failed: "),
+                          HasSubstr("the main function failed: "), HasSubstr("a task failed: ")));
+        EXPECT_THAT(said, HasSubstr(kText));
+      }
+    }
+  }
+}
+
+TEST(WithoutMemoryDeathTest, NotEvenForTheFailure_EndsTheProcessWithAText) {
+  for (const auto where : {&in_a_task, &in_a_handler, &in_the_main_function}) {
+    const Fail fail = failing_after(0, true);
+    EXPECT_DEATH(run_world(1, 1, [&](World& world) { where(world, fail); }),
+                 "shoal: error: rank 0: .* there is no memory left");
+  }
+}
+
+}  // namespace
+
+#endif
