@@ -65,7 +65,12 @@ endfunction()
 # A process that exits while others are in a world, or start another one: all end.
 function(shoal_add_exit_tests)
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-    shoal_add_end_test(${variant} exit_inside PROGRAM runtime_launch_test PATTERNS "." ARGS exit)
+    shoal_add_end_test(
+      ${variant}
+      exit_inside
+      PROGRAM runtime_launch_test
+      PATTERNS "process 0 exits inside shoal::run"
+      ARGS exit)
     shoal_add_end_test(
       ${variant}
       exit_between

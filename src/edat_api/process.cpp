@@ -2,6 +2,8 @@
 
 #include "env/host.hpp"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <cstdlib>
 

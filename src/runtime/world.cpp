@@ -15,6 +15,14 @@ void World::barrier() {
       "barrier()", {}, [](const coll::Bytes&, const coll::Bytes&) { return coll::Bytes(); }));
 }
 
+void World::fulfill(const RemotePromise<void>& promise) {
+  send(am<&World::accept_void>, Rank(promise.rank), promise.number);
+}
+
+void World::accept_void(World& world, std::uint64_t number) {
+  world.promises_.take<void>(number).set_value();
+}
+
 void World::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
   task->priority = options.priority;
   if (options.worker.has_value()) {

@@ -1,5 +1,7 @@
 #include <shoal/sched/future.hpp>
 
+#include <fmt/core.h>
+
 namespace shoal::sched {
 
 FutureState::~FutureState() = default;

@@ -3,6 +3,8 @@
 
 #include "mpi/transport_harness.hpp"
 
+#include <fmt/core.h>
+
 namespace {
 
 using namespace shoal;

@@ -5,6 +5,7 @@
 
 #include "mpi/world_battery.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <atomic>

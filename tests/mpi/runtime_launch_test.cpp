@@ -3,6 +3,7 @@
 //
 // runtime_launch_test [leave|exit]: a process leaves early, or exits inside a world.
 
+#include <fmt/core.h>
 #include <mpi.h>
 
 #include "mpi/world_battery.hpp"

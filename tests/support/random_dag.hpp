@@ -4,6 +4,8 @@
 #include <shoal/graph/task_graph.hpp>
 #include <shoal/runtime/world.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>

@@ -2,6 +2,7 @@
 
 #include <shoal/shoal.hpp>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

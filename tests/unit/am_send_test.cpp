@@ -2,6 +2,7 @@
 
 #include <shoal/shoal.hpp>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "support/run_world.hpp"

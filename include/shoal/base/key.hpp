@@ -1,7 +1,7 @@
 #pragma once
 // Keys of task graphs: their hash and their text.
 
-#include <fmt/core.h>
+#include <shoal/base/check.hpp>
 
 #include <array>
 #include <concepts>
@@ -142,12 +142,12 @@ constexpr bool key_equal(const std::array<T, N>& a, const std::array<T, N>& b) {
   return true;
 }
 
-/// A key as people read it: "7", "(1, 2, 3)", "\"panel\"". Types of the program by fmt::formatter,
-/// by operator<<, or else as their hash.
+/// A key as people read it: "7", "(1, 2, 3)", "\"panel\"". Types of the program by a to_string() or
+/// an operator<< that argument-dependent lookup finds, or else as their hash.
 template <class K>
 std::string format_key(const K& key) {
   if constexpr (detail::StringKey<K>) {
-    return fmt::format("\"{}\"", key);
+    return detail::format_text("\"{}\"", key);
   } else if constexpr (detail::IsTupleKey<K>::value) {
     std::string text = "(";
     std::apply(
@@ -159,9 +159,13 @@ std::string format_key(const K& key) {
     return text + ")";
   } else if constexpr (std::is_same_v<K, signed char> || std::is_same_v<K, unsigned char> ||
                        std::is_same_v<K, std::byte>) {
-    return fmt::format("{}", static_cast<int>(key));
-  } else if constexpr (fmt::is_formattable<K>::value) {
-    return fmt::format("{}", key);
+    return detail::format_text("{}", static_cast<int>(key));
+  } else if constexpr (std::is_arithmetic_v<K>) {
+    return detail::format_text("{}", key);
+  } else if constexpr (requires {
+                         { to_string(key) } -> std::convertible_to<std::string>;
+                       }) {
+    return to_string(key);
   } else if constexpr (requires(std::ostream& out) { out << key; }) {
     return detail::streamed(
         &key, [](std::ostream& out, const void* what) { out << *static_cast<const K*>(what); });

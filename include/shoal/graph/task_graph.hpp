@@ -316,7 +316,7 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   [[nodiscard]] std::string task_name(const K& k) const {
-    return task_name_ ? task_name_(k) : fmt::format("{}[{}]", name_, format_key(k));
+    return task_name_ ? task_name_(k) : name_ + "[" + format_key(k) + "]";
   }
 
   void fulfill_hashed(const K& k, int count, int indegree) {

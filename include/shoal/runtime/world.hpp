@@ -234,9 +234,7 @@ class World {
     send(am<&World::accept_value<T>>, Rank(promise.rank), promise.number,
          static_cast<T>(std::forward<Value>(value)));
   }
-  void fulfill(const RemotePromise<void>& promise) {
-    send(am<&World::accept_void>, Rank(promise.rank), promise.number);
-  }
+  void fulfill(const RemotePromise<void>& promise);
   /// Gives it a RemoteError with this text.
   template <class T>
   void fail(const RemotePromise<T>& promise, const std::string& text) {
@@ -309,9 +307,7 @@ class World {
   static void accept_value(World& world, std::uint64_t number, T value) {
     world.promises_.take<T>(number).set_value(std::move(value));
   }
-  static void accept_void(World& world, std::uint64_t number) {
-    world.promises_.take<void>(number).set_value();
-  }
+  static void accept_void(World& world, std::uint64_t number);
   static void accept_error(World& world, std::uint64_t number, int rank, const std::string& text) {
     world.promises_.fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
   }

@@ -2,8 +2,10 @@
 
 #include <shoal/base/error.hpp>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "net/mpi/mpi_check.hpp"
@@ -56,7 +58,14 @@ void MpiLifetime::agree_to_go_on() {
 
 // The children of this process have no part in its MPI.
 void MpiLifetime::at_exit() {
-  if (in_world_ || getpid() != process_id_) return;
+  if (getpid() != process_id_) return;
+  if (phase_ == Phase::in_world) {  // Hydra is silent if the exit code reaches it early enough
+    fmt::print(stderr,
+               "shoal: error: process {} exits inside shoal::run(), so the launcher ends the "
+               "others. Throw an exception instead: run() then returns 1 in all processes.\n",
+               process_);
+  }
+  if (phase_ != Phase::between_worlds) return;
   try {
     if (!is_up()) return;  // the program has finalized it
     if (!parted_) static_cast<void>(all_go_on(false));

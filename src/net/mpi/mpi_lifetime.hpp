@@ -31,20 +31,28 @@ class MpiLifetime {
   /// Before a world of all processes of the launch, if is_ours(). Collective over them. Errors:
   /// ConfigError in all processes when one of them exits instead.
   void agree_to_go_on();
-  /// Between these two a world uses MPI.
-  void world_begins() { in_world_ = true; }
-  void world_ends() { in_world_ = false; }
+  /// A world uses MPI from here to one of the other two.
+  void world_begins(int process) {
+    phase_ = Phase::in_world;
+    process_ = process;
+  }
+  void world_ends() { phase_ = Phase::between_worlds; }
+  /// It ended in an error of the transport: MPI may not be finalized any more.
+  void world_fails() { phase_ = Phase::failed; }
 
  private:
+  enum class Phase { between_worlds, in_world, failed };
+
   MpiLifetime() = default;
   void at_exit();
   /// Whether all processes go on; collective.
   [[nodiscard]] static bool all_go_on(bool this_one);
 
   bool is_ours_ = false;
-  bool in_world_ = false;
+  Phase phase_ = Phase::between_worlds;
+  int process_ = 0;      // number of this one, of the communicator of the last world
   bool parted_ = false;  // a process has exited, or does so now
-  int process_id_ = 0;
+  int process_id_ = 0;   // as the system knows it
 };
 
 }  // namespace shoal::net

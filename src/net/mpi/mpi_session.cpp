@@ -181,11 +181,11 @@ void MpiSession::duplicate(const MpiOptions& options) {
   MPI_Comm parent = MPI_COMM_WORLD;
   if (options.communicator != nullptr) parent = *static_cast<const MPI_Comm*>(options.communicator);
   mpi_check(MPI_Comm_dup(parent, &communicator_), {"MPI_Comm_dup"});
-  MpiLifetime::of_process().world_begins();
   mpi_check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
   int process = 0;
   int count = 0;
   mpi_check(MPI_Comm_rank(communicator_, &process), {"MPI_Comm_rank"});
+  MpiLifetime::of_process().world_begins(process);
   mpi_check(MPI_Comm_size(communicator_, &count), {"MPI_Comm_size"});
   layout_ = {count * options.ranks_per_process, options.ranks_per_process, process};
   int* value = nullptr;
@@ -232,6 +232,10 @@ std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
     texts[i] = all.substr(static_cast<std::size_t>(offsets[i]), sizes[i]);
   }
   return texts;
+}
+
+MpiSession::~MpiSession() {
+  if (communicator_ != MPI_COMM_NULL) MpiLifetime::of_process().world_fails();
 }
 
 void MpiSession::close() {

@@ -40,7 +40,7 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
   /// Without close(): leaves the communicator and MPI as they are, since freeing might wait for
   /// others.
-  ~MpiSession() = default;
+  ~MpiSession();
 
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
