@@ -193,12 +193,14 @@ function(shoal_default_c_library name)
 endfunction()
 
 # shoal_fortran_library(DEFAULT <variant> VARIANTS <variant>...)
-# The module shoal_events: shoal::fortran_<variant> on libshoal_c of a variant, shoal::fortran on
-# the default one.
+# The modules shoal_events and shoal_trace: shoal::fortran_<variant> on libshoal_c of a variant,
+# shoal::fortran on the default one.
 function(shoal_fortran_library)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "DEFAULT" "VARIANTS")
   set(modules "${CMAKE_CURRENT_BINARY_DIR}/fortran")
-  add_library(shoal_fortran_module STATIC "${PROJECT_SOURCE_DIR}/src/fortran/shoal_events.f90")
+  set(sources "${PROJECT_SOURCE_DIR}/src/fortran")
+  add_library(shoal_fortran_module STATIC "${sources}/shoal_events.f90"
+                                          "${sources}/shoal_trace.f90")
   set_target_properties(
     shoal_fortran_module PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran_module
                                     POSITION_INDEPENDENT_CODE ON)

@@ -65,15 +65,18 @@ endfunction()
 
 # Every tests/<kind>/*_test.cpp is one GoogleTest program and one ctest test <kind>.<file>. Files
 # named apps_* also link what the applications share, those named apps_<app>_* that application, and
-# those named edat_api_* or contention_* that layer, which is no part of shoal::shoal.
+# those named edat_api_*, contention_* or trace_* that layer.
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     set(libraries shoal::shoal GTest::gmock GTest::gtest_main)
-    if(name MATCHES "^(edat_api|contention)_")
+    if(name MATCHES "^(edat_api|contention|trace)_")
       list(PREPEND libraries shoal_${CMAKE_MATCH_1})
+      if(name MATCHES "^trace_")
+        list(PREPEND libraries shoal_c_api) # of it, the traces of C
+      endif()
     elseif(name MATCHES "^bench_([^_]+)_")
       if(NOT TARGET bench_${CMAKE_MATCH_1})
         continue()

@@ -1,0 +1,28 @@
+/* Traces of C programs: spans, marks and counters of their own, in the file of --trace. Programs
+ * link libshoal_c. Any thread may call; no call blocks or fails. While nothing is recorded, a call
+ * does nothing. Names are copied. */
+#ifndef SHOAL_C_API_TRACE_H
+#define SHOAL_C_API_TRACE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Begins a stretch of the program and returns what ends it; 0 while nothing is recorded. */
+uint64_t shoal_trace_begin(const char* name);
+/* Ends a stretch, perhaps on another thread. 0 is allowed. */
+void shoal_trace_end(uint64_t span);
+/* A moment of the program, with a number that it chooses. */
+void shoal_trace_mark(const char* name, uint64_t value);
+/* The value that a quantity has from now on. */
+void shoal_trace_counter(const char* name, double value);
+/* 1 while spans, marks and counters are recorded. */
+int shoal_trace_on(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

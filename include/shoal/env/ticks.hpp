@@ -1,0 +1,44 @@
+#pragma once
+// Clock of traces: cheap ticks, and samples that relate them to nanoseconds.
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace shoal::env {
+
+enum class TickSource : std::uint8_t {
+  tsc,           // invariant time stamp counter: one frequency, the same on all cores
+  monotonic_raw  // CLOCK_MONOTONIC_RAW, in nanoseconds
+};
+
+/// Source that this machine offers: the counter if the processor says that it is invariant.
+[[nodiscard]] TickSource tick_source();
+
+/// CLOCK_MONOTONIC_RAW in nanoseconds. **Cost**: about 25 ns.
+[[nodiscard]] std::uint64_t monotonic_raw_ns();
+
+/// Ticks of the source. Any thread. **Cost**: one instruction with the counter.
+[[nodiscard]] inline std::uint64_t read_ticks(TickSource source) {
+#if defined(__x86_64__)
+  if (source == TickSource::tsc) [[likely]]
+    return __rdtsc();
+#endif
+  static_cast<void>(source);
+  return monotonic_raw_ns();
+}
+
+/// One moment on two clocks. The true value of `ticks` at `raw_ns` differs by at most
+/// `uncertainty_ticks`.
+struct TickSample {
+  std::uint64_t ticks = 0;
+  std::uint64_t raw_ns = 0;
+  std::uint64_t uncertainty_ticks = 0;
+};
+
+/// The tightest of several samples. **Cost**: a microsecond.
+[[nodiscard]] TickSample sample_ticks(TickSource source);
+
+}  // namespace shoal::env

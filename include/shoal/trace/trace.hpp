@@ -1,0 +1,93 @@
+#pragma once
+// Traces of programs: spans, marks and counters of their own. Free of cost while nothing is
+// recorded, except for one load and a branch.
+
+#include <shoal/trace/probes.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace shoal::trace {
+
+/// Number of a text in the trace that is recorded now. Any thread. 0 while nothing is recorded.
+/// **Cost**: a look-up by content in a table of the thread; a lock when a text is new to it.
+[[nodiscard]] NameId intern(std::string_view text) noexcept;
+
+/// A text that lasts as long as the program, and remembers its number:
+/// `static constinit trace::Name kPanel("panel");`
+class Name {
+ public:
+  explicit constexpr Name(const char* text) : text_(text) {}
+  Name(const Name&) = delete;
+  Name& operator=(const Name&) = delete;
+
+  [[nodiscard]] const char* text() const { return text_; }
+  /// Its number in the session that records now; 0 while none does. Any thread.
+  [[nodiscard]] NameId id() const noexcept {
+    const std::uint64_t known = known_.load(std::memory_order_relaxed);  // session and number
+    const std::uint32_t session = detail::g_flags.load(std::memory_order_relaxed) >> 8U;
+    return (known >> 32U) == session ? static_cast<NameId>(known) : find();
+  }
+
+ private:
+  NameId find() const noexcept;
+
+  const char* text_;
+  // Any thread writes, all the same for one session; relaxed: an old value is looked up again.
+  mutable std::atomic<std::uint64_t> known_{0};
+};
+
+/// A stretch of the program, from construction to destruction. It may end on another worker than
+/// the one that it began on, when its task parks in between.
+class Span {
+ public:
+  explicit Span(const Name& name, std::uint64_t value = 0) noexcept {
+    if (on<Category::user>()) [[unlikely]]
+      begin(name.id(), value);
+  }
+  explicit Span(std::string_view name, std::uint64_t value = 0) noexcept {
+    if (on<Category::user>()) [[unlikely]]
+      begin(intern(name), value);
+  }
+  ~Span() {
+    if (id_ != 0) [[unlikely]]
+      detail::record(Kind::span_end, id_, 0, 0);
+  }
+  Span(Span&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+  Span& operator=(Span&&) = delete;
+
+ private:
+  void begin(NameId name, std::uint64_t value) noexcept {
+    id_ = new_id();
+    detail::record(Kind::span_begin, id_, value, name);
+  }
+  std::uint64_t id_ = 0;
+};
+
+/// A moment of the program. Any thread.
+inline void mark(const Name& name, std::uint64_t value = 0) {
+  if (on<Category::user>()) [[unlikely]]
+    detail::record(Kind::mark, 0, value, name.id());
+}
+inline void mark(std::string_view name, std::uint64_t value = 0) {
+  if (on<Category::user>()) [[unlikely]]
+    detail::record(Kind::mark, 0, value, intern(name));
+}
+
+/// The value that a quantity of the program has from now on. Any thread.
+inline void counter(const Name& name, double value) {
+  if (on<Category::user>()) [[unlikely]] {
+    detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), name.id());
+  }
+}
+inline void counter(std::string_view name, double value) {
+  if (on<Category::user>()) [[unlikely]] {
+    detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), intern(name));
+  }
+}
+
+}  // namespace shoal::trace

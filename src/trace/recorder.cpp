@@ -1,0 +1,271 @@
+#include <shoal/trace/recorder.hpp>
+
+#include <shoal/base/check.hpp>
+#include <shoal/trace/trace.hpp>
+
+#include "env/host.hpp"
+#include "trace/session.hpp"
+#include "trace/stream.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <string>
+#include <unordered_map>
+
+namespace shoal::trace {
+
+namespace detail {
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
+constinit std::atomic<std::uint32_t> g_flags{0};
+}  // namespace detail
+
+namespace {
+
+constexpr std::uint32_t kSessionShift = 8;
+constexpr std::uint32_t kCategoryMask = (1U << kSessionShift) - 1;
+
+std::uint32_t session_now() {
+  return detail::g_flags.load(std::memory_order_relaxed) >> kSessionShift;
+}
+
+/// Finds the recording of the process. Under its lock: a thread's first event, a new name, the
+/// begin and the end of a recording.
+struct Registry {
+  std::mutex mutex;
+  std::shared_ptr<Session> active;
+  std::uint32_t sessions = 0;
+};
+Registry& registry() {
+  // Never destroyed: threads record until the process ends.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+/// Track of the calling thread. Valid while the session is the one that records.
+struct Current {
+  Stream* stream = nullptr;
+  std::uint32_t session = 0;
+};
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of one thread
+[[gnu::tls_model("initial-exec")]] constinit thread_local Current t_current;
+
+/// The track that a thread got by its first event, and the names that it knows.
+struct OfThread {
+  std::shared_ptr<Stream> stream;
+  std::uint32_t names_session = 0;
+  std::unordered_map<std::string, NameId> names;
+
+  OfThread() = default;
+  ~OfThread() { reset(); }
+  OfThread(const OfThread&) = delete;
+  OfThread& operator=(const OfThread&) = delete;
+
+  void reset() {
+    if (stream == nullptr) return;
+    if (t_current.stream == stream.get()) t_current = {};
+    stream->end();
+    stream.reset();
+  }
+};
+OfThread& of_thread() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of one thread
+  static thread_local OfThread mine;
+  return mine;
+}
+
+/// The stream to record on; nullptr when nothing is recorded any more.
+[[gnu::noinline]] Stream* attach() noexcept {
+  try {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    if (all.active == nullptr) return nullptr;
+    OfThread& mine = of_thread();
+    if (mine.stream == nullptr || mine.stream->session() != all.active->number()) {
+      mine.reset();
+      mine.stream = all.active->make_thread_stream();
+    }
+    t_current = {mine.stream.get(), mine.stream->session()};
+    return t_current.stream;
+  } catch (...) {
+    return nullptr;  // no memory: the event is not recorded
+  }
+}
+
+Stream* current_stream() noexcept {
+  if (t_current.session == session_now() && t_current.stream != nullptr) [[likely]] {
+    return t_current.stream;
+  }
+  return attach();
+}
+
+}  // namespace
+
+namespace detail {
+
+void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexcept {
+  Stream* const stream = current_stream();
+  if (stream != nullptr) [[likely]]
+    stream->record(kind, id, value, name);
+}
+
+}  // namespace detail
+
+std::uint64_t new_id() noexcept {
+  if ((detail::g_flags.load(std::memory_order_relaxed) & kCategoryMask) == 0) return 0;
+  Stream* const stream = current_stream();
+  return stream == nullptr ? 0 : stream->new_id();
+}
+
+void describe_task(std::uint64_t task, std::string_view key) noexcept {
+  if (!on(Category::task)) return;
+  Stream* const stream = current_stream();
+  if (stream != nullptr) stream->describe(task, key);
+}
+
+void depends_on(std::uint64_t task, std::uint64_t other) noexcept {
+  if (!on(Category::task)) return;
+  Stream* const stream = current_stream();
+  if (stream != nullptr) stream->depends_on(task, other);
+}
+
+NameId intern(std::string_view text) noexcept {
+  const std::uint32_t session = session_now();
+  try {
+    OfThread& mine = of_thread();
+    if (mine.names_session != session) {
+      mine.names.clear();
+      mine.names_session = session;
+    }
+    std::string key(text);
+    const auto known = mine.names.find(key);
+    if (known != mine.names.end()) return known->second;
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    if (all.active == nullptr || all.active->number() != session) return 0;
+    const NameId id = all.active->intern(text);
+    mine.names.emplace(std::move(key), id);
+    return id;
+  } catch (...) {
+    return 0;  // no memory: the event has no name
+  }
+}
+
+NameId Name::find() const noexcept {
+  const std::uint32_t session = session_now();
+  const NameId id = intern(text_);
+  if (id != 0) known_.store((std::uint64_t{session} << 32U) | id, std::memory_order_relaxed);
+  return id;
+}
+
+std::string part_path(const std::string& path, std::uint32_t process) {
+  return fmt::format("{}.part{}", path, process);
+}
+
+std::uint64_t Drops::total() const {
+  return std::accumulate(events.begin(), events.end(), std::uint64_t{0});
+}
+
+Track::Track(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+Track::Track(Track&&) noexcept = default;
+
+Track& Track::operator=(Track&& other) noexcept {
+  std::swap(stream_, other.stream_);
+  return *this;
+}
+
+Track::~Track() {
+  if (stream_ == nullptr) return;
+  if (t_current.stream == stream_.get()) leave();
+  stream_->end();
+}
+
+void Track::enter() const noexcept {
+  if (stream_ != nullptr) t_current = {stream_.get(), stream_->session()};
+}
+
+void Track::leave() noexcept { t_current = {}; }
+
+Recorder::Recorder(Options options) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (all.active != nullptr) {
+    throw Error(
+        fmt::format("{}: this process records a trace already, into {}. End that recording "
+                    "first",
+                    options.path, all.active->options().path));
+  }
+  const bool paused = options.paused;
+  const std::uint32_t categories = options.categories & kAllCategories;
+  session_ = std::make_shared<Session>(std::move(options), all.sessions + 1);
+  session_->start();
+  ++all.sessions;
+  all.active = session_;
+  detail::g_flags.store((all.sessions << kSessionShift) | (paused ? 0 : categories));
+}
+
+Recorder::~Recorder() {
+  try {
+    finish();
+  } catch (const std::exception& error) {
+    env::write_to_standard_error(fmt::format("shoal: {}\n", error.what()));
+  }
+}
+
+Track Recorder::make_track(int rank, int worker, const std::string& name) {
+  SHOAL_CHECK(!finished_, "a track of a recording that has ended");
+  return Track(session_->make_stream(rank, worker, name));
+}
+
+void Recorder::resume() {
+  if (finished_ || !is_paused()) return;
+  detail::g_flags.fetch_or(session_->options().categories & kAllCategories);
+  detail::record(Kind::region_begin, 0, 0, 0);
+}
+
+void Recorder::pause() {
+  if (finished_ || is_paused()) return;
+  detail::record(Kind::region_end, 0, 0, 0);
+  detail::g_flags.fetch_and(~kCategoryMask);
+}
+
+bool Recorder::is_paused() const {
+  return (detail::g_flags.load(std::memory_order_relaxed) & kCategoryMask) == 0;
+}
+
+std::uint64_t Recorder::now_ticks() const {
+  SHOAL_CHECK(!finished_, "the clock of a recording that has ended");
+  const Options& options = session_->options();
+  return options.virtual_time != nullptr ? options.virtual_time->now_ns()
+                                         : env::read_ticks(options.ticks);
+}
+
+void Recorder::add_sync(std::span<const SyncPoint> points) {
+  SHOAL_CHECK(!finished_, "points in time for a recording that has ended");
+  session_->add_sync(points);
+}
+
+void Recorder::add_identity(const Identity& more) {
+  SHOAL_CHECK(!finished_, "facts about a recording that has ended");
+  session_->add_identity(more);
+}
+
+Drops Recorder::drops() const { return session_->drops(); }
+
+const std::string& Recorder::path() const { return session_->options().path; }
+
+void Recorder::finish() {
+  if (finished_) return;
+  finished_ = true;
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    all.active = nullptr;
+    ++all.sessions;  // what threads know of the old session is void
+    detail::g_flags.store(all.sessions << kSessionShift);
+  }
+  session_->finish();
+}
+
+}  // namespace shoal::trace

@@ -1,0 +1,277 @@
+#include "trace/session.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include "env/unbind.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace shoal::trace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+ClockKind clock_of(const Options& options) {
+  if (options.virtual_time != nullptr) return ClockKind::virtual_time;
+  return options.ticks == env::TickSource::tsc ? ClockKind::tsc : ClockKind::monotonic_raw;
+}
+
+FileHeader header_of(const Options& options) {
+  FileHeader header;
+  header.clock = clock_of(options);
+  header.process = options.process;
+  header.processes = options.processes;
+  return header;
+}
+
+// Text that came from outside may be no UTF-8.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string table_of_kinds() {
+  constexpr std::array<const char*, 4> kRoles = {"instant", "begin", "end", "counter"};
+  Json all = Json::array();
+  for (const KindInfo& kind : kinds()) {
+    all.push_back({{"kind", static_cast<int>(kind.kind)},
+                   {"category", std::string(name_of(kind.category))},
+                   {"role", kRoles.at(static_cast<std::size_t>(kind.role))},
+                   {"name", std::string(kind.name)}});
+  }
+  return text_of(all);
+}
+
+}  // namespace
+
+Session::Session(Options options, std::uint32_t number)
+    : options_(std::move(options)),
+      number_(number),
+      file_(options_.path, header_of(options_)),
+      identity_(options_.identity) {
+  file_.write_text(ChunkType::kinds, table_of_kinds());
+  write_identity();
+  write_clock();
+}
+
+Session::~Session() = default;
+
+void Session::start() {
+  if (options_.virtual_time != nullptr) return;
+  thread_.emplace("shoal-trace", "the writer of the trace", [this] { run(); });
+}
+
+void Session::run() {
+  env::unbind_current_thread();
+  constexpr std::uint64_t kShortestNs = 1'000'000;
+  constexpr std::uint64_t kLongestNs = 16'000'000;
+  std::uint64_t pause_ns = kShortestNs;
+  while (!stops_.load(std::memory_order_acquire)) {
+    alarm_.wait(pause_ns);
+    const std::lock_guard lock(file_mutex_);
+    bool soon = false;
+    guarded([&] {
+      const std::uint64_t now_ns = env::monotonic_raw_ns();
+      const bool all = now_ns - last_all_ns_ >= options_.flush_ns;
+      if (all) last_all_ns_ = now_ns;
+      soon = write_round(all);
+    });
+    pause_ns = soon ? kShortestNs : std::min(2 * pause_ns, kLongestNs);
+  }
+}
+
+template <class Function>
+void Session::guarded(Function function) noexcept {
+  if (error_ != nullptr) return;
+  try {
+    function();
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+bool Session::write_round(bool all) {
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    streams = streams_;
+  }
+  bool soon = false;
+  for (const auto& stream : streams) {
+    const bool ended = stream->has_ended();
+    const std::uint64_t capacity = stream->events().capacity();
+    const std::uint64_t size = stream->events().size();
+    const bool details = 4 * stream->details().size() >= stream->details().capacity();
+    soon = soon || 4 * size >= capacity || details;
+    if (all || ended || details || 16 * size >= capacity) write_stream(*stream);
+    if (!ended) continue;
+    const std::lock_guard lock(mutex_);
+    stream->add_drops(drops_of_ended_);
+    buffer_bytes_ -=
+        stream->events().capacity() * sizeof(Event) + stream->details().capacity() * sizeof(Detail);
+    std::erase(streams_, stream);
+  }
+  if (all) {
+    write_new_names();
+    write_clock();
+    write_drops();
+  }
+  return soon;
+}
+
+void Session::write_stream(Stream& stream) {
+  const std::uint32_t track = stream.info().track;
+  const auto write_all = [&](auto& ring, ChunkType type) {
+    std::uint64_t left = ring.size();  // no more: a thread that records fast would hold us here
+    while (left > 0) {
+      auto slots = ring.front();
+      slots = slots.first(std::min<std::size_t>(slots.size(), left));
+      write_new_names();  // those that these slots use were made before
+      write_new_tracks();
+      file_.write_records(type, slots, track);
+      if (type == ChunkType::events) written_ += slots.size();
+      left -= slots.size();
+      ring.pop(slots.size());
+    }
+  };
+  write_all(stream.details(), ChunkType::details);
+  write_all(stream.events(), ChunkType::events);
+}
+
+void Session::write_new_names() {
+  std::vector<std::pair<NameId, std::string>> names;
+  {
+    const std::lock_guard lock(mutex_);
+    names.swap(new_names_);
+  }
+  for (const auto& [id, text] : names) file_.write_name(id, text);
+}
+
+void Session::write_new_tracks() {
+  std::vector<TrackInfo> tracks;
+  {
+    const std::lock_guard lock(mutex_);
+    tracks.swap(new_tracks_);
+  }
+  if (tracks.empty()) return;
+  Json all = Json::array();
+  for (const TrackInfo& info : tracks) {
+    all.push_back(
+        {{"track", info.track}, {"rank", info.rank}, {"worker", info.worker}, {"name", info.name}});
+  }
+  file_.write_text(ChunkType::tracks, text_of(all));
+}
+
+void Session::write_drops() {
+  const Drops now = drops();
+  if (now == drops_written_) return;
+  drops_written_ = now;
+  Json all = Json::object();
+  for (std::size_t i = 0; i < kCategoryCount; ++i) {
+    all[std::string(name_of(static_cast<Category>(i)))] = now.events[i];
+  }
+  all["descriptions"] = now.details;
+  file_.write_text(ChunkType::drops, text_of(all));
+}
+
+void Session::write_clock() {
+  if (options_.virtual_time != nullptr) return;
+  const env::TickSample sample = env::sample_ticks(options_.ticks);
+  file_.write_records(ChunkType::clock, std::span(&sample, 1));
+}
+
+void Session::write_identity() {
+  Json all = Json::object();
+  for (const auto& [name, value] : identity_) all[name] = value;
+  file_.write_text(ChunkType::identity, text_of(all));
+}
+
+std::shared_ptr<Stream> Session::make_stream(int rank, int worker, const std::string& name) {
+  constexpr std::size_t kSmallestBytes = std::size_t{4} << 10U;
+  const std::lock_guard lock(mutex_);
+  if (track_count_ == kMaxTracks) {
+    throw Error("the trace has 16777216 tracks, as many as it can. Start fewer threads");
+  }
+  // A quarter of a track's memory is for descriptions.
+  std::size_t bytes = std::max(options_.buffer_bytes, kSmallestBytes);
+  const std::size_t left = options_.memory_bytes - std::min(options_.memory_bytes, buffer_bytes_);
+  while (bytes > left && bytes > kSmallestBytes) bytes /= 2;
+  if (bytes > left) bytes = 0;
+  auto stream = std::make_shared<Stream>(TrackInfo{track_count_++, rank, worker, name}, number_,
+                                         bytes - bytes / 4, bytes / 4);
+  buffer_bytes_ +=
+      stream->events().capacity() * sizeof(Event) + stream->details().capacity() * sizeof(Detail);
+  if (options_.virtual_time != nullptr) {
+    stream->use_virtual_time(*options_.virtual_time, *this);
+  } else {
+    stream->use_ticks(options_.ticks);
+  }
+  streams_.push_back(stream);
+  new_tracks_.push_back(stream->info());
+  return stream;
+}
+
+std::shared_ptr<Stream> Session::make_thread_stream() {
+  constexpr int kWorkersMax = 1024;  // of make_id(): threads count down from the end
+  int number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = foreign_count_++;
+  }
+  return make_stream(options_.first_rank, kWorkersMax - 1 - number % (kWorkersMax / 2),
+                     "thread " + std::to_string(number + 1));
+}
+
+NameId Session::intern(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const auto known = names_.find(text);
+  if (known != names_.end()) return known->second;
+  const auto id = static_cast<NameId>(names_.size() + 1);
+  names_.emplace(text, id);
+  new_names_.emplace_back(id, text);
+  return id;
+}
+
+void Session::add_sync(std::span<const SyncPoint> points) {
+  const std::lock_guard lock(file_mutex_);
+  guarded([&] { file_.write_records(ChunkType::sync, points); });
+}
+
+void Session::add_identity(const Identity& more) {
+  const std::lock_guard lock(file_mutex_);
+  for (const auto& fact : more) {
+    std::erase_if(identity_, [&](const auto& old) { return old.first == fact.first; });
+    identity_.push_back(fact);
+  }
+  guarded([&] { write_identity(); });
+}
+
+Drops Session::drops() const {
+  const std::lock_guard lock(mutex_);
+  Drops sum = drops_of_ended_;
+  for (const auto& stream : streams_) stream->add_drops(sum);
+  return sum;
+}
+
+void Session::write_from_recording_thread(Stream& stream) noexcept {
+  const std::lock_guard lock(file_mutex_);
+  guarded([&] { write_stream(stream); });
+}
+
+void Session::finish() {
+  stops_.store(true, std::memory_order_release);
+  alarm_.ring();
+  thread_.reset();
+  const std::lock_guard lock(file_mutex_);
+  guarded([&] {
+    write_round(true);
+    write_new_tracks();
+    file_.write_text(ChunkType::end, text_of(Json{{"events", written_}}));
+    file_.close();
+  });
+  if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+}  // namespace shoal::trace

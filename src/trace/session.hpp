@@ -1,0 +1,90 @@
+#pragma once
+// One recording: its file, its streams, its names, and the thread that writes.
+
+#include <shoal/env/alarm.hpp>
+#include <shoal/trace/recorder.hpp>
+
+#include "trace/stream.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shoal::trace {
+
+/// Shared by a Recorder and by threads that look for a track or a name.
+///
+/// Locks, in this order: `file_mutex_` (file, streams' writing side), `mutex_` (lists below). The
+/// thread that records takes them only for its first event and for a name that is new.
+class Session {
+ public:
+  Session(Options options, std::uint32_t number);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+
+  /// Starts the thread that writes, unless time is virtual.
+  void start();
+  std::shared_ptr<Stream> make_stream(int rank, int worker, const std::string& name);
+  /// A stream of a thread that is no worker.
+  std::shared_ptr<Stream> make_thread_stream();
+  NameId intern(std::string_view text);
+  void add_sync(std::span<const SyncPoint> points);
+  void add_identity(const Identity& more);
+  [[nodiscard]] Drops drops() const;
+  /// Virtual time: called by a thread that found its buffer full.
+  void write_from_recording_thread(Stream& stream) noexcept;
+  /// Stops the thread, writes the rest, closes. Throws what went wrong so far.
+  void finish();
+
+ private:
+  void run();
+  /// True: some buffer was so full that the next look should come soon.
+  bool write_round(bool all);
+  void write_stream(Stream& stream);
+  void write_new_names();
+  void write_new_tracks();
+  void write_drops();
+  void write_clock();
+  void write_identity();
+  template <class Function>
+  void guarded(Function function) noexcept;
+
+  const Options options_;
+  const std::uint32_t number_;
+  FileWriter file_;                // under file_mutex_
+  std::exception_ptr error_;       // under file_mutex_: nothing is written after it
+  std::uint64_t written_ = 0;      // events, under file_mutex_
+  std::uint64_t last_all_ns_ = 0;  // under file_mutex_
+  Drops drops_written_;            // under file_mutex_
+  std::mutex file_mutex_;
+
+  mutable std::mutex mutex_;
+  // All under mutex_:
+  std::vector<std::shared_ptr<Stream>> streams_;
+  std::vector<TrackInfo> new_tracks_;
+  std::map<std::string, NameId, std::less<>> names_;
+  std::vector<std::pair<NameId, std::string>> new_names_;
+  Identity identity_;
+  Drops drops_of_ended_;
+  std::uint32_t track_count_ = 0;
+  int foreign_count_ = 0;
+  std::size_t buffer_bytes_ = 0;
+
+  env::Alarm alarm_;
+  std::atomic<bool> stops_{false};
+  std::optional<env::Thread> thread_;
+};
+
+}  // namespace shoal::trace

@@ -1,0 +1,101 @@
+#pragma once
+// Events and descriptions of one track, on their way to the file.
+
+#include <shoal/env/env.hpp>
+#include <shoal/env/ticks.hpp>
+#include <shoal/trace/recorder.hpp>
+
+#include "trace/slot_ring.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace shoal::trace {
+
+class Session;
+
+/// Identity of a track within its process.
+struct TrackInfo {
+  std::uint32_t track = 0;
+  int rank = 0;
+  int worker = 0;
+  std::string name;
+};
+
+/// One thread at a time records, one at a time (under the session's lock) writes.
+class Stream {
+ public:
+  Stream(TrackInfo info, std::uint32_t session, std::size_t event_bytes, std::size_t detail_bytes)
+      : info_(std::move(info)), session_(session), events_(event_bytes), details_(detail_bytes) {}
+
+  void use_ticks(env::TickSource source) { source_ = source; }
+  /// `owner` writes what a full buffer holds; it outlives the recording.
+  void use_virtual_time(env::Env& time, Session& owner) {
+    virtual_time_ = &time;
+    owner_ = &owner;
+  }
+
+  [[nodiscard]] const TrackInfo& info() const { return info_; }
+  [[nodiscard]] std::uint32_t session() const { return session_; }
+
+  // The recording thread.
+  void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexcept {
+    Event event;
+    event.time = now();
+    event.id = id;
+    event.value = value;
+    event.name = name;
+    event.set(info_.track, kind);
+    if (events_.looks_full()) [[unlikely]] {
+      if (!make_room(event)) return;
+    }
+    if (!events_.try_push(event)) [[unlikely]]
+      count_drop(kind);
+  }
+  void describe(std::uint64_t task, std::string_view key) noexcept;
+  void depends_on(std::uint64_t task, std::uint64_t other) noexcept;
+  [[nodiscard]] std::uint64_t new_id() noexcept {
+    return make_id(static_cast<std::uint32_t>(info_.rank), static_cast<std::uint32_t>(info_.worker),
+                   ++last_id_);
+  }
+
+  /// Nothing is recorded any more. The recording thread, or the last owner of its track.
+  void end() noexcept { ended_.store(true, std::memory_order_release); }
+
+  // The writing side.
+  /// Acquire pairs with end(): who sees it sees all events.
+  [[nodiscard]] bool has_ended() const { return ended_.load(std::memory_order_acquire); }
+  [[nodiscard]] SlotRing<Event>& events() { return events_; }
+  [[nodiscard]] SlotRing<Detail>& details() { return details_; }
+  void add_drops(Drops& sum) const;
+
+ private:
+  [[nodiscard]] std::uint64_t now() const noexcept {
+    if (virtual_time_ != nullptr) [[unlikely]]
+      return virtual_time_->now_ns();
+    return env::read_ticks(source_);
+  }
+  /// Called when the ring looks full; marks the place of what was dropped before `next`.
+  bool make_room(const Event& next) noexcept;
+  void count_drop(Kind kind) noexcept;
+  bool push(const Detail& detail) noexcept;
+
+  const TrackInfo info_;
+  const std::uint32_t session_;
+  env::TickSource source_ = env::TickSource::monotonic_raw;
+  env::Env* virtual_time_ = nullptr;
+  Session* owner_ = nullptr;
+  std::uint32_t last_id_ = 0;
+  std::uint64_t lost_ = 0;  // since the last event that was recorded
+  SlotRing<Event> events_;
+  SlotRing<Detail> details_;
+  std::atomic<bool> ended_{false};
+  // The recording thread writes; relaxed: statistics.
+  std::array<std::atomic<std::uint64_t>, kCategoryCount> dropped_{};
+  std::atomic<std::uint64_t> dropped_details_{0};
+};
+
+}  // namespace shoal::trace
