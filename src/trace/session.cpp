@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace shoal::trace {
 
@@ -122,6 +123,7 @@ bool Session::write_round(bool all) {
 }
 
 void Session::write_stream(Stream& stream) {
+  if (!std::exchange(wrote_, true)) write_clock();  // the second sample: ticks have a rate
   const std::uint32_t track = stream.info().track;
   const auto write_all = [&](auto& ring, ChunkType type) {
     std::uint64_t left = ring.size();  // no more: a thread that records fast would hold us here

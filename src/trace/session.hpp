@@ -65,6 +65,7 @@ class Session {
   const std::uint32_t number_;
   FileWriter file_;                // under file_mutex_
   std::exception_ptr error_;       // under file_mutex_: nothing is written after it
+  bool wrote_ = false;             // a stream, under file_mutex_
   std::uint64_t written_ = 0;      // events, under file_mutex_
   std::uint64_t last_all_ns_ = 0;  // under file_mutex_
   Drops drops_written_;            // under file_mutex_

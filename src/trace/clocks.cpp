@@ -1,0 +1,290 @@
+#include <shoal/trace/clocks.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace shoal::trace {
+
+namespace {
+
+/// Leaves out what is much less certain than the best: it was interrupted.
+template <class Sample>
+void keep_certain(std::vector<Sample>& samples, std::uint64_t tolerance) {
+  if (samples.size() < 3) return;
+  const auto uncertainty = [](const Sample& sample) { return sample.uncertainty_ticks; };
+  const std::uint64_t best = uncertainty(*std::min_element(
+      samples.begin(), samples.end(),
+      [&](const Sample& a, const Sample& b) { return uncertainty(a) < uncertainty(b); }));
+  std::vector<Sample> certain;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(certain),
+               [&](const Sample& one) { return uncertainty(one) <= 4 * best + tolerance; });
+  if (certain.size() >= 2) samples = std::move(certain);
+}
+
+std::int64_t scaled(std::uint64_t distance, double rate) {
+  return std::llround(static_cast<double>(distance) * rate);
+}
+
+}  // namespace
+
+SyncPoint best_of(std::span<const PingPong> all, std::uint32_t reference) {
+  SHOAL_CHECK(!all.empty(), "clocks cannot be compared without a ping-pong");
+  const PingPong* best = nullptr;
+  for (const PingPong& one : all) {
+    SHOAL_CHECK(one.end_ticks >= one.start_ticks, "a ping-pong ends at {}, before its start at {}",
+                one.end_ticks, one.start_ticks);
+    const std::uint64_t round_trip = one.end_ticks - one.start_ticks;
+    if (best == nullptr || round_trip < best->end_ticks - best->start_ticks) best = &one;
+  }
+  const std::uint64_t half = (best->end_ticks - best->start_ticks) / 2;
+  return {best->remote_ticks, best->start_ticks + half, half, reference, 0};
+}
+
+std::uint64_t WindowBarrier::local_deadline(const SyncPoint& point, double ratio,
+                                            std::uint64_t reference_deadline_ticks) {
+  SHOAL_CHECK(reference_deadline_ticks >= point.reference_ticks,
+              "a deadline lies before the moment at which the clocks were compared");
+  const std::uint64_t distance = reference_deadline_ticks - point.reference_ticks;
+  return point.local_ticks + static_cast<std::uint64_t>(scaled(distance, ratio));
+}
+
+bool WindowBarrier::end_round(int missed_by) {
+  ++rounds_;
+  if (missed_by == 0) return true;
+  window_ticks_ *= 2;
+  return false;
+}
+
+TimeMap::TimeMap(std::vector<Knot> knots, double outer_rate) {
+  SHOAL_CHECK(!knots.empty(), "a map of times needs a knot");
+  std::sort(knots.begin(), knots.end(),
+            [](const Knot& a, const Knot& b) { return a.from < b.from; });
+  for (const Knot& knot : knots) {
+    const bool increases =
+        knots_.empty() || (knot.from > knots_.back().from && knot.to > knots_.back().to);
+    if (increases) knots_.push_back(knot);
+  }
+  SHOAL_CHECK(outer_rate > 0 || knots_.size() > 1, "a map of times with one knot needs a rate");
+  first_rate_ = outer_rate > 0 ? outer_rate : rate_of(0);
+  last_rate_ = outer_rate > 0 ? outer_rate : rate_of(knots_.size() - 2);
+}
+
+double TimeMap::rate_of(std::size_t segment) const {
+  const Knot& a = knots_[segment];
+  const Knot& b = knots_[segment + 1];
+  return static_cast<double>(b.to - a.to) / static_cast<double>(b.from - a.from);
+}
+
+std::int64_t TimeMap::operator()(std::uint64_t from) const {
+  if (knots_.empty()) return static_cast<std::int64_t>(from) + shift_;
+  const auto behind =
+      std::upper_bound(knots_.begin(), knots_.end(), from,
+                       [](std::uint64_t time, const Knot& knot) { return time < knot.from; });
+  if (behind == knots_.begin()) return behind->to - scaled(behind->from - from, first_rate_);
+  const Knot& knot = *(behind - 1);
+  const double rate = behind == knots_.end()
+                          ? last_rate_
+                          : rate_of(static_cast<std::size_t>(behind - knots_.begin()) - 1);
+  return knot.to + scaled(from - knot.from, rate);
+}
+
+std::uint64_t TimeMap::inverse(std::int64_t to) const {
+  if (knots_.empty()) return static_cast<std::uint64_t>(to - shift_);
+  const auto behind =
+      std::upper_bound(knots_.begin(), knots_.end(), to,
+                       [](std::int64_t time, const Knot& knot) { return time < knot.to; });
+  if (behind == knots_.begin()) {
+    const auto back = std::llround(static_cast<double>(behind->to - to) / first_rate_);
+    return behind->from - std::min(behind->from, static_cast<std::uint64_t>(back));
+  }
+  const Knot& knot = *(behind - 1);
+  const double rate = behind == knots_.end()
+                          ? last_rate_
+                          : rate_of(static_cast<std::size_t>(behind - knots_.begin()) - 1);
+  return knot.from +
+         static_cast<std::uint64_t>(std::llround(static_cast<double>(to - knot.to) / rate));
+}
+
+TimeMap TimeMap::followed_by(const TimeMap& then) const {
+  TimeMap both;
+  const auto through = [&](std::uint64_t from) {
+    return then(static_cast<std::uint64_t>(std::max<std::int64_t>((*this)(from), 0)));
+  };
+  std::vector<Knot> knots;
+  for (const Knot& knot : knots_) knots.push_back({knot.from, through(knot.from)});
+  for (const Knot& knot : then.knots_) {
+    const std::uint64_t from = inverse(static_cast<std::int64_t>(knot.from));
+    knots.push_back({from, through(from)});
+  }
+  if (knots.empty()) {
+    both.shift_ = shift_ + then.shift_;
+    return both;
+  }
+  both = TimeMap(std::move(knots), first_rate_ * then.first_rate_);
+  both.last_rate_ = last_rate_ * then.last_rate_;
+  return both;
+}
+
+void TimeMap::shift(std::int64_t by) {
+  shift_ += knots_.empty() ? by : 0;
+  for (Knot& knot : knots_) knot.to += by;
+}
+
+TimeMap ticks_to_raw(ClockKind clock, std::vector<env::TickSample> samples) {
+  if (clock != ClockKind::tsc) return {};
+  constexpr std::uint64_t kToleranceTicks = 200;
+  keep_certain(samples, kToleranceTicks);
+  if (samples.size() < 2) {
+    throw Error("the file has no two samples of its clock: the run was killed too early");
+  }
+  std::vector<TimeMap::Knot> knots;
+  for (const env::TickSample& sample : samples) {
+    knots.push_back({sample.ticks, static_cast<std::int64_t>(sample.raw_ns)});
+  }
+  return {std::move(knots), 0};
+}
+
+namespace {
+
+/// Follows the tree from each process to the root.
+class Agreeing {
+ public:
+  explicit Agreeing(const std::vector<ProcessClock>& processes) : processes_(processes) {
+    for (const ProcessClock& one : processes) raw_.push_back(ticks_to_raw(one.clock, one.samples));
+    to_run_.resize(processes.size());
+    uncertainty_ns_.resize(processes.size());
+    find_root();
+  }
+
+  Agreement result() {
+    Agreement all;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      all.maps.push_back(raw_[i].followed_by(map_of(i, 0)));
+      all.uncertainty_ns.push_back(uncertainty_ns_[i]);
+    }
+    all.unsynchronized = std::move(unsynchronized_);
+    return all;
+  }
+
+ private:
+  void find_root() {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (!processes_[i].sync.empty()) continue;
+      root_ = i;
+      return;
+    }
+    throw Error("each process was compared with another one: no clock is the reference");
+  }
+
+  [[nodiscard]] std::size_t position_of(const ProcessClock& one, std::uint32_t process) const {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i].process == process) return i;
+    }
+    throw Error(
+        fmt::format("the clock of process {} was compared with that of process {}, whose "
+                    "trace is missing",
+                    one.process, process));
+  }
+
+  /// Another process whose nanoseconds are the same, and which is nearer to the root.
+  [[nodiscard]] std::optional<std::size_t> same_clock_as(std::size_t index) const {
+    const std::string& host = processes_[index].host;
+    if (host.empty() || processes_[index].clock == ClockKind::virtual_time) return std::nullopt;
+    if (host == processes_[root_].host) return root_;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i].host == host && !processes_[i].sync.empty()) return i;
+    }
+    return std::nullopt;
+  }
+
+  /// Nanoseconds of one process to those of the run.
+  const TimeMap& map_of(std::size_t index, std::size_t depth) {
+    if (to_run_[index].has_value()) return *to_run_[index];
+    if (depth > processes_.size()) throw Error("the clocks of processes are compared in a circle");
+    TimeMap map;
+    if (index == root_) {
+      // The identity.
+    } else if (!processes_[index].sync.empty()) {
+      map = to_parent(index, depth);
+    } else if (const auto same = same_clock_as(index); same.has_value()) {
+      map = map_of(*same, depth + 1);
+      uncertainty_ns_[index] = uncertainty_ns_[*same];
+    } else {
+      unsynchronized_.push_back(processes_[index].process);
+    }
+    return to_run_[index].emplace(std::move(map));
+  }
+
+  TimeMap to_parent(std::size_t index, std::size_t depth) {
+    constexpr std::uint64_t kToleranceTicks = 1000;
+    const ProcessClock& one = processes_[index];
+    const std::uint32_t reference = one.sync.front().reference;
+    const std::size_t parent = position_of(one, reference);
+    const TimeMap& parent_map = map_of(parent, depth + 1);
+    std::vector<SyncPoint> points;
+    for (const SyncPoint& point : one.sync) {
+      if (point.reference == reference) points.push_back(point);
+    }
+    keep_certain(points, kToleranceTicks);
+    std::vector<TimeMap::Knot> knots;
+    std::uint64_t uncertainty_ns = 0;
+    for (const SyncPoint& point : points) {
+      const std::int64_t theirs = raw_[parent](point.reference_ticks);
+      knots.push_back({static_cast<std::uint64_t>(raw_[index](point.local_ticks)), theirs});
+      const std::int64_t later =
+          raw_[parent](point.reference_ticks + point.uncertainty_ticks) - theirs;
+      uncertainty_ns = std::max(uncertainty_ns, static_cast<std::uint64_t>(later));
+    }
+    uncertainty_ns_[index] = uncertainty_ns_[parent] + uncertainty_ns;
+    return TimeMap(std::move(knots), 1).followed_by(parent_map);
+  }
+
+  const std::vector<ProcessClock>& processes_;
+  std::vector<TimeMap> raw_;                    // ticks to nanoseconds, by position
+  std::vector<std::optional<TimeMap>> to_run_;  // nanoseconds to those of the run, by position
+  std::vector<std::uint64_t> uncertainty_ns_;
+  std::vector<std::uint32_t> unsynchronized_;
+  std::size_t root_ = 0;
+};
+
+}  // namespace
+
+Agreement agree(const std::vector<ProcessClock>& processes) {
+  if (processes.empty()) return {};
+  return Agreeing(processes).result();
+}
+
+void CausalityCheck::sent(std::uint64_t message, std::int64_t time_ns) {
+  add(message, {time_ns, true});
+}
+
+void CausalityCheck::received(std::uint64_t message, std::int64_t time_ns) {
+  add(message, {time_ns, false});
+}
+
+void CausalityCheck::add(std::uint64_t message, End end) {
+  const auto [other, is_first] = open_.try_emplace(message, end);
+  if (is_first) {
+    sent_only_ += end.is_sent ? 1 : 0;
+    return;
+  }
+  if (other->second.is_sent == end.is_sent) return;  // told twice
+  const std::int64_t way_ns =
+      end.is_sent ? other->second.time_ns - end.time_ns : end.time_ns - other->second.time_ns;
+  sent_only_ -= other->second.is_sent ? 1 : 0;
+  open_.erase(other);
+  ++matched_;
+  if (way_ns >= 0) return;
+  ++violations_;
+  if (-way_ns <= largest_ns_) return;
+  largest_ns_ = -way_ns;
+  worst_ = message;
+}
+
+}  // namespace shoal::trace
