@@ -3,6 +3,10 @@
 #include "edat.h"
 #include "edat_debug.h"
 
+#ifdef __clang__ // edatInit() has no prototype, as in the original: programs give it any arguments
+#pragma clang diagnostic ignored "-Wdeprecated-non-prototype"
+#endif
+
 #define SAME(a, b) _Static_assert((a) == (b), #a " is not " #b)
 SAME(EDAT_NOTYPE, 0);
 SAME(EDAT_NONE, 0);
