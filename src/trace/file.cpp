@@ -120,10 +120,7 @@ const ChunkHeader* FileReader::next() {
     return nullptr;
   };
   if (left < sizeof chunk_) return cut_off("the file is cut off");
-  if (std::fseek(file_.get(), static_cast<long>(next_offset_), SEEK_SET) != 0 ||
-      std::fread(&chunk_, sizeof chunk_, 1, file_.get()) != 1) {
-    return cut_off(last_error());
-  }
+  if (!read_at(next_offset_, &chunk_, sizeof chunk_)) return cut_off(last_error());
   if (chunk_.magic != ChunkHeader::kMagic) return cut_off("no chunk begins there");
   if (left - sizeof chunk_ < chunk_.size_bytes) return cut_off("the file is cut off");
   payload_offset_ = next_offset_ + sizeof chunk_;
@@ -131,16 +128,20 @@ const ChunkHeader* FileReader::next() {
   return &chunk_;
 }
 
-void FileReader::seek(const ChunkHeader& header, std::uint64_t payload_offset) {
-  chunk_ = header;
-  payload_offset_ = payload_offset;
-  next_offset_ = payload_offset + header.size_bytes;
+void FileReader::go_to(std::uint64_t offset) {
+  next_offset_ = offset;
+  ended_ = false;
+}
+
+bool FileReader::read_at(std::uint64_t offset, void* bytes, std::size_t size_bytes) {
+  if (size_bytes == 0) return true;
+  return std::fseek(file_.get(), static_cast<long>(offset), SEEK_SET) == 0 &&
+         std::fread(bytes, size_bytes, 1, file_.get()) == 1;
 }
 
 bool FileReader::payload(std::vector<std::byte>& bytes) {
   bytes.resize(chunk_.size_bytes);
-  const bool read = std::fseek(file_.get(), static_cast<long>(payload_offset_), SEEK_SET) == 0 &&
-                    (bytes.empty() || std::fread(bytes.data(), bytes.size(), 1, file_.get()) == 1);
+  const bool read = read_at(payload_offset_, bytes.data(), bytes.size());
   if (read && checksum_of(chunk_, bytes) == chunk_.checksum) return true;
   return stop(fmt::format("{} bytes from offset {} on cannot be read: {}",
                           size_bytes_ - (payload_offset_ - sizeof chunk_),

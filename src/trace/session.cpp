@@ -129,7 +129,7 @@ void Session::write_stream(Stream& stream) {
     std::uint64_t left = ring.size();  // no more: a thread that records fast would hold us here
     while (left > 0) {
       auto slots = ring.front();
-      slots = slots.first(std::min<std::size_t>(slots.size(), left));
+      slots = slots.first(std::min<std::size_t>({slots.size(), left, kChunkRecordsMax}));
       write_new_names();  // those that these slots use were made before
       write_new_tracks();
       file_.write_records(type, slots, track);

@@ -5,6 +5,7 @@
 #include <shoal/env/ticks.hpp>
 #include <shoal/trace/event.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +20,9 @@
 namespace shoal::trace {
 
 inline constexpr std::uint32_t kFileVersion = 1;
+
+/// Most records that a chunk of events or details has: readers need no more memory for one.
+inline constexpr std::size_t kChunkRecordsMax = 4096;
 
 /// Clock of the events of a file.
 enum class ClockKind : std::uint32_t {
@@ -131,8 +135,11 @@ class FileReader {
 
   /// Offset of the payload of the chunk that next() gave.
   [[nodiscard]] std::uint64_t payload_offset() const { return payload_offset_; }
-  /// Goes to a payload found before, with the header that it had.
-  void seek(const ChunkHeader& header, std::uint64_t payload_offset);
+  /// Records [first, first + count) of the chunk, as far as it has them. Not verified.
+  template <class Record>
+  [[nodiscard]] bool some_records(std::uint64_t first, std::size_t count, std::vector<Record>& all);
+  /// The next chunk is the one whose header stands at this offset.
+  void go_to(std::uint64_t offset);
   /// Back to the first chunk.
   void rewind();
 
@@ -144,6 +151,7 @@ class FileReader {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   bool stop(std::string damage);
+  bool read_at(std::uint64_t offset, void* bytes, std::size_t size_bytes);
 
   std::string path_;
   std::unique_ptr<std::FILE, CloseFile> file_;
@@ -164,6 +172,13 @@ bool FileReader::records(std::vector<Record>& all) {
   all.resize(bytes.size() / sizeof(Record));
   if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
   return true;
+}
+
+template <class Record>
+bool FileReader::some_records(std::uint64_t first, std::size_t count, std::vector<Record>& all) {
+  const std::uint64_t there = chunk_.size_bytes / sizeof(Record);
+  all.resize(first < there ? std::min<std::uint64_t>(count, there - first) : 0);
+  return read_at(payload_offset_ + first * sizeof(Record), all.data(), all.size() * sizeof(Record));
 }
 
 }  // namespace shoal::trace

@@ -1,0 +1,99 @@
+#include "trace/part.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shoal::trace {
+
+namespace {
+
+template <class Record>
+void append(FileReader& file, std::vector<Record>& to) {
+  std::vector<Record> more;
+  if (file.records(more)) to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Part::Part(const std::string& path) : path_(path) {
+  FileReader file(path);
+  header_ = file.header();
+  if (header_.clock == ClockKind::merged) {
+    throw Error(
+        fmt::format("{}: this trace is merged already; give the parts that the processes "
+                    "wrote, which are called {}",
+                    path, "NAME.part0, NAME.part1, ..."));
+  }
+  clock_.process = header_.process;
+  clock_.clock = header_.clock;
+  try {
+    while (const ChunkHeader* chunk = file.next()) read(file, *chunk);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(
+        fmt::format("{}: a table of this trace is not as it should be: {}", path, error.what()));
+  }
+  if (const auto host = identity_.find("host"); host != identity_.end() && host->is_string()) {
+    clock_.host = host->get<std::string>();
+  }
+  damage_ = file.damage();
+  if (damage_.empty() && !has_end_) {
+    damage_ = "the run was killed: what it recorded last is missing";
+  }
+}
+
+void Part::read(FileReader& file, const ChunkHeader& chunk) {
+  std::string text;
+  std::vector<std::pair<NameId, std::string>> names;
+  const std::uint64_t offset = file.payload_offset() - sizeof(ChunkHeader);
+  switch (chunk.type) {
+    case ChunkType::identity:
+      if (file.text(text)) identity_ = nlohmann::ordered_json::parse(text);
+      break;
+    case ChunkType::tracks:
+      read_tracks(file);
+      break;
+    case ChunkType::names:
+      if (file.names(names)) {
+        names_.insert(names_.end(), std::make_move_iterator(names.begin()),
+                      std::make_move_iterator(names.end()));
+      }
+      break;
+    case ChunkType::events:
+      tracks_[chunk.track].event_chunks.push_back(offset);
+      break;
+    case ChunkType::details:
+      details_.push_back(offset);
+      break;
+    case ChunkType::clock:
+      append(file, clock_.samples);
+      break;
+    case ChunkType::sync:
+      append(file, clock_.sync);
+      break;
+    case ChunkType::drops:
+      if (file.text(text)) drops_ = nlohmann::ordered_json::parse(text);
+      break;
+    case ChunkType::end:
+      has_end_ = true;
+      break;
+    case ChunkType::kinds:
+    default:
+      break;  // newer chunks are none of this reader's business
+  }
+}
+
+void Part::read_tracks(FileReader& file) {
+  std::string text;
+  if (!file.text(text)) return;
+  for (const auto& one : nlohmann::ordered_json::parse(text)) {
+    Track& track = tracks_[one.at("track").get<std::uint32_t>()];
+    track.rank = one.at("rank").get<int>();
+    track.worker = one.at("worker").get<int>();
+    track.name = one.at("name").get<std::string>();
+  }
+}
+
+}  // namespace shoal::trace
