@@ -75,7 +75,7 @@ function(shoal_add_gtests kind)
     if(name MATCHES "^(edat_api|contention|trace)_")
       list(PREPEND libraries shoal_${CMAKE_MATCH_1})
       if(name MATCHES "^trace_")
-        list(PREPEND libraries shoal_c_api) # of it, the traces of C
+        list(PREPEND libraries shoal_c_api shoal_trace_tool) # of the former, traces of C
       endif()
     elseif(name MATCHES "^bench_([^_]+)_")
       if(NOT TARGET bench_${CMAKE_MATCH_1})

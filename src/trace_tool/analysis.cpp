@@ -1,0 +1,261 @@
+#include "trace_tool/analysis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <tuple>
+
+namespace shoal::trace_tool {
+
+namespace {
+
+std::string quoted(const std::string& name) { return name.empty() ? "(no name)" : name; }
+
+std::size_t bucket_of(std::int64_t ns) {
+  const auto width = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns)));
+  return std::min(width == 0 ? 0 : width - 1, NameStatistics::kBuckets - 1);
+}
+
+/// Adds up why workers had no task, gap by gap.
+class IdleTimes {
+ public:
+  explicit IdleTimes(const Model& model) : model_(model) {}
+
+  void add_gap(int rank, std::int64_t begin, std::int64_t end, const Task* next) {
+    IdleCause cause = next == nullptr ? no_more_work() : cause_of(*next, begin);
+    auto& sum = sums_[rank][{cause.what, cause.name, cause.from}];
+    cause.ns = sum.ns + end - begin;
+    sum = std::move(cause);
+  }
+
+  std::vector<IdleCause> of(int rank) const {
+    std::vector<IdleCause> all;
+    const auto found = sums_.find(rank);
+    if (found == sums_.end()) return all;
+    for (const auto& [key, cause] : found->second) all.push_back(cause);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const IdleCause& a, const IdleCause& b) { return a.ns > b.ns; });
+    return all;
+  }
+
+ private:
+  static IdleCause no_more_work() { return {IdleCause::What::no_more_work, "", -1, 0}; }
+
+  [[nodiscard]] IdleCause cause_of(const Task& next, std::int64_t gap_begin) const {
+    if (next.ready != kNever && next.ready <= gap_begin) {
+      return {IdleCause::What::not_taken, model_.name_of(next), -1, 0};
+    }
+    if (next.cause.what == Cause::What::message) {
+      const Message& message = model_.messages[next.cause.index];
+      // People know the task that sent it rather than the handler.
+      const bool by_task = message.sender.what == Cause::What::task;
+      const NameId name = by_task ? model_.tasks[message.sender.index].name : message.name;
+      return {IdleCause::What::message, model_.input().name(name), message.from, 0};
+    }
+    if (next.cause.what == Cause::What::task) {
+      const Task& other = model_.tasks[next.cause.index];
+      return {IdleCause::What::task, model_.name_of(other), model_.rank_of(other.track), 0};
+    }
+    return {};
+  }
+
+  using Key = std::tuple<IdleCause::What, std::string, int>;
+  const Model& model_;
+  std::map<int, std::map<Key, IdleCause>> sums_;
+};
+
+/// Segments of each track, in the order of time.
+std::vector<std::vector<std::uint32_t>> segments_by_track(const Model& model) {
+  std::vector<std::vector<std::uint32_t>> all(model.usage.size());
+  for (std::uint32_t i = 0; i < model.segments.size(); ++i) {
+    all[model.segments[i].track].push_back(i);
+  }
+  return all;
+}
+
+bool is_worker(const Usage& usage) { return usage.task_count > 0 || usage.asleep > 0; }
+
+}  // namespace
+
+std::vector<NameStatistics> name_statistics(const Model& model) {
+  std::map<NameId, NameStatistics> by_name;
+  std::map<NameId, std::vector<std::int64_t>> durations;
+  for (const Task& task : model.tasks) {
+    if (task.start == kNever) continue;
+    NameStatistics& sum = by_name[task.name];
+    sum.least = sum.count == 0 ? task.busy : std::min(sum.least, task.busy);
+    sum.most = std::max(sum.most, task.busy);
+    ++sum.count;
+    sum.total += task.busy;
+    if (task.ready != kNever) sum.ready_wait += std::max<std::int64_t>(task.start - task.ready, 0);
+    ++sum.histogram.at(bucket_of(task.busy));
+    auto& [count, total] = sum.by_rank[model.rank_of(task.track)];
+    ++count;
+    total += task.busy;
+    durations[task.name].push_back(task.busy);
+  }
+  std::vector<NameStatistics> all;
+  for (auto& [id, sum] : by_name) {
+    auto& of_name = durations[id];
+    const auto middle = of_name.begin() + static_cast<std::ptrdiff_t>(of_name.size() / 2);
+    std::nth_element(of_name.begin(), middle, of_name.end());
+    sum.median = *middle;
+    sum.name = quoted(model.input().name(id));
+    all.push_back(std::move(sum));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const NameStatistics& a, const NameStatistics& b) {
+    return a.total > b.total;
+  });
+  return all;
+}
+
+std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model) {
+  std::map<std::pair<int, int>, PairStatistics> all;
+  for (const Message& message : model.messages) {
+    if (message.from < 0 || message.to < 0) continue;
+    PairStatistics& pair = all[{message.from, message.to}];
+    ++pair.count;
+    pair.bytes += message.size_bytes;
+    const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
+    if (message.sent == kNever || arrived == kNever) continue;
+    pair.latency += arrived - message.sent;
+    ++pair.with_both_ends;
+  }
+  return all;
+}
+
+std::vector<RankUsage> rank_usage(const Model& model) {
+  constexpr std::int64_t kShortestGapNs = 500;  // what lies between tasks in any case
+  std::map<int, RankUsage> by_rank;
+  IdleTimes idle(model);
+  const auto by_track = segments_by_track(model);
+  for (std::uint32_t track = 0; track < model.usage.size(); ++track) {
+    const Usage& usage = model.usage[track];
+    if (!is_worker(usage)) continue;
+    const int rank = model.rank_of(track);
+    RankUsage& sum = by_rank[rank];
+    sum.rank = rank;
+    ++sum.workers;
+    sum.sum.tasks += usage.tasks;
+    sum.sum.handlers += usage.handlers;
+    sum.sum.asleep += usage.asleep;
+    sum.sum.other += usage.other;
+    sum.sum.task_count += usage.task_count;
+    std::int64_t free_since = 0;
+    const auto gap = [&](std::int64_t end, const Task* next) {
+      if (end - free_since >= kShortestGapNs) {
+        idle.add_gap(rank, free_since, end, next);
+        sum.idle_ns += end - free_since;
+      }
+    };
+    for (const std::uint32_t index : by_track[track]) {
+      const Segment& segment = model.segments[index];
+      gap(segment.begin, &model.tasks[segment.task]);
+      free_since = segment.end;
+    }
+    gap(model.duration, nullptr);
+  }
+  for (const Interval& interval : model.intervals) {
+    if (interval.what != Interval::What::window) continue;
+    const auto rank = by_rank.find(model.rank_of(interval.track));
+    if (rank != by_rank.end()) rank->second.window_full += interval.end - interval.begin;
+  }
+  std::vector<RankUsage> all;
+  for (auto& [rank, sum] : by_rank) {
+    sum.idle = idle.of(rank);
+    all.push_back(std::move(sum));
+  }
+  return all;
+}
+
+Analysis analyse(const Model& model) {
+  Analysis all;
+  all.duration = model.duration;
+  all.names = name_statistics(model);
+  all.ranks = rank_usage(model);
+  all.pairs = pair_statistics(model);
+  all.path = critical_path(model);
+  all.path_shares = path_shares(model, all.path);
+  all.hints = hints(model, all);
+  return all;
+}
+
+std::string path_text(const Analysis& analysis) {
+  if (analysis.path.empty()) return "no tasks were recorded, so there is no critical path";
+  std::string text = fmt::format("of {}", time_text(static_cast<double>(analysis.duration)));
+  constexpr std::size_t kPartsMax = 4;
+  std::int64_t messages = 0;
+  std::vector<std::pair<std::int64_t, std::string>> parts;
+  for (const PathShare& share : analysis.path_shares) {
+    switch (share.what) {
+      case PathStep::What::message:
+        messages += share.ns;
+        break;
+      case PathStep::What::task:
+        parts.emplace_back(share.ns, fmt::format("{} on rank {}", quoted(share.name), share.rank));
+        break;
+      case PathStep::What::start:
+        parts.emplace_back(share.ns, fmt::format("waits of {} to be started on rank {}",
+                                                 quoted(share.name), share.rank));
+        break;
+      case PathStep::What::parked:
+        parts.emplace_back(share.ns,
+                           fmt::format("{} parked on rank {}", quoted(share.name), share.rank));
+        break;
+      case PathStep::What::begin:
+        parts.emplace_back(share.ns, "before the first task");
+        break;
+    }
+  }
+  if (messages > 0) parts.emplace_back(messages, "messages");
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (parts.size() > kPartsMax) parts.resize(kPartsMax);
+  for (const auto& [ns, what] : parts) {
+    text += fmt::format(", {} are {}", time_text(static_cast<double>(ns)), what);
+  }
+  return text;
+}
+
+namespace {
+
+std::string text_of(const IdleCause& cause) {
+  switch (cause.what) {
+    case IdleCause::What::message:
+      return fmt::format("for {} from rank {}", quoted(cause.name), cause.from);
+    case IdleCause::What::task:
+      return fmt::format("for {} of the rank itself", quoted(cause.name));
+    case IdleCause::What::not_taken:
+      return fmt::format("although {} was ready", quoted(cause.name));
+    case IdleCause::What::no_more_work:
+      return "because nothing was left to do";
+    case IdleCause::What::unknown:
+      return "for a reason that was not recorded";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> idle_lines(const Analysis& analysis) {
+  constexpr double kWorthTelling = 0.02;
+  std::vector<std::string> lines;
+  for (const RankUsage& rank : analysis.ranks) {
+    const double whole = static_cast<double>(analysis.duration) * rank.workers;
+    const auto idle = static_cast<double>(rank.idle_ns);
+    if (rank.idle.empty() || idle < kWorthTelling * whole) continue;
+    std::string line = fmt::format("rank {} waited {} of the run, most {} ({})", rank.rank,
+                                   share_text(idle, whole), text_of(rank.idle[0]),
+                                   share_text(static_cast<double>(rank.idle[0].ns), whole));
+    if (rank.idle.size() > 1) {
+      line += fmt::format(", then {} ({})", text_of(rank.idle[1]),
+                          share_text(static_cast<double>(rank.idle[1].ns), whole));
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace shoal::trace_tool

@@ -1,0 +1,123 @@
+#pragma once
+// Answers to "why is my program slow?", from the model of a trace.
+
+#include "trace_tool/model.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::trace_tool {
+
+/// Durations of the tasks of one name. Nanoseconds.
+struct NameStatistics {
+  static constexpr std::size_t kBuckets = 40;  // bucket b: durations in [2^b, 2^(b+1)) ns
+
+  std::string name;
+  std::uint64_t count = 0;
+  std::int64_t total = 0;
+  std::int64_t least = 0;
+  std::int64_t median = 0;
+  std::int64_t most = 0;
+  std::int64_t ready_wait = 0;  // sum over tasks, from ready to started
+  std::array<std::uint64_t, kBuckets> histogram{};
+  std::map<int, std::pair<std::uint64_t, std::int64_t>> by_rank;  // count, total
+};
+
+/// Messages from one rank to another.
+struct PairStatistics {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t latency = 0;  // sum of those with both ends
+  std::uint64_t with_both_ends = 0;
+};
+
+/// One step of the critical path, in the order of time.
+struct PathStep {
+  enum class What : std::uint8_t {
+    task,     // runs
+    message,  // is on its way, or waits for its handler
+    start,    // from ready to started, while nothing else ran there
+    parked,   // a task stands still
+    begin,    // before the first known step
+  };
+  What what = What::task;
+  std::uint32_t index = kNone;  // of a segment, or of a message
+  NameId name = 0;
+  int rank = -1;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Part of the critical path, summed over steps of one kind, name and rank.
+struct PathShare {
+  PathStep::What what = PathStep::What::task;
+  std::string name;
+  int rank = -1;
+  std::int64_t ns = 0;
+  std::uint64_t steps = 0;
+};
+
+/// Reason for which workers of a rank had no task.
+struct IdleCause {
+  enum class What : std::uint8_t {
+    message,       // the next task needed a message
+    task,          // the next task needed another one of the same rank
+    not_taken,     // the next task was ready, and nobody took it
+    no_more_work,  // nothing came until the end of the run
+    unknown,
+  };
+  What what = What::unknown;
+  std::string name;  // of the message, or of the task that was waited for
+  int from = -1;     // rank
+  std::int64_t ns = 0;
+};
+
+struct RankUsage {
+  int rank = 0;
+  int workers = 0;  // tracks that ran tasks or slept
+  Usage sum;
+  std::int64_t window_full = 0;
+  std::vector<IdleCause> idle;  // largest first
+  std::int64_t idle_ns = 0;
+};
+
+/// Advice with the numbers behind it. `kind` is stable, for tests and scripts.
+struct Hint {
+  std::string kind;
+  std::string text;
+};
+
+struct Analysis {
+  std::int64_t duration = 0;
+  std::vector<NameStatistics> names;  // largest total first
+  std::vector<RankUsage> ranks;
+  std::map<std::pair<int, int>, PairStatistics> pairs;
+  std::vector<PathStep> path;
+  std::vector<PathShare> path_shares;  // largest first
+  std::vector<Hint> hints;
+};
+
+[[nodiscard]] Analysis analyse(const Model& model);
+
+// Parts of analyse().
+[[nodiscard]] std::vector<NameStatistics> name_statistics(const Model& model);
+[[nodiscard]] std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model);
+/// Backwards from what ended last: a task waited either for its worker, or for what made it ready.
+[[nodiscard]] std::vector<PathStep> critical_path(const Model& model);
+[[nodiscard]] std::vector<PathShare> path_shares(const Model& model,
+                                                 const std::vector<PathStep>& path);
+[[nodiscard]] std::vector<RankUsage> rank_usage(const Model& model);
+[[nodiscard]] std::vector<Hint> hints(const Model& model, const Analysis& analysis);
+
+/// "of 1.2 s, 0.7 s are potrf on rank 0, 0.3 s are messages".
+[[nodiscard]] std::string path_text(const Analysis& analysis);
+/// "rank 2 waited 38 % of the run, most for panel from rank 0"; one line for each rank that did.
+[[nodiscard]] std::vector<std::string> idle_lines(const Analysis& analysis);
+
+}  // namespace shoal::trace_tool

@@ -1,0 +1,388 @@
+#include "trace_tool/convert.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include "trace_tool/model.hpp"
+#include "trace_tool/slices.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cerrno>
+#include <iterator>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+namespace shoal::trace_tool {
+
+namespace {
+
+std::string json_text(const std::string& text) {
+  using Json = nlohmann::ordered_json;
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+/// For formats that quote by '"' and know no escapes.
+std::string plain(std::string text) {
+  for (char& c : text) {
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '\'';
+  }
+  return text;
+}
+
+std::string track_name(const TrackRow& track) {
+  return track.name.empty() ? fmt::format("worker {}", track.worker) : track.name;
+}
+
+constexpr double kNsPerUs = 1000;
+
+/// Events of Chrome's format.
+class Perfetto {
+ public:
+  Perfetto(Input& input, const std::string& path)
+      : input_(input),
+        file_(path),
+        slices_(input,
+                {[this](std::uint64_t time, std::uint32_t track, Kind kind,
+                        const std::string& name) { begin(time, track, kind, name); },
+                 [this](std::uint64_t time, std::uint32_t track) { put("E", time, track, ""); }}) {
+    for (const std::string& name : input.names()) names_.push_back(json_text(name));
+  }
+
+  void run() {
+    file_.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    describe_tracks();
+    input_.for_each([this](const Event& event) { add(event); });
+    slices_.finish();
+    file_.put(fmt::format(
+        "\n],\"otherData\":{}}}\n",
+        input_.identity().dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)));
+    file_.close();
+  }
+
+ private:
+  void put(std::string_view phase, std::uint64_t time, std::uint32_t track, std::string_view rest) {
+    const int rank = input_.track(track).rank;
+    line_.clear();
+    fmt::format_to(
+        std::back_inserter(line_), "{}{{\"ph\":\"{}\",\"ts\":{:.3f},\"pid\":{},\"tid\":{}{}}}",
+        is_first_ ? "" : ",\n", phase, static_cast<double>(time) / kNsPerUs, rank, track, rest);
+    is_first_ = false;
+    file_.put({line_.data(), line_.size()});
+  }
+
+  void describe_tracks() {
+    std::set<int> ranks;
+    for (std::uint32_t i = 0; i < input_.tracks().size(); ++i) {
+      const TrackRow& track = input_.tracks()[i];
+      if (ranks.insert(track.rank).second) {
+        put("M", 0, i,
+            fmt::format(R"(,"name":"process_name","args":{{"name":"rank {}"}})", track.rank));
+      }
+      put("M", 0, i,
+          fmt::format(R"(,"name":"thread_name","args":{{"name":{}}})",
+                      json_text(track_name(track))));
+    }
+  }
+
+  void begin(std::uint64_t time, std::uint32_t track, Kind kind, const std::string& name) {
+    const auto category = trace::name_of(trace::info_of(kind).category);
+    put("B", time, track, fmt::format(R"(,"cat":"{}","name":{})", category, json_text(name)));
+  }
+
+  void add(const Event& event) {
+    slices_.add(event);
+    const std::string& name = names_[event.name < names_.size() ? event.name : 0];
+    switch (event.kind()) {
+      case Kind::message_sent:
+        flow("s", event, "send", name);
+        break;
+      case Kind::message_received:
+        flow("t", event, "receive", "\"\"");
+        break;
+      case Kind::message_handled:
+        flow_event("f", event, R"(,"bp":"e")");
+        break;
+      case Kind::span_begin:
+      case Kind::collective_begin:
+        spans_[event.id] = event.name;
+        async("b", event, name);
+        break;
+      case Kind::span_end:
+      case Kind::collective_end:
+        if (const auto span = spans_.find(event.id); span != spans_.end()) {
+          async("e", event, names_[span->second < names_.size() ? span->second : 0]);
+          spans_.erase(span);
+        }
+        break;
+      case Kind::counter:
+      case Kind::memory_counter:
+        put("C", event.time, event.track(),
+            fmt::format(R"(,"name":{},"args":{{"value":{:.17g}}})", name,
+                        finite(std::bit_cast<double>(event.value))));
+        break;
+      case Kind::mark:
+        put("i", event.time, event.track(), fmt::format(R"(,"s":"t","name":{})", name));
+        break;
+      default:
+        break;
+    }
+  }
+
+  static double finite(double value) { return value - value == 0 ? value : 0; }
+
+  /// An arrow needs a slice to stand on: one of a nanosecond.
+  void flow(std::string_view phase, const Event& event, std::string_view what,
+            const std::string& name) {
+    put("X", event.time, event.track(),
+        fmt::format(
+            R"(,"dur":0.001,"cat":"message","name":"{}","args":{{"handler":{},"bytes":{}}})", what,
+            name, trace::size_bytes_of(event.value)));
+    flow_event(phase, event, R"(,"bp":"e")");
+  }
+  void flow_event(std::string_view phase, const Event& event, std::string_view rest) {
+    put(phase, event.time, event.track(),
+        fmt::format(R"(,"cat":"message","name":"message","id":"{:#x}"{})", event.id, rest));
+  }
+  void async(std::string_view phase, const Event& event, const std::string& name) {
+    put(phase, event.time, event.track(),
+        fmt::format(R"(,"cat":"span","name":{},"id":"{:#x}")", name, event.id));
+  }
+
+  Input& input_;
+  TextFile file_;
+  Slices slices_;
+  std::vector<std::string> names_;  // as JSON
+  std::unordered_map<std::uint64_t, NameId> spans_;
+  fmt::memory_buffer line_;
+  bool is_first_ = true;
+};
+
+constexpr std::string_view kPajeHeader = R"(%EventDef PajeDefineContainerType 0
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineStateType 1
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineLinkType 2
+% Alias string
+% Type string
+% StartContainerType string
+% EndContainerType string
+% Name string
+%EndEventDef
+%EventDef PajeDefineEventType 3
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeCreateContainer 4
+% Time date
+% Alias string
+% Type string
+% Container string
+% Name string
+%EndEventDef
+%EventDef PajeDestroyContainer 5
+% Time date
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajePushState 6
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+%EventDef PajePopState 7
+% Time date
+% Type string
+% Container string
+%EndEventDef
+%EventDef PajeStartLink 8
+% Time date
+% Type string
+% Container string
+% Value string
+% StartContainer string
+% Key string
+%EndEventDef
+%EventDef PajeEndLink 9
+% Time date
+% Type string
+% Container string
+% Value string
+% EndContainer string
+% Key string
+%EndEventDef
+%EventDef PajeNewEvent 10
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+0 Run 0 "run"
+0 Rank Run "rank"
+0 Worker Rank "worker"
+1 State Worker "state"
+2 Message Run Worker Worker "message"
+3 Mark Worker "mark"
+4 0.000000000 run Run 0 "run"
+)";
+
+std::string seconds(std::uint64_t ns) {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  return fmt::format("{}.{:09}", ns / kNsPerSecond, ns % kNsPerSecond);
+}
+
+/// Messages of which both ends were recorded, and their ends.
+std::unordered_map<std::uint64_t, const Message*> whole_messages(const Model& model) {
+  std::unordered_map<std::uint64_t, const Message*> whole;
+  for (const Message& message : model.messages) {
+    if (message.sent != kNever && message.to_track != kNone) whole[message.id] = &message;
+  }
+  return whole;
+}
+
+}  // namespace
+
+TextFile::TextFile(std::string path)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
+  if (file_ == nullptr) {
+    throw Error(fmt::format("{}: cannot create this file: {}", path_,
+                            std::generic_category().message(errno)));
+  }
+}
+
+void TextFile::put(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) {
+    throw Error(fmt::format("{}: cannot write this file: {}", path_,
+                            std::generic_category().message(errno)));
+  }
+}
+
+void TextFile::close() {
+  if (std::fclose(file_.release()) != 0) {
+    throw Error(fmt::format("{}: cannot write this file: {}", path_,
+                            std::generic_category().message(errno)));
+  }
+}
+
+void to_perfetto(Input& input, const std::string& path) { Perfetto(input, path).run(); }
+
+void to_paje(Input& input, const std::string& path) {
+  const Model model(input);
+  const auto whole = whole_messages(model);
+  TextFile file(path);
+  file.put(kPajeHeader);
+  std::set<int> ranks;
+  for (std::size_t i = 0; i < input.tracks().size(); ++i) {
+    const TrackRow& track = input.tracks()[i];
+    if (ranks.insert(track.rank).second) {
+      file.put(fmt::format("4 0.000000000 r{0} Rank run \"rank {0}\"\n", track.rank));
+    }
+    file.put(fmt::format("4 0.000000000 w{} Worker r{} \"rank {} {}\"\n", i, track.rank, track.rank,
+                         plain(track_name(track))));
+  }
+  Slices slices(
+      input, {[&](std::uint64_t time, std::uint32_t track, Kind /*kind*/, const std::string& name) {
+                file.put(fmt::format("6 {} State w{} \"{}\"\n", seconds(time), track, plain(name)));
+              },
+              [&](std::uint64_t time, std::uint32_t track) {
+                file.put(fmt::format("7 {} State w{}\n", seconds(time), track));
+              }});
+  const auto link = [&](const Event& event, int number) {
+    const auto found = whole.find(event.id);
+    if (found == whole.end()) return;
+    file.put(fmt::format("{} {} Message run \"{}\" w{} {}\n", number, seconds(event.time),
+                         plain(input.name(found->second->name)), event.track(), event.id));
+  };
+  input.for_each([&](const Event& event) {
+    slices.add(event);
+    if (event.kind() == Kind::message_sent) link(event, 8);
+    const auto found = whole.find(event.id);
+    const bool received = found != whole.end() && found->second->received != kNever;
+    if (event.kind() == (received ? Kind::message_received : Kind::message_handled)) link(event, 9);
+    if (event.kind() == Kind::mark) {
+      file.put(fmt::format("10 {} Mark w{} \"{}\"\n", seconds(event.time), event.track(),
+                           plain(input.name(event.name))));
+    }
+  });
+  slices.finish();
+  const std::string end = seconds(static_cast<std::uint64_t>(model.duration));
+  for (std::size_t i = 0; i < input.tracks().size(); ++i) {
+    file.put(fmt::format("5 {} Worker w{}\n", end, i));
+  }
+  for (const int rank : ranks) file.put(fmt::format("5 {} Rank r{}\n", end, rank));
+  file.put(fmt::format("5 {} Run run\n", end));
+  file.close();
+}
+
+void to_csv(Input& input, const std::string& path) {
+  const auto quoted = [](const std::string& text) {
+    std::string all = "\"";
+    for (const char c : text) all += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return all + "\"";
+  };
+  std::vector<std::string> names;
+  for (const std::string& name : input.names()) names.push_back(name.empty() ? "" : quoted(name));
+  TextFile file(path);
+  file.put("time_ns,rank,worker,track,category,event,id,value,name\n");
+  fmt::memory_buffer line;
+  input.for_each([&](const Event& event) {
+    const TrackRow& track = input.track(event.track());
+    const trace::KindInfo& info = trace::info_of(event.kind());
+    line.clear();
+    fmt::format_to(std::back_inserter(line), "{},{},{},{},{},{},{},", event.time, track.rank,
+                   track.worker, event.track(), trace::name_of(info.category), info.name, event.id);
+    if (info.role == Role::counter) {
+      fmt::format_to(std::back_inserter(line), "{:.17g}", std::bit_cast<double>(event.value));
+    } else {
+      fmt::format_to(std::back_inserter(line), "{}", event.value);
+    }
+    fmt::format_to(std::back_inserter(line), ",{}\n",
+                   names[event.name < names.size() ? event.name : 0]);
+    file.put({line.data(), line.size()});
+  });
+  file.close();
+}
+
+void to_dot(Input& input, const std::string& path) {
+  const Model model(input);
+  std::unordered_map<std::uint64_t, std::string> keys;
+  input.for_each_key([&](std::uint64_t task, std::string_view key) { keys[task] = key; });
+  TextFile file(path);
+  file.put("digraph tasks {\n  node [shape=box];\n");
+  for (const Task& task : model.tasks) {
+    const auto key = keys.find(task.id);
+    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}\"];\n", task.id,
+                         plain(slice_name(Kind::task_started, model.name_of(task))),
+                         key == keys.end() ? "" : " " + plain(key->second),
+                         model.rank_of(task.track), time_text(static_cast<double>(task.busy))));
+  }
+  std::set<std::uint64_t> told;  // tasks whose dependencies were recorded
+  input.for_each_dependency([&](std::uint64_t task, std::uint64_t other) {
+    if (model.find_task(task) == nullptr || model.find_task(other) == nullptr) return;
+    told.insert(task);
+    file.put(fmt::format("  t{} -> t{};\n", other, task));
+  });
+  for (const Task& task : model.tasks) {
+    if (told.contains(task.id)) continue;
+    Cause cause = task.cause;
+    const bool by_message = cause.what == Cause::What::message;
+    if (by_message) cause = model.messages[cause.index].sender;
+    if (cause.what != Cause::What::task) continue;
+    file.put(fmt::format("  t{} -> t{}{};\n", model.tasks[cause.index].id, task.id,
+                         by_message ? " [style=dashed]" : ""));
+  }
+  file.put("}\n");
+  file.close();
+}
+
+}  // namespace shoal::trace_tool

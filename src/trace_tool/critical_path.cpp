@@ -1,0 +1,137 @@
+#include "trace_tool/analysis.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shoal::trace_tool {
+
+namespace {
+
+class Walk {
+ public:
+  explicit Walk(const Model& model) : model_(model) {}
+
+  std::vector<PathStep> run() {
+    if (model_.segments.empty()) return {};
+    // In the order of ends: the last one ended last.
+    at_segment(static_cast<std::uint32_t>(model_.segments.size() - 1), model_.segments.back().end);
+    while (segment_ != kNone || message_ != kNone) {
+      if (message_ != kNone) {
+        through_message();
+      } else {
+        through_segment();
+      }
+    }
+    if (time_ > 0) add(PathStep::What::begin, kNone, 0, last_rank_, 0);
+    std::reverse(path_.begin(), path_.end());
+    return std::move(path_);
+  }
+
+ private:
+  void at_segment(std::uint32_t segment, std::int64_t time) {
+    segment_ = segment;
+    message_ = kNone;
+    time_ = time;
+  }
+  void stop() { segment_ = message_ = kNone; }
+
+  /// A step that ends here and begins at `begin`.
+  void add(PathStep::What what, std::uint32_t index, NameId name, int rank, std::int64_t begin) {
+    begin = std::min(begin, time_);  // clocks that disagree
+    last_rank_ = rank;
+    if (begin < time_) path_.push_back({what, index, name, rank, begin, time_});
+    time_ = begin;
+  }
+
+  void through_segment() {
+    const std::uint32_t index = segment_;
+    const Segment& segment = model_.segments[index];
+    const Task& task = model_.tasks[segment.task];
+    const int rank = model_.rank_of(segment.track);
+    add(PathStep::What::task, index, task.name, rank, segment.begin);
+    if (segment.previous_of_task != kNone) {
+      const Segment& before = model_.segments[segment.previous_of_task];
+      add(PathStep::What::parked, index, task.name, rank, before.end);
+      at_segment(segment.previous_of_task, time_);
+      return;
+    }
+    const std::int64_t known = task.ready != kNever ? task.ready : task.created;
+    const std::int64_t ready = known != kNever ? std::min(known, segment.begin) : segment.begin;
+    const std::uint32_t previous = segment.previous_on_track;
+    if (previous != kNone && model_.segments[previous].end >= ready) {  // waited for the worker
+      add(PathStep::What::start, index, task.name, rank, model_.segments[previous].end);
+      at_segment(previous, time_);
+      return;
+    }
+    add(PathStep::What::start, index, task.name, rank, ready);
+    follow(task.cause);
+  }
+
+  void through_message() {
+    const Message& message = model_.messages[message_];
+    const std::int64_t sent = message.sent != kNever ? message.sent : time_;
+    add(PathStep::What::message, message_, message.name, message.to, sent);
+    if (message.sender.what == Cause::What::message && message.sender.index == message_) {
+      stop();
+      return;
+    }
+    follow(message.sender);
+  }
+
+  /// What happened at `time_` did so in the cause.
+  void follow(const Cause& cause) {
+    if (++steps_ > model_.tasks.size() + model_.messages.size()) {  // causes in a circle
+      stop();
+    } else if (cause.what == Cause::What::message) {
+      segment_ = kNone;
+      message_ = cause.index;
+    } else if (cause.what == Cause::What::task) {
+      std::uint32_t segment = model_.tasks[cause.index].last_segment;
+      while (segment != kNone && model_.segments[segment].begin > time_) {
+        segment = model_.segments[segment].previous_of_task;
+      }
+      if (segment == kNone) {
+        stop();
+      } else {
+        at_segment(segment, std::min(time_, model_.segments[segment].end));
+      }
+    } else {
+      stop();
+    }
+  }
+
+  const Model& model_;
+  std::vector<PathStep> path_;  // backwards
+  std::uint32_t segment_ = kNone;
+  std::uint32_t message_ = kNone;
+  std::int64_t time_ = 0;
+  int last_rank_ = -1;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace
+
+std::vector<PathStep> critical_path(const Model& model) { return Walk(model).run(); }
+
+std::vector<PathShare> path_shares(const Model& model, const std::vector<PathStep>& path) {
+  std::map<std::tuple<PathStep::What, NameId, int>, PathShare> sums;
+  for (const PathStep& step : path) {
+    // Messages are summed over all ranks, and so is the way to the first step.
+    const bool everywhere =
+        step.what == PathStep::What::message || step.what == PathStep::What::begin;
+    const int rank = everywhere ? -1 : step.rank;
+    PathShare& sum = sums[{step.what, step.name, rank}];
+    sum.what = step.what;
+    sum.name = model.input().name(step.name);
+    sum.rank = rank;
+    sum.ns += step.end - step.begin;
+    ++sum.steps;
+  }
+  std::vector<PathShare> all;
+  for (auto& [key, sum] : sums) all.push_back(std::move(sum));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const PathShare& a, const PathShare& b) { return a.ns > b.ns; });
+  return all;
+}
+
+}  // namespace shoal::trace_tool

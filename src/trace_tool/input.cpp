@@ -1,0 +1,192 @@
+#include "trace_tool/input.hpp"
+
+#include <shoal/base/error.hpp>
+#include <shoal/trace/merge.hpp>
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <system_error>
+
+namespace shoal::trace_tool {
+
+using Json = nlohmann::ordered_json;
+using trace::ChunkHeader;
+using trace::ChunkType;
+
+namespace {
+
+std::string make_temporary() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "shoal-trace-XXXXXX").string();
+  const int file = mkstemp(pattern.data());
+  if (file < 0) throw Error(fmt::format("{}: cannot make a temporary file here", pattern));
+  close(file);
+  return pattern;
+}
+
+}  // namespace
+
+std::string Input::find(const std::string& path, std::string& temporary) {
+  std::vector<std::string> parts;
+  if (std::filesystem::exists(path)) {
+    if (trace::FileReader(path).header().clock == trace::ClockKind::merged) return path;
+    parts = {path};
+  } else {
+    parts = trace::find_parts(path);
+    if (parts.empty()) {
+      throw Error(
+          fmt::format("{}: there is no such trace, nor parts of it ({}.part0, ...)", path, path));
+    }
+  }
+  temporary = make_temporary();
+  try {
+    trace::merge(parts, temporary);
+  } catch (...) {
+    std::filesystem::remove(temporary);
+    throw;
+  }
+  return temporary;
+}
+
+Input::Input(const std::string& path) : path_(path), reader_(find(path, temporary_)) {
+  try {
+    read_tables();
+  } catch (const Json::exception& error) {
+    throw Error(
+        fmt::format("{}: a table of this trace is not as it should be: {}", path, error.what()));
+  }
+}
+
+Input::~Input() {
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove(temporary_, ignored);
+}
+
+void Input::read_tables() {
+  std::string text;
+  std::vector<std::pair<NameId, std::string>> names;
+  names_.emplace_back();
+  while (const ChunkHeader* chunk = reader_.next()) {
+    switch (chunk->type) {
+      case ChunkType::identity:
+        if (reader_.text(text)) identity_ = Json::parse(text);
+        break;
+      case ChunkType::tracks:
+        if (reader_.text(text)) read_tracks(text);
+        break;
+      case ChunkType::names:
+        if (!reader_.names(names)) break;
+        for (auto& [id, name] : names) {
+          if (id == names_.size()) names_.push_back(std::move(name));  // in sequence
+        }
+        break;
+      case ChunkType::drops:
+        if (reader_.text(text)) drops_ = Json::parse(text);
+        break;
+      case ChunkType::end:
+        if (reader_.text(text)) end_ = Json::parse(text);
+        break;
+      default:
+        break;
+    }
+  }
+  damage_ = reader_.damage();
+}
+
+void Input::read_tracks(const std::string& text) {
+  for (const Json& one : Json::parse(text)) {
+    const auto number = one.at("track").get<std::size_t>();
+    if (number != tracks_.size()) throw Error(path_ + ": the tracks are not in sequence");
+    TrackRow track;
+    track.rank = one.at("rank").get<int>();
+    track.worker = one.at("worker").get<int>();
+    track.process = one.value("process", 0);
+    track.name = one.at("name").get<std::string>();
+    rank_count_ = std::max(rank_count_, track.rank + 1);
+    tracks_.push_back(std::move(track));
+  }
+}
+
+const TrackRow& Input::track(std::uint32_t number) const {
+  static const TrackRow nameless;
+  return number < tracks_.size() ? tracks_[number] : nameless;
+}
+
+const std::string& Input::name(NameId id) const { return names_[id < names_.size() ? id : 0]; }
+
+void Input::for_each(const std::function<void(const Event&)>& each) {
+  reader_.rewind();
+  std::vector<Event> events;
+  while (const ChunkHeader* chunk = reader_.next()) {
+    if (chunk->type != ChunkType::events || !reader_.records(events)) continue;
+    for (const Event& event : events) each(event);
+  }
+  damage_ = reader_.damage();
+}
+
+void Input::for_each_detail(const std::function<void(std::uint32_t, const Detail&)>& each) {
+  reader_.rewind();
+  std::vector<Detail> details;
+  while (const ChunkHeader* chunk = reader_.next()) {
+    if (chunk->type != ChunkType::details) continue;
+    const std::uint32_t track = chunk->track;
+    if (!reader_.records(details)) continue;
+    for (const Detail& detail : details) each(track, detail);
+  }
+}
+
+void Input::for_each_key(const std::function<void(std::uint64_t, std::string_view)>& each) {
+  std::map<std::uint32_t, std::string> begun;  // by track
+  for_each_detail([&](std::uint32_t track, const Detail& detail) {
+    if (detail.type != Detail::Type::key) return;
+    std::string& text = begun[track];
+    const std::size_t length =
+        std::min<std::size_t>(detail.length & ~Detail::kGoesOn, Detail::kTextBytes);
+    text.append(detail.bytes.data(), length);
+    if ((detail.length & Detail::kGoesOn) != 0) return;
+    each(detail.id, text);
+    text.clear();
+  });
+}
+
+void Input::for_each_dependency(const std::function<void(std::uint64_t, std::uint64_t)>& each) {
+  for_each_detail([&](std::uint32_t /*track*/, const Detail& detail) {
+    if (detail.type != Detail::Type::depends_on) return;
+    std::uint64_t other = 0;
+    std::memcpy(&other, detail.bytes.data(), sizeof other);
+    each(detail.id, other);
+  });
+}
+
+std::string time_text(double ns) {
+  constexpr std::array<std::pair<double, const char*>, 3> kUnits = {
+      {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
+  for (const auto& [size, unit] : kUnits) {
+    if (ns >= size) return fmt::format("{:.4g} {}", ns / size, unit);
+  }
+  return fmt::format("{:.4g} ns", ns);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr double kStep = 1024;
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= kStep && unit + 1 < kUnits.size()) {
+    bytes /= kStep;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", bytes, kUnits.at(unit));
+}
+
+std::string share_text(double part, double whole) {
+  if (whole <= 0) return "0 %";
+  const double percent = 100 * part / whole;
+  return percent < 10 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
+}  // namespace shoal::trace_tool

@@ -1,0 +1,91 @@
+#pragma once
+// A trace as the tools read it: merged, or merged on the way from the parts of a run.
+
+#include <shoal/trace/event.hpp>
+#include <shoal/trace/file.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace shoal::trace_tool {
+
+using trace::Category;
+using trace::Detail;
+using trace::Event;
+using trace::Kind;
+using trace::NameId;
+using trace::Role;
+
+struct TrackRow {
+  int rank = 0;
+  int worker = 0;
+  int process = 0;
+  std::string name;
+};
+
+/// Tables of a trace, and its events one by one.
+class Input {
+ public:
+  /// `path`: a merged trace, one part, or the name that was given to --trace when only its parts
+  /// are there; these are merged into a temporary file. **Errors**: Error when there is no trace.
+  explicit Input(const std::string& path);
+  ~Input();
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const nlohmann::ordered_json& identity() const { return identity_; }
+  /// Chunk `end`: empty when the trace has none.
+  [[nodiscard]] const nlohmann::ordered_json& end() const { return end_; }
+  [[nodiscard]] const nlohmann::ordered_json& drops() const { return drops_; }
+  [[nodiscard]] const std::string& damage() const { return damage_; }
+  [[nodiscard]] const std::vector<TrackRow>& tracks() const { return tracks_; }
+  /// The track of that number; a nameless one if the table is damaged.
+  [[nodiscard]] const TrackRow& track(std::uint32_t number) const;
+  [[nodiscard]] int rank_count() const { return rank_count_; }
+  /// Text of a name; "" for 0.
+  [[nodiscard]] const std::string& name(NameId id) const;
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+  /// Calls for each event, in the order of time.
+  void for_each(const std::function<void(const Event&)>& each);
+  /// Calls for each task that has a key, in no order.
+  void for_each_key(const std::function<void(std::uint64_t, std::string_view)>& each);
+  /// Calls for each dependency: task, and the task that it needs.
+  void for_each_dependency(const std::function<void(std::uint64_t, std::uint64_t)>& each);
+
+ private:
+  static std::string find(const std::string& path, std::string& temporary);
+  void read_tables();
+  void read_tracks(const std::string& text);
+  void for_each_detail(const std::function<void(std::uint32_t, const Detail&)>& each);
+
+  std::string path_;
+  std::string temporary_;  // removed at the end
+  trace::FileReader reader_;
+  nlohmann::ordered_json identity_ = nlohmann::ordered_json::object();
+  nlohmann::ordered_json end_ = nlohmann::ordered_json::object();
+  nlohmann::ordered_json drops_ = nlohmann::ordered_json::object();
+  std::vector<TrackRow> tracks_;
+  std::vector<std::string> names_;
+  int rank_count_ = 0;
+  std::string damage_;
+};
+
+/// "1.234 ms": four digits and a unit.
+[[nodiscard]] std::string time_text(double ns);
+/// "12.3 KiB".
+[[nodiscard]] std::string bytes_text(double bytes);
+/// "38 %".
+[[nodiscard]] std::string share_text(double part, double whole);
+
+}  // namespace shoal::trace_tool

@@ -1,0 +1,273 @@
+#include "trace_tool/model.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace shoal::trace_tool {
+
+Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(usage.size()) {
+  input.for_each([this](const Event& event) { add(event); });
+  close_all();
+}
+
+const Task* Model::find_task(std::uint64_t id) const {
+  const auto found = task_index_.find(id);
+  return found == task_index_.end() ? nullptr : &tasks[found->second];
+}
+
+void Model::add(const Event& event) {
+  if (event.track() >= now_.size()) return;  // the table of tracks is damaged
+  ++events;
+  Now& now = now_[event.track()];
+  const auto time = static_cast<std::int64_t>(event.time);
+  duration = std::max(duration, time);
+  account(event.track(), now, time);
+  switch (trace::info_of(event.kind()).category) {
+    case Category::task:
+      add_task(event, now);
+      break;
+    case Category::message:
+      add_message(event, now);
+      break;
+    default:
+      add_other(event, now);
+      break;
+  }
+}
+
+void Model::account(std::uint32_t track, Now& now, std::int64_t until) {
+  const std::int64_t ns = until - std::exchange(now.accounted, until);
+  Usage& sum = usage[track];
+  if (now.segment_task != kNone) {
+    sum.tasks += ns;
+  } else if (now.message != kNone) {
+    sum.handlers += ns;
+  } else if (now.sleeps_since != kNever) {
+    sum.asleep += ns;
+  } else {
+    sum.other += ns;
+  }
+}
+
+std::uint32_t Model::task_of(std::uint64_t id) {
+  const auto [entry, is_new] =
+      task_index_.try_emplace(id, static_cast<std::uint32_t>(tasks.size()));
+  if (is_new) tasks.emplace_back().id = id;
+  return entry->second;
+}
+
+std::uint32_t Model::message_of(std::uint64_t id) {
+  const auto [entry, is_new] =
+      message_index_.try_emplace(id, static_cast<std::uint32_t>(messages.size()));
+  if (is_new) messages.emplace_back().id = id;
+  return entry->second;
+}
+
+Cause Model::cause_of(std::uint64_t id, const Now& now) const {
+  if (id != 0) {
+    const auto message = message_index_.find(id);
+    if (message != message_index_.end()) return {Cause::What::message, message->second};
+    const auto task = task_index_.find(id);
+    if (task != task_index_.end()) return {Cause::What::task, task->second};
+  }
+  // Whatever runs there made it so. A handler in a task is nearer than the task.
+  if (now.message != kNone) return {Cause::What::message, now.message};
+  if (now.segment_task != kNone) return {Cause::What::task, now.segment_task};
+  return {};
+}
+
+void Model::begin_segment(std::uint32_t task, Now& now, std::int64_t time) {
+  now.segment_task = task;
+  now.segment_begin = time;
+}
+
+void Model::end_segment(std::uint32_t track, Now& now, std::int64_t time) {
+  if (now.segment_task == kNone) return;
+  Task& task = tasks[now.segment_task];
+  Segment segment{now.segment_task,  track,           now.segment_begin, time,
+                  task.last_segment, now.last_segment};
+  task.busy += time - now.segment_begin;
+  task.last_segment = static_cast<std::uint32_t>(segments.size());
+  now.last_segment = task.last_segment;
+  now.segment_task = kNone;
+  segments.push_back(segment);
+}
+
+void Model::add_task(const Event& event, Now& now) {
+  const auto time = static_cast<std::int64_t>(event.time);
+  const std::uint32_t index = task_of(event.id);
+  Task& task = tasks[index];
+  if (event.name != 0 && event.kind() != Kind::task_parked) task.name = event.name;
+  switch (event.kind()) {
+    case Kind::task_created:
+      task.created = time;
+      break;
+    case Kind::task_ready:
+      task.ready = time;
+      task.cause = cause_of(event.value, now);
+      break;
+    case Kind::task_started:
+      end_segment(event.track(), now, time);  // an end that was lost
+      tasks[index].start = time;
+      tasks[index].track = event.track();
+      tasks[index].priority = static_cast<std::int32_t>(static_cast<std::int64_t>(event.value));
+      ++usage[event.track()].task_count;
+      begin_segment(index, now, time);
+      break;
+    case Kind::task_resumed:
+      end_segment(event.track(), now, time);
+      begin_segment(index, now, time);
+      break;
+    case Kind::task_parked:
+      end_segment(event.track(), now, time);
+      break;
+    case Kind::task_ended:
+      end_segment(event.track(), now, time);
+      tasks[index].end = time;
+      break;
+    default:
+      break;
+  }
+}
+
+void Model::add_message(const Event& event, Now& now) {
+  const auto time = static_cast<std::int64_t>(event.time);
+  const std::uint32_t track = event.track();
+  switch (event.kind()) {
+    case Kind::message_sent: {
+      const Cause sender = cause_of(0, now);
+      Message& message = messages[message_of(event.id)];
+      message.sent = time;
+      message.name = event.name;
+      message.from = rank_of(track);
+      message.from_track = track;
+      message.to = static_cast<int>(trace::peer_of(event.value));
+      message.size_bytes = trace::size_bytes_of(event.value);
+      message.sender = sender;
+      break;
+    }
+    case Kind::message_received: {
+      Message& message = messages[message_of(event.id)];
+      message.received = time;
+      message.from = static_cast<int>(trace::peer_of(event.value));
+      message.to = rank_of(track);
+      message.to_track = track;
+      message.size_bytes = std::max(message.size_bytes, trace::size_bytes_of(event.value));
+      break;
+    }
+    case Kind::message_handled: {
+      const std::uint32_t index = message_of(event.id);
+      Message& message = messages[index];
+      message.handled = time;
+      message.to_track = track;
+      message.to = rank_of(track);
+      if (message.name == 0) message.name = event.name;
+      if (now.message != kNone) now.outer_messages.push_back(now.message);
+      now.message = index;
+      break;
+    }
+    case Kind::message_done: {
+      const std::uint32_t index = message_of(event.id);
+      Message& message = messages[index];
+      message.done = time;
+      if (message.handled != kNever) {
+        add_interval(Interval::What::handler, track, message.handled, time, index);
+        intervals.back().name = message.name;
+      }
+      now.message = now.outer_messages.empty() ? kNone : now.outer_messages.back();
+      if (!now.outer_messages.empty()) now.outer_messages.pop_back();
+      break;
+    }
+    case Kind::window_full:
+      now.window_since = time;
+      break;
+    case Kind::window_open:
+      add_interval(Interval::What::window, track, now.window_since, time, event.value);
+      now.window_since = kNever;
+      break;
+    case Kind::collective_begin:
+      spans_[event.id] = {track, event.name, time, Interval::What::collective};
+      break;
+    case Kind::collective_end:
+      add_other(event, now);
+      break;
+    default:
+      break;
+  }
+}
+
+void Model::add_other(const Event& event, Now& now) {
+  const auto time = static_cast<std::int64_t>(event.time);
+  const std::uint32_t track = event.track();
+  switch (event.kind()) {
+    case Kind::sleep:
+      now.sleeps_since = time;
+      break;
+    case Kind::wake:
+      add_interval(Interval::What::sleep, track, now.sleeps_since, time);
+      now.sleeps_since = kNever;
+      break;
+    case Kind::progress_begin:
+      now.progress_since = time;
+      break;
+    case Kind::progress_end:
+      add_interval(Interval::What::progress, track, now.progress_since, time, event.value);
+      now.progress_since = kNever;
+      break;
+    case Kind::span_begin:
+      spans_[event.id] = {track, event.name, time, Interval::What::span};
+      break;
+    case Kind::span_end:
+    case Kind::collective_end: {
+      const auto span = spans_.find(event.id);
+      if (span == spans_.end()) break;
+      add_interval(span->second.what, span->second.track, span->second.begin, time, event.id);
+      intervals.back().name = span->second.name;
+      spans_.erase(span);
+      break;
+    }
+    case Kind::counter:
+    case Kind::memory_counter:
+      samples.push_back({time, track, event.name, std::bit_cast<double>(event.value)});
+      break;
+    case Kind::mark:
+      marks.push_back({time, track, event.name});
+      break;
+    case Kind::steal:
+      ++steals;
+      break;
+    case Kind::lost:
+      lost += event.value;
+      break;
+    default:
+      break;
+  }
+}
+
+void Model::add_interval(Interval::What what, std::uint32_t track, std::int64_t begin,
+                         std::int64_t end, std::uint64_t value) {
+  if (begin == kNever) begin = 0;  // it began before the recording, or its begin was lost
+  intervals.push_back({what, track, 0, begin, end, value});
+}
+
+void Model::close_all() {
+  for (std::uint32_t track = 0; track < now_.size(); ++track) {
+    Now& now = now_[track];
+    account(track, now, duration);
+    end_segment(track, now, duration);
+    if (now.sleeps_since != kNever) {
+      add_interval(Interval::What::sleep, track, now.sleeps_since, duration);
+    }
+    if (now.window_since != kNever) {
+      add_interval(Interval::What::window, track, now.window_since, duration);
+    }
+  }
+  for (const auto& [id, span] : spans_) {
+    add_interval(span.what, span.track, span.begin, duration, id);
+    intervals.back().name = span.name;
+  }
+  spans_.clear();
+  now_.clear();
+}
+
+}  // namespace shoal::trace_tool

@@ -1,0 +1,164 @@
+#pragma once
+// A trace in memory: tasks, messages and what workers did, joined from events.
+
+#include "trace_tool/input.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::trace_tool {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::int64_t kNever = -1;
+
+/// Reason for something: a task, a message, or unknown. `index` into Model::tasks or ::messages.
+struct Cause {
+  enum class What : std::uint8_t { unknown, task, message };
+  What what = What::unknown;
+  std::uint32_t index = kNone;
+};
+
+/// One task. Times in nanoseconds, kNever when not recorded.
+struct Task {
+  std::uint64_t id = 0;
+  NameId name = 0;
+  std::int32_t priority = 0;
+  std::uint32_t track = kNone;  // where it started
+  std::int64_t created = kNever;
+  std::int64_t ready = kNever;
+  std::int64_t start = kNever;
+  std::int64_t end = kNever;
+  std::int64_t busy = 0;
+  Cause cause;                         // made it ready
+  std::uint32_t last_segment = kNone;  // of its segments
+};
+
+/// A task on a worker, from its start or resumption until it parks or ends.
+struct Segment {
+  std::uint32_t task = 0;
+  std::uint32_t track = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint32_t previous_of_task = kNone;
+  std::uint32_t previous_on_track = kNone;
+};
+
+struct Message {
+  std::uint64_t id = 0;
+  NameId name = 0;
+  std::uint64_t size_bytes = 0;
+  int from = -1;  // ranks
+  int to = -1;
+  std::uint32_t from_track = kNone;
+  std::uint32_t to_track = kNone;
+  std::int64_t sent = kNever;
+  std::int64_t received = kNever;
+  std::int64_t handled = kNever;
+  std::int64_t done = kNever;
+  Cause sender;  // task or handler that sent it
+};
+
+/// Anything else with a begin and an end.
+struct Interval {
+  enum class What : std::uint8_t { sleep, progress, handler, window, collective, span };
+  What what = What::span;
+  std::uint32_t track = 0;
+  NameId name = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint64_t value = 0;  // window: target rank; handler: index of the message
+};
+
+struct Sample {
+  std::int64_t time = 0;
+  std::uint32_t track = 0;
+  NameId name = 0;
+  double value = 0;
+};
+
+struct Mark {
+  std::int64_t time = 0;
+  std::uint32_t track = 0;
+  NameId name = 0;
+};
+
+/// How a track spent its time. Nanoseconds; their sum is the duration of the run.
+struct Usage {
+  std::int64_t tasks = 0;
+  std::int64_t handlers = 0;  // outside of tasks
+  std::int64_t asleep = 0;
+  std::int64_t other = 0;  // looks for work, handles packets, or is not recorded
+  std::uint64_t task_count = 0;
+};
+
+/// **Cost**: about 100 bytes for a task and for a message.
+class Model {
+ public:
+  explicit Model(Input& input);
+
+  std::vector<Task> tasks;
+  std::vector<Segment> segments;  // in the order of their ends
+  std::vector<Message> messages;
+  std::vector<Interval> intervals;
+  std::vector<Sample> samples;
+  std::vector<Mark> marks;
+  std::vector<Usage> usage;  // by track
+  std::int64_t duration = 0;
+  std::uint64_t events = 0;
+  std::uint64_t steals = 0;
+  std::uint64_t lost = 0;
+
+  [[nodiscard]] const Input& input() const { return input_; }
+  [[nodiscard]] int rank_of(std::uint32_t track) const {
+    return track == kNone ? -1 : input_.track(track).rank;
+  }
+  [[nodiscard]] const std::string& name_of(const Task& task) const {
+    return input_.name(task.name);
+  }
+  [[nodiscard]] const Task* find_task(std::uint64_t id) const;
+
+ private:
+  /// What a track does now, while events are read.
+  struct Now {
+    std::uint32_t segment_task = kNone;  // the task that runs
+    std::int64_t segment_begin = 0;
+    std::uint32_t last_segment = kNone;
+    std::uint32_t message = kNone;  // whose handler runs
+    std::vector<std::uint32_t> outer_messages;
+    std::int64_t sleeps_since = kNever;
+    std::int64_t progress_since = kNever;
+    std::int64_t window_since = kNever;
+    std::int64_t accounted = 0;  // usage is complete up to here
+  };
+  struct OpenSpan {
+    std::uint32_t track = 0;
+    NameId name = 0;
+    std::int64_t begin = 0;
+    Interval::What what = Interval::What::span;
+  };
+
+  void add(const Event& event);
+  void add_task(const Event& event, Now& now);
+  void add_message(const Event& event, Now& now);
+  void add_other(const Event& event, Now& now);
+  void account(std::uint32_t track, Now& now, std::int64_t until);
+  void begin_segment(std::uint32_t task, Now& now, std::int64_t time);
+  void end_segment(std::uint32_t track, Now& now, std::int64_t time);
+  void close_all();
+  std::uint32_t task_of(std::uint64_t id);
+  std::uint32_t message_of(std::uint64_t id);
+  [[nodiscard]] Cause cause_of(std::uint64_t id, const Now& now) const;
+  void add_interval(Interval::What what, std::uint32_t track, std::int64_t begin, std::int64_t end,
+                    std::uint64_t value = 0);
+
+  Input& input_;
+  std::vector<Now> now_;
+  std::unordered_map<std::uint64_t, std::uint32_t> task_index_;
+  std::unordered_map<std::uint64_t, std::uint32_t> message_index_;
+  std::unordered_map<std::uint64_t, OpenSpan> spans_;
+};
+
+}  // namespace shoal::trace_tool

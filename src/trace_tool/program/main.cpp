@@ -1,0 +1,151 @@
+// shoal-trace: reads the traces that programs record with --trace.
+
+#include <shoal/base/error.hpp>
+#include <shoal/trace/merge.hpp>
+
+#include "trace_tool/analysis.hpp"
+#include "trace_tool/convert.hpp"
+#include "trace_tool/input.hpp"
+#include "trace_tool/program/otf2.hpp"
+#include "trace_tool/text.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace shoal::trace_tool;  // NOLINT(google-build-using-namespace): its program
+
+constexpr int kCheckFailed = 1;
+constexpr int kError = 2;
+
+using Converter = void (*)(Input&, const std::string&);
+const std::map<std::string, Converter>& converters() {
+  static const std::map<std::string, Converter> all = {{"perfetto", to_perfetto},
+                                                       {"paje", to_paje},
+                                                       {"otf2", to_otf2},
+                                                       {"csv", to_csv},
+                                                       {"dot", to_dot}};
+  return all;
+}
+
+std::vector<std::string> formats() {
+  std::vector<std::string> all;
+  for (const auto& [name, converter] : converters()) all.push_back(name);
+  return all;
+}
+
+struct Arguments {
+  std::string file;
+  std::string other;
+  std::string output;
+  std::string format;
+  bool json = false;
+  std::optional<std::uint64_t> tolerance_ns;
+  std::vector<std::string> parts;
+};
+
+int run_check(const Arguments& with) {
+  Input input(with.file);
+  const CheckResult result = check(input, with.tolerance_ns);
+  for (const std::string& line : result.lines) fmt::print("{}\n", line);
+  fmt::print("{}: {}\n", with.file, result.passed ? "as it should be" : "not as it should be");
+  return result.passed ? 0 : kCheckFailed;
+}
+
+int run_summary(const Arguments& with) {
+  Input input(with.file);
+  const Model model(input);
+  const Analysis analysis = analyse(model);
+  fmt::print("{}", with.json ? summary_json(model, analysis) : summary_text(model, analysis));
+  return 0;
+}
+
+int run_convert(const Arguments& with) {
+  Input input(with.file);
+  converters().at(with.format)(input, with.output);
+  return 0;
+}
+
+int run_diff(const Arguments& with) {
+  Input a(with.file);
+  Input b(with.other);
+  const Model of_a(a);
+  const Model of_b(b);
+  fmt::print("{}", diff_text(of_a, analyse(of_a), of_b, analyse(of_b)));
+  return 0;
+}
+
+int run_merge(const Arguments& with) {
+  std::vector<std::string> parts = with.parts;
+  if (parts.size() == 1) {
+    const auto found = shoal::trace::find_parts(parts[0]);
+    if (!found.empty()) parts = found;
+  }
+  const shoal::trace::MergeReport report = shoal::trace::merge(parts, with.output);
+  for (const std::string& line : report.damage) fmt::print("{}\n", line);
+  fmt::print("{}: {} events of {} processes\n", with.output, report.events, report.parts);
+  return 0;
+}
+
+/// Adds the commands; each sets `chosen`.
+void add_commands(CLI::App& app, Arguments& with, std::function<int(const Arguments&)>& chosen) {
+  app.require_subcommand(1);
+  const auto add = [&](const std::string& name, const std::string& text,
+                       int (*run)(const Arguments&)) {
+    CLI::App* const command = app.add_subcommand(name, text);
+    command->callback([&chosen, run] { chosen = run; });
+    return command;
+  };
+  const auto add_file = [&with](CLI::App* command) {
+    command->add_option("FILE", with.file, "the trace, or its name if only its parts are there")
+        ->required();
+  };
+  CLI::App* const check_command = add(
+      "check", "whether messages arrive after they were sent, and all events are there", run_check);
+  add_file(check_command);
+  check_command->add_option("--tolerance", with.tolerance_ns,
+                            "nanoseconds that a message may arrive too early; default: what the "
+                            "clocks are uncertain by");
+  CLI::App* const summary = add("summary", "the most important of it, in a terminal", run_summary);
+  add_file(summary);
+  summary->add_flag("--json", with.json, "for programs");
+  CLI::App* const convert = add("convert", "writes it in the format of another tool", run_convert);
+  convert->add_option("--to", with.format, "the format")
+      ->required()
+      ->check(CLI::IsMember(formats()));
+  add_file(convert);
+  convert->add_option("-o,--output", with.output, "file to write; a folder for otf2")->required();
+  CLI::App* const diff = add("diff", "what differs between two runs", run_diff);
+  diff->add_option("A", with.file, "the one trace")->required();
+  diff->add_option("B", with.other, "the other trace")->required();
+  CLI::App* const merge = add("merge", "makes one trace of the parts of a run", run_merge);
+  merge->add_option("PARTS", with.parts, "the parts, or the name that --trace was given")
+      ->required();
+  merge->add_option("-o,--output", with.output, "trace to write")->required();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Reads traces of shoal programs.", "shoal-trace");
+  Arguments with;
+  std::function<int(const Arguments&)> chosen;
+  add_commands(app, with, chosen);
+  try {
+    app.parse(argc, argv);
+    return chosen(with);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kError;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "shoal-trace: {}\n", error.what());
+    return kError;
+  }
+}

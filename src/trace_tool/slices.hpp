@@ -1,0 +1,48 @@
+#pragma once
+// Nested stretches of each track, as timelines of other tools want them: every end has its begin.
+
+#include "trace_tool/input.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::trace_tool {
+
+/// Turns begins and ends of tasks, handlers, sleep, progress and windows into proper nesting. An
+/// end closes what was begun inside of it; an end without a begin is left out.
+class Slices {
+ public:
+  struct Sink {
+    std::function<void(std::uint64_t time, std::uint32_t track, Kind kind, const std::string&)>
+        begin;
+    std::function<void(std::uint64_t time, std::uint32_t track)> end;
+  };
+
+  Slices(const Input& input, Sink sink)
+      : input_(input), sink_(std::move(sink)), open_(input.tracks().size()) {}
+
+  void add(const Event& event);
+  /// Closes all that is open.
+  void finish();
+
+ private:
+  struct Open {
+    Kind kind = Kind::none;
+    NameId name = 0;
+  };
+  void close(std::uint64_t time, std::uint32_t track, Kind kind);
+
+  const Input& input_;
+  const Sink sink_;
+  std::vector<std::vector<Open>> open_;
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, NameId> parked_;  // names of tasks that will go on
+};
+
+/// Name of a slice: of the task or handler, or of what the worker does.
+[[nodiscard]] std::string slice_name(Kind kind, const std::string& name);
+
+}  // namespace shoal::trace_tool

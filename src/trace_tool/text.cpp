@@ -1,0 +1,235 @@
+#include "trace_tool/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace shoal::trace_tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string time_of(std::int64_t ns) { return time_text(static_cast<double>(ns)); }
+
+std::int64_t busy_of(const Analysis& analysis) {
+  std::int64_t sum = 0;
+  for (const RankUsage& rank : analysis.ranks) sum += rank.sum.tasks + rank.sum.handlers;
+  return sum;
+}
+
+int workers_of(const Analysis& analysis) {
+  int sum = 0;
+  for (const RankUsage& rank : analysis.ranks) sum += rank.workers;
+  return sum;
+}
+
+double utilization_of(const Analysis& analysis) {
+  const double whole = static_cast<double>(analysis.duration) * workers_of(analysis);
+  return whole > 0 ? static_cast<double>(busy_of(analysis)) / whole : 0;
+}
+
+std::int64_t mean_of(const NameStatistics& name) {
+  return name.count == 0 ? 0 : name.total / static_cast<std::int64_t>(name.count);
+}
+
+std::pair<std::uint64_t, std::uint64_t> traffic_of(const Analysis& analysis) {
+  std::pair<std::uint64_t, std::uint64_t> sum;
+  for (const auto& [pair, statistics] : analysis.pairs) {
+    sum.first += statistics.count;
+    sum.second += statistics.bytes;
+  }
+  return sum;
+}
+
+constexpr std::size_t kRowsMax = 12;
+
+class Lines {
+ public:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  std::string text_;
+};
+
+void add_names(Lines& out, const Analysis& analysis) {
+  if (analysis.names.empty()) return;
+  out.add("\n{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", "tasks", "count", "total", "mean",
+          "least", "median", "most");
+  for (std::size_t i = 0; i < std::min(analysis.names.size(), kRowsMax); ++i) {
+    const NameStatistics& name = analysis.names[i];
+    out.add("{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", name.name, name.count,
+            time_of(name.total), time_of(mean_of(name)), time_of(name.least), time_of(name.median),
+            time_of(name.most));
+  }
+  if (analysis.names.size() > kRowsMax) out.add("and {} more", analysis.names.size() - kRowsMax);
+}
+
+void add_ranks(Lines& out, const Analysis& analysis) {
+  if (analysis.ranks.empty()) return;
+  out.add("\n{:<8} {:>8} {:>10} {:>8} {:>9} {:>8} {:>8} {:>12}", "rank", "workers", "tasks", "busy",
+          "handlers", "asleep", "other", "window full");
+  for (std::size_t i = 0; i < std::min(analysis.ranks.size(), kRowsMax); ++i) {
+    const RankUsage& rank = analysis.ranks[i];
+    const double whole = static_cast<double>(analysis.duration) * rank.workers;
+    const auto share = [whole](std::int64_t ns) {
+      return share_text(static_cast<double>(ns), whole);
+    };
+    out.add("{:<8} {:>8} {:>10} {:>8} {:>9} {:>8} {:>8} {:>12}", rank.rank, rank.workers,
+            rank.sum.task_count, share(rank.sum.tasks), share(rank.sum.handlers),
+            share(rank.sum.asleep), share(rank.sum.other), share(rank.window_full));
+  }
+  if (analysis.ranks.size() > kRowsMax) out.add("and {} more", analysis.ranks.size() - kRowsMax);
+}
+
+}  // namespace
+
+std::string title_of(const Input& input) {
+  const auto processes = input.identity().find("processes");
+  if (processes == input.identity().end() || processes->empty()) return "a run";
+  const Json& first = processes->front();
+  const auto text = [&first](const char* key) {
+    const auto found = first.find(key);
+    return found != first.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  std::string title = text("program").empty() ? "a run" : text("program");
+  if (!text("arguments").empty()) title += " " + text("arguments");
+  title += fmt::format(" on {} rank{}", input.rank_count(), input.rank_count() == 1 ? "" : "s");
+  if (!text("commit").empty()) title += fmt::format(" ({})", text("commit"));
+  return title;
+}
+
+std::string summary_text(const Model& model, const Analysis& analysis) {
+  Lines out;
+  const auto [messages, bytes] = traffic_of(analysis);
+  out.add("{}", title_of(model.input()));
+  out.add("{} of {} tracks, {} events; {} tasks; {} messages, {}; workers busy {} of the time",
+          time_of(analysis.duration), model.input().tracks().size(), model.events,
+          model.tasks.size(), messages, bytes_text(static_cast<double>(bytes)),
+          share_text(utilization_of(analysis), 1));
+  out.add("critical path: {}", path_text(analysis));
+  for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
+  add_names(out, analysis);
+  add_ranks(out, analysis);
+  if (!analysis.hints.empty()) out.add("");
+  for (const Hint& hint : analysis.hints) out.add("hint: {}", hint.text);
+  return std::move(out.text_);
+}
+
+std::string summary_json(const Model& model, const Analysis& analysis) {
+  const auto [messages, bytes] = traffic_of(analysis);
+  Json all = {{"title", title_of(model.input())},
+              {"duration_ns", analysis.duration},
+              {"events", model.events},
+              {"tasks", model.tasks.size()},
+              {"messages", messages},
+              {"bytes", bytes},
+              {"utilization", utilization_of(analysis)},
+              {"critical_path", path_text(analysis)},
+              {"idle", idle_lines(analysis)}};
+  for (const NameStatistics& name : analysis.names) {
+    all["names"].push_back({{"name", name.name},
+                            {"count", name.count},
+                            {"total_ns", name.total},
+                            {"median_ns", name.median}});
+  }
+  for (const Hint& hint : analysis.hints) {
+    all["hints"].push_back({{"kind", hint.kind}, {"text", hint.text}});
+  }
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+
+std::string change(double before, double after) {
+  if (before <= 0) return after > 0 ? "new" : "";
+  return fmt::format("{:+.1f} %", 100 * (after - before) / before);
+}
+
+void diff_names(Lines& out, const Analysis& a, const Analysis& b) {
+  struct Both {
+    const NameStatistics* a = nullptr;
+    const NameStatistics* b = nullptr;
+    [[nodiscard]] std::int64_t difference() const {
+      return (b == nullptr ? 0 : b->total) - (a == nullptr ? 0 : a->total);
+    }
+  };
+  std::map<std::string, Both> by_name;
+  for (const NameStatistics& name : a.names) by_name[name.name].a = &name;
+  for (const NameStatistics& name : b.names) by_name[name.name].b = &name;
+  std::vector<std::pair<std::string, Both>> rows(by_name.begin(), by_name.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) {
+    return std::abs(x.second.difference()) > std::abs(y.second.difference());
+  });
+  if (rows.empty()) return;
+  out.add("\n{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", "tasks", "count A", "count B",
+          "mean A", "mean B", "change", "total");
+  for (std::size_t i = 0; i < std::min(rows.size(), kRowsMax); ++i) {
+    const auto& [name, both] = rows[i];
+    const std::int64_t mean_a = both.a == nullptr ? 0 : mean_of(*both.a);
+    const std::int64_t mean_b = both.b == nullptr ? 0 : mean_of(*both.b);
+    const std::int64_t more = both.difference();
+    out.add("{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", name,
+            both.a == nullptr ? 0 : both.a->count, both.b == nullptr ? 0 : both.b->count,
+            time_of(mean_a), time_of(mean_b),
+            change(static_cast<double>(mean_a), static_cast<double>(mean_b)),
+            fmt::format("{}{}", more < 0 ? "-" : "+", time_of(std::abs(more))));
+  }
+}
+
+void diff_ranks(Lines& out, const Analysis& a, const Analysis& b) {
+  constexpr double kWorthTelling = 0.02;
+  for (const RankUsage& after : b.ranks) {
+    const auto before = std::find_if(a.ranks.begin(), a.ranks.end(),
+                                     [&](const RankUsage& one) { return one.rank == after.rank; });
+    if (before == a.ranks.end()) {
+      out.add("rank {} is only in B", after.rank);
+      continue;
+    }
+    const auto idle = [](const RankUsage& rank, const Analysis& of) {
+      return static_cast<double>(rank.idle_ns) /
+             std::max(1.0, static_cast<double>(of.duration) * rank.workers);
+    };
+    const double more = idle(after, b) - idle(*before, a);
+    if (std::abs(more) < kWorthTelling) continue;
+    out.add("rank {} waits {} of the run in A, {} in B", after.rank,
+            share_text(idle(*before, a), 1), share_text(idle(after, b), 1));
+  }
+}
+
+}  // namespace
+
+std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, const Analysis& of_b) {
+  Lines out;
+  out.add("A: {}: {}", a.input().path(), title_of(a.input()));
+  out.add("B: {}: {}", b.input().path(), title_of(b.input()));
+  const auto before = static_cast<double>(of_a.duration);
+  const auto after = static_cast<double>(of_b.duration);
+  out.add("duration: {} and {} ({})", time_text(before), time_text(after), change(before, after));
+  out.add("workers busy: {} and {} of the time", share_text(utilization_of(of_a), 1),
+          share_text(utilization_of(of_b), 1));
+  const auto [messages_a, bytes_a] = traffic_of(of_a);
+  const auto [messages_b, bytes_b] = traffic_of(of_b);
+  out.add("messages: {} and {}, {} and {}", messages_a, messages_b,
+          bytes_text(static_cast<double>(bytes_a)), bytes_text(static_cast<double>(bytes_b)));
+  out.add("critical path of A: {}", path_text(of_a));
+  out.add("critical path of B: {}", path_text(of_b));
+  diff_ranks(out, of_a, of_b);
+  diff_names(out, of_a, of_b);
+  const auto has = [](const Analysis& in, const Hint& hint) {
+    return std::any_of(in.hints.begin(), in.hints.end(),
+                       [&](const Hint& one) { return one.kind == hint.kind; });
+  };
+  for (const Hint& hint : of_b.hints) {
+    if (!has(of_a, hint)) out.add("only in B: {}", hint.text);
+  }
+  for (const Hint& hint : of_a.hints) {
+    if (!has(of_b, hint)) out.add("only in A: {}", hint.text);
+  }
+  return std::move(out.text_);
+}
+
+}  // namespace shoal::trace_tool

@@ -1,0 +1,403 @@
+// shoal-trace: what it finds out about made-up runs, and files that other tools read.
+
+#include <shoal/base/error.hpp>
+#include <shoal/trace/merge.hpp>
+
+#include "support/trace_files.hpp"
+#include "support/trace_world.hpp"
+#include "trace_tool/analysis.hpp"
+#include "trace_tool/convert.hpp"
+#include "trace_tool/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using namespace shoal::trace_tool;  // NOLINT(google-build-using-namespace): what is tested
+using shoal::testing::panels_world;
+using shoal::testing::rounds_world;
+using shoal::testing::TemporaryFolder;
+using shoal::testing::TraceWorld;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class TraceTool : public ::testing::Test {
+ protected:
+  /// The trace `name` of a world, merged.
+  std::string record(TraceWorld world, const std::string& name = "t") {
+    world.record(shoal::trace::part_path(file(name), 0));
+    shoal::trace::merge(shoal::trace::find_parts(file(name)), file(name));
+    return file(name);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] std::string text_of(const std::string& name) const {
+    std::ifstream in(file(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  /// Runs a command of the shell; its output, and its exit status in `status`.
+  std::string run(const std::string& command) {
+    const std::string all = command + " > " + file("output") + " 2>&1";
+    const int raw = std::system(all.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
+    status_ = WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
+    return text_of("output");
+  }
+  std::string run_tool(const std::string& arguments) {
+    const char* const tool = std::getenv("SHOAL_TRACE_TOOL");  // NOLINT(concurrency-mt-unsafe)
+    if (tool == nullptr) throw shoal::Error("SHOAL_TRACE_TOOL is not set: run this by ctest");
+    return run(std::string(tool) + " " + arguments);
+  }
+  static bool has_command(const std::string& name) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    return std::system(("command -v " + name + " > /dev/null").c_str()) == 0;
+  }
+
+  TemporaryFolder folder_;
+  int status_ = 0;
+};
+
+/// A trace with its analysis.
+struct Analysed {
+  explicit Analysed(const std::string& path) : input(path), model(input), found(analyse(model)) {}
+  [[nodiscard]] std::vector<std::string> hint_kinds() const {
+    std::vector<std::string> all;
+    for (const Hint& hint : found.hints) all.push_back(hint.kind);
+    return all;
+  }
+  [[nodiscard]] std::string hint(const std::string& kind) const {
+    for (const Hint& one : found.hints) {
+      if (one.kind == kind) return one.text;
+    }
+    return "";
+  }
+  Input input;
+  Model model;
+  Analysis found;
+};
+
+TEST_F(TraceTool, HealthyRun_HasNoHintsAndItsPathIsTasks) {
+  const Analysed run(record(rounds_world(4, 50, 100'000)));
+  EXPECT_THAT(run.hint_kinds(), IsEmpty());
+  EXPECT_EQ(run.model.tasks.size(), 200U);
+  EXPECT_EQ(run.model.messages.size(), 49U * 12);
+  // 50 steps of 100 us, each but the first 2 us behind the last one's message, and the overhead.
+  EXPECT_EQ(run.found.duration, 50 * 100'200 + 49 * 2'000);
+  std::int64_t covered = 0;
+  std::int64_t messages = 0;
+  for (const PathStep& step : run.found.path) {
+    EXPECT_EQ(step.begin, covered) << "the steps of the path join";
+    covered = step.end;
+    if (step.what == PathStep::What::message) messages += step.end - step.begin;
+  }
+  EXPECT_EQ(covered, run.found.duration);
+  EXPECT_EQ(messages, 49 * 2'000);
+  EXPECT_THAT(path_text(run.found), HasSubstr("step on rank"));
+}
+
+TEST_F(TraceTool, Usage_AddsUpToTheDuration) {
+  const Analysed run(record(rounds_world(3, 20, 10'000)));
+  for (const Usage& usage : run.model.usage) {
+    EXPECT_EQ(usage.tasks + usage.handlers + usage.asleep + usage.other, run.model.duration);
+  }
+  ASSERT_EQ(run.found.ranks.size(), 3U);
+  EXPECT_EQ(run.found.ranks[1].sum.tasks, 20 * 10'000);
+  EXPECT_EQ(run.found.names.at(0).median, 10'000);
+  EXPECT_EQ(run.found.names.at(0).histogram.at(13), 60U);  // 8192 to 16383 ns
+  const auto& pair = run.found.pairs.at({0, 2});
+  EXPECT_EQ(pair.count, 19U);
+  EXPECT_EQ(pair.bytes, 1900U);
+  EXPECT_EQ(pair.latency, 19 * 2'000);
+}
+
+TEST_F(TraceTool, SlowRank_IsNamedAndSoIsWhoWaitsForIt) {
+  TraceWorld world = rounds_world(4, 30, 100'000);
+  world.slow_down(2, 3);
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("slow-rank"));
+  EXPECT_THAT(run.hint("slow-rank"), HasSubstr("rank 2 is slow: 'step' takes 300 us"));
+  EXPECT_THAT(path_text(run.found), HasSubstr("9 ms are step on rank 2"));
+  EXPECT_EQ(run.found.path_shares.at(0).rank, 2);
+  const auto lines = idle_lines(run.found);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[0], HasSubstr("rank 0 waited 67 % of the run, most for step from rank 2"));
+}
+
+TEST_F(TraceTool, MissingPriority_IsNamedAndAPriorityHelps) {
+  const Analysed without(record(panels_world(0), "without"));
+  EXPECT_THAT(without.hint_kinds(), Contains("missing-priority"));
+  EXPECT_THAT(without.hint("missing-priority"), HasSubstr("give 'panel' a higher priority"));
+  EXPECT_THAT(without.hint("missing-priority"), HasSubstr("'update', on which less depends"));
+  const Analysed with(record(panels_world(1), "with"));
+  EXPECT_THAT(with.hint_kinds(), Not(Contains("missing-priority")));
+  EXPECT_LT(with.found.duration, without.found.duration);
+}
+
+TEST_F(TraceTool, ShortTasks_AreNamedLongOnesAreNot) {
+  for (const std::uint64_t duration_ns : {1'000U, 100'000U}) {
+    TraceWorld world(2);
+    world.overhead_ns = 300;
+    for (int i = 0; i < 2000; ++i) world.add("tiny", i % 2, duration_ns);
+    const Analysed run(record(std::move(world), "t" + std::to_string(duration_ns)));
+    if (duration_ns == 1'000) {
+      EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("short-tasks"));
+      EXPECT_THAT(run.hint("short-tasks"),
+                  HasSubstr("2000 tasks 'tiny' take 1 us each (median), and 300 ns pass"));
+    } else {
+      EXPECT_THAT(run.hint_kinds(), IsEmpty());
+    }
+  }
+}
+
+TEST_F(TraceTool, OverloadedRank_IsNamed) {
+  TraceWorld world(4);
+  for (int i = 0; i < 400; ++i) world.add("part", i < 220 ? 3 : i % 3, 50'000);
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("overloaded-rank"));
+  EXPECT_THAT(run.hint("overloaded-rank"), HasSubstr("rank 3 has more work"));
+  EXPECT_THAT(idle_lines(run.found).at(0), HasSubstr("because nothing was left to do"));
+}
+
+TEST_F(TraceTool, HotLink_IsNamed) {
+  TraceWorld world(4);
+  int last = world.add("make", 1, 5'000);
+  for (int i = 0; i < 100; ++i) {  // to and fro, and a little between the others
+    const int use = world.add("use", 2, 5'000, {last});
+    last = world.add("make", 1, 5'000, {use});
+    if (i % 10 == 0) world.add("other", (i / 10) % 2 == 0 ? 3 : 0, 1'000, {last});
+  }
+  world.link_ns = [](int from, int to) { return from == 1 && to == 2 ? 20'000U : 0U; };
+  world.link_bytes = [](int from, int to) { return from == 1 && to == 2 ? 100'000U : 0U; };
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint("hot-link"), HasSubstr("rank 1 sends"));
+  EXPECT_THAT(run.hint("hot-link"), HasSubstr("to rank 2"));
+}
+
+TEST_F(TraceTool, MoreWorkersThanCores_AreCounted) {
+  TraceWorld world = rounds_world(4, 10, 100'000);
+  world.identity = {{"program", "p"}, {"host", "node7"}, {"cores", "2"}};
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint("more-workers-than-cores"),
+              HasSubstr("4 workers ran on 2 processors of node7"));
+}
+
+TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Options options;
+  options.path = part_path(file("p"), 0);
+  options.virtual_time = &time;
+  Recorder recorder(options);
+  const Track worker = recorder.make_track(0, 0, "worker 0");
+  worker.enter();
+  task_started(1, 0, intern("waits"));
+  time.set(1000);
+  task_parked(1, intern("future"));
+  sleep();
+  time.set(5000);
+  wake();
+  task_resumed(1);
+  window_full(3);
+  time.set(9000);
+  window_open(3);
+  task_ended(1);
+  Track::leave();
+  recorder.finish();
+  const Analysed run(file("p"));  // of the part, without merging it first
+  ASSERT_EQ(run.model.tasks.size(), 1U);
+  EXPECT_EQ(run.model.tasks[0].busy, 5000);
+  EXPECT_EQ(run.model.usage[0].asleep, 4000);
+  EXPECT_EQ(run.found.ranks.at(0).window_full, 4000);
+  EXPECT_THAT(run.hint("window-full"), HasSubstr("most to rank 3"));
+  std::vector<PathStep::What> steps;
+  for (const PathStep& step : run.found.path) steps.push_back(step.what);
+  EXPECT_THAT(steps, ::testing::ElementsAre(PathStep::What::task, PathStep::What::parked,
+                                            PathStep::What::task));
+}
+
+TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
+  to_perfetto(*std::make_unique<Input>(record(rounds_world(2, 5, 1000))), file("p.json"));
+  const auto all = nlohmann::json::parse(text_of("p.json"));
+  std::map<std::pair<int, int>, int> depth;
+  std::map<std::string, std::multiset<std::string>> flows;
+  for (const auto& event : all.at("traceEvents")) {
+    const auto phase = event.at("ph").get<std::string>();
+    const std::pair track(event.at("pid").get<int>(), event.at("tid").get<int>());
+    if (phase == "B") ++depth[track];
+    if (phase == "E") {
+      ASSERT_GE(--depth[track], 0);
+    }
+    if (phase == "s" || phase == "f") flows[phase].insert(event.at("id").get<std::string>());
+  }
+  for (const auto& [track, open] : depth) EXPECT_EQ(open, 0);
+  EXPECT_EQ(flows["s"].size(), 8U);
+  EXPECT_EQ(flows["s"], flows["f"]);
+}
+
+TEST_F(TraceTool, Paje_IsReadByPajeng) {
+  const std::string trace = record(rounds_world(2, 5, 1000));
+  run_tool("convert --to paje " + trace + " -o " + file("t.paje"));
+  ASSERT_EQ(status_, 0);
+  if (!has_command("pj_dump")) GTEST_SKIP() << "pajeng is not installed";
+  const std::string dump = run("pj_dump " + file("t.paje"));
+  EXPECT_EQ(status_, 0) << dump;
+  const auto count = [&dump](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = dump.find(what); at != std::string::npos; at = dump.find(what, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count("State, "), 10U + 8U) << dump;  // tasks, and handlers
+  EXPECT_EQ(count("Link, "), 8U) << dump;
+}
+
+TEST_F(TraceTool, Otf2_IsReadByOtf2Print) {
+  const std::string trace = record(rounds_world(2, 5, 1000));
+  const std::string output = run_tool("convert --to otf2 " + trace + " -o " + file("archive"));
+  if (status_ != 0) {
+    EXPECT_THAT(output, HasSubstr("without OTF2"));
+    GTEST_SKIP() << output;
+  }
+  if (!has_command("otf2-print")) GTEST_SKIP() << "otf2-tools is not installed";
+  const std::string print = run("otf2-print " + file("archive/traces.otf2"));
+  EXPECT_EQ(status_, 0) << print;
+  EXPECT_THAT(print, HasSubstr("step"));
+  EXPECT_THAT(print, HasSubstr("MPI_SEND"));
+  EXPECT_THAT(print, HasSubstr("MPI_RECV"));
+  run_tool("convert --to otf2 " + trace + " -o " + file("archive"));
+  EXPECT_EQ(status_, 2);  // it is there already
+}
+
+TEST_F(TraceTool, Csv_HasALineForEachEvent) {
+  Input input(record(rounds_world(2, 3, 1000)));
+  to_csv(input, file("t.csv"));
+  std::istringstream lines(text_of("t.csv"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "time_ns,rank,worker,track,category,event,id,value,name");
+  std::uint64_t count = 0;
+  std::uint64_t last = 0;
+  while (std::getline(lines, line)) {
+    ++count;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 8) << line;
+    const std::uint64_t time = std::stoull(line);
+    EXPECT_GE(time, last);
+    last = time;
+  }
+  EXPECT_EQ(count, input.end().at("events").get<std::uint64_t>());
+  EXPECT_THAT(text_of("t.csv"), HasSubstr(",task,task started,1,0,\"step\""));
+}
+
+TEST_F(TraceTool, Dot_HasTheGraphThatRan) {
+  Input input(record(rounds_world(2, 2, 1000)));
+  to_dot(input, file("t.dot"));
+  const std::string dot = text_of("t.dot");
+  EXPECT_THAT(dot, HasSubstr("t1 [label=\"step (0)\\nrank 0, 1 us\"]"));
+  for (const char* edge : {"t1 -> t3;", "t1 -> t4;", "t2 -> t3;", "t2 -> t4;"}) {
+    EXPECT_THAT(dot, HasSubstr(edge));
+  }
+  EXPECT_THAT(dot, Not(HasSubstr("t1 -> t2")));
+}
+
+TEST_F(TraceTool, Check_PassesAWholeTraceAndFailsAnIncompleteOne) {
+  const std::string trace = record(rounds_world(2, 20, 1000));
+  EXPECT_THAT(run_tool("check " + trace), HasSubstr("as it should be"));
+  EXPECT_EQ(status_, 0);
+  std::filesystem::resize_file(trace, std::filesystem::file_size(trace) - 30);
+  EXPECT_THAT(run_tool("check " + trace), HasSubstr("cut off"));
+  EXPECT_EQ(status_, 1);
+}
+
+TEST_F(TraceTool, Check_MessageThatArrivesTooEarly_IsFound) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Options options;
+  options.path = file("early");
+  options.virtual_time = &time;
+  Recorder recorder(options);
+  const Track here = recorder.make_track(0, 0, "here");
+  const Track there = recorder.make_track(1, 0, "there");
+  time.set(1000);
+  there.enter();
+  message_received(5, 0, 10);
+  message_received(6, 0, 10);
+  time.set(1400);
+  here.enter();
+  message_sent(5, 1, 10, intern("m"));
+  Track::leave();
+  recorder.finish();
+  const std::string output = run_tool("check " + file("early"));
+  EXPECT_EQ(status_, 1);
+  EXPECT_THAT(output, HasSubstr("message 0x5 arrives 400 ns before it was sent"));
+  EXPECT_THAT(output, HasSubstr("1 received and not sent"));
+  EXPECT_THAT(run_tool("check --tolerance 400 " + file("early")), Not(HasSubstr("are tolerated")));
+}
+
+TEST_F(TraceTool, SummaryAndDiff_SayWhatChanged) {
+  const std::string quick = record(rounds_world(2, 20, 10'000), "quick");
+  TraceWorld slower = rounds_world(2, 20, 10'000);
+  slower.slow_down(1, 4);
+  const std::string slow = record(std::move(slower), "slow");
+  const std::string summary = run_tool("summary " + slow);
+  EXPECT_EQ(status_, 0);
+  EXPECT_THAT(summary, HasSubstr("made up on 2 ranks"));
+  EXPECT_THAT(summary, HasSubstr("critical path: of"));
+  EXPECT_THAT(summary, HasSubstr("hint: rank 1 is slow"));
+  const auto json = nlohmann::json::parse(run_tool("summary --json " + slow));
+  EXPECT_EQ(json.at("tasks"), 40);
+  EXPECT_EQ(json.at("hints").at(0).at("kind"), "slow-rank");
+  const std::string diff = run_tool("diff " + quick + " " + slow);
+  EXPECT_EQ(status_, 0);
+  EXPECT_THAT(diff, HasSubstr("only in B: rank 1 is slow"));
+  EXPECT_THAT(diff, HasSubstr("+150.0 %"));  // of the mean of step: 10 and 40 us
+}
+
+TEST_F(TraceTool, Errors_SayWhatToDo) {
+  EXPECT_THAT(run_tool("summary /nonexistent/t"), HasSubstr("there is no such trace"));
+  EXPECT_EQ(status_, 2);
+  std::ofstream(file("text")) << "this is no trace, although it is long enough to be one";
+  EXPECT_THAT(run_tool("check " + file("text")), HasSubstr("this is no trace of shoal"));
+  EXPECT_EQ(status_, 2);
+  const std::string trace = record(rounds_world(1, 1, 1));
+  EXPECT_THAT(run_tool("convert --to pdf " + trace + " -o x"), HasSubstr("pdf"));
+  EXPECT_EQ(status_, 2);
+  EXPECT_THAT(run_tool("convert --to csv " + trace + " -o /nonexistent/x"),
+              HasSubstr("cannot create this file"));
+  EXPECT_EQ(status_, 2);
+  std::filesystem::rename(trace, file("renamed"));  // so that there are no parts of it
+  EXPECT_THAT(run_tool("merge -o " + file("m") + " " + file("renamed")),
+              HasSubstr("merged already"));
+  EXPECT_EQ(status_, 2);
+}
+
+TEST_F(TraceTool, PartsOfARun_AreMergedOnTheWay) {
+  rounds_world(2, 3, 1000).record(shoal::trace::part_path(file("only"), 0));
+  EXPECT_THAT(run_tool("summary " + file("only")), HasSubstr("6 tasks"));
+  EXPECT_THAT(run_tool("merge " + file("only") + " -o " + file("only")),
+              HasSubstr("events of 1 processes"));
+  EXPECT_EQ(status_, 0);
+  EXPECT_TRUE(std::filesystem::exists(file("only")));
+}
+
+TEST_F(TraceTool, EmptyTrace_IsNoError) {
+  TraceWorld world(1);
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.found.path, IsEmpty());
+  EXPECT_THAT(summary_text(run.model, run.found), HasSubstr("no critical path"));
+}
+
+}  // namespace
