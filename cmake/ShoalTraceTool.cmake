@@ -1,5 +1,29 @@
 # The program shoal-trace. OTF2 is optional: without its library, that converter says so.
 
+# The files of the report's page become strings of the program.
+set(page "${PROJECT_SOURCE_DIR}/src/trace_tool/page")
+set(text "// Made by CMake from src/trace_tool/page.\n#include \"trace_tool/page.hpp\"\n")
+string(APPEND text "namespace shoal::trace_tool {\n")
+foreach(part IN ITEMS html:html style:css script:js)
+  string(REPLACE ":" ";" part "${part}")
+  list(GET part 0 function)
+  list(GET part 1 suffix)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}/report.${suffix}")
+  file(READ "${page}/report.${suffix}" content)
+  string(APPEND text "std::string_view page_${function}() {\n"
+                     "  return R\"shoalpage(${content})shoalpage\";\n}\n")
+endforeach()
+string(APPEND text "}\n")
+set(page_source "${CMAKE_CURRENT_BINARY_DIR}/trace_page.cpp")
+set(before "")
+if(EXISTS "${page_source}")
+  file(READ "${page_source}" before)
+endif()
+if(NOT before STREQUAL text)
+  file(WRITE "${page_source}" "${text}")
+endif()
+target_sources(shoal_trace_tool PRIVATE "${page_source}")
+
 find_path(SHOAL_OTF2_INCLUDE_DIR otf2/otf2.h)
 find_library(SHOAL_OTF2_LIBRARY otf2)
 

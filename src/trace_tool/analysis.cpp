@@ -182,37 +182,76 @@ Analysis analyse(const Model& model) {
   return all;
 }
 
+namespace {
+
+/// Shares of the path of one kind and name, over ranks.
+struct PathGroup {
+  PathStep::What what = PathStep::What::task;
+  std::string name;
+  std::int64_t ns = 0;
+  std::vector<const PathShare*> shares;  // largest first
+};
+
+std::vector<PathGroup> groups_of(const Analysis& analysis) {
+  std::map<std::pair<PathStep::What, std::string>, PathGroup> groups;
+  for (const PathShare& share : analysis.path_shares) {
+    // Messages are one group, whatever their handler.
+    const bool is_message = share.what == PathStep::What::message;
+    PathGroup& group = groups[{share.what, is_message ? "" : share.name}];
+    group.what = share.what;
+    group.name = quoted(share.name);
+    group.ns += share.ns;
+    group.shares.push_back(&share);
+  }
+  std::vector<PathGroup> all;
+  for (auto& [key, group] : groups) all.push_back(std::move(group));
+  return all;
+}
+
+std::string place_of(const PathGroup& group) {
+  return group.shares.size() == 1 ? fmt::format(" on rank {}", group.shares[0]->rank)
+                                  : fmt::format(" on {} ranks", group.shares.size());
+}
+
+std::string text_of(const PathGroup& group) {
+  switch (group.what) {
+    case PathStep::What::task:
+      return group.name + place_of(group);
+    case PathStep::What::message:
+      return "messages";
+    case PathStep::What::start:
+      return fmt::format("waits of {} to be started{}", group.name, place_of(group));
+    case PathStep::What::parked:
+      return fmt::format("{} parked{}", group.name, place_of(group));
+    case PathStep::What::begin:
+      return "before the first task";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string path_text(const Analysis& analysis) {
   if (analysis.path.empty()) return "no tasks were recorded, so there is no critical path";
-  std::string text = fmt::format("of {}", time_text(static_cast<double>(analysis.duration)));
   constexpr std::size_t kPartsMax = 4;
-  std::int64_t messages = 0;
+  constexpr double kMost = 0.5;  // of a name's share: then the rank is named
   std::vector<std::pair<std::int64_t, std::string>> parts;
-  for (const PathShare& share : analysis.path_shares) {
-    switch (share.what) {
-      case PathStep::What::message:
-        messages += share.ns;
-        break;
-      case PathStep::What::task:
-        parts.emplace_back(share.ns, fmt::format("{} on rank {}", quoted(share.name), share.rank));
-        break;
-      case PathStep::What::start:
-        parts.emplace_back(share.ns, fmt::format("waits of {} to be started on rank {}",
-                                                 quoted(share.name), share.rank));
-        break;
-      case PathStep::What::parked:
-        parts.emplace_back(share.ns,
-                           fmt::format("{} parked on rank {}", quoted(share.name), share.rank));
-        break;
-      case PathStep::What::begin:
-        parts.emplace_back(share.ns, "before the first task");
-        break;
+  for (PathGroup& group : groups_of(analysis)) {
+    const PathShare* const first = group.shares[0];
+    const bool is_one_rank = first->rank >= 0 && group.shares.size() > 1 &&
+                             static_cast<double>(first->ns) > kMost * static_cast<double>(group.ns);
+    if (is_one_rank) {
+      parts.emplace_back(first->ns, text_of({group.what, group.name, first->ns, {first}}));
+      group.shares.erase(group.shares.begin());
+      group.ns -= first->ns;
+      if (group.shares.size() > 1) group.name += " elsewhere";
     }
+    parts.emplace_back(group.ns, text_of(group));
   }
-  if (messages > 0) parts.emplace_back(messages, "messages");
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   if (parts.size() > kPartsMax) parts.resize(kPartsMax);
+  std::string text = fmt::format("of {}", time_text(static_cast<double>(analysis.duration)));
   for (const auto& [ns, what] : parts) {
     text += fmt::format(", {} are {}", time_text(static_cast<double>(ns)), what);
   }
@@ -241,19 +280,38 @@ std::string text_of(const IdleCause& cause) {
 
 std::vector<std::string> idle_lines(const Analysis& analysis) {
   constexpr double kWorthTelling = 0.02;
-  std::vector<std::string> lines;
+  constexpr std::size_t kLinesMax = 8;
+  const auto share_of = [&analysis](const RankUsage& rank) {
+    return static_cast<double>(rank.idle_ns) /
+           std::max(1.0, static_cast<double>(analysis.duration) * rank.workers);
+  };
+  std::vector<const RankUsage*> told;
   for (const RankUsage& rank : analysis.ranks) {
-    const double whole = static_cast<double>(analysis.duration) * rank.workers;
-    const auto idle = static_cast<double>(rank.idle_ns);
-    if (rank.idle.empty() || idle < kWorthTelling * whole) continue;
-    std::string line = fmt::format("rank {} waited {} of the run, most {} ({})", rank.rank,
-                                   share_text(idle, whole), text_of(rank.idle[0]),
-                                   share_text(static_cast<double>(rank.idle[0].ns), whole));
-    if (rank.idle.size() > 1) {
-      line += fmt::format(", then {} ({})", text_of(rank.idle[1]),
-                          share_text(static_cast<double>(rank.idle[1].ns), whole));
+    if (!rank.idle.empty() && share_of(rank) >= kWorthTelling) told.push_back(&rank);
+  }
+  std::size_t left_out = 0;
+  if (told.size() > kLinesMax) {  // those that waited most
+    std::stable_sort(told.begin(), told.end(), [&](const RankUsage* a, const RankUsage* b) {
+      return share_of(*a) > share_of(*b);
+    });
+    left_out = told.size() - kLinesMax;
+    told.resize(kLinesMax);
+  }
+  std::vector<std::string> lines;
+  for (const RankUsage* const rank : told) {
+    const double whole = static_cast<double>(analysis.duration) * rank->workers;
+    std::string line = fmt::format("rank {} waited {} of the run, most {} ({})", rank->rank,
+                                   share_text(share_of(*rank), 1), text_of(rank->idle[0]),
+                                   share_text(static_cast<double>(rank->idle[0].ns), whole));
+    if (rank->idle.size() > 1) {
+      line += fmt::format(", then {} ({})", text_of(rank->idle[1]),
+                          share_text(static_cast<double>(rank->idle[1].ns), whole));
     }
     lines.push_back(std::move(line));
+  }
+  if (left_out > 0) {
+    lines.push_back(fmt::format("{} more ranks waited less than these, but at least {} of the run",
+                                left_out, share_text(kWorthTelling, 1)));
   }
   return lines;
 }

@@ -355,15 +355,13 @@ void to_csv(Input& input, const std::string& path) {
 
 void to_dot(Input& input, const std::string& path) {
   const Model model(input);
-  std::unordered_map<std::uint64_t, std::string> keys;
-  input.for_each_key([&](std::uint64_t task, std::string_view key) { keys[task] = key; });
   TextFile file(path);
   file.put("digraph tasks {\n  node [shape=box];\n");
   for (const Task& task : model.tasks) {
-    const auto key = keys.find(task.id);
+    const auto key = model.keys.find(task.id);
     file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}\"];\n", task.id,
                          plain(slice_name(Kind::task_started, model.name_of(task))),
-                         key == keys.end() ? "" : " " + plain(key->second),
+                         key == model.keys.end() ? "" : " " + plain(key->second),
                          model.rank_of(task.track), time_text(static_cast<double>(task.busy))));
   }
   std::set<std::uint64_t> told;  // tasks whose dependencies were recorded

@@ -8,6 +8,9 @@ namespace shoal::trace_tool {
 Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(usage.size()) {
   input.for_each([this](const Event& event) { add(event); });
   close_all();
+  input.for_each_key([this](std::uint64_t task, std::string_view key) {
+    if (task_index_.contains(task)) keys[task] = key;
+  });
 }
 
 const Task* Model::find_task(std::uint64_t id) const {

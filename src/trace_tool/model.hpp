@@ -105,7 +105,8 @@ class Model {
   std::vector<Interval> intervals;
   std::vector<Sample> samples;
   std::vector<Mark> marks;
-  std::vector<Usage> usage;  // by track
+  std::vector<Usage> usage;                             // by track
+  std::unordered_map<std::uint64_t, std::string> keys;  // of tasks that were described, by id
   std::int64_t duration = 0;
   std::uint64_t events = 0;
   std::uint64_t steals = 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -98,12 +99,15 @@ class TraceWorld {
     std::size_t track = 0;
     std::function<void()> probe;
   };
-  /// Something that happens later: a task becomes ready, or a worker becomes free.
+  enum class What { ends, arrives };
+  /// Something that happens later: a task ends, or a message for a task arrives from a rank.
   struct Later {
     std::uint64_t time_ns = 0;
     std::uint64_t order = 0;
-    int rank = 0;
-    int task = -1;  // -1: the worker is free
+    What what = What::ends;
+    int task = 0;
+    int from = 0;
+    std::uint64_t message = 0;
     bool operator>(const Later& other) const {
       return std::tie(time_ns, order) > std::tie(other.time_ns, other.order);
     }
@@ -116,79 +120,100 @@ class TraceWorld {
   void at(std::uint64_t time_ns, std::size_t track, std::function<void()> probe) {
     actions_.push_back({time_ns, track, std::move(probe)});
   }
-  void later(std::uint64_t time_ns, int rank, int task) {
-    queue_.push_back({time_ns, order_++, rank, task});
+  void later(Later event) {
+    event.order = order_++;
+    queue_.push_back(event);
     std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
   }
 
   void schedule() {
-    std::vector<bool> is_free(index(ranks_), true);
+    waiting_.assign(index(ranks_), {});
+    is_busy_.assign(index(ranks_), false);
     for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
-      const Task& task = tasks_[index(i)];
-      if (task.missing > 0) continue;
-      at(0, worker_track(task.rank), [i] { trace::task_ready(id_of(i), 0); });
-      later(0, task.rank, i);
+      if (tasks_[index(i)].missing > 0) continue;
+      at(0, worker_track(tasks_[index(i)].rank), [i] { trace::task_ready(id_of(i), 0); });
+      enqueue(i);
     }
-    std::uint64_t sequence = 0;
-    // Of each rank: (-priority, order, task).
-    std::vector<std::vector<std::tuple<int, std::uint64_t, int>>> waiting(index(ranks_));
+    for (int rank = 0; rank < ranks_; ++rank) start_next(rank, 0);
     while (!queue_.empty()) {
       std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
       const Later now = queue_.back();
       queue_.pop_back();
-      auto& of_rank = waiting[index(now.rank)];
-      if (now.task < 0) {
-        is_free[index(now.rank)] = true;
+      if (now.what == What::ends) {
+        end(now.task, now.time_ns);
       } else {
-        of_rank.emplace_back(-tasks_[index(now.task)].priority, sequence++, now.task);
+        arrive(now);
       }
-      if (!is_free[index(now.rank)] || of_rank.empty()) continue;
-      const auto next = std::min_element(of_rank.begin(), of_rank.end());
-      const int task = std::get<2>(*next);
-      of_rank.erase(next);
-      is_free[index(now.rank)] = false;
-      run(task, now.time_ns + overhead_ns);
     }
   }
 
-  void run(int number, std::uint64_t begin_ns) {
+  void enqueue(int task) {
+    const Task& one = tasks_[index(task)];
+    waiting_[index(one.rank)].emplace(-one.priority, order_++, task);
+  }
+
+  void start_next(int rank, std::uint64_t now_ns) {
+    auto& of_rank = waiting_[index(rank)];
+    if (is_busy_[index(rank)] || of_rank.empty()) return;
+    const int number = std::get<2>(*of_rank.begin());
+    of_rank.erase(of_rank.begin());
+    is_busy_[index(rank)] = true;
     const Task& task = tasks_[index(number)];
-    const std::size_t track = worker_track(task.rank);
-    const std::uint64_t end_ns = begin_ns + task.duration_ns * slowness_[index(task.rank)];
-    at(begin_ns, track, [&task, number] {
+    const std::uint64_t begin_ns = now_ns + overhead_ns;
+    at(begin_ns, worker_track(rank), [&task, number] {
       trace::describe_task(id_of(number), "(" + std::to_string(number) + ")");
       for (const int other : task.depends_on) trace::depends_on(id_of(number), id_of(other));
       trace::task_started(id_of(number), task.priority, trace::intern(task.name));
     });
-    for (const int next : task.successors) pass_on(next, task.rank, end_ns);
-    at(end_ns, track, [number] { trace::task_ended(id_of(number)); });
-    later(end_ns, task.rank, -1);
+    later({begin_ns + task.duration_ns * slowness_[index(rank)], 0, What::ends, number, 0, 0});
+  }
+
+  void end(int number, std::uint64_t now_ns) {
+    const Task& task = tasks_[index(number)];
+    const std::size_t track = worker_track(task.rank);
+    for (const int next : task.successors) pass_on(next, task.rank, now_ns);
+    at(now_ns, track, [number] { trace::task_ended(id_of(number)); });
+    is_busy_[index(task.rank)] = false;
+    start_next(task.rank, now_ns);
   }
 
   void pass_on(int next, int from, std::uint64_t now_ns) {
     Task& task = tasks_[index(next)];
-    const bool is_last = --task.missing == 0;
     if (task.rank == from) {
-      if (!is_last) return;
+      if (--task.missing > 0) return;
       at(now_ns, worker_track(from), [next] { trace::task_ready(id_of(next), 0); });
-      later(now_ns, from, next);
+      enqueue(next);
       return;
     }
     const std::uint64_t message = (std::uint64_t{1} << 32U) + ++messages_;
     const int to = task.rank;
-    const std::uint64_t size_bytes = 100 + (link_bytes ? link_bytes(from, to) : 0);
+    const std::uint64_t size_bytes = bytes_of(from, to);
     at(now_ns, worker_track(from), [message, to, size_bytes] {
       trace::message_sent(message, static_cast<std::uint32_t>(to), size_bytes,
                           trace::intern("fulfill"));
     });
     const std::uint64_t arrives_ns = now_ns + latency_ns + (link_ns ? link_ns(from, to) : 0);
-    at(arrives_ns, worker_track(to) + 1, [message, from, next, is_last, size_bytes] {
-      trace::message_received(message, static_cast<std::uint32_t>(from), size_bytes);
-      trace::message_handled(message, trace::intern("fulfill"));
-      if (is_last) trace::task_ready(id_of(next), 0);
+    later({arrives_ns, 0, What::arrives, next, from, message});
+  }
+
+  void arrive(const Later& now) {
+    Task& task = tasks_[index(now.task)];
+    const bool is_last = --task.missing == 0;
+    const std::size_t track = worker_track(task.rank) + 1;
+    const std::uint64_t size_bytes = bytes_of(now.from, task.rank);
+    at(now.time_ns, track, [now, is_last, size_bytes] {
+      trace::message_received(now.message, static_cast<std::uint32_t>(now.from), size_bytes);
+      trace::message_handled(now.message, trace::intern("fulfill"));
+      if (is_last) trace::task_ready(id_of(now.task), 0);
+      trace::message_done(now.message);
     });
-    at(arrives_ns + 100, worker_track(to) + 1, [message] { trace::message_done(message); });
-    if (is_last) later(arrives_ns, to, next);
+    if (!is_last) return;
+    enqueue(now.task);
+    start_next(task.rank, now.time_ns);
+  }
+
+  [[nodiscard]] std::uint64_t bytes_of(int from, int to) const {
+    return 100 + (link_bytes ? link_bytes(from, to) : 0);
   }
 
   const int ranks_;
@@ -196,6 +221,8 @@ class TraceWorld {
   std::vector<Task> tasks_;
   std::vector<Action> actions_;
   std::vector<Later> queue_;
+  std::vector<std::set<std::tuple<int, std::uint64_t, int>>> waiting_;  // -priority, order, task
+  std::vector<bool> is_busy_;                                           // by rank
   std::uint64_t order_ = 0;
   std::uint64_t messages_ = 0;
 };

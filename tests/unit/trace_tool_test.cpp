@@ -7,6 +7,7 @@
 #include "support/trace_world.hpp"
 #include "trace_tool/analysis.hpp"
 #include "trace_tool/convert.hpp"
+#include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
 
 #include <gmock/gmock.h>
@@ -105,7 +106,7 @@ TEST_F(TraceTool, HealthyRun_HasNoHintsAndItsPathIsTasks) {
   }
   EXPECT_EQ(covered, run.found.duration);
   EXPECT_EQ(messages, 49 * 2'000);
-  EXPECT_THAT(path_text(run.found), HasSubstr("step on rank"));
+  EXPECT_THAT(path_text(run.found), HasSubstr("5 ms are step on"));
 }
 
 TEST_F(TraceTool, Usage_AddsUpToTheDuration) {
@@ -384,6 +385,44 @@ TEST_F(TraceTool, Errors_SayWhatToDo) {
   EXPECT_EQ(status_, 2);
 }
 
+TEST_F(TraceTool, Report_HasTheFindingsAndAllRows) {
+  TraceWorld world = rounds_world(4, 30, 100'000);
+  world.slow_down(2, 3);
+  const Analysed run(record(std::move(world)));
+  const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+  EXPECT_EQ(data.at("tracks").size(), 8U);
+  EXPECT_EQ(data.at("keys").size(), 120U);
+  EXPECT_EQ(data.at("hints").at(0).at("kind"), "slow-rank");
+  EXPECT_EQ(data.at("statistics").at(0).at("count"), 120);
+  EXPECT_EQ(data.at("matrix").at("size"), 4);
+  EXPECT_EQ(data.at("matrix").at("count").at(1), 29);
+  EXPECT_EQ(data.at("note"), "");
+  // 120 numbers of 8 bytes in base64.
+  EXPECT_EQ(data.at("segments").at("begin").get<std::string>().size(), 120U * 8 / 3 * 4);
+  // One worker of four is always busy, and they all are for a third of the time.
+  double sum = 0;
+  for (const auto& part : data.at("utilization")) sum += part.get<double>();
+  EXPECT_NEAR(sum / static_cast<double>(data.at("utilization").size()), 0.5, 0.01);
+}
+
+TEST_F(TraceTool, Report_WorksInABrowser) {
+  TraceWorld world = rounds_world(4, 30, 100'000);
+  world.slow_down(2, 3);
+  world.add("</script><b>\"name\" & 'more'", 0, 5'000);
+  const std::string trace = record(std::move(world));
+  run_tool("report " + trace + " -o " + file("page.html"));
+  ASSERT_EQ(status_, 0);
+  const char* const check = std::getenv("SHOAL_CHECK_PAGE");  // NOLINT(concurrency-mt-unsafe)
+  ASSERT_NE(check, nullptr) << "SHOAL_CHECK_PAGE is not set: run this by ctest";
+  const std::string output =
+      run(std::string(check) + " " + file("page.html") +
+          " --search '(17)' --expect 'rank 2 is slow' --expect 'most for step from rank 2'"
+          " --expect '</script><b>'");
+  constexpr int kSkipped = 77;
+  if (status_ == kSkipped) GTEST_SKIP() << output;
+  EXPECT_EQ(status_, 0) << output;
+}
+
 TEST_F(TraceTool, PartsOfARun_AreMergedOnTheWay) {
   rounds_world(2, 3, 1000).record(shoal::trace::part_path(file("only"), 0));
   EXPECT_THAT(run_tool("summary " + file("only")), HasSubstr("6 tasks"));
@@ -391,6 +430,23 @@ TEST_F(TraceTool, PartsOfARun_AreMergedOnTheWay) {
               HasSubstr("events of 1 processes"));
   EXPECT_EQ(status_, 0);
   EXPECT_TRUE(std::filesystem::exists(file("only")));
+}
+
+TEST_F(TraceTool, ManyRanks_TheTextStaysShort) {
+  TraceWorld world = rounds_world(40, 10, 10'000);
+  world.slow_down(7, 2);
+  const Analysed run(record(std::move(world)));
+  const auto lines = idle_lines(run.found);
+  ASSERT_EQ(lines.size(), 9U);
+  EXPECT_THAT(lines.back(), HasSubstr("31 more ranks"));
+  EXPECT_THAT(path_text(run.found), HasSubstr("200 us are step on rank 7"));
+  // A path that goes round.
+  TraceWorld ring(40);
+  int last = ring.add("step", 0, 10'000);
+  for (int i = 1; i < 80; ++i) last = ring.add("step", i % 40, 10'000, {last});
+  const Analysed round(record(std::move(ring), "ring"));
+  EXPECT_THAT(path_text(round.found), HasSubstr("800 us are step on 40 ranks"));
+  EXPECT_THAT(path_text(round.found), HasSubstr("158 us are messages"));
 }
 
 TEST_F(TraceTool, EmptyTrace_IsNoError) {

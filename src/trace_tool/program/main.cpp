@@ -7,6 +7,7 @@
 #include "trace_tool/convert.hpp"
 #include "trace_tool/input.hpp"
 #include "trace_tool/program/otf2.hpp"
+#include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
 
 #include <fmt/format.h>
@@ -83,6 +84,13 @@ int run_diff(const Arguments& with) {
   return 0;
 }
 
+int run_report(const Arguments& with) {
+  Input input(with.file);
+  const Model model(input);
+  write_report(model, analyse(model), with.output);
+  return 0;
+}
+
 int run_merge(const Arguments& with) {
   std::vector<std::string> parts = with.parts;
   if (parts.size() == 1) {
@@ -126,6 +134,9 @@ void add_commands(CLI::App& app, Arguments& with, std::function<int(const Argume
   CLI::App* const diff = add("diff", "what differs between two runs", run_diff);
   diff->add_option("A", with.file, "the one trace")->required();
   diff->add_option("B", with.other, "the other trace")->required();
+  CLI::App* const report = add("report", "writes a page that a browser shows", run_report);
+  add_file(report);
+  report->add_option("-o,--output", with.output, "page to write")->required();
   CLI::App* const merge = add("merge", "makes one trace of the parts of a run", run_merge);
   merge->add_option("PARTS", with.parts, "the parts, or the name that --trace was given")
       ->required();

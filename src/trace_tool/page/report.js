@@ -1,0 +1,499 @@
+'use strict';
+// The page of `shoal-trace report`: a timeline that stays quick with a million tasks, and tables.
+// Times are nanoseconds. Large columns are arrays of numbers in base64; see report.cpp.
+(() => {
+const data = JSON.parse(document.getElementById('data').textContent);
+const byId = id => document.getElementById(id);
+
+const decode = (text, Type) => {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return new Type(bytes.buffer);
+};
+const columns = (from, types) => {
+  const all = {};
+  for (const [name, Type] of Object.entries(types)) all[name] = decode(from[name], Type);
+  return all;
+};
+// Sorted by track and begin; track t has [offset[t], offset[t + 1]).
+const segments = columns(data.segments, {offset: Uint32Array, begin: Float64Array,
+  length: Float32Array, name: Uint32Array, wait: Float32Array});
+const others = columns(data.others, {offset: Uint32Array, begin: Float64Array,
+  length: Float32Array, name: Uint32Array, what: Uint8Array});
+const messages = columns(data.messages, {sent: Float64Array, arrived: Float64Array,
+  from: Uint32Array, to: Uint32Array, name: Uint32Array, bytes: Float64Array}); // by sent
+const path = columns(data.path, {begin: Float64Array, end: Float64Array, what: Uint8Array,
+  index: Uint32Array, name: Uint32Array, track: Int32Array}); // by begin
+const keys = data.keys;  // of segments, or null when they are too many
+const kNone = 0xffffffff;
+const kWhat = ['asleep', 'progress', 'handler', 'window full', 'collective', 'span'];
+const kWhatColor = ['#eef1f5', '#dfe6ef', '#9db4cc', '#e0574f', '#c9b6e4', '#b7dcc4'];
+
+const timeText = ns => {
+  for (const [size, unit] of [[1e9, 's'], [1e6, 'ms'], [1e3, 'us']]) {
+    if (Math.abs(ns) >= size) return (ns / size).toPrecision(4) + ' ' + unit;
+  }
+  return ns.toPrecision(3) + ' ns';
+};
+const bytesText = bytes => {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let unit = 0;
+  while (bytes >= 1024 && unit + 1 < units.length) { bytes /= 1024; ++unit; }
+  return bytes.toPrecision(3) + ' ' + units[unit];
+};
+const share = (part, whole) => whole > 0 ? (100 * part / whole).toFixed(1) + ' %' : '';
+const palette = ['#4878b0', '#e08a3c', '#55a05a', '#8d6bb8', '#8c6350', '#d277b4', '#6f7783',
+  '#b0a52f', '#3fa7b8', '#5a5fc7', '#97b84c', '#c78f8f'];
+const nameText = id => data.names[id] || 'task';
+const colorOf = new Array(data.names.length).fill(palette[6]);
+data.statistics.forEach((one, i) => {
+  if (one.id < colorOf.length) colorOf[one.id] = palette[i % palette.length];
+});
+
+// ---- tables -----------------------------------------------------------------------------------
+const add = (parent, tag, text, attributes) => {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  Object.assign(element, attributes);
+  parent.append(element);
+  return element;
+};
+const table = (id, head, rows) => {
+  const to = byId(id);
+  const top = add(to, 'tr');
+  for (const text of head) add(top, 'th', text);
+  for (const row of rows) {
+    const line = add(to, 'tr');
+    for (const cell of row) {
+      const td = add(line, 'td', cell instanceof Node ? undefined : cell);
+      if (cell instanceof Node) td.append(cell);
+    }
+  }
+};
+const histogram = counts => {
+  const bars = document.createElement('span');
+  bars.className = 'bars';
+  const used = counts.map((count, i) => count > 0 ? i : -1).filter(i => i >= 0);
+  const most = Math.max(...counts, 1);
+  for (let i = used[0]; i <= used[used.length - 1]; ++i) {
+    const bar = add(bars, 'i');
+    bar.style.height = (counts[i] > 0 ? 2 + 24 * counts[i] / most : 0) + 'px';
+    bar.title = timeText(2 ** i) + ' to ' + timeText(2 ** (i + 1)) + ': ' + counts[i];
+  }
+  return bars;
+};
+
+document.title = data.title;
+byId('title').textContent = data.title;
+byId('facts').textContent = `${timeText(data.duration)}, ${data.tracks.length} tracks, ` +
+  `${data.task_count} tasks, ${data.message_count} messages` + (data.note ? '. ' + data.note : '');
+byId('path-text').textContent = data.path_text;
+for (const line of data.idle) add(byId('idle'), 'li', line);
+for (const hint of data.hints) add(byId('hints'), 'li', hint.text, {className: hint.kind});
+table('path-table', ['part', 'rank', 'time', 'of the run', 'steps'],
+  data.path_shares.map(one => [one.what + (one.name ? ' ' + one.name : ''),
+    one.rank < 0 ? '' : one.rank, timeText(one.ns), share(one.ns, data.duration), one.steps]));
+table('names', ['name', 'count', 'total', 'least', 'median', 'most', 'mean wait', 'durations'],
+  data.statistics.map(one => [one.name, one.count, timeText(one.total), timeText(one.least),
+    timeText(one.median), timeText(one.most), timeText(one.wait / one.count),
+    histogram(one.histogram)]));
+table('ranks', ['rank', 'workers', 'tasks', 'busy', 'handlers', 'asleep', 'other', 'window full'],
+  data.ranks.map(one => {
+    const whole = data.duration * one.workers;
+    return [one.rank, one.workers, one.tasks, share(one.busy, whole), share(one.handlers, whole),
+      share(one.asleep, whole), share(one.other, whole), share(one.window, whole)];
+  }));
+
+// ---- timeline ---------------------------------------------------------------------------------
+const kRow = 18, kLabel = 130, kAxis = 20;
+const rows = data.tracks.length;
+const canvas = byId('timeline'), scroller = byId('scroller'), overview = byId('overview');
+const view = {begin: 0, end: Math.max(data.duration, 1)};
+const whole = view.end;
+let found = -1;  // segment that the search has found
+let wantsDraw = false;
+const drawTimes = [];
+
+// First of [low, high) for which `ends[i]` is beyond `time`; they increase.
+const firstAfter = (low, high, endOf, time) => {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (endOf(middle) > time) high = middle; else low = middle + 1;
+  }
+  return low;
+};
+const segmentEnd = i => segments.begin[i] + segments.length[i];
+const otherEnd = i => others.begin[i] + others.length[i];
+// Others nest: the latest end up to each of them on its track, which increases.
+const reach = new Float64Array(others.begin.length);
+for (let track = 0; track < rows; ++track) {
+  let latest = 0;
+  for (let i = others.offset[track]; i < others.offset[track + 1]; ++i) {
+    reach[i] = latest = Math.max(latest, otherEnd(i));
+  }
+}
+const otherReach = i => reach[i];
+let width = 1;  // of the plot, in pixels; measured once for a drawing: asking lays out the page
+const xOf = time => kLabel + (time - view.begin) / (view.end - view.begin) * width;
+const timeAt = x => view.begin + (x - kLabel) / width * (view.end - view.begin);
+
+const fit = (element, cssWidth, cssHeight) => {
+  const ratio = window.devicePixelRatio || 1;
+  element.style.width = cssWidth + 'px';
+  element.style.height = cssHeight + 'px';
+  element.width = Math.round(cssWidth * ratio);
+  element.height = Math.round(cssHeight * ratio);
+  const context = element.getContext('2d');
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+};
+
+// Draws what is in view and visible; of what is narrower than a pixel, one for each pixel.
+const drawRow = (context, from, track, endOf, reachOf, draw) => {
+  const high = from.offset[track + 1];
+  let i = firstAfter(from.offset[track], high, reachOf, view.begin);
+  const perPixel = (view.end - view.begin) / width;
+  while (i < high && from.begin[i] < view.end) {
+    const left = Math.max(xOf(from.begin[i]), kLabel);
+    const right = Math.min(xOf(endOf(i)), kLabel + width);
+    if (right >= kLabel) draw(i, left, Math.max(right - left, 1));
+    if (right - left >= 1) { ++i; continue; }
+    i = firstAfter(i + 1, high, reachOf, Math.max(from.begin[i], view.begin) + perPixel);
+  }
+};
+
+const drawMessages = (context, top, visible) => {
+  const low = firstAfter(0, messages.sent.length, i => messages.sent[i],
+    view.begin - data.longest_message);
+  const high = firstAfter(low, messages.sent.length, i => messages.sent[i], view.end);
+  const kMost = 4000;
+  if (high - low > kMost) return `zoom in to see messages (${high - low} here)`;
+  context.strokeStyle = 'rgba(40, 50, 70, .45)';
+  context.beginPath();
+  for (let i = low; i < high; ++i) {
+    if (messages.arrived[i] < view.begin) continue;
+    const y0 = messages.from[i] - top, y1 = messages.to[i] - top;
+    if ((y0 < 0 && y1 < 0) || (y0 > visible && y1 > visible)) continue;
+    const x0 = xOf(messages.sent[i]), x1 = xOf(messages.arrived[i]);
+    const from = kAxis + (y0 + .5) * kRow, to = kAxis + (y1 + .5) * kRow;
+    context.moveTo(x0, from);
+    context.lineTo(x1, to);
+    const angle = Math.atan2(to - from, x1 - x0);
+    for (const turn of [-.4, .4]) {
+      context.moveTo(x1, to);
+      context.lineTo(x1 - 6 * Math.cos(angle + turn), to - 6 * Math.sin(angle + turn));
+    }
+  }
+  context.stroke();
+  return '';
+};
+
+const drawPath = (context, top) => {
+  context.strokeStyle = '#c8102e';
+  context.lineWidth = 2;
+  context.beginPath();
+  let lastX = -1, lastY = -1, lastMessageX = -1;
+  for (let i = firstAfter(0, path.end.length, k => path.end[k], view.begin);
+       i < path.begin.length && path.begin[i] < view.end; ++i) {
+    const x0 = Math.max(xOf(path.begin[i]), kLabel), x1 = Math.min(xOf(path.end[i]), kLabel + width);
+    if (path.what[i] === 1 && path.index[i] !== kNone) {
+      const m = path.index[i];
+      if (x1 - lastMessageX < 1) continue;
+      lastMessageX = x1;
+      context.moveTo(x0, kAxis + (messages.from[m] - top + .5) * kRow);
+      context.lineTo(x1, kAxis + (messages.to[m] - top + .5) * kRow);
+      continue;
+    }
+    if (path.track[i] < 0) continue;
+    const y = kAxis + (path.track[i] - top) * kRow;
+    if (x1 - lastX < 1 && y === lastY) continue;
+    lastX = x1;
+    lastY = y;
+    if (path.what[i] === 0) context.rect(x0, y + 2, Math.max(x1 - x0, .5), kRow - 4);
+    else { context.moveTo(x0, y + kRow / 2); context.lineTo(x1, y + kRow / 2); }
+  }
+  context.stroke();
+  context.lineWidth = 1;
+};
+
+const drawAxis = context => {
+  const step = 10 ** Math.floor(Math.log10((view.end - view.begin) / 4));
+  const by = [1, 2, 5, 10].map(k => k * step).find(k => (view.end - view.begin) / k <= 10) || step;
+  context.fillStyle = '#5a6675';
+  context.strokeStyle = '#e6eaf0';
+  context.beginPath();
+  for (let t = Math.ceil(view.begin / by) * by; t <= view.end; t += by) {
+    const x = xOf(t);
+    context.fillText(timeText(t), x + 3, 13);
+    context.moveTo(x, 0);
+    context.lineTo(x, canvas.clientHeight);
+  }
+  context.stroke();
+};
+
+const draw = () => {
+  wantsDraw = false;
+  const started = performance.now();
+  const cssWidth = scroller.clientWidth;
+  width = Math.max(cssWidth - kLabel, 1);
+  const cssHeight = Math.min(kAxis + rows * kRow, 560);
+  byId('spacer').style.height = (kAxis + rows * kRow) + 'px';
+  const context = fit(canvas, cssWidth, cssHeight);
+  context.font = '12px system-ui, sans-serif';
+  const top = scroller.scrollTop / kRow;
+  const visible = (cssHeight - kAxis) / kRow;
+  drawAxis(context);
+  context.save();
+  context.beginPath();
+  context.rect(0, kAxis, cssWidth, cssHeight);
+  context.clip();
+  for (let track = Math.floor(top); track < Math.min(rows, top + visible + 1); ++track) {
+    const y = kAxis + (track - top) * kRow;
+    drawRow(context, others, track, otherEnd, otherReach, (i, x, w) => {
+      context.fillStyle = kWhatColor[others.what[i]];
+      context.fillRect(x, y + 1, w, kRow - 2);
+    });
+    drawRow(context, segments, track, segmentEnd, segmentEnd, (i, x, w) => {
+      context.fillStyle = colorOf[segments.name[i]] || palette[6];
+      context.fillRect(x, y + 2, w > 3 ? w - .5 : w, kRow - 4);
+      if (w < 40) return;
+      context.fillStyle = '#fff';
+      const text = nameText(segments.name[i]) + (keys && keys[i] ? ' ' + keys[i] : '');
+      context.save();
+      context.beginPath();
+      context.rect(x, y, w - 2, kRow);
+      context.clip();
+      context.fillText(text, x + 3, y + 13);
+      context.restore();
+    });
+    if (found >= segments.offset[track] && found < segments.offset[track + 1]) {
+      context.strokeStyle = '#000';
+      context.lineWidth = 2;
+      context.strokeRect(xOf(segments.begin[found]), y + 1,
+        Math.max(xOf(segmentEnd(found)) - xOf(segments.begin[found]), 2), kRow - 2);
+      context.lineWidth = 1;
+    }
+  }
+  context.save();
+  context.beginPath();
+  context.rect(kLabel, kAxis, width, cssHeight);
+  context.clip();
+  const note = byId('messages').checked ? drawMessages(context, top, visible) : '';
+  if (byId('path').checked) drawPath(context, top);
+  context.restore();
+  for (let track = Math.floor(top); track < Math.min(rows, top + visible + 1); ++track) {
+    context.fillStyle = '#fff';
+    context.fillRect(0, kAxis + (track - top) * kRow, kLabel - 2, kRow);
+    context.fillStyle = '#1d2733';
+    context.fillText(`rank ${data.tracks[track].rank} ${data.tracks[track].name}`.slice(0, 22), 2,
+      kAxis + (track - top) * kRow + 13);
+  }
+  context.restore();
+  byId('status').textContent = note;
+  drawOverview();
+  drawTimes.push(performance.now() - started);
+};
+const redraw = () => {
+  if (wantsDraw) return;
+  wantsDraw = true;
+  requestAnimationFrame(draw);
+};
+
+const drawOverview = () => {
+  const cssWidth = scroller.clientWidth;
+  const context = fit(overview, cssWidth, 72);
+  const bins = data.utilization.length;
+  const across = cssWidth - kLabel;
+  const most = Math.max(...data.ready, 1);
+  context.fillStyle = '#a9c3e2';
+  for (let i = 0; i < bins; ++i) {
+    const height = 68 * Math.min(data.utilization[i], 1);
+    context.fillRect(kLabel + i * across / bins, 70 - height, across / bins + .5, height);
+  }
+  context.strokeStyle = '#e08a3c';
+  context.beginPath();
+  for (let i = 0; i < bins; ++i) {
+    context.lineTo(kLabel + (i + .5) * across / bins, 70 - 66 * data.ready[i] / most);
+  }
+  context.stroke();
+  context.fillStyle = '#5a6675';
+  context.font = '12px system-ui, sans-serif';
+  context.fillText('busy workers', 2, 20);
+  context.fillText(`ready tasks, ${Math.round(most)} at most`.slice(0, 26), 2, 40);
+  const left = kLabel + view.begin / whole * across, right = kLabel + view.end / whole * across;
+  context.fillStyle = 'rgba(120, 130, 145, .25)';
+  context.fillRect(kLabel, 0, left - kLabel, 72);
+  context.fillRect(right, 0, cssWidth - right, 72);
+};
+
+const zoomTo = (begin, end) => {
+  const least = Math.min(whole, 20);
+  if (end - begin < least) {
+    const middle = (begin + end) / 2;
+    begin = middle - least / 2;
+    end = middle + least / 2;
+  }
+  const length = Math.min(end - begin, whole);
+  begin = Math.min(Math.max(begin, 0), whole - length);
+  view.begin = begin;
+  view.end = begin + length;
+  redraw();
+};
+const zoom = (factor, around) => zoomTo(around - (around - view.begin) * factor,
+  around + (view.end - around) * factor);
+
+// Index of the segment, or of the other interval, at a point of the canvas.
+const hit = (x, y) => {
+  const track = Math.floor((y - kAxis + scroller.scrollTop) / kRow);
+  if (x < kLabel || y < kAxis || track < 0 || track >= rows) return null;
+  const slack = (view.end - view.begin) / width;
+  const time = timeAt(x);
+  const i = firstAfter(segments.offset[track], segments.offset[track + 1], segmentEnd, time - slack);
+  if (i < segments.offset[track + 1] && segments.begin[i] <= time + slack) return {segment: i, track};
+  let inner = -1;
+  for (let k = firstAfter(others.offset[track], others.offset[track + 1], otherReach, time - slack);
+       k < others.offset[track + 1] && others.begin[k] <= time + slack; ++k) {
+    if (otherEnd(k) >= time - slack) inner = k;
+  }
+  return inner < 0 ? null : {other: inner, track};
+};
+const tipText = at => {
+  if (at.segment === undefined) {
+    const k = at.other;
+    const name = others.name[k] ? ' ' + nameText(others.name[k]) : '';
+    return `${kWhat[others.what[k]]}${name}\n${timeText(others.length[k])} from ` +
+      timeText(others.begin[k]);
+  }
+  const i = at.segment;
+  const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
+  return `${nameText(segments.name[i])}${keys && keys[i] ? ' ' + keys[i] : ''}\n` +
+    `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
+    `rank ${data.tracks[at.track].rank} ${data.tracks[at.track].name}`;
+};
+
+const findNext = text => {
+  text = text.trim().toLowerCase();
+  if (!text) return false;
+  const isWanted = data.names.map(name => name.toLowerCase().includes(text));
+  const count = segments.begin.length;
+  for (let step = 1; step <= count; ++step) {
+    const i = (found + step) % count;
+    const full = keys && keys[i] ? (nameText(segments.name[i]) + ' ' + keys[i]).toLowerCase() : '';
+    if (!isWanted[segments.name[i]] && !full.includes(text)) continue;
+    found = i;
+    const track = firstAfter(0, rows, t => segments.offset[t + 1], i);
+    scroller.scrollTop = Math.max(0, track * kRow - 200);
+    const length = Math.max(segments.length[i] * 20, 1000);
+    zoomTo(segments.begin[i] - length / 2, segments.begin[i] + length / 2);
+    return true;
+  }
+  found = -1;
+  byId('status').textContent = `no task is called "${text}"`;
+  return false;
+};
+
+let drag = null;
+canvas.addEventListener('wheel', event => {
+  if (event.shiftKey) return;  // scrolls
+  event.preventDefault();
+  zoom(event.deltaY > 0 ? 1.25 : .8, timeAt(event.offsetX));
+}, {passive: false});
+canvas.addEventListener('pointerdown', event => {
+  drag = {x: event.clientX, begin: view.begin, end: view.end};
+  canvas.setPointerCapture(event.pointerId);
+});
+canvas.addEventListener('pointerup', () => { drag = null; });
+canvas.addEventListener('pointermove', event => {
+  const tip = byId('tip');
+  if (drag) {
+    const by = (drag.x - event.clientX) / width * (drag.end - drag.begin);
+    zoomTo(drag.begin + by, drag.end + by);
+    tip.hidden = true;
+    return;
+  }
+  const at = hit(event.offsetX, event.offsetY);
+  tip.hidden = at === null;
+  if (at === null) return;
+  tip.textContent = tipText(at);
+  tip.style.left = Math.min(event.clientX + 14, window.innerWidth - 260) + 'px';
+  tip.style.top = (event.clientY + 14) + 'px';
+});
+canvas.addEventListener('pointerleave', () => { byId('tip').hidden = true; });
+canvas.addEventListener('dblclick', event => {
+  const at = hit(event.offsetX, event.offsetY);
+  if (at === null || at.segment === undefined) return;
+  const length = segments.length[at.segment];
+  zoomTo(segments.begin[at.segment] - length, segments.begin[at.segment] + 2 * length);
+});
+let brush = null;
+const overviewTime = event => (event.offsetX - kLabel) / (overview.clientWidth - kLabel) * whole;
+overview.addEventListener('pointerdown', event => {
+  brush = overviewTime(event);
+  overview.setPointerCapture(event.pointerId);
+});
+overview.addEventListener('pointermove', event => {
+  if (brush === null) return;
+  const now = overviewTime(event);
+  zoomTo(Math.min(brush, now), Math.max(brush, now));
+});
+overview.addEventListener('pointerup', () => { brush = null; });
+byId('all').addEventListener('click', () => zoomTo(0, whole));
+byId('in').addEventListener('click', () => zoom(.5, (view.begin + view.end) / 2));
+byId('out').addEventListener('click', () => zoom(2, (view.begin + view.end) / 2));
+byId('messages').addEventListener('change', redraw);
+byId('path').addEventListener('change', redraw);
+byId('next').addEventListener('click', () => findNext(byId('search').value));
+byId('search').addEventListener('keydown', event => {
+  if (event.key === 'Enter') findNext(byId('search').value);
+});
+scroller.addEventListener('scroll', redraw);
+window.addEventListener('resize', redraw);
+
+for (const one of data.statistics.slice(0, 12)) {
+  const item = add(byId('legend'), 'span');
+  add(item, 'i').style.background = colorOf[one.id];
+  item.append(one.name);
+}
+kWhat.forEach((what, i) => {
+  const item = add(byId('legend'), 'span');
+  add(item, 'i').style.background = kWhatColor[i];
+  item.append(what);
+});
+
+// ---- messages between ranks -------------------------------------------------------------------
+const drawMatrix = () => {
+  const {size, ranks_of_cell: per, bytes, count} = data.matrix;
+  const cell = Math.max(3, Math.min(24, Math.floor(480 / Math.max(size, 1))));
+  const matrix = byId('matrix');
+  const context = fit(matrix, 40 + size * cell, 20 + size * cell);
+  const most = Math.max(...bytes, 1);
+  context.font = '11px system-ui, sans-serif';
+  for (let from = 0; from < size; ++from) {
+    if (cell >= 12) {
+      context.fillStyle = '#5a6675';
+      context.fillText(from * per, 8, 20 + from * cell + cell / 2 + 4);
+      context.fillText(from * per, 42 + from * cell, 14);
+    }
+    for (let to = 0; to < size; ++to) {
+      const part = bytes[from * size + to] / most;
+      context.fillStyle = part > 0 ? `hsl(212, 55%, ${92 - 62 * Math.sqrt(part)}%)` : '#f6f8fa';
+      context.fillRect(40 + to * cell, 20 + from * cell, cell - 1, cell - 1);
+    }
+  }
+  byId('matrix-note').textContent = size === 0 ? 'no messages were recorded' :
+    `row: from, column: to${per > 1 ? `, ${per} ranks each` : ''}; darkest: ${bytesText(most)}`;
+  matrix.addEventListener('pointermove', event => {
+    const to = Math.floor((event.offsetX - 40) / cell), from = Math.floor((event.offsetY - 20) / cell);
+    if (from < 0 || to < 0 || from >= size || to >= size) return;
+    matrix.title = `rank ${from * per} to rank ${to * per}: ${count[from * size + to]} messages, ` +
+      bytesText(bytes[from * size + to]);
+  });
+};
+
+draw();
+drawMatrix();
+// For tests and for those who look from the console.
+window.shoalReport = {firstPictureMs: performance.now(), drawTimes, view, zoomTo, findNext, hit,
+  tipText, xOf, get found() { return found; }, segments, messages};
+})();
