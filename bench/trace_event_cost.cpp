@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   std::array<double, 2> two_ns{};
   {
     std::vector<std::thread> threads;
+    threads.reserve(two_ns.size());
     for (double& ns : two_ns) threads.emplace_back([&ns] { ns = median_ns(probes); });
     for (std::thread& thread : threads) thread.join();
   }

@@ -117,6 +117,7 @@ TimeMap TimeMap::followed_by(const TimeMap& then) const {
     return then(static_cast<std::uint64_t>(std::max<std::int64_t>((*this)(from), 0)));
   };
   std::vector<Knot> knots;
+  knots.reserve(knots_.size() + then.knots_.size());
   for (const Knot& knot : knots_) knots.push_back({knot.from, through(knot.from)});
   for (const Knot& knot : then.knots_) {
     const std::uint64_t from = inverse(static_cast<std::int64_t>(knot.from));
@@ -144,6 +145,7 @@ TimeMap ticks_to_raw(ClockKind clock, std::vector<env::TickSample> samples) {
     throw Error("the file has no two samples of its clock: the run was killed too early");
   }
   std::vector<TimeMap::Knot> knots;
+  knots.reserve(samples.size());
   for (const env::TickSample& sample : samples) {
     knots.push_back({sample.ticks, static_cast<std::int64_t>(sample.raw_ns)});
   }

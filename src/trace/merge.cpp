@@ -4,6 +4,7 @@
 #include <shoal/trace/recorder.hpp>
 
 #include "trace/cursor.hpp"
+#include "trace/json_text.hpp"
 #include "trace/part.hpp"
 
 #include <fmt/format.h>
@@ -24,10 +25,6 @@ namespace shoal::trace {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 class Merging {
  public:
@@ -287,6 +284,7 @@ std::vector<std::string> find_parts(const std::string& path) {
     parts[std::stoull(number)] = path + ".part" + number;
   }
   std::vector<std::string> all;
+  all.reserve(parts.size());
   for (auto& [number, name] : parts) all.push_back(std::move(name));
   return all;
 }

@@ -3,6 +3,7 @@
 #include <shoal/base/error.hpp>
 
 #include "env/unbind.hpp"
+#include "trace/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -26,11 +27,6 @@ FileHeader header_of(const Options& options) {
   header.process = options.process;
   header.processes = options.processes;
   return header;
-}
-
-// Text that came from outside may be no UTF-8.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string table_of_kinds() {

@@ -204,6 +204,7 @@ std::vector<PathGroup> groups_of(const Analysis& analysis) {
     group.shares.push_back(&share);
   }
   std::vector<PathGroup> all;
+  all.reserve(groups.size());
   for (auto& [key, group] : groups) all.push_back(std::move(group));
   return all;
 }

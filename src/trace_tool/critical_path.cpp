@@ -80,12 +80,13 @@ class Walk {
 
   /// What happened at `time_` did so in the cause.
   void follow(const Cause& cause) {
-    if (++steps_ > model_.tasks.size() + model_.messages.size()) {  // causes in a circle
+    const bool in_circle = ++steps_ > model_.tasks.size() + model_.messages.size();
+    if (in_circle || cause.what == Cause::What::unknown) {
       stop();
     } else if (cause.what == Cause::What::message) {
       segment_ = kNone;
       message_ = cause.index;
-    } else if (cause.what == Cause::What::task) {
+    } else {
       std::uint32_t segment = model_.tasks[cause.index].last_segment;
       while (segment != kNone && model_.segments[segment].begin > time_) {
         segment = model_.segments[segment].previous_of_task;
@@ -95,8 +96,6 @@ class Walk {
       } else {
         at_segment(segment, std::min(time_, model_.segments[segment].end));
       }
-    } else {
-      stop();
     }
   }
 
@@ -128,6 +127,7 @@ std::vector<PathShare> path_shares(const Model& model, const std::vector<PathSte
     ++sum.steps;
   }
   std::vector<PathShare> all;
+  all.reserve(sums.size());
   for (auto& [key, sum] : sums) all.push_back(std::move(sum));
   std::stable_sort(all.begin(), all.end(),
                    [](const PathShare& a, const PathShare& b) { return a.ns > b.ns; });

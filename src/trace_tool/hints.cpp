@@ -79,6 +79,7 @@ class Advisor {
     for (const NameStatistics& name : analysis_.names) {
       if (name.by_rank.size() < 2) continue;
       std::vector<double> means;
+      means.reserve(name.by_rank.size());
       for (const auto& [rank, sum] : name.by_rank) means.push_back(mean_of(sum));
       std::sort(means.begin(), means.end());
       const double usual = means[(means.size() - 1) / 2];

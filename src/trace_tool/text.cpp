@@ -45,14 +45,13 @@ std::pair<std::uint64_t, std::uint64_t> traffic_of(const Analysis& analysis) {
 
 constexpr std::size_t kRowsMax = 12;
 
-class Lines {
- public:
+struct Lines {
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    text_ += '\n';
+    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    text += '\n';
   }
-  std::string text_;
+  std::string text;
 };
 
 void add_names(Lines& out, const Analysis& analysis) {
@@ -116,7 +115,7 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
   add_ranks(out, analysis);
   if (!analysis.hints.empty()) out.add("");
   for (const Hint& hint : analysis.hints) out.add("hint: {}", hint.text);
-  return std::move(out.text_);
+  return std::move(out.text);
 }
 
 std::string summary_json(const Model& model, const Analysis& analysis) {
@@ -229,7 +228,7 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
   for (const Hint& hint : of_a.hints) {
     if (!has(of_b, hint)) out.add("only in A: {}", hint.text);
   }
-  return std::move(out.text_);
+  return std::move(out.text);
 }
 
 }  // namespace shoal::trace_tool

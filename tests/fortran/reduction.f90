@@ -177,8 +177,15 @@ end module
 
 program reduction
   use reduction_tasks
+  use shoal_trace
   implicit none
   integer(c_int) :: exit_code
+  integer(c_int64_t) :: span
+  span = shoal_trace_begin("reduction")
+  call shoal_trace_mark("before")
+  call shoal_trace_counter("reductions", 1.0_c_double)
   exit_code = shoal_run(main_function)
+  call shoal_trace_end(span)
   if (exit_code /= 0) error stop 1
+  if (shoal_trace_on() .or. span /= 0) error stop 2 ! nothing is recorded
 end program

@@ -90,6 +90,7 @@ class MadePart {
 
 std::vector<std::uint64_t> times_of(const TraceContent& content) {
   std::vector<std::uint64_t> times;
+  times.reserve(content.events.size());
   for (const Event& event : content.events) times.push_back(event.time);
   return times;
 }
@@ -163,8 +164,8 @@ TEST_F(TraceMerge, ClocksApart_EventsComeInTheTrueOrder) {
   ASSERT_EQ(content.events.size(), 2000U);
   for (std::size_t i = 0; i < 2000; ++i) {
     ASSERT_EQ(content.events[i].track(), i % 2);
-    ASSERT_NEAR(static_cast<double>(content.events[i].time),
-                static_cast<double>(8'000'000 * (i / 2) + 2'000 * (i % 2)), 2);
+    const std::size_t expected = 8'000'000 * (i / 2) + 2'000 * (i % 2);
+    ASSERT_NEAR(static_cast<double>(content.events[i].time), static_cast<double>(expected), 2);
   }
 }
 

@@ -219,6 +219,7 @@ TEST_F(TraceRecorder, ManyThreads_EachHasItsTrack) {
   const Options with = options();
   Recorder recorder(with);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&recorder, t] {
       const Track track = recorder.make_track(0, t, "worker");
@@ -301,6 +302,7 @@ TEST_F(TraceRecorder, VirtualTime_NothingIsDroppedAndTheFileIsTheSame) {
     with.buffer_bytes = 4096;
     Recorder recorder(with);
     std::vector<Track> tracks;
+    tracks.reserve(8);
     for (int rank = 0; rank < 8; ++rank) tracks.push_back(recorder.make_track(rank, 0, "worker"));
     for (std::uint64_t i = 0; i < 10'000; ++i) {
       tracks[i % tracks.size()].enter();

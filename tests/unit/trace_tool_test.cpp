@@ -20,6 +20,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -76,6 +78,7 @@ struct Analysed {
   explicit Analysed(const std::string& path) : input(path), model(input), found(analyse(model)) {}
   [[nodiscard]] std::vector<std::string> hint_kinds() const {
     std::vector<std::string> all;
+    all.reserve(found.hints.size());
     for (const Hint& hint : found.hints) all.push_back(hint.kind);
     return all;
   }
@@ -224,6 +227,7 @@ TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
   EXPECT_EQ(run.found.ranks.at(0).window_full, 4000);
   EXPECT_THAT(run.hint("window-full"), HasSubstr("most to rank 3"));
   std::vector<PathStep::What> steps;
+  steps.reserve(run.found.path.size());
   for (const PathStep& step : run.found.path) steps.push_back(step.what);
   EXPECT_THAT(steps, ::testing::ElementsAre(PathStep::What::task, PathStep::What::parked,
                                             PathStep::What::task));
@@ -447,6 +451,68 @@ TEST_F(TraceTool, ManyRanks_TheTextStaysShort) {
   const Analysed round(record(std::move(ring), "ring"));
   EXPECT_THAT(path_text(round.found), HasSubstr("800 us are step on 40 ranks"));
   EXPECT_THAT(path_text(round.found), HasSubstr("158 us are messages"));
+}
+
+/// Reads a trace in every way; errors of the library are as good as answers.
+void read_all(const std::string& path, const std::string& output) {
+  try {
+    Input input(path);
+    const Model model(input);
+    const Analysis found = analyse(model);
+    EXPECT_FALSE(summary_text(model, found).empty());
+    EXPECT_FALSE(report_data(model, found).empty());
+    static_cast<void>(check(input, std::nullopt));
+    to_perfetto(input, output);
+    to_paje(input, output);
+    to_csv(input, output);
+    to_dot(input, output);
+  } catch (const shoal::Error& error) {
+    EXPECT_FALSE(std::string(error.what()).empty());
+  }
+}
+
+TEST_F(TraceTool, DamagedFiles_AreReadOrRefused) {
+  TraceWorld world = rounds_world(3, 20, 1'000);
+  world.record(shoal::trace::part_path(file("whole"), 0));
+  const std::string whole = text_of("whole.part0");
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    std::string damaged = whole;
+    for (std::uint64_t i = random() % 3; i < 3; ++i) {
+      damaged[random() % damaged.size()] = static_cast<char>(random());
+    }
+    if (random() % 4 == 0) damaged.resize(random() % damaged.size());
+    std::ofstream(file("damaged"), std::ios::binary) << damaged;
+    SCOPED_TRACE(seed);
+    read_all(file("damaged"), file("out"));
+  }
+}
+
+TEST_F(TraceTool, NonsenseEvents_AreReadWithoutHarm) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): of a file
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    FileHeader header;
+    header.clock = ClockKind::merged;
+    {
+      FileWriter writer(file("nonsense"), header);
+      writer.write_text(ChunkType::tracks, R"([{"track":0,"rank":0,"worker":0,"name":"a"},)"
+                                           R"({"track":1,"rank":3,"worker":0,"name":"b"}])");
+      writer.write_name(1, "one");
+      std::vector<Event> events(500);
+      std::uint64_t time = 0;
+      for (Event& event : events) {
+        event.time = time += random() % 100;
+        event.id = random() % 20;
+        event.value = random() % 3 == 0 ? random() : random() % 20;
+        event.name = static_cast<NameId>(random() % 3);
+        event.set(static_cast<std::uint32_t>(random() % 3), static_cast<Kind>(random() % 40));
+      }
+      writer.write_records(ChunkType::events, std::span<const Event>(events));
+    }
+    SCOPED_TRACE(seed);
+    read_all(file("nonsense"), file("out"));
+  }
 }
 
 TEST_F(TraceTool, EmptyTrace_IsNoError) {

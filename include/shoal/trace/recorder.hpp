@@ -17,8 +17,9 @@
 
 namespace shoal::trace {
 
-/// Facts about the run, which stand in its trace: pairs of a name and a value, such as "program",
-/// "arguments", "commit", "host", "ranks", "cores", "options".
+/// Facts about the run, which stand in its trace: pairs of a name and a value. Tools know these:
+/// "program", "arguments", "commit"; "host" (processes with the same one share its clock) and
+/// "cores" (processors that workers of this process may use).
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
 struct Options {

@@ -1,0 +1,15 @@
+#pragma once
+// Text of JSON in traces.
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace shoal::trace {
+
+/// On one line. What came from outside may be no UTF-8: it is replaced.
+inline std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace shoal::trace
