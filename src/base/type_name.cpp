@@ -65,7 +65,7 @@ std::string plain(std::string_view spelled) {
   return text;
 }
 
-/// clang: "(lambda at folder/main.cpp:12:3)".
+/// clang: "(lambda at folder/main.cpp:12:3)", or "const (lambda at ...".
 std::string lambda_at(std::string_view place) {
   place = place.substr(0, place.find(')'));
   place = place.substr(0, place.rfind(':'));
@@ -89,7 +89,9 @@ std::string tidy(std::string_view spelled) {
   take_suffix(text, "{}");
   take_suffix(text, "::_FUN");
   take_suffix(text, "::__invoke");
-  if (std::string_view place = text; take_prefix(place, "(lambda at ")) return lambda_at(place);
+  std::string_view place = text;
+  take_prefix(place, "const ");
+  if (take_prefix(place, "(lambda at ")) return lambda_at(place);
   for (const std::string_view lambda : {"<lambda(", "(anonymous class)"}) {
     const std::size_t begin = text.find(lambda);
     // Not one that is only part of the type.

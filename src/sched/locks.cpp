@@ -268,9 +268,11 @@ void Barrier::arrive_and_wait() {
   try {
     Meeting(*this, number).wait();
   } catch (...) {  // whoever does not wait here has not come
-    const sync::Lock lock(mutex_);
-    if (meetings_ == number) ++missing_;
-    throw;
+    {
+      const sync::Lock lock(mutex_);
+      if (meetings_ == number) ++missing_;
+    }
+    throw;  // without the lock: a main function that throws may park in it
   }
 }
 

@@ -26,10 +26,17 @@ class ThreadLimit {
 
 }  // namespace shoal::testing
 
+// ThreadSanitizer sees the threads that its own function starts.
+extern "C" [[gnu::weak]] int __interceptor_pthread_create(pthread_t* thread,
+                                                          const pthread_attr_t* attributes,
+                                                          void* (*start)(void*), void* argument);
+
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*start)(void*), void* argument) {
   using Create = decltype(&pthread_create);
-  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  static const auto create = __interceptor_pthread_create != nullptr
+                                 ? &__interceptor_pthread_create
+                                 : reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   if (!shoal::testing::ThreadLimit::take()) return EAGAIN;
   return create(thread, attributes, start, argument);
 }

@@ -19,37 +19,41 @@ class TextValue {
  public:
   enum class Kind : std::uint8_t { boolean, character, integer, natural, number, text };
 
-  TextValue(bool value) : kind_(Kind::boolean), natural_(value ? 1 : 0) {}
-  TextValue(char value) : kind_(Kind::character), integer_(value) {}
+  // NOLINTBEGIN(google-explicit-constructor): for values as they are
+  TextValue(bool value) : kind_(Kind::boolean), value_{.natural = value ? 1U : 0U} {}
+  TextValue(char value) : kind_(Kind::character), value_{.integer = value} {}
   template <std::signed_integral T>
-  TextValue(T value) : kind_(Kind::integer), integer_(value) {}
+  TextValue(T value) : kind_(Kind::integer), value_{.integer = value} {}
   template <std::unsigned_integral T>
-  TextValue(T value) : kind_(Kind::natural), natural_(value) {}
+  TextValue(T value) : kind_(Kind::natural), value_{.natural = value} {}
   template <std::floating_point T>
-  TextValue(T value) : kind_(Kind::number), number_(static_cast<double>(value)) {}
+  TextValue(T value) : kind_(Kind::number), value_{.number = static_cast<double>(value)} {}
   template <std::convertible_to<std::string_view> T>
   TextValue(const T& value) : TextValue(std::string_view(value), 0) {}
+  // NOLINTEND(google-explicit-constructor)
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] bool boolean() const { return natural_ != 0; }
-  [[nodiscard]] char character() const { return static_cast<char>(integer_); }
-  [[nodiscard]] std::int64_t integer() const { return integer_; }
-  [[nodiscard]] std::uint64_t natural() const { return natural_; }
-  [[nodiscard]] double number() const { return number_; }
-  [[nodiscard]] std::string_view text() const { return {text_, size_}; }
+  [[nodiscard]] bool boolean() const { return value_.natural != 0; }
+  [[nodiscard]] char character() const { return static_cast<char>(value_.integer); }
+  [[nodiscard]] std::int64_t integer() const { return value_.integer; }
+  [[nodiscard]] std::uint64_t natural() const { return value_.natural; }
+  [[nodiscard]] double number() const { return value_.number; }
+  [[nodiscard]] std::string_view text() const { return {value_.text, size_}; }
 
  private:
+  union Value {
+    std::int64_t integer;
+    std::uint64_t natural;
+    double number;
+    const char* text;
+  };
+
   TextValue(std::string_view text, int)
-      : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
+      : kind_(Kind::text), size_(text.size()), value_{.text = text.data()} {}
 
   Kind kind_;
   std::size_t size_ = 0;
-  union {
-    std::int64_t integer_;
-    std::uint64_t natural_;
-    double number_;
-    const char* text_;
-  };
+  Value value_;
 };
 
 /// A text in the syntax of fmt with a place for each value; their number is checked at compile
@@ -58,6 +62,7 @@ template <class... Values>
 class TextFormat {
  public:
   template <std::size_t N>
+  // NOLINTNEXTLINE(google-explicit-constructor): for a literal
   consteval TextFormat(const char (&text)[N]) : text_(text, N - 1) {
     std::size_t places = 0;
     for (std::size_t i = 0; i < text_.size(); ++i) {
