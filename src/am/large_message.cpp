@@ -1,4 +1,5 @@
 #include <shoal/am/large_message.hpp>
+#include <shoal/am/messenger.hpp>
 
 #include "env/host.hpp"
 
@@ -20,8 +21,8 @@ constexpr std::size_t kHeaderBytes = net::align_up(sizeof(LargeHeader));
 
 class DiscardEvent final : public CountedEvent {
  public:
-  DiscardEvent(Messenger& messenger, std::unique_ptr<std::byte[]> scratch)
-      : CountedEvent(messenger, "a dropped payload"), scratch_(std::move(scratch)) {}
+  DiscardEvent(Channel& channel, std::unique_ptr<std::byte[]> scratch)
+      : CountedEvent(channel, "a dropped payload"), scratch_(std::move(scratch)) {}
 
  private:
   void act() override {}
@@ -33,7 +34,7 @@ class CheckEvent final : public net::Event {
  public:
   CheckEvent(const Message& message, std::uint64_t expected, std::span<const std::byte> place,
              std::unique_ptr<CountedEvent> arrived)
-      : messenger_(message.messenger),
+      : channel_(*message.channel),
         source_(message.source),
         expected_(expected),
         place_(place),
@@ -42,7 +43,7 @@ class CheckEvent final : public net::Event {
   void run() override {
     const std::unique_ptr<CheckEvent> self(this);
     if (net::checksum_of(place_) != expected_) {
-      messenger_.scope().fail(
+      channel_.scope().fail(
           "a large message",
           std::make_exception_ptr(TransportError(fmt::format(
               "corrupt payload of {} bytes from rank {}: its checksum differs; it was changed "
@@ -54,7 +55,7 @@ class CheckEvent final : public net::Event {
   }
 
  private:
-  Messenger& messenger_;
+  Channel& channel_;
   const Rank source_;
   const std::uint64_t expected_;
   const std::span<const std::byte> place_;
@@ -94,23 +95,23 @@ void PayloadSizes::note(const std::string& name, std::size_t size_bytes) {
 
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
-  if (messenger_.scope().failed()) return;
+  if (channel_.scope().failed()) return;
   sched::HandlerMark mark;
   mark.show(name_);
   mark.begin();
   try {
-    messenger_.run_as_handler(this, [this] { act(); });
+    channel_.messenger().run_as_handler(this, [this] { act(); });
   } catch (...) {
-    messenger_.scope().fail(name_, std::current_exception());
+    channel_.scope().fail(name_, std::current_exception());
   }
 }
 
 namespace {
 
 // Ends the counted release before an exception leaves: a main function unwinds only after that.
-net::Link& admit(Messenger& messenger, Rank target, std::unique_ptr<CountedEvent>& release) {
+net::Link& admit(Channel& channel, Rank target, std::unique_ptr<CountedEvent>& release) {
   try {
-    return messenger.admit(target);
+    return channel.admit(target);
   } catch (...) {
     release.reset();
     throw;
@@ -119,15 +120,16 @@ net::Link& admit(Messenger& messenger, Rank target, std::unique_ptr<CountedEvent
 
 }  // namespace
 
-void send_large(Messenger& messenger, const Route& route, const Payload& payload,
+void send_large(Channel& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
-  net::Link& link = admit(messenger, route.target, release);
+  net::Link& link = admit(channel, route.target, release);
+  Messenger& messenger = channel.messenger();
   net::Transport* const transport = messenger.fabric().transport();
   LargeHeader header;
   header.size_bytes = bytes.size();
   header.count = payload.count;
-  const bool local = messenger.is_local(route.target);
+  const bool local = channel.is_local(link);
   sync::publish(release.get());
   CountedEvent* const done = release.release();  // deletes itself when it has run
   if (local) {
@@ -140,10 +142,10 @@ void send_large(Messenger& messenger, const Route& route, const Payload& payload
       header.checksum = net::checksum_of(bytes);
     }
   }
-  const net::MessageHeader message{route.handler, route.signature, kHeaderBytes + arguments.size()};
+  const net::MessageHeader message = channel.header_of(route, kHeaderBytes + arguments.size());
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
   try {
-    messenger.append(link, message, weight, [&](std::span<std::byte> place) {
+    channel.append(link, message, weight, [&](std::span<std::byte> place) {
       std::memcpy(place.data(), &header, sizeof header);
       if (!arguments.empty()) {
         std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
@@ -154,7 +156,7 @@ void send_large(Messenger& messenger, const Route& route, const Payload& payload
     throw;
   }
   messenger.note_payload(bytes.size() - weight);  // append() has counted the rest
-  if (!local) transport->send_payload(messenger.rank(), route.target, header.tag, bytes, done);
+  if (!local) transport->send_payload(messenger.rank(), link.target(), header.tag, bytes, done);
 }
 
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {
@@ -169,7 +171,7 @@ LargeHeader split_large(const Message& message, std::span<const std::byte>& argu
 
 void receive_large(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                    std::unique_ptr<CountedEvent> arrived) {
-  Messenger& messenger = message.messenger;
+  Messenger& messenger = message.channel->messenger();
   if (header.local_release != 0) {
     if (header.size_bytes > 0) {
       std::memcpy(place.data(), reinterpret_cast<const void*>(header.local_payload),
@@ -193,7 +195,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
 }
 
 void drop_large(const Message& message, const LargeHeader& header) {
-  Messenger& messenger = message.messenger;
+  Messenger& messenger = message.channel->messenger();
   if (header.local_release != 0) {
     messenger.fabric().port(message.source).post(release_of(header));
     return;
@@ -206,7 +208,7 @@ void drop_large(const Message& message, const LargeHeader& header) {
                                       header.size_bytes, message.source.value()));
   }
   const std::span place(scratch.get(), header.size_bytes);
-  auto discard = std::make_unique<DiscardEvent>(messenger, std::move(scratch));
+  auto discard = std::make_unique<DiscardEvent>(*message.channel, std::move(scratch));
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
                                                   place, discard.release());
 }
@@ -218,13 +220,12 @@ void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t give
       name, given, wanted));
 }
 
-void submit_delivered(Messenger& messenger, std::string name, int priority,
-                      Function<void()> function) {
+void submit_delivered(Channel& channel, std::string name, int priority, Function<void()> function) {
   auto task = std::make_unique<FunctionTask>(std::move(name), std::move(function));
-  task->scope = &messenger.scope();
+  task->scope = &channel.scope();
   task->priority = priority;
   task->kind = sched::TaskKind::delivered;
-  messenger.scheduler().submit(std::move(task));
+  channel.scheduler().submit(std::move(task));
 }
 
 }  // namespace shoal::messaging

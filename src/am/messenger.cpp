@@ -2,8 +2,8 @@
 #include <shoal/am/messenger.hpp>
 
 #include <shoal/base/check.hpp>
-#include <shoal/base/type_name.hpp>
 
+#include "am/early_messages.hpp"
 #include "sync/pause.hpp"
 
 #include <fmt/format.h>
@@ -16,10 +16,10 @@ namespace shoal::messaging {
 /// A message whose handler runs as a task. Keeps the packet, and with it the sender's window.
 class Messenger::MessageTask final : public sched::Task {
  public:
-  MessageTask(Messenger& messenger, std::shared_ptr<const Handler> instance, const Handler& handler,
-              net::Packet* packet, const Message& message)
+  MessageTask(std::shared_ptr<const Handler> instance, const Handler& handler, net::Packet* packet,
+              const Message& message)
       : instance_(std::move(instance)), handler_(handler), packet_(packet), message_(message) {
-    scope = &messenger.scope();
+    scope = &message.channel->scope();
     priority = handler.priority;
     kind = sched::TaskKind::delivered;
     packet_->add_reference();
@@ -43,7 +43,7 @@ class Messenger::MessageTask final : public sched::Task {
 
  private:
   void invoke() {
-    sync::observe(&message_.messenger);
+    sync::observe(&message_.channel->messenger());
     sync::observe(packet_);
     Batch batch(message_);
     handler_.invoke(handler_.self, batch);
@@ -56,24 +56,15 @@ class Messenger::MessageTask final : public sched::Task {
   bool ran_ = false;
 };
 
-/// Packets of one source, from the first message on whose handler does not exist yet.
-struct Messenger::Held {
-  net::PacketList packets;
-  std::size_t offset = 0;                // into the first packet
-  net::Packet* last_disowned = nullptr;  // it and those before it
-
-  void disown_all() {
-    net::Packet* packet = last_disowned == nullptr ? packets.front() : last_disowned->next;
-    for (; packet != nullptr; packet = packet->next) {
-      packet->disown();
-      last_disowned = packet;
-    }
-  }
+/// Channels of teams, by id.
+struct Messenger::Teams {
+  mutable sync::Mutex mutex;
+  std::map<std::uint64_t, Channel*> channels SHOAL_GUARDED_BY(mutex);
 };
 
-struct Messenger::HeldMessages : std::map<int, Held> {};  // by source
-
-void* context_of(Messenger& messenger) { return messenger.context(); }
+void* context_of(Channel& channel, ContextKind kind) {
+  return kind == ContextKind::team ? channel.context() : channel.messenger().context();
+}
 
 ObjectMessage* object_of(const Message& message) {
   std::uintptr_t raw = 0;
@@ -90,8 +81,9 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       size_(fabric.layout().world_size),
       port_(fabric.port(options.rank)),
       links_(fabric.links_of(options.rank)),
+      teams_(std::make_unique<Teams>()),
       statics_(static_handlers()),
-      held_(std::make_unique<HeldMessages>()),
+      early_(std::make_unique<EarlyMessages>()),
       arrivals_(static_cast<std::size_t>(fabric.layout().world_size)) {
   port_.set_waker(this);
   scheduler_.set_progress(*this);
@@ -99,29 +91,43 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
 
 Messenger::~Messenger() { port_.set_waker(nullptr); }
 
-// --- sending
+// --- teams
 
-net::Link& Messenger::admit_slowly(Rank target) {
-  if (!all_open_.load(std::memory_order_relaxed) && sched::in_main_function()) open_instances();
-  net::Link& link = link_to(target, net::Lane::normal);
-  if (link.has_room()) {
-    give_way(link);
-    return link;
+// A channel that is added is seen by whoever keeps a message for it, or the message is seen here:
+// can_handle() looks for the channel after the message was counted, under the lock of early_.
+void Messenger::add_channel(Channel& channel) {
+  if (world_ == nullptr) {
+    world_ = &channel;
+    return;
   }
-  if (sched::in_handler()) return link;
-  // A task made from a message is not suspended either: the window it would wait for may be held
-  // by messages that wait for it. Its messages are queued, like a handler's.
-  if (scheduler_.count_slot() != scope_->foreign_slot() && !sched::in_suspendable_task()) {
-    return link;
+  {
+    const sync::Lock lock(teams_->mutex);
+    const bool is_new = teams_->channels.emplace(channel.team(), &channel).second;
+    SHOAL_CHECK(is_new, "rank {} has a team with the id {} already", rank().value(),
+                channel.team());
   }
-  const sched::ParkedSenderMark mark;
-  const std::string what = fmt::format("send() to rank {}", target.value());
-  while (!link.has_room()) {
-    sched::block(scheduler_.env(), what.c_str(),
-                 [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
-  }
-  return link;
+  sync::publish(this);
+  retry_if_early();
 }
+
+void Messenger::remove_channel(Channel& channel) {
+  if (world_ == &channel) return;
+  {
+    const sync::Lock lock(teams_->mutex);
+    const auto it = teams_->channels.find(channel.team());
+    if (it != teams_->channels.end() && it->second == &channel) teams_->channels.erase(it);
+  }
+  removals_.add(std::make_shared<Handler>());  // so that kept_ forgets the channel
+}
+
+Channel* Messenger::find_channel(std::uint64_t team) const {
+  if (team == 0) return world_;
+  const sync::Lock lock(teams_->mutex);
+  const auto it = teams_->channels.find(team);
+  return it != teams_->channels.end() ? it->second : nullptr;
+}
+
+// --- sending
 
 net::Link& Messenger::link_to(Rank target, net::Lane lane) {
   const sync::Quiet quiet;
@@ -130,34 +136,6 @@ net::Link& Messenger::link_to(Rank target, net::Lane lane) {
 
 [[gnu::noinline]] void Messenger::name_handlers() {
   handlers_.set_name(fmt::format("handlers of rank {}", options_.rank.value()));
-}
-
-// The window bounds what this rank sends, not what the others' handlers send back. Those are
-// bounded because a task that sends lets its worker handle arrivals at least this often.
-void Messenger::give_way(const net::Link& link) {
-  if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
-  if (!looks_busy() || !sched::in_suspendable_task()) return;
-  sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
-    waiter.wake();  // the worker looks at its arrivals, then goes on here
-    return true;
-  });
-}
-
-void Messenger::append_bytes(net::Link& link, const net::MessageHeader& header,
-                             std::span<const std::byte> bytes) {
-  append(link, header, 0, [bytes](std::span<std::byte> place) {
-    if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
-  });
-}
-
-void Messenger::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
-                              std::unique_ptr<ObjectMessage> object) {
-  header.handler |= kObjectBit;
-  header.size_bytes = sizeof(std::uintptr_t);
-  append(link, header, extra_bytes, [&object](std::span<std::byte> place) {
-    const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
-    std::memcpy(place.data(), &raw, sizeof raw);
-  });
 }
 
 void Messenger::send_control(const StaticHandler& handler, Rank target,
@@ -169,55 +147,10 @@ void Messenger::send_control(const StaticHandler& handler, Rank target,
               });
 }
 
-// --- instance handlers
-
-std::uint32_t Messenger::add_instance(std::shared_ptr<Handler> handler, const std::string& name,
-                                      std::string_view spelled) {
-  std::uint32_t index = 0;
-  {
-    const sync::Lock lock(instances_mutex_);
-    index = static_cast<std::uint32_t>(instances_.size());
-    SHOAL_CHECK(index < kIndexMask, "more than {} instance handlers were made", kIndexMask);
-    handler->name = !name.empty() ? name
-                                  : fmt::format("active message {} ({})", index,
-                                                naming::readable(spelled, "T"));
-    const bool all_open = open_count_ == instances_.size();
-    instances_.push_back(std::move(handler));
-    if (sched::in_main_function() || !all_open) {
-      all_open_.store(false, std::memory_order_relaxed);
-      return index;
-    }
-    open_count_ = instances_.size();
-  }
-  sync::publish(this);
-  retry_if_held();
-  return index;
-}
-
-void Messenger::open_instances() {
-  {
-    const sync::Lock lock(instances_mutex_);
-    if (open_count_ == instances_.size()) return;
-    open_count_ = instances_.size();
-    all_open_.store(true, std::memory_order_relaxed);
-  }
-  sync::publish(this);
-  retry_if_held();
-}
-
-void Messenger::retry_if_held() {
+void Messenger::retry_if_early() {
   if (held_count() == 0) return;
   instances_grew_.store(true, std::memory_order_seq_cst);
   wake_for_progress();
-}
-
-void Messenger::remove_instance(std::uint32_t index) {
-  std::shared_ptr<Handler> removed;
-  {
-    const sync::Lock lock(instances_mutex_);
-    removed.swap(instances_[index]);
-  }
-  removals_.add(removed);
 }
 
 // --- progress
@@ -228,6 +161,8 @@ void Messenger::remove_instance(std::uint32_t index) {
 // own rank for ever must not keep out the tasks.
 bool Messenger::poll(bool idle) {
   constexpr int kIdleLooks = 4;
+  if (!idle && has_teams_.load(std::memory_order_relaxed)) [[unlikely]]
+    idle_listener_->on_busy();
   const bool polls_transport = may_poll_transport();
   lower_arrived();  // before the look at the port: whoever posts raises it afterwards
   if (!polls_transport && has_no_arrivals()) return false;
@@ -270,7 +205,7 @@ void Messenger::before_take(const net::Link& link) {
 
 void Messenger::note_take(std::uint64_t message_count) {
   if (!options_.may_linger) return;
-  const std::uint64_t sent = scope_->queued_so_far();
+  const std::uint64_t sent = world_->scope().queued_so_far();
   const bool in_a_row = std::exchange(sent_before_, sent) == sent;
   const bool lingers = lean_takes_ >= kLeanTakesMax;
   const bool helps = lingers ? message_count > 1 : message_count < kManyMessages;
@@ -346,17 +281,20 @@ bool Messenger::is_streaming() const {
 bool Messenger::on_idle() { return idle_listener_ != nullptr && idle_listener_->on_idle(); }
 
 void Messenger::on_packet(net::Packet* packet) {
-  const net::PacketHeader& header = packet->header();
-  const bool control = header.lane == static_cast<std::uint32_t>(net::Lane::control);
-  if (!control && held_count() > 0) {
-    const sync::Lock lock(held_mutex_);
-    const auto it = held_->find(header.source);
-    if (it != held_->end()) {  // keep the order: wait behind what is held already
-      held_count_.fetch_add(unprocessed_from(packet, 0), std::memory_order_release);
-      it->second.packets.push_back(net::Packet::compact(packet));
-      return;
-    }
+  const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
+  if (control || held_count() == 0) return take(packet);
+  // Keep the order: behind what waits already in the stream of each message.
+  net::PacketList parts = part(packet, 0);
+  while (net::Packet* one = parts.pop_front()) {
+    net::Run run;
+    std::size_t offset = 0;
+    read_run(*one, offset, run);
+    const Stream stream{run.team, one->header().source};
+    if (!early_->add_behind(stream, one, unprocessed_from(one, 0))) take(one);
   }
+}
+
+void Messenger::take(net::Packet* packet) {
   std::size_t offset = 0;
   if (process(packet, offset)) {
     packet->release();
@@ -370,21 +308,30 @@ struct Messenger::Reception {
   Reception(Messenger& messenger, net::Packet*& taken)
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
-        batch(messenger, Rank(taken->header().source), watch),
+        channel(messenger.world_),
+        batch(*channel, Rank(taken->header().source), watch),
         mark(!control),
-        watch{*messenger.scope_, messenger.removals_.count(), mark} {}
+        watch{&channel->scope(), messenger.removals_.count(), mark} {}
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
 
+  /// Messages of other channels than the last one that were processed.
+  struct Tally {
+    Channel* channel;
+    std::uint64_t count;
+  };
+
   net::Packet*& packet;
   const bool control;
-  net::RunHeader run;
-  Batch batch;  // of the run
+  net::Run run;
+  Channel* channel;  // of the last run
+  Batch batch;       // of the run
   sched::HandlerMark mark;
-  const Batch::Watch watch;
+  Batch::Watch watch;
   const Handler* handler = nullptr;  // of the last run, if handler_id says which; else nullptr
   std::uint32_t handler_id = 0;
-  std::uint64_t count = 0;  // of messages that were processed
+  std::uint64_t count = 0;  // of messages of `channel` that were processed
+  std::vector<Tally> others;
 };
 
 // Counts the messages when they are all processed. What was kept for them is gone before that: the
@@ -404,19 +351,25 @@ bool Messenger::process(net::Packet*& packet, std::size_t& offset) {
     }
   }
   if (removals_.has_news()) forget_removed();
-  processed_ += reception.count;
-  if (!reception.control) {
-    ArrivalCounter& arrivals = arrivals_[static_cast<std::size_t>(packet->header().source)];
-    // relaxed: one writer, read by reports
-    arrivals.message_count.store(
-        arrivals.message_count.load(std::memory_order_relaxed) + reception.count,
-        std::memory_order_relaxed);
-    scope_->count_processed(slot, reception.count);
+  if (reception.control) {
+    processed_ += reception.count;
+    return taken;
   }
+  std::uint64_t count = reception.count;
+  for (const Reception::Tally& other : reception.others) count += other.count;
+  processed_ += count;
+  ArrivalCounter& arrivals = arrivals_[static_cast<std::size_t>(packet->header().source)];
+  // relaxed: one writer, read by reports
+  arrivals.message_count.store(arrivals.message_count.load(std::memory_order_relaxed) + count,
+                               std::memory_order_relaxed);
+  for (const Reception::Tally& other : reception.others) {
+    other.channel->scope().count_processed(slot, other.count);
+  }
+  reception.channel->scope().count_processed(slot, reception.count);
   return taken;
 }
 
-void Messenger::read_run(net::Packet& packet, std::size_t& offset, net::RunHeader& run) const {
+void Messenger::read_run(net::Packet& packet, std::size_t& offset, net::Run& run) const {
   if (net::read_run(packet.messages(), offset, run)) [[likely]]
     return;
   fatal_(fmt::format("corrupt packet from rank {}: {} messages of {} bytes end behind it",
@@ -426,7 +379,9 @@ void Messenger::read_run(net::Packet& packet, std::size_t& offset, net::RunHeade
 
 // False: the run is held back, all of it: handlers stay open.
 bool Messenger::process_run(Reception& reception, std::size_t& offset) {
-  const net::RunHeader& run = reception.run;
+  const net::Run& run = reception.run;
+  if (run.team != reception.channel->team() && !change_channel(reception)) [[unlikely]]
+    return false;
   Batch& batch = reception.batch;
   batch.start(run, reception.packet->body() + offset);
   while (batch.left() > 0) {
@@ -434,6 +389,19 @@ bool Messenger::process_run(Reception& reception, std::size_t& offset) {
   }
   offset += run.count * run.step();
   reception.count += run.count;
+  return true;
+}
+
+// False: the team of the run does not exist here yet.
+[[gnu::noinline]] bool Messenger::change_channel(Reception& reception) {
+  Channel* const channel = find_channel(reception.run.team);
+  if (channel == nullptr) return false;
+  if (reception.count > 0) reception.others.push_back({reception.channel, reception.count});
+  reception.count = 0;
+  reception.channel = channel;
+  reception.batch.message().channel = channel;
+  reception.watch.scope = &channel->scope();
+  reception.handler = nullptr;
   return true;
 }
 
@@ -458,10 +426,10 @@ bool Messenger::process_run(Reception& reception, std::size_t& offset) {
 bool Messenger::find_instance(Reception& reception) {
   const std::uint32_t index = reception.handler_id & kIndexMask;
   Kept& one = kept(index);
-  if (one.handler == nullptr || one.index != index) {
-    const sync::Lock lock(instances_mutex_);
-    if (index >= open_count_) return false;
-    one = {index, instances_[index].get()};
+  if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
+    const Handler* handler = nullptr;
+    if (!reception.channel->handlers().find(index, handler)) return false;
+    one = {reception.channel, index, handler};
   }
   reception.handler = one.handler;
   return true;
@@ -474,7 +442,7 @@ void Messenger::forget_removed() {
 
 // Runs some of the batch. False: it is held back. Flat: this is the cost of a lone message.
 [[gnu::flatten]] bool Messenger::dispatch(Reception& reception) {
-  const net::RunHeader& header = reception.run;
+  const net::Run& header = reception.run;
   Message& message = reception.batch.message();
   // What was removed meanwhile is not found any more.
   const bool failed = reception.batch.look();
@@ -499,7 +467,7 @@ void Messenger::forget_removed() {
 // There is no such handler, or it takes something else.
 [[gnu::noinline]] void Messenger::refuse(Reception& reception) {
   const Message& message = reception.batch.take();
-  const net::RunHeader& header = reception.run;
+  const net::Run& header = reception.run;
   const Handler* const handler = reception.handler;
   if (message.is_object) delete object_of(message);
   if ((header.handler & kLargeBit) != 0) {
@@ -520,7 +488,7 @@ void Messenger::forget_removed() {
   } else {
     return;
   }
-  scope_->fail("a message", std::make_exception_ptr(CheckError(text)));
+  message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
 // The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
@@ -534,8 +502,8 @@ void Messenger::forget_removed() {
   const Message& message = batch.take();
   std::shared_ptr<const Handler> instance;
   if ((reception.handler_id & kInstanceBit) != 0) instance = reception.handler->shared_from_this();
-  scheduler_.submit(std::make_unique<MessageTask>(*this, std::move(instance), *reception.handler,
-                                                  packet, message));
+  scheduler_.submit(
+      std::make_unique<MessageTask>(std::move(instance), *reception.handler, packet, message));
 }
 
 void Messenger::run_inline(Reception& reception) {
@@ -546,23 +514,27 @@ void Messenger::run_inline(Reception& reception) {
       found->invoke(found->self, *batch);
     });
   } catch (...) {
-    fail(handler);
+    fail(reception);
   }
   reception.mark.hide();
 }
 
-[[gnu::noinline]] void Messenger::fail(const Handler& handler) {
-  scope_->fail(handler.name, std::current_exception());
+[[gnu::noinline]] void Messenger::fail(const Reception& reception) {
+  reception.channel->scope().fail(reception.handler->name, std::current_exception());
 }
 
-// --- messages for handlers that are not open yet
+// --- messages for handlers that are not open yet, and for teams that do not exist yet
+
+std::uint64_t Messenger::held_count() const { return early_->count(); }
+
+std::uint64_t Messenger::held_count(std::uint64_t team) const { return early_->count_of(team); }
 
 // What the messages of a packet from `offset` on leave queued and not processed: each itself, and a
 // large one also its release at the sender, which is not due before its header is handled here.
 std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offset) const {
   std::uint64_t count = 0;
   while (offset < packet->messages().size()) {
-    net::RunHeader run;
+    net::Run run;
     read_run(*packet, offset, run);
     const std::uint64_t each = (run.handler & kLargeBit) != 0 ? 2 : 1;
     count += run.count * each;
@@ -571,80 +543,155 @@ std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offse
   return count;
 }
 
+bool Messenger::is_mixed(net::Packet& packet, std::size_t offset) const {
+  net::Run first;
+  net::Run run;
+  read_run(packet, offset, first);
+  offset += first.count * first.step();
+  while (offset < packet.messages().size()) {
+    read_run(packet, offset, run);
+    if (run.team != first.team) return true;
+    offset += run.count * run.step();
+  }
+  return false;
+}
+
+// Packets of one stream each with what stands behind `offset`, in the order of the messages. The
+// packet itself if it is of one stream. Copies do not count towards the sender's window.
+net::PacketList Messenger::part(net::Packet* packet, std::size_t offset) const {
+  net::PacketList parts;
+  if (offset == 0 && !is_mixed(*packet, offset)) {
+    parts.push_back(packet);
+    return parts;
+  }
+  std::map<std::uint64_t, net::Packet*> by_team;
+  while (offset < packet->messages().size()) {
+    net::Run run;
+    read_run(*packet, offset, run);
+    net::Packet*& copy = by_team[run.team];
+    if (copy == nullptr) {
+      copy = net::Packet::create(packet->messages().size() + net::kMessageAlign);
+      net::PacketHeader header = packet->header();
+      header.size_bytes = 0;
+      header.message_count = 0;
+      copy->header() = header;
+      parts.push_back(copy);
+    }
+    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+      const std::span<std::byte> place =
+          copy->add_message({run.handler, run.signature, run.size_bytes, run.team});
+      if (!place.empty()) std::memcpy(place.data(), packet->body() + offset, place.size());
+    }
+  }
+  sync::pass_on(packet, parts.front());
+  packet->release();
+  return parts;
+}
+
+// From `offset` on. Other teams than that of the first message go on.
 void Messenger::hold(net::Packet* packet, std::size_t offset) {
+  if (is_mixed(*packet, offset)) {
+    net::PacketList parts = part(packet, offset);
+    while (net::Packet* one = parts.pop_front()) take(one);
+    return;
+  }
   packet = net::Packet::compact(packet);
-  net::RunHeader first;  // that is held
+  net::Run first;  // that is held
   std::size_t first_message = offset;
   read_run(*packet, first_message, first);
-  {
-    const sync::Lock lock(held_mutex_);
-    Held& held = (*held_)[packet->header().source];
-    held.offset = offset;
-    held.packets.push_back(packet);
-    held_count_.fetch_add(unprocessed_from(packet, offset), std::memory_order_release);
-    // drop_held() looks here after the scope was marked as failed: one of the two sees the other.
-    // retry_if_held() looks at held_count_ after a handler was opened under instances_mutex_:
-    // either it sees this count and retries, or the open handler is seen here. Under held_mutex_:
-    // held_at_rest() never sees the count without the flag.
-    if (scope_->failed() || is_open(first.handler & kIndexMask)) {
-      instances_grew_.store(true, std::memory_order_seq_cst);
-      raise_arrived();
-    }
+  // drop_held() looks here after a scope was marked as failed: one of the two sees the other.
+  // retry_if_early() looks at the count after a handler was opened or a channel added, under their
+  // locks: either it sees this count and retries, or can_handle() sees them. Under the lock of
+  // early_: held_rests() never sees the count without the flag.
+  const Rank source(packet->header().source);
+  const bool is_first = early_->add({first.team, source.value()}, packet, offset,
+                                    unprocessed_from(packet, offset), [this, &first] {
+                                      if (!can_handle(first)) return;
+                                      instances_grew_.store(true, std::memory_order_seq_cst);
+                                      raise_arrived();
+                                    });
+  if (is_first && find_channel(first.team) == nullptr) {
+    idle_listener_->on_unknown_team(first.team, source);
   }
 }
 
-bool Messenger::is_open(std::uint32_t index) {
-  const sync::Lock lock(instances_mutex_);
-  return index < open_count_;
+// The message of a team that is made later on comes too late for this: its scope fails at once.
+std::uint64_t Messenger::drop_early(std::uint64_t team, Rank source) {
+  Early early =
+      early_->take({team, source.value()}, [this, team] { return find_channel(team) != nullptr; });
+  std::uint64_t count = 0;
+  std::size_t offset = early.offset;
+  while (net::Packet* packet = early.packets.pop_front()) {
+    count += drop(*packet, std::exchange(offset, 0));
+    packet->release();
+  }
+  return count;
 }
 
-std::optional<std::uint64_t> Messenger::held_at_rest() {
-  const sync::Lock lock(held_mutex_);
-  if (instances_grew_.load(std::memory_order_seq_cst)) return std::nullopt;
-  for (auto& [source, held] : *held_) held.disown_all();
-  return held_count();
+// Frees what the messages hold.
+std::uint64_t Messenger::drop(net::Packet& packet, std::size_t offset) {
+  std::uint64_t count = 0;
+  while (offset < packet.messages().size()) {
+    net::Run run;
+    read_run(packet, offset, run);
+    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+      const Message message{world_, Rank(packet.header().source), false, true,
+                            packet.messages().subspan(offset, run.size_bytes)};
+      if ((run.handler & kObjectBit) != 0) delete object_of(message);
+      if ((run.handler & kLargeBit) != 0) {
+        std::span<const std::byte> rest;
+        drop_large(message, split_large(message, rest));
+      }
+    }
+    count += run.count;
+  }
+  return count;
+}
+
+// Or drop.
+bool Messenger::can_handle(const net::Run& run) const {
+  const Channel* const channel = find_channel(run.team);
+  if (channel == nullptr) return false;
+  if ((run.handler & kInstanceBit) == 0 || channel->scope().failed()) return true;
+  return channel->handlers().is_open(run.handler & kIndexMask);
+}
+
+bool Messenger::held_rests() {
+  return early_->disown_all([this] { return instances_grew_.load(std::memory_order_seq_cst); });
 }
 
 void Messenger::drop_held() {
-  {
-    const sync::Lock lock(held_mutex_);
-    if (held_->empty()) return;
-  }
+  if (early_->empty()) return;
   instances_grew_.store(true, std::memory_order_seq_cst);
   wake_for_progress();
 }
 
 void Messenger::retry_held() {
-  HeldMessages all;
-  {
-    const sync::Lock lock(held_mutex_);
-    all.swap(*held_);
-    held_count_.store(0, std::memory_order_release);
-    // Lowered before any look at the handlers: one that is made after that raises it again.
-    instances_grew_.store(false, std::memory_order_seq_cst);
-  }
-  for (auto& [source, held] : all) {
-    std::size_t offset = held.offset;
-    while (net::Packet* packet = held.packets.pop_front()) {
+  // Lowered before any look at the handlers: one that is made after that raises it again.
+  EarlyMessages::Streams all =
+      early_->take_all([this] { instances_grew_.store(false, std::memory_order_seq_cst); });
+  for (auto& [stream, early] : all) {
+    std::size_t offset = early.offset;
+    while (net::Packet* packet = early.packets.pop_front()) {
       if (process(packet, offset)) {
         packet->release();
         offset = 0;
         continue;
       }
       hold(packet, offset);
-      while (net::Packet* rest = held.packets.pop_front()) on_packet(rest);
+      while (net::Packet* rest = early.packets.pop_front()) on_packet(rest);
     }
   }
 }
 
-std::vector<std::string> Messenger::describe_held() const {
+std::vector<std::string> Messenger::describe_held(std::uint64_t team) const {
   std::vector<std::string> lines;
-  const sync::Lock lock(held_mutex_);
-  lines.reserve(held_->size());
-  for (const auto& [source, held] : *held_) {
-    lines.push_back(fmt::format(
-        "messages from rank {} are for an active message that was never made here", source));
-  }
+  early_->for_each([&](const Stream& stream) {
+    const bool exists = find_channel(stream.team) != nullptr;
+    if (exists ? stream.team != team : team != 0) return;
+    lines.push_back(fmt::format("messages from rank {} are for {} that was never made here",
+                                stream.source, exists ? "an active message" : "a team"));
+  });
   return lines;
 }
 
@@ -665,17 +712,13 @@ std::string Messenger::handler_name(std::uint32_t handler) const {
   if ((handler & kInstanceBit) == 0) {
     return index < statics_.size() ? statics_[index].name : "an unknown handler";
   }
-  const sync::Lock lock(instances_mutex_);
-  if (index >= instances_.size()) {
-    return fmt::format("active message {}, which was never made here", index);
-  }
-  if (instances_[index] == nullptr) return fmt::format("active message {}, destroyed here", index);
-  return instances_[index]->name;
+  if ((handler & net::kTeamBit) != 0) return fmt::format("active message {} of a team", index);
+  return world_->handlers().name_of(index);
 }
 
 std::vector<std::string> Messenger::handler_names(const net::Packet& packet) const {
   std::vector<std::string> names;
-  net::RunHeader run;
+  net::Run run;
   for (std::size_t offset = 0; offset < packet.messages().size();) {
     if (!net::read_run(packet.messages(), offset, run)) break;
     offset += run.count * run.step();

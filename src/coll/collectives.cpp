@@ -39,13 +39,13 @@ struct Collectives::Arrivals {
   std::set<std::uint64_t> given_up;  // operations
 };
 
-Collectives::Collectives(term::Scope& scope, Rank rank, int size)
+Collectives::Collectives(term::Scope& scope)
     : scope_(scope),
-      rank_(rank),
-      size_(size),
+      rank_(scope.rank()),
+      size_(scope.size()),
       arrivals_(std::make_unique<Arrivals>()),
       message_(
-          scope.messenger(),
+          scope.channel(),
           [this](std::uint64_t sequence, const std::string& what, int direction, int source,
                  Bytes bytes) { on_message(sequence, what, direction, source, std::move(bytes)); },
           AmOptions{Delivery::inlined, 0, "collective operation"}) {
@@ -69,9 +69,9 @@ Rank Collectives::parent(Rank root) const {
 }
 
 void Collectives::begin(const std::string& what, Rank root) {
-  term::Scope::check_main(what.c_str());
-  SHOAL_CHECK(root >= 0 && root < size_, "{}: rank {} is out of range: the world has ranks 0 to {}",
-              what, root.value(), size_ - 1);
+  scope_.check_member(what.c_str());
+  SHOAL_CHECK(root >= 0 && root < size_, "{}: rank {} is out of range: {} has ranks 0 to {}", what,
+              root.value(), scope_.describe(), size_ - 1);
   ++sequence_;
   what_ = what;
   const sync::Lock lock(mutex_);
@@ -150,14 +150,11 @@ std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<R
   if (keys.empty()) return {};
   // Looked at only when parked: else the message that completes could come in between.
   const auto look = [&] {
-    bool complete = false;
-    {
-      const sync::Lock lock(mutex_);
-      awaited_ = keys;
-      complete = all_here();
-      if (complete) awaited_.clear();
-    }
-    if (complete) scope_.unpark_main();
+    const sync::Lock lock(mutex_);
+    awaited_ = keys;
+    const bool complete = all_here();
+    if (complete) awaited_.clear();
+    return complete;
   };
   try {
     scope_.park_main(fmt::format("{} (collective number {})", what_, sequence_), look);

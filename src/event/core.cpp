@@ -57,10 +57,10 @@ Core::Core(term::Scope& scope, std::string name)
       name_(std::move(name)),
       locks_(scope.scheduler()),
       sources_(scope.scheduler()),
-      outbox_(scope.messenger().rank(), scope.messenger().size()),
-      inbox_(scope.messenger().rank(), scope.messenger().size()),
+      outbox_(scope.rank(), scope.size()),
+      inbox_(scope.rank(), scope.size()),
       message_(
-          scope.messenger(), [this](const Parcel& parcel) { receive(parcel); },
+          scope.channel(), [this](const Parcel& parcel) { receive(parcel); },
           AmOptions{.name = fmt::format("events '{}'", name_)}) {
   scope_.add(*this);
 }

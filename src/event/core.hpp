@@ -57,8 +57,8 @@ class Core final : private term::Unsatisfied {
     EventList events;
   };
 
-  [[nodiscard]] Rank rank() const { return scope_.messenger().rank(); }
-  [[nodiscard]] int size() const { return scope_.messenger().size(); }
+  [[nodiscard]] Rank rank() const { return scope_.rank(); }
+  [[nodiscard]] int size() const { return scope_.size(); }
   /// `who` begins the text of a refusal.
   using Who = std::function<std::string()>;
   [[nodiscard]] std::vector<Dependency> expand(const std::vector<EventDependency>& dependencies,

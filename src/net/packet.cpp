@@ -16,11 +16,19 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-bool read_run(std::span<const std::byte> messages, std::size_t& offset, RunHeader& run) {
+bool read_run(std::span<const std::byte> messages, std::size_t& offset, Run& run) {
   const std::size_t at = align_up(offset);
-  if (at > messages.size() || messages.size() - at < sizeof run) return false;
-  std::memcpy(&run, messages.data() + at, sizeof run);
-  offset = at + sizeof run;
+  if (at > messages.size() || messages.size() - at < sizeof(RunHeader)) return false;
+  std::memcpy(static_cast<RunHeader*>(&run), messages.data() + at, sizeof(RunHeader));
+  offset = at + sizeof(RunHeader);
+  run.team = 0;
+  if ((run.handler & kTeamBit) != 0) [[unlikely]] {
+    TeamTag tag;
+    if (messages.size() - offset < sizeof tag) return false;
+    std::memcpy(&tag, messages.data() + offset, sizeof tag);
+    offset += sizeof tag;
+    run.team = tag.team;
+  }
   return run.count > 0 && run.step() <= (messages.size() - offset) / run.count;
 }
 

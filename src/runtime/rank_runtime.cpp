@@ -55,10 +55,11 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
                          messaging::FatalHandler fatal)
     : scheduler_(env, options.scheduler),
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
-      scope_(messenger_, fabric.layout().world_size),
-      collectives_(scope_, scheduler_.rank(), fabric.layout().world_size),
-      world_({&scope_, &collectives_, options.args, options.launch, options.dry}) {
+      scope_(messenger_),
+      collectives_(scope_),
+      world_({&scope_, &collectives_, &promises_, options.args, options.launch, options.dry}) {
   messenger_.set_context(&world_);
+  scope_.channel().set_context(static_cast<Team*>(&world_));
   scope_.set_checks_graphs(options.check_graphs);
 }
 

@@ -58,6 +58,7 @@ class RankRuntime {
   messaging::Messenger messenger_;
   term::Scope scope_;
   coll::Collectives collectives_;
+  PromiseTable promises_;
   World world_;
   int exit_code_ = 0;         // written by the main task, read after the workers stopped
   std::exception_ptr error_;  // likewise

@@ -36,8 +36,8 @@ struct StallMessages {
 
   template <class F>
   static void with_watch(const Message& message, F function) {
-    if (message.messenger.watch() == nullptr) return;
-    function(*static_cast<StallWatch*>(message.messenger.watch()));
+    if (message.channel->messenger().watch() == nullptr) return;
+    function(*static_cast<StallWatch*>(message.channel->messenger().watch()));
   }
   static void on_ask(void*, const Message& message) {
     with_watch(message, [&](StallWatch& watch) {
@@ -235,7 +235,7 @@ void StallWatch::look() {
     Watched& watched = watched_[i];
     const messaging::Messenger::Statistics statistics = rank.messenger().statistics();
     const std::vector<std::uint64_t> begun = rank.scheduler().begun();
-    const sched::TaskScope::Totals totals = rank.scope().totals();
+    const sched::TaskScope::Totals totals = rank.scope().all_totals();
     const std::uint64_t activity = std::accumulate(begun.begin(), begun.end(), std::uint64_t{0}) +
                                    totals.created + totals.finished + statistics.messages_sent +
                                    statistics.messages_received;

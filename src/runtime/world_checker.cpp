@@ -9,7 +9,10 @@ namespace shoal::runtime {
 std::vector<std::string> WorldChecker::outstanding() const {
   std::vector<std::string> lines;
   for (const auto& rank : ranks_) {
-    if (rank->scheduler().holds_work()) {
+    // In a world that has failed, a main function that stands in an operation of a team may just be
+    // told of the team's end, and goes on to hear of the world's.
+    const bool may_be_told = rank->scope().failed() && rank->scope().nested_count() > 0;
+    if (rank->scheduler().holds_work() && !may_be_told) {
       lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
     }
     // Between steps only work in a handler keeps it from ending. The root finds completion in one.

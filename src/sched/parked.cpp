@@ -69,12 +69,14 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
 }
 
 // Takes no memory: that may be what is missing.
-int ParkedList::cancel(bool main) {
+int ParkedList::cancel(const TaskScope* scope) {
+  const bool main = scope == nullptr;
   Parked* taken = nullptr;
   {
     const sync::Lock lock(mutex_);
     for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
       if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
+      if (!main && !one->is_within(*scope)) continue;
       if (!one->is_cancellable || !one->waitable->withdraw(*one)) continue;
       one->cancelled = true;
       one->taken_next = std::exchange(taken, one);
@@ -138,13 +140,15 @@ std::vector<std::string> describe_circles(const std::map<const Task*, const Task
 
 }  // namespace
 
-std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists) {
+std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists,
+                                        const TaskScope* scope) {
   std::map<const Task*, const Task*> waits_for;
   std::map<const Task*, WaitLine> waits;
   std::map<std::pair<std::string, std::string>, int> kinds;
   for (const ParkedList* list : lists) {
     list->for_each([&](const Parked& one) {
       if (one.counted && !one.is_waiting_main()) return;
+      if (scope != nullptr && !one.is_within(*scope)) return;
       WaitLine line{one.name(), one.where()};
       ++kinds[{line.name, line.where}];
       const Task* inner = one.task;

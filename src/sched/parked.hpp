@@ -50,6 +50,12 @@ struct Parked {
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;
   [[nodiscard]] bool is_main() const { return task != nullptr && task->scope == nullptr; }
+  /// It is counted in `scope` or in one nested in that. Main functions and threads of the program
+  /// belong to the world.
+  [[nodiscard]] bool is_within(const TaskScope& scope) const {
+    return task != nullptr && task->scope != nullptr ? task->scope->is_within(scope)
+                                                     : scope.outer() == nullptr;
+  }
   /// The main function, in something that only others can end: its scope keeps track of it.
   [[nodiscard]] bool is_waiting_main() const {
     return is_main() && waitable != nullptr && !ends_by_itself;
@@ -85,9 +91,10 @@ class ParkedList {
     if (one.in_list) unlink(one);
   }
 
-  /// Takes the tasks and threads out of what they wait for that nobody else has taken out, and lets
-  /// them go on; or else only the main function, without telling its scope. Returns how many.
-  int cancel(bool main);
+  /// Takes the tasks and threads within `scope` out of what they wait for that nobody else has
+  /// taken out, and lets them go on; without a scope only the main function, without telling its
+  /// scope. Returns how many.
+  int cancel(const TaskScope* scope);
 
   /// Of those that are not counted.
   [[nodiscard]] std::uint64_t uncounted() const {
@@ -118,6 +125,8 @@ class ParkedList {
 std::string name_of(const Task& task);
 
 /// Lines that name who waits for what and is not counted, and the circles of locks among them.
-std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists);
+/// Of those within `scope`, if it is given.
+std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists,
+                                        const TaskScope* scope = nullptr);
 
 }  // namespace shoal::sched

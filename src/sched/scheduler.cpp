@@ -124,26 +124,34 @@ ParkedList& Scheduler::parked_here() const {
   return *parked_[static_cast<std::size_t>(count_slot())];
 }
 
-std::uint64_t Scheduler::waiting_count() const {
+std::uint64_t Scheduler::waiting_count(const TaskScope* scope) const {
   std::uint64_t count = 0;
-  for (const auto& list : parked_) count += list->uncounted();
+  for (const auto& list : parked_) {
+    if (scope == nullptr) {
+      count += list->uncounted();
+    } else if (list->uncounted() > 0) {
+      list->for_each([&](const Parked& one) {
+        if (!one.counted && one.is_within(*scope)) ++count;
+      });
+    }
+  }
   return count;
 }
 
-std::vector<std::string> Scheduler::describe_waiting() const {
+std::vector<std::string> Scheduler::describe_waiting(const TaskScope* scope) const {
   std::vector<const ParkedList*> lists;
   lists.reserve(parked_.size());
   for (const auto& list : parked_) lists.push_back(list.get());
-  return describe_waits(lists);
+  return describe_waits(lists, scope);
 }
 
-void Scheduler::cancel_waiting() {
-  for (const auto& list : parked_) list->cancel(false);
+void Scheduler::cancel_waiting(const TaskScope& scope) {
+  for (const auto& list : parked_) list->cancel(&scope);
 }
 
 bool Scheduler::cancel_main() {
   int count = 0;
-  for (const auto& list : parked_) count += list->cancel(true);
+  for (const auto& list : parked_) count += list->cancel(nullptr);
   return count > 0;
 }
 
@@ -445,7 +453,7 @@ class Deferred final : public ParkedWaiter {
     // count its end, behind the worker that it wakes.
     if (counted) task->scope->count_created(scheduler_.count_slot());
     // Once it is enlisted it may be gone.
-    if (!list_.enlist(*this, &scheduler_.scope())) go_on(false);
+    if (!list_.enlist(*this, task->scope)) go_on(false);
   }
   void go_on(bool /*tell_scope*/) override {
     const std::unique_ptr<Deferred> self(this);
@@ -482,7 +490,10 @@ void yield() {
         return true;
       },
       true);
-  if (!scheduler.scope().failed()) return;
+  const Task* const task = current_task();
+  const TaskScope& scope =
+      task != nullptr && task->scope != nullptr ? *task->scope : scheduler.scope();
+  if (!scope.failed()) return;
   tell_main_of_failure(scheduler);
   throw CancelledError("yield(): the world has failed");
 }
@@ -492,6 +503,12 @@ Scheduler& current_scheduler(const char* what) {
   SHOAL_CHECK(worker != nullptr,
               "{} was made on a thread that is no worker of shoal: give it the world", what);
   return worker->scheduler();
+}
+
+TaskScope& current_scope(Scheduler& scheduler) {
+  const Task* const task = current_task();
+  if (task == nullptr || task->scope == nullptr) return scheduler.scope();
+  return &current_worker()->scheduler() == &scheduler ? *task->scope : scheduler.scope();
 }
 
 Task* current_task() {

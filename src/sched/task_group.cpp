@@ -14,6 +14,7 @@ TaskGroup* TaskGroup::current() {
 
 TaskGroup::TaskGroup(std::string name)
     : scheduler_(sched::current_scheduler("a task group")),
+      scope_(sched::current_scope(scheduler_)),
       name_(std::move(name)),
       outer_(current()),
       outermost_(outer_ != nullptr ? outer_->outermost_ : *this),
@@ -24,7 +25,7 @@ TaskGroup::TaskGroup(std::string name)
 TaskGroup::~TaskGroup() {
   join();
   if (const std::exception_ptr error = take_error(); error != nullptr) {
-    scheduler_.scope().fail(name_, error);
+    scope_.fail(name_, error);
   }
 }
 
@@ -55,7 +56,7 @@ bool TaskGroup::inherits_cancel() const {
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
-  task->scope = &scheduler_.scope();
+  task->scope = &scope_;
   scheduler_.submit(std::move(task));
 }
 
@@ -121,7 +122,7 @@ std::string TaskGroup::Children::describe() const {
 
 void TaskGroup::wait() {
   join();
-  if (scheduler_.scope().failed()) {  // tasks may have been dropped
+  if (scope_.failed()) {  // tasks may have been dropped
     sched::tell_main_of_failure(scheduler_);
     throw CancelledError(name_ + ": the world has failed");
   }

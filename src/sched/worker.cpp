@@ -449,7 +449,9 @@ bool Worker::wait_for(Waitable& what) {
     const bool is_main = waiter.is_waiting_main();
     // The main function goes on when its scope is done with what failed: tasks may use what stands
     // on its stack.
-    if (!self.parked_.enlist(waiter, is_main ? nullptr : self.scheduler_.scope_)) {
+    const TaskScope* const fails =
+        waiter.task->scope != nullptr ? waiter.task->scope : self.scheduler_.scope_;
+    if (!self.parked_.enlist(waiter, is_main ? nullptr : fails)) {
       waiter.go_back();
     } else if (is_main) {
       self.scheduler_.scope_->main_parks();

@@ -101,6 +101,7 @@ void Detector::on_request(const Request& request) {
     must_report_ = true;
     return;
   }
+  confirmed_ = reported_;
   start_wave(request.wave);
 }
 
@@ -120,6 +121,7 @@ void Detector::wave_confirmed() {
     must_report_ = true;
     return;
   }
+  confirmed_ = reported_;
   host_.completed(subtree());
 }
 

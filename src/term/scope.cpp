@@ -1,9 +1,10 @@
 #include <shoal/term/scope.hpp>
 
-#include <shoal/am/archive.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sync/strand.hpp>
+
+#include "term/scope_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -16,88 +17,9 @@ namespace shoal::term {
 
 namespace {
 
-constexpr std::size_t kStuckLinesMax = 256;  // of all ranks together
 constexpr std::size_t kReserveBytes = 64UL << 10U;
 
-template <class... Ts>
-void send(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank target,
-          const Ts&... values) {
-  std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
-  encode<Ts...>(std::span(bytes), values...);
-  messenger.send_control(handler, target, bytes);
-}
-
 }  // namespace
-
-/// The control messages: each decodes and calls the scope of the rank it arrived on.
-struct ScopeMessages {
-  using Message = messaging::Message;
-  using Handler = messaging::StaticHandler;
-
-  static Scope& scope_of(const Message& message) {
-    return static_cast<Scope&>(message.messenger.scope());
-  }
-  static void on_report(void*, const Message& message) {
-    Scope& scope = scope_of(message);
-    const auto [report] = decode<Report>(message.arguments);
-    const sync::Lock lock(scope.mutex_);
-    scope.detector_.on_report(message.source, report);
-  }
-  static void on_request(void*, const Message& message) {
-    Scope& scope = scope_of(message);
-    const auto [request] = decode<Request>(message.arguments);
-    const sync::Lock lock(scope.mutex_);
-    scope.detector_.on_request(request);
-  }
-  static void on_confirmation(void*, const Message& message) {
-    Scope& scope = scope_of(message);
-    const auto [confirmation] = decode<Confirmation>(message.arguments);
-    const sync::Lock lock(scope.mutex_);
-    scope.detector_.on_confirmation(confirmation);
-  }
-  static void on_done(void*, const Message& message) {
-    Scope& scope = scope_of(message);
-    const auto [unsatisfied, all_final] = decode<std::uint64_t, bool>(message.arguments);
-    const sync::Lock lock(scope.mutex_);
-    scope.on_done(unsatisfied, all_final);
-  }
-  static void on_failure_up(void*, const Message& message) {
-    const auto [rank, name, text] = decode<int, std::string, std::string>(message.arguments);
-    scope_of(message).on_failure_up(Rank(rank), name, text);
-  }
-  static void on_failure_down(void*, const Message& message) {
-    const auto [rank, name, text] = decode<int, std::string, std::string>(message.arguments);
-    scope_of(message).on_failure_down(Rank(rank), name, text);
-  }
-  static void on_stuck_part(void*, const Message& message) {
-    Scope& scope = scope_of(message);
-    auto [lines, left_out, tasks_parked] =
-        decode<std::vector<Scope::StuckLine>, std::uint64_t, bool>(message.arguments);
-    const sync::Lock lock(scope.mutex_);
-    scope.add_stuck_lines(std::move(lines), left_out, tasks_parked);
-  }
-  static void on_verdict(void*, const Message& message) {
-    Scope& scope = scope_of(message);
-    const auto [text, tasks_parked] = decode<std::string, bool>(message.arguments);
-    const sync::Lock lock(scope.mutex_);
-    scope.on_verdict(text, tasks_parked);
-  }
-
-  static constexpr auto kInlined = Delivery::inlined;
-  template <void (*One)(void*, const Message&)>
-  static constexpr messaging::Invoke each = &messaging::invoke_each<One>;
-  // They register themselves.
-  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-  static inline Handler report{"shoal::report", 1, kInlined, each<&on_report>};
-  static inline Handler request{"shoal::request", 2, kInlined, each<&on_request>};
-  static inline Handler confirmation{"shoal::confirmation", 3, kInlined, each<&on_confirmation>};
-  static inline Handler done{"shoal::done", 4, kInlined, each<&on_done>};
-  static inline Handler failure_up{"shoal::failure_up", 5, kInlined, each<&on_failure_up>};
-  static inline Handler failure_down{"shoal::failure_down", 6, kInlined, each<&on_failure_down>};
-  static inline Handler stuck_part{"shoal::stuck_part", 7, kInlined, each<&on_stuck_part>};
-  static inline Handler verdict{"shoal::verdict", 8, kInlined, each<&on_verdict>};
-  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
-};
 
 Hold::Hold(Scope& scope) : scope_(&scope) { scope.begin_hold(); }
 
@@ -105,25 +27,45 @@ Hold::~Hold() {
   if (scope_ != nullptr) scope_->end_hold();
 }
 
-Scope::Scope(messaging::Messenger& messenger, int size)
+Scope::Scope(messaging::Messenger& messenger)
     : TaskScope(messenger.scheduler().worker_count()),
       messenger_(messenger),
-      tree_{messenger.rank(), size},
+      outer_(nullptr),
+      world_(*this),
+      name_("the world"),
+      channel_(messenger, *this, {}),
+      tree_{messenger.rank(), messenger.size()},
       children_(tree_.children()),
       detector_(tree_, *this),
       reserve_(std::make_unique_for_overwrite<std::byte[]>(kReserveBytes)),
       out_of_memory_(fmt::format("rank {}: a task, a handler or the main function failed, and "
                                  "there is no memory left to say more, or to end in order",
                                  messenger.rank().value())) {
-  messenger.set_scope(*this);
+  channel_.open();
   messenger.scheduler().set_scope(*this);
   messenger.set_idle_listener(*this);
 }
 
+Scope::Scope(Scope& outer, messaging::ChannelTeam team, std::string name)
+    : TaskScope(outer.scheduler().worker_count(), &outer),
+      messenger_(outer.messenger_),
+      outer_(&outer),
+      world_(outer.world_),
+      name_(std::move(name)),
+      channel_(messenger_, *this, std::move(team)),
+      tree_{channel_.rank(), channel_.size()},
+      children_(tree_.children()),
+      checks_graphs_(outer.checks_graphs_),
+      detector_(tree_, *this),
+      out_of_memory_(outer.out_of_memory_) {}
+
 Scope::~Scope() = default;
 
-template <class Step>
-void Scope::insist(const Step& step) {
+std::string Scope::describe() const {
+  return outer_ == nullptr ? name_ : fmt::format("team '{}'", name_);
+}
+
+void Scope::insist(FunctionRef<void()> step) {
   try {
     return step();
   } catch (const std::bad_alloc&) {
@@ -146,8 +88,20 @@ void Scope::check_main(const char* what) {
               "{} was called in a task or a thread of its own; call it in the main function", what);
 }
 
+void Scope::check_member(const char* what) const {
+  if (outer_ == nullptr) return check_main(what);
+  SHOAL_CHECK(!sched::in_handler(), "{} of {} was called in a handler; call it in a task", what,
+              describe());
+  SHOAL_CHECK(
+      sched::in_suspendable_task(),
+      "{} of {} was called on a thread of its own, or in a task made from a message; call it "
+      "in the main function or a task that it has spawned",
+      what, describe());
+}
+
 void Scope::wait() {
-  check_main("wait()");
+  check_member("wait()");
+  if (outer_ != nullptr) return meet("", false, [] { return false; });
   park("", false, [] {});
 }
 
@@ -187,9 +141,12 @@ void Scope::end_before_unwinding(FunctionRef<std::string()> text) {
   ignore_holds(false);
 }
 
-void Scope::park_main(const std::string& what, FunctionRef<void()> start) {
-  check_main(what.c_str());
-  park(what, false, start);
+void Scope::park_main(const std::string& what, FunctionRef<bool()> is_over) {
+  check_member(what.c_str());
+  if (outer_ != nullptr) return meet(what, false, is_over);
+  park(what, false, [&] {
+    if (is_over()) unpark_main();
+  });
 }
 
 void Scope::park(const std::string& what, bool final, FunctionRef<void()> start) {
@@ -209,7 +166,7 @@ void Scope::throw_stuck() {
 }
 
 Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<void()> start) {
-  messenger_.open_instances();
+  channel_.open_handlers();
   const char* const shown = what.empty() ? "wait()" : what.c_str();
   {
     const sync::Lock lock(mutex_);
@@ -240,7 +197,7 @@ Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<voi
 
 // Told in any order: a main function may be woken before it is known to stand still.
 void Scope::main_parks() {
-  messenger_.open_instances();  // what it waits for may be the work of their handlers
+  channel_.open_handlers();  // what it waits for may be the work of their handlers
   const sync::Lock lock(mutex_);
   ++main_waits_;
   ++park_count_;
@@ -266,13 +223,26 @@ void Scope::throw_to_main() {
 }
 
 void Scope::unpark_main() {
-  const sync::Lock lock(mutex_);
-  finish_park(Outcome::done);
+  {
+    const sync::Lock lock(mutex_);
+    finish_park(Outcome::done);
+  }
+  wake_waiter();
 }
 
 // The main function counts as running from here on, before it runs again: a handler that unparks it
 // has not been counted as processed yet, so no snapshot can miss it.
 void Scope::finish_park(Outcome outcome) {
+  if (outer_ != nullptr) {
+    if (outcome == Outcome::failed) {
+      for (const std::shared_ptr<Scope>& inner : nested()) inner->take_out(outcome);
+    }
+    if (waiter_ == nullptr) return;
+    parked_.store(released_, std::memory_order_release);
+    outcome_ = outcome;
+    woken_ = std::exchange(waiter_, nullptr);
+    return;
+  }
   if (waiter_ == nullptr) {  // it may stand in a wait of its own
     if (outcome == Outcome::done || main_waits_ == 0) return;
     if (!scheduler().cancel_main()) return check_main_goes_on();
@@ -294,7 +264,7 @@ void Scope::check_main_goes_on() {
   std::string text = fmt::format(
       "rank {}: nothing runs any more, but the main function waits in {}, which it cannot be taken "
       "out of",
-      tree_.rank.value(), where);
+      messenger_.rank().value(), where);
   if (error_.has_value()) text += fmt::format("; the world has failed: {}", error_->what());
   auto task =
       sched::make_function_task(*this, "end", [this, text] { messenger_.end_at_once(text); });
@@ -354,58 +324,60 @@ void Scope::remove(Unsatisfied& source) {
 }
 
 bool Scope::on_idle() {
+  const bool did = has_nested_.load(std::memory_order_acquire) && poll_nested();
+  return poll_detector() || did;
+}
+
+bool Scope::poll_detector() {
   // A hint is enough: whoever parks the main function goes idle after it.
-  if (!parked_.load(std::memory_order_acquire)) return false;
+  if (!parked_.load(std::memory_order_acquire) && !(outer_ != nullptr && failed())) return false;
   const sync::Lock lock(mutex_);
   return detector_.on_idle();
 }
 
 std::optional<Snapshot> Scope::snapshot() {
-  // relaxed: written under mutex_, which is held
-  if (!parked_.load(std::memory_order_relaxed)) return std::nullopt;
+  if (!is_parked()) return std::nullopt;
   // Read before the totals: what one that begins meanwhile adds to these cannot stand for a task.
   const int ignored = ignores_holds_ ? holds_.load(std::memory_order_acquire) : 0;
-  const Totals now = totals();
+  const Totals now = all_totals();
   if (now.created != now.finished + static_cast<std::uint64_t>(ignored)) return std::nullopt;
   // Read after the counts: a message that is processed in between is missing, never there twice.
-  const std::optional<std::uint64_t> at_rest = messenger_.held_at_rest();
-  if (!at_rest) return std::nullopt;
-  const std::uint64_t held = *at_rest;
+  if (!messenger_.held_rests()) return std::nullopt;
+  const std::uint64_t held = all_held();
   Snapshot result;
   result.counts.queued = now.queued;
   result.counts.processed = now.processed + held;
-  result.counts.all_final = waiter_ != nullptr && final_;
+  result.counts.all_final = released_ || (waiter_ != nullptr && final_);
   result.tasks = now.created;
-  result.parks = park_count_;
+  result.parks = count_parks();
   // What waits changes by tasks, messages and the main function only, so a look at each source is
   // due only after those.
   result.counts.unsatisfied = last_snapshot_.counts.unsatisfied;
   if (result != last_snapshot_) {
-    const bool in_wait = waiter_ != nullptr && parked_in_.empty();
-    result.counts.unsatisfied = held + (in_wait ? 0 : 1) + scheduler().waiting_count();
-    for (const Unsatisfied* source : sources_) {
-      result.counts.unsatisfied += source->unsatisfied_count();
-    }
+    result.counts.unsatisfied = held + count_unsatisfied();
     last_snapshot_ = result;
   }
   return result;
 }
 
 void Scope::send_report(Rank parent, const Report& report) {
-  send(messenger_, ScopeMessages::report, parent, report);
+  ScopeMessages::send(*this, ScopeMessages::report, parent, report);
 }
 
 void Scope::send_request(Rank child, const Request& request) {
-  send(messenger_, ScopeMessages::request, child, request);
+  ScopeMessages::send(*this, ScopeMessages::request, child, request);
 }
 
 void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
   tell_sources_of_rest();
-  send(messenger_, ScopeMessages::confirmation, parent, confirmation);
+  ScopeMessages::send(*this, ScopeMessages::confirmation, parent, confirmation);
 }
 
 void Scope::completed(const Counts& total) {
-  if (completion_check_) completion_check_();
+  // What is stuck is for the world's scope to decide: what a team waits for may come from outside.
+  if (outer_ != nullptr && total.unsatisfied > 0 && !error_.has_value()) return;
+  const bool is_final_word = total.unsatisfied == 0 || error_.has_value();
+  if (is_final_word && completion_check_) completion_check_();
   tell_sources_of_rest();
   on_done(total.unsatisfied, total.all_final);
 }
@@ -418,7 +390,7 @@ void Scope::tell_sources_of_rest() {
 
 void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
   for (const Rank child : children_) {
-    send(messenger_, ScopeMessages::done, child, unsatisfied, all_final);
+    ScopeMessages::send(*this, ScopeMessages::done, child, unsatisfied, all_final);
   }
   all_final_ = all_final;
   detector_.begin_epoch();
@@ -427,50 +399,20 @@ void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
   } else if (unsatisfied == 0) {
     finish_park(Outcome::done);
   } else {
-    stuck_lines_.clear();
-    stuck_left_out_ = 0;
+    stuck_ = {};
     stuck_parts_missing_ = children_.size() + 1;
-    stuck_parked_here_ = scheduler().waiting_count() > 0;
-    stuck_parked_ = false;
-    add_stuck_lines(describe_stuck(), 0, stuck_parked_here_);
+    StuckPart part = stuck_part_here();
+    stuck_parked_here_ = part.tasks_parked;
+    add_stuck_part(std::move(part));
   }
-}
-
-// --- who is stuck: gathered up the tree, told down the tree
-
-std::vector<Scope::StuckLine> Scope::describe_stuck() const {
-  std::vector<StuckLine> lines;
-  if (waiter_ != nullptr && !parked_in_.empty()) {
-    lines.emplace_back(
-        tree_.rank.value(),
-        fmt::format("the main function waits in {}, which not every rank called", parked_in_));
-  }
-  for (std::string& line : describe_waiting()) {
-    lines.emplace_back(tree_.rank.value(), std::move(line));
-  }
-  return lines;
-}
-
-std::vector<std::string> Scope::describe_waiting() const {
-  std::vector<std::string> lines = messenger_.describe_held();
-  for (std::string& line : scheduler().describe_waiting()) lines.push_back(std::move(line));
-  for (const Unsatisfied* source : sources_) {
-    try {  // names are made by code of the program
-      for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
-    } catch (...) {
-      lines.push_back(fmt::format("something waits, but to name it failed: {}",
-                                  describe(std::current_exception())));
-    }
-  }
-  return lines;
 }
 
 ScopeState Scope::state() const {
   ScopeState state;
-  state.held = messenger_.held_count();
+  state.held = all_held();
   state.holds = holds_.load(std::memory_order_relaxed);
   const sync::Lock lock(mutex_);
-  state.totals = totals();
+  state.totals = all_totals();
   if (waiter_ != nullptr) {
     state.main_in = parked_in_.empty() ? "wait()" : parked_in_;
     state.main_since_ns = parked_since_ns_;
@@ -480,120 +422,6 @@ ScopeState Scope::state() const {
   state.detection = detector_.state();
   state.waiting = describe_waiting();
   return state;
-}
-
-void Scope::add_stuck_lines(std::vector<StuckLine> lines, std::uint64_t left_out,
-                            bool tasks_parked) {
-  stuck_left_out_ += left_out;
-  stuck_parked_ = stuck_parked_ || tasks_parked;
-  std::move(lines.begin(), lines.end(), std::back_inserter(stuck_lines_));
-  if (--stuck_parts_missing_ > 0) return;
-  std::ranges::stable_sort(stuck_lines_, {}, &StuckLine::first);
-  if (stuck_lines_.size() > kStuckLinesMax) {
-    stuck_left_out_ += stuck_lines_.size() - kStuckLinesMax;
-    stuck_lines_.resize(kStuckLinesMax);
-  }
-  if (!tree_.is_root()) {
-    send(messenger_, ScopeMessages::stuck_part, tree_.parent(), stuck_lines_, stuck_left_out_,
-         stuck_parked_);
-    return;
-  }
-  std::string text = "nothing runs any more, but tasks still wait:";
-  for (const auto& [rank, line] : stuck_lines_) text += fmt::format("\n  rank {}: {}", rank, line);
-  if (stuck_left_out_ > 0) text += fmt::format("\n  and {} more lines", stuck_left_out_);
-  if (!checks_graphs_ && text.find(" dependencies") != std::string::npos) {
-    text +=
-        "\n(A task that has fulfilled some of its dependencies lacks one, or it was fulfilled too "
-        "often before: --check-graphs names who did that.)";
-  }
-  on_verdict(text, stuck_parked_);
-}
-
-void Scope::on_verdict(const std::string& text, bool tasks_parked) {
-  for (const Rank child : children_) {
-    send(messenger_, ScopeMessages::verdict, child, text, tasks_parked);
-  }
-  stuck_text_ = text;
-  if (!tasks_parked) {
-    finish_park(Outcome::stuck);
-    return;
-  }
-  // Tasks that stand parked may use what is on their main function's stack. They end first, with
-  // their scope; then all main functions hear of this, the same on every rank.
-  stuck_told_late_ = true;
-  if (!stuck_parked_here_) return;
-  scheduler().submit(sched::make_function_task(*this, "end", [this, text] {
-    fail("the tasks that wait", std::make_exception_ptr(StuckError(text)));
-  }));
-}
-
-// --- failure: told up the tree to the root, which tells everybody. Both travel on the paths of
-// reports and of `done`, ahead of them: when the root finds the scope complete it knows the
-// failure, and when a rank hears `done` it knows it too.
-
-void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
-  fail_with(task_name, [&error] { return describe(error); });
-}
-
-void Scope::fail_with(std::string_view task_name, FunctionRef<std::string()> text) {
-  bool is_first = false;
-  insist([&] {
-    is_first = is_first || record(TaskError(tree_.rank, std::string(task_name), text()));
-  });
-  if (is_first) insist([this] { spread(); });
-}
-
-std::optional<TaskError> Scope::failure() const {
-  const sync::Lock lock(mutex_);
-  return error_;
-}
-
-bool Scope::record(TaskError error) {
-  const sync::Lock lock(mutex_);
-  if (error_.has_value()) return false;  // an earlier one was passed on already
-  error_.emplace(std::move(error));
-  mark_failed();
-  return true;
-}
-
-void Scope::spread() {
-  {
-    const sync::Lock lock(mutex_);
-    reserve_.reset();
-  }
-  messenger_.drop_held();
-  scheduler().cancel_waiting();
-  const sync::Lock lock(mutex_);
-  const auto tell = [&messenger = messenger_, &error = *error_](
-                        const messaging::StaticHandler& handler, Rank rank) {
-    send(messenger, handler, rank, error.rank().value(), error.task_name(), error.text());
-  };
-  if (tree_.is_root()) failure_from_root_ = true;
-  if (failure_from_root_) {
-    for (const Rank child : children_) tell(ScopeMessages::failure_down, child);
-  } else {
-    tell(ScopeMessages::failure_up, tree_.parent());
-  }
-}
-
-void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {
-  bool is_first = false;
-  insist([&] { is_first = is_first || record(TaskError(origin, task_name, text)); });
-  if (is_first) insist([this] { spread(); });
-}
-
-// What the root has chosen takes the place of what was known here.
-void Scope::on_failure_down(Rank origin, const std::string& task_name, const std::string& text) {
-  bool is_first = false;
-  insist([&] {
-    TaskError error(origin, task_name, text);
-    const sync::Lock lock(mutex_);
-    is_first = !std::exchange(failure_from_root_, true);
-    if (!is_first) return;
-    error_.emplace(std::move(error));
-    mark_failed();
-  });
-  if (is_first) insist([this] { spread(); });
 }
 
 }  // namespace shoal::term

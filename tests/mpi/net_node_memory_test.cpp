@@ -37,7 +37,7 @@ void who_is_near_is_said_alike_by_both() {
 
 Packet* packet_of(int source, int target, std::uint32_t lane, std::uint64_t number,
                   std::size_t size) {
-  Packet* const packet = Packet::create(Packet::bytes_at_most(size));
+  Packet* const packet = Packet::create(Packet::bytes_at_most({0, 0, size}));
   packet->header().lane = lane;
   packet->header().source = source;
   packet->header().target = target;

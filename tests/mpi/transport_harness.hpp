@@ -86,7 +86,7 @@ class Recorder final : public Receiver {
   void on_packet(Packet* packet) override {
     const PacketHeader& header = packet->header();
     std::size_t at = 0;
-    RunHeader run;
+    Run run;
     while (at < header.size_bytes && read_run(packet->messages(), at, run)) {
       for (std::uint64_t i = 0; i < run.count; ++i, at += run.step()) {
         check_message(*packet, run.size_bytes, at);

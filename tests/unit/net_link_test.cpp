@@ -35,7 +35,7 @@ class ReadingReceiver final : public Receiver {
  public:
   explicit ReadingReceiver(Handle handle) : handle_(std::move(handle)) {}
   void on_packet(Packet* packet) override {
-    RunHeader run;
+    shoal::net::Run run;
     for (std::size_t at = 0; at < packet->messages().size();) {
       ASSERT_TRUE(read_run(packet->messages(), at, run));
       for (std::uint64_t i = 0; i < run.count; ++i, at += run.step()) {

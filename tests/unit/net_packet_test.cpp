@@ -82,7 +82,7 @@ TEST(Packet, AddMessage_StartsEachMessageAtTheAlignment) {
 /// The first words of all messages, in the order in which they are found.
 std::vector<std::uint64_t> words_of(Packet& packet) {
   std::vector<std::uint64_t> words;
-  RunHeader run;
+  shoal::net::Run run;
   for (std::size_t at = 0; at < packet.messages().size();) {
     EXPECT_TRUE(read_run(packet.messages(), at, run));
     for (std::uint64_t i = 0; i < run.count; ++i, at += run.step()) {
@@ -126,7 +126,7 @@ TEST(Packet, BytesFor_IsWhatAMessageTakes) {
     handler += size == 9 ? 1 : 0;
     const std::size_t before = packet->header().size_bytes;
     const std::size_t needed = packet->bytes_for({handler, 7, size});
-    EXPECT_LE(needed, Packet::bytes_at_most(size) + kMessageAlign / 2);
+    EXPECT_LE(needed, Packet::bytes_at_most({0, 0, size}) + kMessageAlign / 2);
     packet->add_message({handler, 7, size});
     EXPECT_EQ(packet->header().size_bytes - before, needed);
   }
@@ -137,7 +137,7 @@ TEST(Packet, ReadRun_OfWhatIsNoRun_SaysSo) {
   for (std::uint64_t i = 0; i < 3; ++i) add_word(*packet, 1, i);
   const std::span<const std::byte> good = packet->messages();
   const auto reads = [](std::span<const std::byte> messages, std::size_t at) {
-    RunHeader run;
+    shoal::net::Run run;
     return read_run(messages, at, run);
   };
   EXPECT_TRUE(reads(good, 0));

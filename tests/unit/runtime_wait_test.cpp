@@ -88,7 +88,7 @@ TEST_P(Wait, ChainsOfMessagesSentByHandlers_AreWaitedForToTheEnd) {
     Tally& mine = tallies_[static_cast<std::size_t>(world.rank())];
     using Hop = shoal::ActiveMessage<int, int>;
     const Hop* self = nullptr;
-    const Hop hop(world.scope().messenger(),
+    const Hop hop(world.scope().channel(),
                   [&](int depth, int salt) {
                     ++mine.count;
                     if (depth == 0) return;

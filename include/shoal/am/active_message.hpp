@@ -1,7 +1,7 @@
 #pragma once
 // Active messages: a handler and its arguments, run on another rank.
 
-#include <shoal/am/messenger.hpp>
+#include <shoal/am/channel.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/type_name.hpp>
 
@@ -43,18 +43,18 @@ decltype(auto) as_storage(Arg&& arg) {
 }
 
 template <class... Ws, class... Args>
-void send_as_bytes(Messenger& messenger, net::Link& link, net::MessageHeader header,
-                   TypeList<Ws...>, const Args&... args) {
+void send_as_bytes(Channel& channel, net::Link& link, net::MessageHeader header, TypeList<Ws...>,
+                   const Args&... args) {
   const auto with_wires = [&](const auto&... wires) {
     header.size_bytes = encoded_size<Ws...>(wires...);
     if constexpr ((is_plain_v<Ws> && ...)) {
-      messenger.append(link, header, 0,
-                       [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); });
+      channel.append(link, header, 0,
+                     [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); });
     } else {
       // Runs code of the program, which must not happen under the link's lock.
       std::vector<std::byte> bytes(header.size_bytes);
       encode<Ws...>(std::span(bytes), wires...);
-      messenger.append_bytes(link, header, bytes);
+      channel.append_bytes(link, header, bytes);
     }
   };
   with_wires(as_wire<Ws>(args)...);
@@ -77,25 +77,27 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
 /// Within the process, what would be encoded and decoded again travels as an object: a moved
 /// argument is moved, an Immutable is shared, anything else is copied once.
 template <class... Ws, class... Args>
-void send_fitting(Messenger& messenger, const Route& route, TypeList<Ws...> wires, Args&&... args) {
-  net::Link& link = messenger.admit(route.target);
-  const net::MessageHeader header{route.handler, route.signature, 0};
+[[gnu::always_inline]] inline void send_fitting(Channel& channel, const Route& route,
+                                                TypeList<Ws...> wires, Args&&... args) {
+  net::Link& link = channel.admit(route.target);
+  const net::MessageHeader header = channel.header_of(route, 0);
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
-    if (messenger.is_local(route.target)) {
+    if (channel.is_local(link)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
-      messenger.append_object(link, header, weight,
-                              std::make_unique<ArgumentsObject<Storage<Ws>...>>(
-                                  std::in_place, as_storage<Ws>(std::forward<Args>(args))...));
+      channel.append_object(link, header, weight,
+                            std::make_unique<ArgumentsObject<Storage<Ws>...>>(
+                                std::in_place, as_storage<Ws>(std::forward<Args>(args))...));
       return;
     }
   }
-  send_as_bytes(messenger, link, header, wires, args...);
+  send_as_bytes(channel, link, header, wires, args...);
 }
 
 template <class Wires, class... Args>
-void send_message(Messenger& messenger, const Route& route, Wires wires, Args&&... args) {
+[[gnu::always_inline]] inline void send_message(Channel& channel, const Route& route, Wires wires,
+                                                Args&&... args) {
   constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
-  if constexpr (fits) send_fitting(messenger, route, wires, std::forward<Args>(args)...);
+  if constexpr (fits) send_fitting(channel, route, wires, std::forward<Args>(args)...);
 }
 
 template <auto Function, Delivery How>
@@ -153,8 +155,8 @@ template <class... Wires>
 class ActiveMessage {
  public:
   template <class F>
-  ActiveMessage(messaging::Messenger& messenger, F function, const AmOptions& options)
-      : messenger_(&messenger) {
+  ActiveMessage(messaging::Channel& channel, F function, const AmOptions& options)
+      : channel_(&channel) {
     using Traits = messaging::FunctionTraits<F>;
     static_assert(messaging::check_parameters(typename Traits::Parameters{}));
     struct Instance : messaging::Handler {
@@ -169,16 +171,17 @@ class ActiveMessage {
     instance->invoke = [](void* self, messaging::Batch& batch) {
       messaging::handle_all(*static_cast<F*>(self), batch, messaging::TypeList<Wires...>{});
     };
-    index_ = messenger.add_instance(std::move(instance), options.name, naming::spelled<F>());
+    handler_ = messaging::kInstanceBit | channel.flag_bits() |
+               channel.add_handler(std::move(instance), options.name, naming::spelled<F>());
   }
   ~ActiveMessage() {
-    if (messenger_ != nullptr) messenger_->remove_instance(index_);
+    if (channel_ != nullptr) channel_->remove_handler(handler_ & messaging::kIndexMask);
   }
   ActiveMessage(ActiveMessage&& other) noexcept
-      : messenger_(std::exchange(other.messenger_, nullptr)), index_(other.index_) {}
+      : channel_(std::exchange(other.channel_, nullptr)), handler_(other.handler_) {}
   ActiveMessage& operator=(ActiveMessage&& other) noexcept {
-    std::swap(messenger_, other.messenger_);
-    std::swap(index_, other.index_);
+    std::swap(channel_, other.channel_);
+    std::swap(handler_, other.handler_);
     return *this;
   }
 
@@ -192,16 +195,16 @@ class ActiveMessage {
   /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
   template <class... Args>
   void send(Rank target, Args&&... args) const {
-    const messaging::Route route{messaging::kInstanceBit | index_, signature(), target};
-    messaging::send_message(*messenger_, route, messaging::TypeList<Wires...>{},
+    const messaging::Route route{handler_, signature(), target};
+    messaging::send_message(*channel_, route, messaging::TypeList<Wires...>{},
                             std::forward<Args>(args)...);
   }
 
  private:
   static constexpr std::uint32_t signature() { return type_signature<Wires...>(); }
 
-  messaging::Messenger* messenger_;
-  std::uint32_t index_ = 0;
+  messaging::Channel* channel_;
+  std::uint32_t handler_ = 0;  // index with flag bits
 };
 
 namespace messaging {

@@ -32,7 +32,7 @@ struct AmOptions {
 
 namespace messaging {
 
-class Messenger;
+class Channel;
 
 /// Where a message goes.
 struct Route {
@@ -43,7 +43,7 @@ struct Route {
 
 /// A message in the hands of its receiver.
 struct Message {
-  Messenger& messenger;
+  Channel* channel;  // of the team that it belongs to
   Rank source;
   bool is_object;  // the arguments are one pointer to an ObjectMessage
   bool dropped;    // the scope has failed: free what the message holds, run nothing
@@ -62,13 +62,13 @@ class Batch {
         left_(1) {}
   /// What next() looks at; `removals`: of handlers.
   struct Watch {
-    const sched::TaskScope& scope;
+    const sched::TaskScope* scope;
     const std::atomic<std::uint32_t>& removals;
     sched::HandlerMark& mark;
   };
   /// None yet.
-  Batch(Messenger& messenger, Rank source, const Watch& watch)
-      : message_{messenger, source, false, false, {}}, watch_(&watch) {}
+  Batch(Channel& channel, Rank source, const Watch& watch)
+      : message_{&channel, source, false, false, {}}, watch_(&watch) {}
 
   /// The next message to run the handler for; nullptr: there is none, or the scope has failed or a
   /// handler was removed since look(). Count it as taken, also if the handler throws.
@@ -102,7 +102,7 @@ class Batch {
   /// Whether the scope has failed; next() compares with what is so now. acquire pairs with the
   /// release in Removals::add(): who finds no handler that was removed sees why.
   bool look() {
-    failed_ = watch_->scope.failed();
+    failed_ = watch_->scope->failed();
     removals_ = watch_->removals.load(std::memory_order_acquire);
     return failed_;
   }
@@ -110,7 +110,7 @@ class Batch {
 
  private:
   [[nodiscard]] bool has_changed() const {
-    return watch_->scope.failed() != failed_ ||
+    return watch_->scope->failed() != failed_ ||
            watch_->removals.load(std::memory_order_acquire) != removals_;
   }
 
@@ -147,7 +147,8 @@ struct Handler : std::enable_shared_from_this<Handler> {
 inline constexpr std::uint32_t kInstanceBit = 1U << 31;  // index of an instance handler
 inline constexpr std::uint32_t kObjectBit = 1U << 30;    // the arguments are an ObjectMessage
 inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a LargeHeader is first
-inline constexpr std::uint32_t kIndexMask = kLargeBit - 1;
+static_assert(net::kTeamBit == kLargeBit >> 1U);
+inline constexpr std::uint32_t kIndexMask = net::kTeamBit - 1;
 
 /// Arguments that travel within the process as an object, not as bytes: nothing is copied twice.
 class ObjectMessage {
@@ -179,9 +180,11 @@ const std::vector<Handler>& static_handlers();
 /// Equal in two processes exactly if (up to hash collisions) their tables are equal.
 std::uint64_t static_fingerprint();
 
-/// Specialized to true for the type that handlers may take by reference as their first parameter.
+/// Specialized for the types that handlers may take by reference as their first parameter: where it
+/// comes from.
+enum class ContextKind : std::uint8_t { none, world, team };
 template <class T>
-inline constexpr bool is_handler_context_v = false;
+inline constexpr ContextKind context_kind_v = ContextKind::none;
 
 template <class... Ts>
 struct TypeList {};
@@ -225,7 +228,7 @@ struct CallTraits<Result(Ps...)> {
   using Parameters = TypeList<Ps...>;
 };
 template <class Result, class First, class... Ps>
-  requires is_handler_context_v<std::remove_cvref_t<First>>
+  requires(context_kind_v<std::remove_cvref_t<First>> != ContextKind::none)
 struct CallTraits<Result(First, Ps...)> {
   static constexpr bool has_context = true;
   using Context = std::remove_cvref_t<First>;
@@ -280,7 +283,7 @@ decltype(auto) as_argument(Value& value) {
   }
 }
 
-void* context_of(Messenger& messenger);
+void* context_of(Channel& channel, ContextKind kind);
 /// Reads the pointer that an object message carries.
 ObjectMessage* object_of(const Message& message);
 
@@ -290,7 +293,8 @@ void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
   const auto call = [&](auto&... values) {
     if constexpr (FunctionTraits<F>::has_context) {
       using Context = typename FunctionTraits<F>::Context;
-      f(*static_cast<Context*>(context_of(message.messenger)), as_argument<Ws>(values)...);
+      f(*static_cast<Context*>(context_of(*message.channel, context_kind_v<Context>)),
+        as_argument<Ws>(values)...);
     } else {
       f(as_argument<Ws>(values)...);
     }

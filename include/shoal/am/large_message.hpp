@@ -27,22 +27,19 @@ struct LargeHeader {
 /// destructor, be it that it ran or that sending failed before.
 class CountedEvent : public net::Event {
  public:
-  CountedEvent(Messenger& messenger, std::string name)
-      : messenger_(messenger), name_(std::move(name)) {
-    messenger_.scope().count_queued(messenger_.scheduler().count_slot());
+  CountedEvent(Channel& channel, std::string name) : channel_(channel), name_(std::move(name)) {
+    channel_.scope().count_queued(channel_.scheduler().count_slot());
   }
-  ~CountedEvent() override {
-    messenger_.scope().count_processed(messenger_.scheduler().count_slot());
-  }
+  ~CountedEvent() override { channel_.scope().count_processed(channel_.scheduler().count_slot()); }
   /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
 
  protected:
   virtual void act() = 0;
-  [[nodiscard]] Messenger& messenger() const { return messenger_; }
+  [[nodiscard]] Channel& channel() const { return channel_; }
 
  private:
-  Messenger& messenger_;
+  Channel& channel_;
   std::string name_;
 };
 
@@ -50,16 +47,16 @@ class CountedEvent : public net::Event {
 template <class F>
 class FunctionEvent final : public CountedEvent {
  public:
-  FunctionEvent(Messenger& messenger, std::string name, F function)
-      : CountedEvent(messenger, std::move(name)), function_(std::move(function)) {}
+  FunctionEvent(Channel& channel, std::string name, F function)
+      : CountedEvent(channel, std::move(name)), function_(std::move(function)) {}
 
  private:
   void act() override { function_(); }
   F function_;
 };
 template <class F>
-std::unique_ptr<CountedEvent> make_event(Messenger& messenger, const std::string& name, F f) {
-  return std::make_unique<FunctionEvent<F>>(messenger, name, std::move(f));
+std::unique_ptr<CountedEvent> make_event(Channel& channel, const std::string& name, F f) {
+  return std::make_unique<FunctionEvent<F>>(channel, name, std::move(f));
 }
 
 struct Payload {
@@ -69,7 +66,7 @@ struct Payload {
 
 /// Sends header and arguments, and the payload after them; `release` runs here when the payload may
 /// be reused.
-void send_large(Messenger& messenger, const Route& route, const Payload& payload,
+void send_large(Channel& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release);
 
 /// Brings the payload into `place` and then runs `arrived`, at once or later.
@@ -82,8 +79,7 @@ LargeHeader split_large(const Message& message, std::span<const std::byte>& argu
 [[noreturn]] void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given);
 
 /// Runs `function` as a task made from a message.
-void submit_delivered(Messenger& messenger, std::string name, int priority,
-                      Function<void()> function);
+void submit_delivered(Channel& channel, std::string name, int priority, Function<void()> function);
 
 /// Sizes of the payloads of one LargeMessage, in programs that are built with debug checks.
 class PayloadSizes {
@@ -238,9 +234,9 @@ class LargeMessage {
   using Release = Function<void(const Wires&...)>;
 
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
-  LargeMessage(messaging::Messenger& messenger, BufferFn buffer, ArrivalFn arrival,
-               ReleaseFn release, const AmOptions& options)
-      : messenger_(&messenger), instance_(std::make_shared<Instance>()) {
+  LargeMessage(messaging::Channel& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
+               const AmOptions& options)
+      : channel_(&channel), instance_(std::make_shared<Instance>()) {
     instance_->buffer = with_first<std::size_t>(std::move(buffer));
     instance_->arrival = with_first<std::span<T>>(std::move(arrival));
     instance_->release_takes_any = messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
@@ -254,13 +250,13 @@ class LargeMessage {
     instance_->priority = options.priority;
     instance_->self = instance_.get();
     instance_->invoke = &messaging::invoke_each<&LargeMessage::on_header>;
-    index_ = messenger.add_instance(instance_, options.name, naming::spelled<LargeMessage>());
+    index_ = channel.add_handler(instance_, options.name, naming::spelled<LargeMessage>());
   }
   ~LargeMessage() {
-    if (messenger_ != nullptr) messenger_->remove_instance(index_);
+    if (channel_ != nullptr) channel_->remove_handler(index_);
   }
   LargeMessage(LargeMessage&& other) noexcept
-      : messenger_(std::exchange(other.messenger_, nullptr)),
+      : channel_(std::exchange(other.channel_, nullptr)),
         instance_(std::move(other.instance_)),
         index_(other.index_) {}
   LargeMessage& operator=(LargeMessage&&) = delete;
@@ -331,8 +327,9 @@ class LargeMessage {
 #endif
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
     encode<Wires...>(std::span(arguments), wires...);
-    const auto handler = messaging::kInstanceBit | messaging::kLargeBit | index_;
-    messaging::send_large(*messenger_, {handler, signature(), target},
+    const auto handler =
+        messaging::kInstanceBit | messaging::kLargeBit | channel_->flag_bits() | index_;
+    messaging::send_large(*channel_, {handler, signature(), target},
                           {std::as_bytes(payload), payload.size()}, arguments,
                           make_release(std::forward<Then>(then), wires...));
   }
@@ -346,13 +343,13 @@ class LargeMessage {
     };
     if (!instance_->release_takes_any) {
       return messaging::make_event(
-          *messenger_, instance_->name,
+          *channel_, instance_->name,
           [instance = instance_, finish, then = std::forward<Then>(then)]() mutable {
             instance->bare_release();
             finish(then);
           });
     }
-    return messaging::make_event(*messenger_, instance_->name,
+    return messaging::make_event(*channel_, instance_->name,
                                  [instance = instance_, values = std::make_tuple(wires...), finish,
                                   then = std::forward<Then>(then)]() mutable {
                                    std::apply(instance->release, values);
@@ -381,7 +378,7 @@ class LargeMessage {
       if (place.size() != header.count) {
         messaging::refuse_buffer(instance->name, header.count, place.size());
       }
-      arrived = make_arrival(message.messenger, instance, place, std::move(values));
+      arrived = make_arrival(*message.channel, instance, place, std::move(values));
     } catch (...) {
       messaging::drop_large(message, header);  // the sender is not to wait for ever
       throw;
@@ -390,21 +387,21 @@ class LargeMessage {
   }
 
   static std::unique_ptr<messaging::CountedEvent> make_arrival(
-      messaging::Messenger& messenger, const std::shared_ptr<Instance>& instance,
-      std::span<T> place, std::tuple<Wires...> values) {
+      messaging::Channel& channel, const std::shared_ptr<Instance>& instance, std::span<T> place,
+      std::tuple<Wires...> values) {
     auto arrive = [instance, place, values = std::move(values)] {
       std::apply([&](const auto&... args) { instance->arrival(place, args...); }, values);
     };
     if (!instance->arrive_as_task) {
-      return messaging::make_event(messenger, instance->name, std::move(arrive));
+      return messaging::make_event(channel, instance->name, std::move(arrive));
     }
     return messaging::make_event(
-        messenger, instance->name, [&messenger, instance, arrive = std::move(arrive)] {
-          messaging::submit_delivered(messenger, instance->name, instance->priority, arrive);
+        channel, instance->name, [&channel, instance, arrive = std::move(arrive)] {
+          messaging::submit_delivered(channel, instance->name, instance->priority, arrive);
         });
   }
 
-  messaging::Messenger* messenger_;
+  messaging::Channel* channel_;
   std::shared_ptr<Instance> instance_;
   std::uint32_t index_ = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
-// One rank's messages: sending, arrival, handler tables. Not a template; the typed calls are thin.
+// Progress of one rank: the messages that arrive, of all teams.
 
+#include <shoal/am/channel.hpp>
 #include <shoal/am/handler.hpp>
 #include <shoal/am/removals.hpp>
 #include <shoal/base/function.hpp>
@@ -20,10 +21,18 @@
 
 namespace shoal::messaging {
 
-/// Asked when a worker of the rank has nothing to do: completion detection.
+class EarlyMessages;
+
+/// Completion detection.
 class IdleListener {
  public:
+  /// Called when a worker of the rank runs out of work; true if that gave rise to something.
   virtual bool on_idle() = 0;
+  /// Called now and then by workers that are busy, while the rank has teams beside the world.
+  virtual bool on_busy() = 0;
+  /// Messages of a team that does not exist here yet have come from `source`, the first ones or the
+  /// first ones since drop_early().
+  virtual void on_unknown_team(std::uint64_t team, Rank source) = 0;
 
  protected:
   ~IdleListener() = default;
@@ -47,7 +56,6 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   ~Messenger();
 
   // --- set up, before the first step
-  void set_scope(sched::TaskScope& scope) { scope_ = &scope; }
   void set_idle_listener(IdleListener& listener) { idle_listener_ = &listener; }
   void set_context(void* context) { context_ = context; }
   /// What the handlers of the messages between reports find with watch(); outlives the workers.
@@ -55,69 +63,44 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
   [[nodiscard]] Rank rank() const { return options_.rank; }
   [[nodiscard]] int size() const { return size_; }
+  /// Object that handlers get which take the world.
   [[nodiscard]] void* context() const { return context_; }
   [[nodiscard]] void* watch() const { return watch_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
-  [[nodiscard]] sched::TaskScope& scope() const { return *scope_; }
+  /// Channel of the world; made before the first step.
+  [[nodiscard]] Channel& world() const { return *world_; }
   [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
   [[nodiscard]] bool checks_payloads() const { return options_.check_payloads; }
   [[nodiscard]] bool is_local(Rank rank) const { return fabric_.layout().is_local(rank); }
 
+  // --- teams. Any thread.
+
+  /// The rank has teams, whose completion is looked for while their rank is busy with others.
+  void set_has_teams(bool has_teams) { has_teams_.store(has_teams, std::memory_order_relaxed); }
+  /// The first channel is the world's; see Channel. A channel is removed when its team is complete
+  /// on this rank. Messages that came for it before it was there are handled after this.
+  /// **Errors**: CheckError when the rank has a team with this id.
+  void add_channel(Channel& channel);
+  void remove_channel(Channel& channel);
+  /// nullptr: this rank has no such team (yet).
+  [[nodiscard]] Channel* find_channel(std::uint64_t team) const;
+
   // --- sending. Any thread.
 
-  /// The link to `target` after waiting, if the caller may be suspended, until it has room.
-  net::Link& admit(Rank target) {
-    if (target >= 0 && target < size_) [[likely]] {
-      // acquire pairs with the release in Fabric::make_link()
-      net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
-          std::memory_order_acquire);
-      // relaxed: see admit_slowly()
-      if (link != nullptr && link->has_room() && link->message_count() % kSendsPerLook != 0 &&
-          all_open_.load(std::memory_order_relaxed)) {
-        return *link;
-      }
-    }
-    return admit_slowly(target);
-  }
-  /// Appends a counted message; see Link::append for `write`.
-  template <class Write>
-  void append(net::Link& link, const net::MessageHeader& header, std::size_t extra_bytes,
-              Write&& write) {
-    const int slot = scheduler_.count_slot();
-    scope_->count_queued(slot);
-    bool closed = false;
-    try {
-      // relaxed: what this thread has written
-      closed = link.append(header, extra_bytes, std::forward<Write>(write),
-                           slot == polls_next_.load(std::memory_order_relaxed));
-    } catch (...) {  // no memory for it: it is neither queued nor to be processed
-      scope_->count_processed(slot);
-      throw;
-    }
-    // Its receiver is at work while this one fills the next packet.
-    if (closed && !is_local(link.target())) [[unlikely]]
-      flush();
-  }
-  void append_bytes(net::Link& link, const net::MessageHeader& header,
-                    std::span<const std::byte> bytes);
-  void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
-                     std::unique_ptr<ObjectMessage> object);
+  net::Link& link_to(Rank target, net::Lane lane);
   /// Hands what was sent so far to the transport, unless another worker is just doing that.
   void flush() { static_cast<void>(poll_transport(nullptr)); }
   /// An uncounted message on the control lane, to a static handler. Never blocks.
   void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes);
+  /// Index of the worker whose handlers' messages the transport looks for next; else negative.
+  [[nodiscard]] const std::atomic<int>& polls_next() const { return polls_next_; }
 
-  // --- instance handlers
+  // --- handlers
 
-  /// Index of the new handler: the number of those made before it. Main function or tasks.
-  /// Without a name it gets one from its index. One made by the main function is closed, as if it
-  /// did not exist yet, until the next open_instances(): it may refer to what is still to be set
-  /// up.
-  std::uint32_t add_instance(std::shared_ptr<Handler> handler, const std::string& name,
-                             std::string_view spelled);
-  void open_instances();
-  /// Messages for it that are handled after this are errors; a handler that runs goes on.
-  void remove_instance(std::uint32_t index);
+  /// Handlers were opened, or a channel was added: messages that wait are tried again.
+  void retry_if_early();
+  /// Ends a handler that was taken out of its table, once it is not in use.
+  void remove(const std::shared_ptr<Handler>& handler) { removals_.add(handler); }
 
   // --- progress (sched::Progress)
   bool poll(bool idle) override;
@@ -145,22 +128,27 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   void on_packet(net::Packet* packet) override;
   void before_take(const net::Link& link) override;
 
-  /// Messages held back because their instance handler is not open here yet, large ones twice.
-  /// For detection, a held message counts as processed and as unsatisfied.
-  [[nodiscard]] std::uint64_t held_count() const {
-    return held_count_.load(std::memory_order_acquire);
-  }
-  /// The same for a snapshot of the counts; nothing while held messages are about to be tried again
+  /// Messages that wait because their instance handler is not open here yet, or their team does
+  /// not exist here yet; large ones twice. For detection they count as processed and as
+  /// unsatisfied.
+  [[nodiscard]] std::uint64_t held_count() const;
+  /// The same, of one team.
+  [[nodiscard]] std::uint64_t held_count(std::uint64_t team) const;
+  /// Called before a snapshot of counts. False: messages that wait are about to be tried again
   /// (they are then neither processed nor stuck). Their senders' windows open: nothing here will
   /// take the messages soon, and a sender that waited for room would keep the world from noticing
   /// that it is stuck. Caller: the rank is idle.
-  [[nodiscard]] std::optional<std::uint64_t> held_at_rest();
+  [[nodiscard]] bool held_rests();
   /// Ends the process with this text, after an error that cannot be told in an orderly way.
   void end_at_once(const std::string& text) { fatal_(text); }
-  /// The scope has failed: lets progress drop what is held back. Any thread.
+  /// The team has failed on `source`, and if it does not exist here by now, its messages from there
+  /// are dropped. Returns how many. Caller: a handler.
+  [[nodiscard]] std::uint64_t drop_early(std::uint64_t team, Rank source);
+  /// A scope has failed: lets progress drop what is held back for it. Any thread.
   void drop_held();
-  /// One line per source whose messages are held back.
-  [[nodiscard]] std::vector<std::string> describe_held() const;
+  /// Lines about messages of a team that wait, one for each source. Those of teams that do not
+  /// exist here are the world's.
+  [[nodiscard]] std::vector<std::string> describe_held(std::uint64_t team) const;
 
   /// What has come from another rank, for reports.
   struct Arrivals {
@@ -189,10 +177,10 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
 
  private:
   class MessageTask;
-  struct Held;
-  struct HeldMessages;
+  struct Teams;
   /// An instance handler that was looked up.
   struct Kept {
+    const Channel* channel = nullptr;
     std::uint32_t index = 0;
     const Handler* handler = nullptr;
   };
@@ -203,13 +191,9 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   };
 
   static constexpr int kNobody = -1;
-  static constexpr std::uint64_t kSendsPerLook = 64;
   static constexpr int kLeanTakesMax = 8;
   static constexpr std::uint64_t kManyMessages = 256;  // worth a take
-  net::Link& admit_slowly(Rank target);
-  net::Link& link_to(Rank target, net::Lane lane);
   void name_handlers();
-  void give_way(const net::Link& link);
   void note_take(std::uint64_t message_count);
   bool handle_arrivals(net::DirectArrivals& direct);
   bool take_from_port();
@@ -219,25 +203,27 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The
   /// packet may be replaced by a smaller copy.
   bool process(net::Packet*& packet, std::size_t& offset);
-  void read_run(net::Packet& packet, std::size_t& offset, net::RunHeader& run) const;
+  void read_run(net::Packet& packet, std::size_t& offset, net::Run& run) const;
   struct Reception;
   bool process_run(Reception& reception, std::size_t& offset);
+  bool change_channel(Reception& reception);
   bool dispatch(Reception& reception);
   void refuse(Reception& reception);
   void submit_task(Reception& reception);
   bool find(Reception& reception);
   bool find_instance(Reception& reception);
-  [[nodiscard]] Kept& kept(std::uint32_t handler) {
-    return kept_[(handler & kIndexMask) % kept_.size()];
-  }
+  [[nodiscard]] Kept& kept(std::uint32_t index) { return kept_[index % kept_.size()]; }
   void forget_removed();
   void run_inline(Reception& reception);
-  void fail(const Handler& handler);
+  void fail(const Reception& reception);
   [[nodiscard]] std::uint64_t unprocessed_from(net::Packet* packet, std::size_t offset) const;
+  void take(net::Packet* packet);
   void hold(net::Packet* packet, std::size_t offset);
   void retry_held();
-  [[nodiscard]] bool is_open(std::uint32_t index);
-  void retry_if_held();
+  [[nodiscard]] bool can_handle(const net::Run& run) const;
+  std::uint64_t drop(net::Packet& packet, std::size_t offset);
+  [[nodiscard]] bool is_mixed(net::Packet& packet, std::size_t offset) const;
+  [[nodiscard]] net::PacketList part(net::Packet* packet, std::size_t offset) const;
 
   net::Fabric& fabric_;
   sched::Scheduler& scheduler_;
@@ -246,8 +232,10 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   const int size_;
   net::Port& port_;
   const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
-  sched::TaskScope* scope_ = nullptr;
+  Channel* world_ = nullptr;
+  const std::unique_ptr<Teams> teams_;  // all others
   IdleListener* idle_listener_ = nullptr;
+  std::atomic<bool> has_teams_{false};  // relaxed: a hint
   void* context_ = nullptr;
   void* watch_ = nullptr;
   const std::vector<Handler>& statics_;
@@ -262,11 +250,6 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   int lean_takes_ = 0;           // in a row; see before_take()
   std::uint64_t sent_before_ = 0;
 
-  mutable sync::Mutex instances_mutex_;
-  std::vector<std::shared_ptr<Handler>> instances_ SHOAL_GUARDED_BY(instances_mutex_);
-  std::size_t open_count_ SHOAL_GUARDED_BY(instances_mutex_) = 0;  // of the first instances
-  // Written under instances_mutex_. relaxed: the main function reads what it wrote itself.
-  std::atomic<bool> all_open_{true};
   std::atomic<bool> instances_grew_{false};  // the open ones, since held messages were last retried
 
   // Those that were needed last: one look under the lock for many messages. The progress context's.
@@ -274,9 +257,7 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   Removals removals_;  // of instances
   sync::Strand handlers_;
 
-  mutable sync::Mutex held_mutex_;
-  const std::unique_ptr<HeldMessages> held_ SHOAL_PT_GUARDED_BY(held_mutex_);
-  std::atomic<std::uint64_t> held_count_{0};
+  const std::unique_ptr<EarlyMessages> early_;
 
   env::SparseArray<ArrivalCounter> arrivals_;  // by source
 

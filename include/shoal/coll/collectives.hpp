@@ -16,12 +16,12 @@ namespace shoal::coll {
 using Bytes = std::vector<std::byte>;
 using Combine = FunctionRef<Bytes(Bytes, Bytes)>;
 
-/// One per rank; made on all ranks before any other instance handler. All ranks call the same
-/// operations in the same order, from their main functions. Each takes O(log P) messages in depth
-/// and suspends the main function only.
+/// One per rank of a team; made on all its ranks before any other instance handler of the team. All
+/// ranks call the same operations in the same order, from their main functions, or for a team from
+/// tasks. Each takes O(log P) messages in depth and parks the caller only.
 class Collectives final : private term::Unsatisfied {
  public:
-  Collectives(term::Scope& scope, Rank rank, int size);
+  explicit Collectives(term::Scope& scope);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;

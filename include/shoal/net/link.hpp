@@ -121,10 +121,12 @@ class Link : public PortItem, public PacketOwner {
  private:
   std::span<std::byte> reserve(const MessageHeader& message, std::size_t extra_bytes)
       SHOAL_REQUIRES(mutex_) {
-    std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message);
+    bool continues = open_ != nullptr && open_->continues(message);
+    std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message, continues);
     if (open_ == nullptr || open_->room_bytes() < needed) [[unlikely]] {
-      open_packet(Packet::bytes_at_most(message.size_bytes));
-      needed = open_->bytes_for(message);
+      open_packet(Packet::bytes_at_most(message));
+      continues = false;
+      needed = open_->bytes_for(message, continues);
     }
     open_->accounted_bytes += needed + extra_bytes;
     unaccounted_bytes_ += needed + extra_bytes;
@@ -134,7 +136,7 @@ class Link : public PortItem, public PacketOwner {
                          std::memory_order_relaxed);
     byte_count_ += needed + extra_bytes;
     last_handler_ = message.handler;
-    return open_->add_message(message);
+    return open_->add_message(message, continues);
   }
   void open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
   void account() SHOAL_REQUIRES(mutex_) {

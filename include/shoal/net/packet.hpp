@@ -35,11 +35,15 @@ constexpr std::size_t message_step(std::size_t size_bytes) {
   return size_bytes <= kMessageAlign / 2 ? kMessageAlign / 2 : align_up(size_bytes);
 }
 
-/// What is said of a message.
+/// Flag of MessageHeader::handler: the message belongs to another team than the world.
+inline constexpr std::uint32_t kTeamBit = 1U << 28U;
+
+/// Message metadata.
 struct MessageHeader {
   std::uint32_t handler;     // index in the table of static or instance handlers, with flag bits
   std::uint32_t signature;   // hash of the handler's argument types
   std::uint64_t size_bytes;  // of the arguments, without padding
+  std::uint64_t team = 0;    // id; travels with kTeamBit only
 };
 
 /// Stands in a packet before a run: messages one behind the other of which the same is said. At a
@@ -66,10 +70,21 @@ struct RunHeader {
 };
 static_assert(sizeof(RunHeader) == kMessageAlign);
 
+/// Behind a RunHeader with kTeamBit.
+struct TeamTag {
+  std::uint64_t team = 0;  // id
+  std::uint64_t unused = 0;
+};
+static_assert(sizeof(TeamTag) == kMessageAlign);
+
+/// Header of a run as it was read.
+struct Run : RunHeader {
+  std::uint64_t team = 0;  // 0: the world
+};
+
 /// Reads the header of the run at `offset` of a packet's messages, which moves on to its first
 /// message; behind the last one is the next run. False: this is no run.
-[[nodiscard]] bool read_run(std::span<const std::byte> messages, std::size_t& offset,
-                            RunHeader& run);
+[[nodiscard]] bool read_run(std::span<const std::byte> messages, std::size_t& offset, Run& run);
 
 /// What stands before the messages on the wire.
 struct PacketHeader {
@@ -129,20 +144,32 @@ class Packet {
   }
   [[nodiscard]] std::size_t capacity_bytes() const { return capacity_bytes_; }
 
-  /// The bytes that one more message takes: with padding, and a header if it starts a run.
-  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message) const {
-    const std::size_t step = message_step(message.size_bytes);
-    if (run_ != nullptr && run_->may_take(message)) return step;
-    return align_up(header_.size_bytes) - header_.size_bytes + sizeof(RunHeader) + step;
+  /// True: the message joins the last run.
+  [[nodiscard]] bool continues(const MessageHeader& message) const {
+    return run_ != nullptr && run_->may_take(message) &&
+           ((message.handler & kTeamBit) == 0 || tag_of(run_)->team == message.team);
   }
-  /// The most that it could be in a packet that is empty.
-  [[nodiscard]] static std::size_t bytes_at_most(std::size_t size_bytes) {
-    return sizeof(RunHeader) + align_up(size_bytes > 0 ? size_bytes : 1);
+  /// The bytes that one more message takes: with padding, and headers if it starts a run.
+  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message, bool continues) const {
+    const std::size_t step = message_step(message.size_bytes);
+    if (continues) return step;
+    return align_up(header_.size_bytes) - header_.size_bytes + header_bytes(message) + step;
+  }
+  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message) const {
+    return bytes_for(message, continues(message));
+  }
+  /// Upper bound of bytes_for() in an empty packet.
+  [[nodiscard]] static std::size_t bytes_at_most(const MessageHeader& message) {
+    const std::size_t size_bytes = message.size_bytes;
+    return header_bytes(message) + align_up(size_bytes > 0 ? size_bytes : 1);
   }
 
   /// Makes room for one message at the end; the caller has checked bytes_for() and room_bytes().
   std::span<std::byte> add_message(const MessageHeader& message) {
-    if (run_ == nullptr || !run_->may_take(message)) start_run(message);
+    return add_message(message, continues(message));
+  }
+  std::span<std::byte> add_message(const MessageHeader& message, bool continues) {
+    if (!continues) start_run(message);
     ++run_->count;
     std::byte* const place = body() + header_.size_bytes;
     sync::prefetch_to_write(place + kPrefetchBytes);
@@ -173,10 +200,16 @@ class Packet {
   explicit Packet(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
   ~Packet() = default;
   [[nodiscard]] std::uint64_t computed_checksum() const;
+  static TeamTag* tag_of(RunHeader* run) { return reinterpret_cast<TeamTag*>(run + 1); }
+  static std::size_t header_bytes(const MessageHeader& message) {
+    return (message.handler & kTeamBit) == 0 ? sizeof(RunHeader)
+                                             : sizeof(RunHeader) + sizeof(TeamTag);
+  }
   void start_run(const MessageHeader& message) {
     header_.size_bytes = align_up(header_.size_bytes);
     run_ = new (body() + header_.size_bytes) RunHeader(message);
-    header_.size_bytes += sizeof(RunHeader);
+    if ((message.handler & kTeamBit) != 0) new (tag_of(run_)) TeamTag{message.team};
+    header_.size_bytes += header_bytes(message);
   }
 
   std::atomic<int> references_{1};

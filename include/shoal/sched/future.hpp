@@ -204,7 +204,7 @@ class Future {
     [[nodiscard]] bool await_ready() const { return state->is_ready(); }
     // The coroutine, and this in it, may be gone before it returns.
     void await_suspend(std::coroutine_handle<> handle) const {
-      sched::TaskScope& scope = state->scheduler().scope();
+      sched::TaskScope& scope = sched::current_scope(state->scheduler());
       sched::submit_after(*state, std::make_unique<sched::CoroutineTask>(scope, handle));
     }
     T await_resume() { return Future(std::move(state)).get(); }
@@ -381,8 +381,8 @@ auto Future<T>::then(F f, std::string name) {
       promise.set_from([&] { return f(source.get()); });
     }
   };
-  sched::submit_after(
-      state, sched::make_function_task(state.scheduler().scope(), std::move(name), std::move(run)));
+  sched::submit_after(state, sched::make_function_task(sched::current_scope(state.scheduler()),
+                                                       std::move(name), std::move(run)));
   return result;
 }
 

@@ -123,6 +123,9 @@ void yield();
 /// Where the caller's tasks and messages are counted, and its worker's rank.
 /// **Errors**: CheckError, naming `what`, on a thread that is no worker.
 [[nodiscard]] Scheduler& current_scheduler(const char* what);
+/// Where tasks that the caller makes on `scheduler` are counted: with the task that runs here, else
+/// in the world. Handlers name the scope of their team themselves.
+[[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);
 /// The task that runs here, or nullptr, in a handler too. The main function is one.
 [[nodiscard]] Task* current_task();
 

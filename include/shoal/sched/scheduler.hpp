@@ -112,12 +112,12 @@ class Scheduler {
 
   // --- what stands still in wait_for(). Any thread.
 
-  /// How many tasks do, that are not counted meanwhile.
-  [[nodiscard]] std::uint64_t waiting_count() const;
+  /// Number of tasks that do and are not counted meanwhile; of those within `scope`, if given.
+  [[nodiscard]] std::uint64_t waiting_count(const TaskScope* scope = nullptr) const;
   /// Lines that name them, and circles of locks among them.
-  [[nodiscard]] std::vector<std::string> describe_waiting() const;
-  /// The scope has failed: tasks and threads that stand still go on with an exception.
-  void cancel_waiting();
+  [[nodiscard]] std::vector<std::string> describe_waiting(const TaskScope* scope = nullptr) const;
+  /// A scope has failed: tasks and threads of it that stand still go on with an exception.
+  void cancel_waiting(const TaskScope& scope);
   /// The same for the main function, of which its scope keeps track. False: it does not stand
   /// still.
   bool cancel_main();

@@ -98,7 +98,8 @@ class TaskScope {
     bool operator==(const Totals&) const = default;
   };
 
-  explicit TaskScope(int worker_count);
+  /// `outer`: the scope that this one is nested in; it lives longer.
+  explicit TaskScope(int worker_count, TaskScope* outer = nullptr);
   virtual ~TaskScope();
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
@@ -116,7 +117,16 @@ class TaskScope {
   /// Sums all slots. Reads finished and processed before queued and created: whoever finished had
   /// been created before, so finished == created proves a moment, between the reads, at which
   /// every created task had finished (docs/design/completion.md).
-  [[nodiscard]] Totals totals() const;
+  [[nodiscard]] Totals totals() const {
+    Totals sum;
+    add_ended(sum);
+    add_begun(sum);
+    return sum;
+  }
+  /// The two parts of totals(), in this order, for sums over several scopes: of all scopes the
+  /// first part is read before the second part of any.
+  void add_ended(Totals& sum) const;
+  void add_begun(Totals& sum) const;
 
   /// The messages counted as queued so far, perhaps without the last few.
   [[nodiscard]] std::uint64_t queued_so_far() const {
@@ -125,6 +135,15 @@ class TaskScope {
       sum += slots_[index(slot)].queued.load(std::memory_order_relaxed);
     }
     return sum;
+  }
+
+  /// The scope that this one is nested in; nullptr for the world's.
+  [[nodiscard]] TaskScope* outer() const { return outer_; }
+  /// It is `other`, or nested in it to any depth.
+  [[nodiscard]] bool is_within(const TaskScope& other) const {
+    const TaskScope* scope = this;
+    while (scope != nullptr && scope != &other) scope = scope->outer_;
+    return scope != nullptr;
   }
 
   /// True once the scope has failed: its tasks are dropped instead of run.
@@ -173,6 +192,7 @@ class TaskScope {
   }
 
   const int foreign_slot_;
+  TaskScope* const outer_;
   std::unique_ptr<Slot[]> slots_;
   std::atomic<bool> failed_{false};
 };

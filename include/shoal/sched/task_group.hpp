@@ -142,6 +142,7 @@ class TaskGroup {
   [[nodiscard]] std::exception_ptr take_error();
 
   sched::Scheduler& scheduler_;
+  sched::TaskScope& scope_;  // of the task that made it
   const std::string name_;
   TaskGroup* const outer_;  // whose task made this one, or nullptr
   TaskGroup& outermost_;    // of those that it nests in

@@ -106,6 +106,8 @@ class Detector {
   /// The scope was found complete: what follows is counted for the next time.
   void begin_epoch();
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  /// This rank's snapshot in the wave that it last confirmed.
+  [[nodiscard]] const Snapshot& confirmed() const { return confirmed_; }
   [[nodiscard]] DetectionState state() const;
 
  private:
@@ -128,8 +130,9 @@ class Detector {
   std::uint64_t epoch_ = 1;
   std::uint64_t version_ = 0;  // of the last report
   Snapshot reported_;          // this rank's own part of it
-  bool must_report_ = true;    // something changed since, or a request was not confirmed
-  std::uint64_t wave_ = 0;     // the one last taken part in (root: one for each report)
+  Snapshot confirmed_;
+  bool must_report_ = true;  // something changed since, or a request was not confirmed
+  std::uint64_t wave_ = 0;   // the one last taken part in (root: one for each report)
   std::size_t confirmations_missing_ = 0;
   std::uint64_t wave_version_ = 0;  // the version that the wave asks about; for state()
 };

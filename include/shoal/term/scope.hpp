@@ -1,6 +1,7 @@
 #pragma once
-// The scope of a world on one rank: completion, failure, and who is stuck.
+// The scope of a team on one rank: completion, failure, and what is stuck.
 
+#include <shoal/am/channel.hpp>
 #include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/base/function.hpp>
@@ -11,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,19 +65,48 @@ class Hold {
   Scope* scope_;
 };
 
-/// Created and used by one rank; ranks talk by control messages along a tree.
+/// Created and used by one rank; ranks talk by control messages along a tree over the team.
+///
+/// The world's scope is the outermost one. That of a team is nested in the scope of the team on
+/// whose ranks it was made, and counts there as well: its counters are part of the outer one's
+/// snapshots.
 class Scope final : public sched::TaskScope, public messaging::IdleListener, private DetectorHost {
  public:
-  Scope(messaging::Messenger& messenger, int size);
+  explicit Scope(messaging::Messenger& messenger);
   ~Scope() override;
 
   [[nodiscard]] messaging::Messenger& messenger() const { return messenger_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return messenger_.scheduler(); }
+  /// Of this rank, and of all, in the team.
+  [[nodiscard]] Rank rank() const { return channel_.rank(); }
+  [[nodiscard]] int size() const { return channel_.size(); }
+  /// "the world", or "team 'x'".
+  [[nodiscard]] std::string describe() const;
+
+  // --- nested scopes
+
+  /// Makes the scope of a team on this rank, which is a member. Messages may have come before.
+  [[nodiscard]] Scope& nest(messaging::ChannelTeam team, std::string name);
+  /// Of a nested scope: messages are handled from now on.
+  void open();
+  /// Of a nested scope: waits until all members have called it and nothing of it is left. A failure
+  /// of which no member was told fails the outer scope. **Caller** and **Blocks**: as wait().
+  void end() noexcept;
+  /// Of a nested scope, after end(): the caller does not use it any more.
+  void release();
+  /// Control channel and counts of this rank in the team: see Team.
+  [[nodiscard]] messaging::Channel& channel() const { return channel_; }
+  /// Scopes that are nested in this one and have not ended.
+  [[nodiscard]] int nested_count() const { return static_cast<int>(nested().size()); }
+  /// Counts the teams that were made in this scope, for names that all members derive alike.
+  [[nodiscard]] std::uint64_t next_nested_number() { return ++nested_numbers_; }
 
   /// Collective over the main functions of all ranks: returns when no task and no message exists
   /// or can exist. **Caller**: main function. **Blocks**: suspends it. **Errors**: TaskError, the
   /// same on every rank, when a task or handler threw; StuckError when nothing runs any more and
   /// something still waits; CheckError outside the main function.
+  /// Of a nested scope: collective over its members, from main functions or tasks, one at a time on
+  /// each rank.
   void wait();
   /// The main function has ended: takes part in waits until those of all ranks have. Errors as
   /// wait(), for what was still going on; but no TaskError that this rank's main function was told.
@@ -85,9 +117,10 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   /// **Blocks**: suspends it, until every main function is parked.
   void end_before_unwinding(FunctionRef<std::string()> text);
 
-  /// Parks the main function in a collective operation that is called `what`; `start` runs once it
-  /// is parked and may unpark it. Errors as wait().
-  void park_main(const std::string& what, FunctionRef<void()> start);
+  /// Parks the main function in a collective operation that is called `what`, unless `is_over()`,
+  /// which runs once it is parked, says that it may go on. Errors as wait().
+  /// In a nested scope, or a task, it parks the caller.
+  void park_main(const std::string& what, FunctionRef<bool()> is_over);
   /// Ends park_main(). Called by the handler of the message that completes the operation.
   void unpark_main();
 
@@ -110,21 +143,49 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void thread_goes_on() override { begin_hold(); }
   [[noreturn]] void throw_to_main() override;
   bool on_idle() override;
+  bool on_busy() override { return poll_nested(); }
+  void on_unknown_team(std::uint64_t team, Rank source) override;
+  /// Counts of this scope and of all that are nested in it.
+  [[nodiscard]] Totals all_totals() const;
   /// **Caller**: any thread. Runs the functions of graphs that name tasks.
   [[nodiscard]] ScopeState state() const;
   /// The failure that all ranks were told of, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const;
-  /// Called on the root when detection has found the scope complete, before anybody hears of it.
+  /// Called on the root when detection has found the scope complete or stuck, before anybody hears
+  /// of it.
   /// Set before the first step; may throw nothing.
   void set_completion_check(Function<void()> check) { completion_check_ = std::move(check); }
 
   /// Throws CheckError unless the main function is calling.
   static void check_main(const char* what);
+  /// Throws CheckError unless the caller may stand still in an operation of all members: the main
+  /// function, or for a nested scope also a task.
+  void check_member(const char* what) const;
 
  private:
   friend class Hold;
   friend struct ScopeMessages;                    // the control messages' handlers
   using StuckLine = std::pair<int, std::string>;  // rank, and what waits there
+  /// A member of a nested scope, for the decision whether something is about to change in it.
+  struct StuckTeam {
+    std::uint64_t team = 0;
+    std::uint64_t size = 0;   // of the team
+    std::uint64_t state = 0;  // the same on all members, unless some are about to hear of a change
+    std::uint64_t count = 0;  // of unsatisfied things
+    std::uint64_t final = 0;  // 1: it waits for the end of the team
+  };
+  struct StuckPart {
+    std::vector<StuckLine> lines;
+    std::vector<StuckTeam> teams;
+    std::uint64_t left_out = 0;
+    bool tasks_parked = false;
+    bool changed = false;  // since the snapshot that was reported
+  };
+  /// Control message for a team that does not exist here yet.
+  struct EarlyControl {
+    std::function<void(const std::shared_ptr<Scope>&)> handle;
+  };
+  class Meeting;
   enum class Outcome { running, done, failed, stuck };
 
   // DetectorHost; called with mutex_ held.
@@ -154,16 +215,55 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void spread();
   /// Runs `step` again, with the reserve given back, if it throws std::bad_alloc. If it does so
   /// again, the process ends.
-  template <class Step>
-  void insist(const Step& step);
+  void insist(FunctionRef<void()> step);
   void on_failure_up(Rank origin, const std::string& task_name, const std::string& text);
   void on_failure_down(Rank origin, const std::string& task_name, const std::string& text);
-  void add_stuck_lines(std::vector<StuckLine> lines, std::uint64_t left_out, bool tasks_parked)
-      SHOAL_REQUIRES(mutex_);
+  Scope(Scope& outer, messaging::ChannelTeam team, std::string name);
+  void add_stuck_part(StuckPart part) SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] StuckPart stuck_part_here() SHOAL_REQUIRES(mutex_);
+  void add_stuck_teams(std::vector<StuckTeam>& teams) const;
+  [[nodiscard]] bool is_anything_to_come() const SHOAL_REQUIRES(mutex_);
   void on_verdict(const std::string& text, bool tasks_parked) SHOAL_REQUIRES(mutex_);
-  [[nodiscard]] std::vector<StuckLine> describe_stuck() const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t count_unsatisfied() const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t count_sources() const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t all_held() const;
+  void add_ended_and_left(Totals& sum) const;
+  template <class Add>
+  void add_all(Totals& sum, Add add) const;
+  /// Those directly in this one.
+  [[nodiscard]] std::vector<std::shared_ptr<Scope>> nested() const;
+  /// Of the world's scope: that of a team, or nullptr.
+  [[nodiscard]] std::shared_ptr<Scope> find(std::uint64_t team);
+  /// The same; where there is none, `control` is kept for it.
+  [[nodiscard]] std::shared_ptr<Scope> find_or_keep(std::uint64_t team,
+                                                    FunctionRef<EarlyControl()> control);
+  [[nodiscard]] bool has_ended() const;
+  /// Takes a scope that has ended out of this one.
+  void sweep(const std::shared_ptr<Scope>& inner);
+  bool poll_nested();
+  bool poll_detector();
+  void meet(const std::string& what, bool final, FunctionRef<bool()> is_over);
+  Outcome stand_in_meeting(const std::string& what, bool final, FunctionRef<bool()> is_over);
+  void drain();
+  [[nodiscard]] bool is_at_rest_here() const;
+  /// A member of the scope, or of one nested in it, stands in an operation of that.
+  [[nodiscard]] bool is_parked() const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t count_parks() const SHOAL_REQUIRES(mutex_);
+  void take_out(Outcome outcome);
+  // Messages of this team wait on `asking`, a rank of the world where the team does not exist.
+  void on_ask(Rank asking);
+  void answer_all();
+  [[nodiscard]] bool is_abandoned() const;
+  void fail_from_outside(const TaskError& error);
+  void pass_failure_outwards();
+  void wake_waiter();
+  [[nodiscard]] std::vector<std::string> describe_stuck() const SHOAL_REQUIRES(mutex_);
 
   messaging::Messenger& messenger_;
+  Scope* const outer_;  // nullptr: this is the world's
+  Scope& world_;        // the outermost one
+  const std::string name_;
+  mutable messaging::Channel channel_;
   const Tree tree_;
   const std::vector<Rank> children_;
 
@@ -179,6 +279,10 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   // In park(), or in a wait_for() like a task. Written under mutex_; a hint outside.
   std::atomic<bool> parked_{false};
   sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  // Of a nested scope, taken out of waiter_: woken without the lock.
+  sync::Waiter* woken_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  bool meeting_ SHOAL_GUARDED_BY(mutex_) = false;             // somebody is in meet()
+  bool waiter_counts_here_ SHOAL_GUARDED_BY(mutex_) = false;  // is a task of this scope
   std::string parked_in_ SHOAL_GUARDED_BY(mutex_);  // a collective's name, or "" in wait()
   bool final_ SHOAL_GUARDED_BY(mutex_) = false;
   int main_waits_ SHOAL_GUARDED_BY(mutex_) = 0;  // 1: it stands in a wait_for()
@@ -192,7 +296,21 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   std::atomic<int> holds_{0};
   bool ignores_holds_ SHOAL_GUARDED_BY(mutex_) = false;
 
-  bool failure_told_ = false;  // to the main function, which alone uses this
+  std::atomic<bool> failure_told_{false};  // to the main function or whoever waits
+  std::atomic<bool> released_{false};
+  std::vector<Rank> asking_ SHOAL_GUARDED_BY(mutex_);  // see on_ask()
+  bool abandoned_ SHOAL_GUARDED_BY(mutex_) = false;    // the outer scope has failed, and completed
+  std::atomic<std::uint64_t> nested_numbers_{0};
+
+  // Nested scopes. The lock of the world's scope guards those of all.
+  mutable sync::Mutex nesting_mutex_;
+  std::vector<std::shared_ptr<Scope>> nested_;  // guarded by world_.nesting_mutex_
+  // Of the world's scope, under its nesting_mutex_: the scopes of all teams of this rank, and
+  // control messages for teams that do not exist here yet.
+  std::map<std::uint64_t, std::shared_ptr<Scope>> teams_;
+  std::map<std::uint64_t, std::vector<EarlyControl>> early_controls_;
+  Totals left_behind_;  // of nested ones that have ended; guarded by world_.nesting_mutex_
+  std::atomic<bool> has_nested_{false};  // the world's: there were some, here or further in
 
   // Given back when the world fails, for want of memory perhaps: to record and tell that takes
   // some, a packet for each peer in the tree most of all.
@@ -205,9 +323,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   // The report of a scope that is stuck, while it is gathered.
   std::size_t stuck_parts_missing_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::vector<StuckLine> stuck_lines_ SHOAL_GUARDED_BY(mutex_);
-  std::uint64_t stuck_left_out_ SHOAL_GUARDED_BY(mutex_) = 0;
-  bool stuck_parked_ SHOAL_GUARDED_BY(mutex_) = false;  // tasks stand parked, here or below
+  StuckPart stuck_ SHOAL_GUARDED_BY(mutex_);  // of the subtree
   bool stuck_parked_here_ SHOAL_GUARDED_BY(mutex_) = false;
   std::string stuck_text_ SHOAL_GUARDED_BY(mutex_);
   bool stuck_told_late_ SHOAL_GUARDED_BY(mutex_) = false;  // the failure is that one

@@ -213,7 +213,7 @@ void MpiInbox::handle(Packet* raw, const MPI_Status& status, DirectArrivals* dir
 }
 
 void MpiInbox::handle_own(Packet* packet, int process) {
-  RunHeader message;
+  Run message;
   std::size_t begin = 0;
   if (!read_run(packet->messages(), begin, message) || message.count != 1) {
     reject(process, "a truncated message of the engine");

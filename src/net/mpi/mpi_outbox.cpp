@@ -140,7 +140,7 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
 }
 
 void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte> bytes) {
-  Packet* const packet = Packet::create(Packet::bytes_at_most(bytes.size()));
+  Packet* const packet = Packet::create(Packet::bytes_at_most({0, 0, bytes.size()}));
   PacketHeader& header = packet->header();
   header.lane = kEngineLane;
   header.source = layout_.first_local();

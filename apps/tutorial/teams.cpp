@@ -1,0 +1,53 @@
+// Teams work apart: each has its own ranks, handlers, graphs and wait(), and its own failures.
+
+#include <shoal/shoal.hpp>
+
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+
+namespace {
+
+/// Sums 1 to 100, each number on another rank of the team; every member gets the sum.
+int sum_around(shoal::Team& team) {
+  int sum = 0;
+  shoal::TaskGraph<int> graph(team, "ring");
+  const auto next = team.make_am([&](int k) { graph.fulfill(k); });
+  graph.set_indegree([](int) { return 1; }).set_mapping([](int) { return 0; }).set_task([&](int k) {
+    sum += k;
+    if (k < 100) next.send(shoal::Rank((k + 1) % team.size()), k + 1);  // a rank of the team
+  });
+  if (team.rank() == 1 % team.size()) graph.fulfill(1);
+  team.wait();  // for the tasks and messages of this team only
+  return team.allreduce(sum, std::plus<>());
+}
+
+/// A failure ends the team that it happens in, and is thrown where its members wait.
+bool fails_alone(shoal::World& world) {
+  shoal::Team first(world, {shoal::Rank(0)}, "first");
+  if (!first.is_member()) return true;
+  first.spawn([] { throw std::runtime_error("no such tile"); });
+  try {
+    first.wait();
+  } catch (const shoal::TaskError& error) {
+    std::printf("%s\n", error.what());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    // Collective: the ranks that give the same colour make a team.
+    const int colour = world.rank() % 2;
+    shoal::Team half = world.split(colour, 0, colour == 0 ? "even" : "odd");
+    const int sum = sum_around(half);  // the two teams do not wait for each other
+    if (half.rank() == 0) std::printf("ranks %d, ...: sum %d\n", world.rank().value(), sum);
+
+    const bool good = sum == 5050 && fails_alone(world);
+    world.wait();
+    return good ? 0 : 1;
+  });
+}

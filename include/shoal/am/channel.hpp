@@ -1,0 +1,140 @@
+#pragma once
+// Messages of one team on one rank: sending, and the handlers that its members have made.
+
+#include <shoal/am/handler.hpp>
+#include <shoal/am/handler_table.hpp>
+#include <shoal/am/rank_map.hpp>
+#include <shoal/net/transport.hpp>
+#include <shoal/sched/scheduler.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shoal::messaging {
+
+class Messenger;
+
+/// Team of a channel.
+struct ChannelTeam {
+  std::uint64_t id = 0;     // 0: the world
+  SharedRankMap ranks;      // nullptr: the world's
+  void* context = nullptr;  // object that handlers get which take the team
+};
+
+/// Not a template; the typed calls are thin. Messages are counted in the team's scope.
+class Channel {
+ public:
+  Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team);
+  ~Channel();
+  /// Messages are handled from now on. Those that came earlier are the first.
+  void open();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  [[nodiscard]] Messenger& messenger() const { return messenger_; }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
+  [[nodiscard]] sched::TaskScope& scope() const { return scope_; }
+  /// Of the world, before the first step; see ChannelTeam.
+  void set_context(void* context) { team_.context = context; }
+  [[nodiscard]] void* context() const { return team_.context; }
+
+  [[nodiscard]] std::uint64_t team() const { return team_.id; }
+  [[nodiscard]] bool is_world() const { return team_.ranks == nullptr; }
+  /// Of this rank in the team.
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] const SharedRankMap& ranks() const { return team_.ranks; }
+  /// **Errors**: CheckError when the team has no such rank.
+  [[nodiscard]] Rank to_world(Rank member) const;
+  [[nodiscard]] Rank from_world(Rank rank) const {
+    return team_.ranks == nullptr ? rank : team_.ranks->from_world(rank);
+  }
+
+  // --- sending. Any thread.
+
+  /// The link to a rank of the team, after waiting, if the caller may be suspended, until it has
+  /// room.
+  net::Link& admit(Rank target) {
+    if (target >= 0 && target < fast_size_) [[likely]] {
+      // acquire pairs with the release in Fabric::make_link()
+      net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
+          std::memory_order_acquire);
+      // relaxed: see admit_slowly()
+      if (link != nullptr && link->has_room() && link->message_count() % kSendsPerLook != 0 &&
+          handlers_.all_open()) {
+        return *link;
+      }
+    }
+    return admit_slowly(target);
+  }
+  [[nodiscard]] bool is_local(const net::Link& link) const {
+    return layout_.is_local(link.target());
+  }
+  /// Flag bits of the handlers of all its messages.
+  [[nodiscard]] std::uint32_t flag_bits() const { return team_bit_; }
+  /// Metadata of a message over this channel.
+  [[nodiscard]] net::MessageHeader header_of(const Route& route, std::size_t size_bytes) const {
+    return {route.handler, route.signature, size_bytes, team_.id};
+  }
+  /// Appends a counted message; see Link::append for `write`.
+  template <class Write>
+  void append(net::Link& link, const net::MessageHeader& header, std::size_t extra_bytes,
+              Write&& write) {
+    const int slot = scheduler_.count_slot();
+    scope_.count_queued(slot);
+    bool closed = false;
+    try {
+      // relaxed: what this thread has written
+      closed = link.append(header, extra_bytes, std::forward<Write>(write),
+                           slot == polls_next_.load(std::memory_order_relaxed));
+    } catch (...) {  // no memory for it: it is neither queued nor to be processed
+      scope_.count_processed(slot);
+      throw;
+    }
+    // Its receiver is at work while this one fills the next packet.
+    if (closed && !is_local(link)) [[unlikely]]
+      flush();
+  }
+  void append_bytes(net::Link& link, const net::MessageHeader& header,
+                    std::span<const std::byte> bytes);
+  void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
+                     std::unique_ptr<ObjectMessage> object);
+  /// Hands what the rank has sent so far to the transport, unless another worker is just doing it.
+  void flush();
+
+  // --- instance handlers
+
+  /// Index of the new handler: the number of those made before it on this rank for this team. Main
+  /// functions and tasks. One made by a main function is closed until the next open_handlers().
+  std::uint32_t add_handler(std::shared_ptr<Handler> handler, const std::string& name,
+                            std::string_view spelled);
+  void open_handlers();
+  /// Messages for it that are handled after this are errors; a handler that runs goes on.
+  void remove_handler(std::uint32_t index);
+  [[nodiscard]] const HandlerTable& handlers() const { return handlers_; }
+
+ private:
+  static constexpr std::uint64_t kSendsPerLook = 64;
+
+  net::Link& admit_slowly(Rank target);
+  void give_way(const net::Link& link);
+
+  Messenger& messenger_;
+  sched::Scheduler& scheduler_;
+  sched::TaskScope& scope_;
+  ChannelTeam team_;
+  const std::uint32_t team_bit_;
+  const int size_;
+  const Rank rank_;
+  const int fast_size_;  // ranks below are the world's, and have their link in links_
+  const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
+  const net::Layout& layout_;
+  const std::atomic<int>& polls_next_;  // see Messenger
+  HandlerTable handlers_;
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,51 @@
+#pragma once
+// Instance handlers of one team on one rank.
+
+#include <shoal/am/handler.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// Handlers by index, in the order in which they were made. A handler that was added as closed is
+/// not found before the next open_all(): it may refer to what is still to be set up. Any thread.
+class HandlerTable {
+ public:
+  struct Added {
+    std::uint32_t index = 0;
+    bool opened = false;
+  };
+  /// Without a name the handler gets one from its index and its type. It is opened at once unless
+  /// `closed` is set or others before it are closed.
+  Added add(std::shared_ptr<Handler> handler, const std::string& name, std::string_view spelled,
+            bool closed);
+  /// False: all were open.
+  bool open_all();
+  /// relaxed: the main function reads what it wrote itself.
+  [[nodiscard]] bool all_open() const { return all_open_.load(std::memory_order_relaxed); }
+  /// Takes the handler out; its index is not used again.
+  [[nodiscard]] std::shared_ptr<Handler> remove(std::uint32_t index);
+
+  /// False: it is not open yet. `handler` becomes nullptr if it was removed.
+  [[nodiscard]] bool find(std::uint32_t index, const Handler*& handler) const;
+  [[nodiscard]] bool is_open(std::uint32_t index) const;
+  /// Of handlers that were added and not removed.
+  [[nodiscard]] std::size_t live_count() const;
+  /// What reports call it.
+  [[nodiscard]] std::string name_of(std::uint32_t index) const;
+
+ private:
+  mutable sync::Mutex mutex_;
+  std::vector<std::shared_ptr<Handler>> handlers_ SHOAL_GUARDED_BY(mutex_);
+  std::size_t open_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // of the first ones
+  std::size_t live_count_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> all_open_{true};  // written under mutex_
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,460 @@
+#pragma once
+// A team of ranks as one of them sees it.
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/am/immutable.hpp>
+#include <shoal/am/large_message.hpp>
+#include <shoal/base/check.hpp>
+#include <shoal/coll/collectives.hpp>
+#include <shoal/runtime/remote_promise.hpp>
+#include <shoal/sched/async_task.hpp>
+#include <shoal/sched/function_task.hpp>
+#include <shoal/sched/future.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// What is chosen when a task is submitted.
+struct TaskOptions {
+  int priority = 0;                  // larger first
+  std::optional<WorkerId> worker{};  // where it is queued at first; default: the caller's worker
+  bool bound = false;                // only `worker` runs it
+  std::string name = "task";         // for error reports
+};
+
+/// Counters of one rank since it started.
+struct Stats {
+  std::uint64_t tasks_run = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t bytes_sent = 0;  // messages as they travel, and payloads
+};
+
+using Hold = term::Hold;
+
+class Team;
+class World;
+
+namespace messaging {
+template <>
+inline constexpr ContextKind context_kind_v<World> = ContextKind::world;
+template <>
+inline constexpr ContextKind context_kind_v<Team> = ContextKind::team;
+}  // namespace messaging
+
+/// World of the rank that the team's member runs on.
+[[nodiscard]] World& world_of(const Team& team);
+
+/// An ordered subset of ranks with ranks of its own, 0 to size() - 1, its own completion, failures
+/// and collective operations. The world is the first team (stapl-rts thesis, chapter 7).
+///
+/// Tasks, messages, graphs and events that are made on a team count there: wait() returns when that
+/// team's work is done, while others go on. They count in the team's parent as well, which is not
+/// done before. **Lifetime**: what is made on a team ends before it.
+///
+/// Where nothing else is said, any thread may call, and calls do not block.
+class Team {
+ public:
+  /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
+  /// with the same ranks of `parent`, which become ranks 0, 1, ... of the team in that order. Sends
+  /// nothing. `name` stands for it in reports. **Errors**: CheckError for a rank that there is not,
+  /// or that is listed twice, and for an empty list.
+  Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name = "");
+  /// The same with functions, in memory that does not grow with the team: `to_parent(i)` is the
+  /// rank in `parent` of the team's rank i, 0 <= i < size; `from_parent(r)` is its inverse, and
+  /// negative for a rank that is no member.
+  template <std::invocable<int> ToParent, std::invocable<int> FromParent>
+  Team(Team& parent, int size, ToParent to_parent, FromParent from_parent,
+       const std::string& name = "")
+      : Team(parent,
+             std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
+                 parent.channel().ranks(), size, std::move(to_parent), std::move(from_parent)),
+             name) {}
+  /// Collective over the members: waits until no task and no message of the team exists on any, and
+  /// nothing of it is left. A failure that no member was told of by wait() fails the parent.
+  /// **Caller**: as wait(). **Blocks**: parks the caller.
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// Collective: one team for each `colour`, of the members that gave it, ordered by `key`, then by
+  /// their ranks here. A negative colour makes no team: the caller gets one that it is no member
+  /// of.
+  /// **Cost**: one allgather.
+  [[nodiscard]] Team split(int colour, int key = 0, const std::string& name = "");
+
+  /// False: the caller's rank is not in the team, and must not use it but for this and size().
+  [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
+  /// Of the caller in the team; -1 if it is no member.
+  [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : Rank(-1); }
+  [[nodiscard]] int size() const { return size_; }
+  /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that there is not.
+  [[nodiscard]] Rank world_rank(Rank member) const { return scope().channel().to_world(member); }
+  /// Rank in the team of a rank of the world; -1 for one that is no member.
+  [[nodiscard]] Rank rank_of(Rank world_rank) const {
+    return scope().channel().from_world(world_rank);
+  }
+  /// Of this rank; the same on all ranks unless they were started differently.
+  [[nodiscard]] int worker_count() const { return scheduler().worker_count(); }
+  /// Monotonic time in nanoseconds; virtual in the simulator.
+  [[nodiscard]] std::uint64_t now_ns() const { return scheduler().env().now_ns(); }
+
+  /// Returns on all members when no task and no message of the team exists or can exist, anywhere.
+  ///
+  /// **Caller**: of the world, the main functions of all ranks, as often as they like; of another
+  /// team, a main function or a task on each member, one at a time. **Blocks**: suspends the
+  /// main function; its worker goes on. **Errors**: the same on all ranks: TaskError when a task, a
+  /// handler or a main function threw (the world then drops tasks and messages; what is left is to
+  /// end); StuckError when nothing runs any more and something still waits, with the list; it may
+  /// be caught and repaired, unless tasks were parked: they were ended, and the world has failed.
+  /// **Ordering**: everything before it on any rank happens before its
+  /// return.
+  /// **Cost**: O(log size) messages in depth after the last rank became idle; none while nothing
+  /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
+  void wait() { scope().wait(); }
+
+  /// Runs `function` as a task of this rank.
+  template <class F>
+  void spawn(F function) {
+    if constexpr (sched::check_task_function<F>()) {
+      scheduler().submit(sched::make_function_task(scope(), std::move(function)));
+    }
+  }
+  template <class F>
+  void spawn(F function, const TaskOptions& options) {
+    if constexpr (sched::check_task_function<F>()) {
+      submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+    }
+  }
+
+  /// The same, with the future of what it returns or throws: such an exception does not fail the
+  /// world.
+  template <class F>
+  [[nodiscard]] auto async(F function) {
+    if constexpr (sched::check_task_function<F>()) {
+      auto task = std::make_unique<sched::AsyncTask<F>>(scheduler(), scope(), std::move(function));
+      auto future = task->future();
+      scheduler().submit(std::move(task));
+      return future;
+    }
+  }
+  // Two functions: GCC 12 destroys a default argument twice that stands in a co_await.
+  template <class F>
+  [[nodiscard]] auto async(F function, const TaskOptions& options) {
+    if constexpr (sched::check_task_function<F>()) {
+      auto task = std::make_unique<sched::NamedAsyncTask<F>>(scheduler(), scope(), options.name,
+                                                             std::move(function));
+      auto future = task->future();
+      submit(std::move(task), options);
+      return future;
+    }
+  }
+
+  /// Keeps wait() from completing until the returned object is destroyed. For threads of the
+  /// program that will still submit tasks or send messages.
+  [[nodiscard]] Hold hold() { return Hold(scope()); }
+
+  // --- active messages
+
+  /// Runs the function named by `am<function>` on `target`; see ActiveMessage::send.
+  template <auto Function, Delivery How, class... Args>
+  void send(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+    using Static = messaging::StaticFunction<Function, How>;
+    send_static(Static::handler, typename Static::Traits::Wires{}, target,
+                std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  void send(Closure, Rank target, Args&&... args) {
+    using Static = messaging::StaticClosure<Closure>;
+    send_static(Static::handler, typename Static::Traits::Wires{}, target,
+                std::forward<Args>(args)...);
+  }
+
+  /// Refuses everything else.
+  template <class Handler, class... Args>
+    requires(!messaging::CaptureLess<Handler> && !messaging::is_static_am_v<Handler>)
+  void send(const Handler& /*handler*/, Rank /*target*/, const Args&... /*args*/) {
+    static_assert(sizeof(Handler) == 0,
+                  "shoal: send() takes am<function> or a lambda that captures nothing and has no "
+                  "auto parameters: make_am() makes an active message of a lambda with captures");
+  }
+
+  /// Hands what this rank has sent so far to the transport. Not needed for progress, except before
+  /// the main function blocks outside shoal (in a call of MPI, say) while other ranks wait for what
+  /// it has sent. Lets the handlers of make_am() run, too.
+  void flush() {
+    channel().open_handlers();
+    channel().flush();
+  }
+
+  /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
+  /// Messages for it that arrive early wait. The handler of one that the main function made does
+  /// not run before the main function next sends a message or calls wait(), a collective operation
+  /// or flush(): what it refers to may be set up after it. **Errors**: a message that does not fit
+  /// the handler's parameters ends the world with an error that names it.
+  template <class F>
+  [[nodiscard]] auto make_am(F function, const AmOptions& options = {}) {
+    constexpr bool fits = messaging::PlainFunction<F>;
+    static_assert(fits,
+                  "shoal: make_am() takes a function or a function object with one operator(), "
+                  "whose parameters are the arguments of the message: none of them auto");
+    if constexpr (fits) {
+      using Parameters = typename messaging::FunctionTraits<F>::Parameters;
+      if constexpr (messaging::check_parameters(Parameters{})) {
+        return ActiveMessageFor<F>(channel(), std::move(function), options);
+      } else {
+        return messaging::RefusedMessage();
+      }
+    } else {
+      return messaging::RefusedMessage();
+    }
+  }
+
+  /// Makes a large active message with payload elements of type T; see LargeMessage for the three
+  /// functions. The arguments are those of `buffer` behind its count, or those of `arrival` behind
+  /// its data if these are more.
+  template <class T, class Buffer, class Arrival, class Release>
+  [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, Release release,
+                                   const AmOptions& options = {}) {
+    using Wires = typename messaging::LargeWires<Buffer, Arrival>::type;
+    constexpr bool fits = messaging::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
+    if constexpr (fits) {
+      return LargeMessageFor<T, Buffer, Arrival>(channel(), std::move(buffer), std::move(arrival),
+                                                 std::move(release), options);
+    } else {
+      return messaging::RefusedMessage();
+    }
+  }
+  /// The same without a function for all of its releases: each send() may bring one, on_release().
+  template <class T, class Buffer, class Arrival>
+  [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, const AmOptions& options = {}) {
+    return make_large_am<T>(
+        std::move(buffer), std::move(arrival), [] {}, options);
+  }
+
+  // --- futures across ranks
+
+  /// Lets other ranks fulfil the promise: the result travels in messages. It is fulfilled once, by
+  /// fulfill() or fail() on any rank. Any thread.
+  template <class T>
+  [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
+    return {messenger().rank().value(), parts_.promises->add(std::move(promise))};
+  }
+  /// Fulfils a promise of some rank; a message, as send(). **Errors**: the scope fails there when
+  /// it was fulfilled already.
+  template <class T, class Value>
+  void fulfill(const RemotePromise<T>& promise, Value&& value) {
+    send_to(promise.rank, am<&Team::accept_value<T>>, promise.number,
+            static_cast<T>(std::forward<Value>(value)));
+  }
+  void fulfill(const RemotePromise<void>& promise);
+  /// Gives it a RemoteError with this text.
+  template <class T>
+  void fail(const RemotePromise<T>& promise, const std::string& text) {
+    send_to(promise.rank, am<&Team::accept_error>, promise.number, messenger().rank().value(),
+            text);
+  }
+
+  /// Calls the function named by `am<function>` as a task on `target`, and brings back what it
+  /// returns. It may take Team& or World& first, and may wait. The arguments are copied; the future
+  /// gets RemoteError when the function throws, and the world does not fail.
+  template <auto Function, Delivery How, class... Args>
+  [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
+    struct Named {
+      static auto function() { return Function; }
+    };
+    return call_through<Named>(target, std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
+    struct Named {
+      static Closure function() { return {}; }
+    };
+    return call_through<Named>(target, std::forward<Args>(args)...);
+  }
+
+  // --- collective operations: main functions of all ranks, in the same order. They suspend the
+  // main function. Errors: as wait(); CheckError when ranks called different operations.
+
+  /// Returns when all ranks have called it. Not a wait(): tasks and messages may still be under
+  /// way.
+  void barrier();
+  /// The value of `root`, on every rank.
+  template <class T>
+  [[nodiscard]] T broadcast(const T& value, Rank root) {
+    constexpr const char* kWhat = "broadcast()";
+    return value_of<T>(kWhat, parts_.collectives->broadcast(kWhat, bytes_of(value), root));
+  }
+  /// operation(a, b) over the values of all ranks, on every rank, evaluated in the same order in
+  /// every run with as many ranks.
+  template <class T, class Operation>
+  [[nodiscard]] T allreduce(const T& value, Operation operation) {
+    constexpr const char* kWhat = "allreduce()";
+    const auto combine = [&](const coll::Bytes& a, const coll::Bytes& b) {
+      return bytes_of<T>(operation(value_of<T>(kWhat, a), value_of<T>(kWhat, b)));
+    };
+    return value_of<T>(kWhat, parts_.collectives->all_reduce(kWhat, bytes_of(value), combine));
+  }
+  /// The values of all ranks in rank order, on `root`; empty elsewhere.
+  template <class T>
+  [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
+    constexpr const char* kWhat = "gather()";
+    return values_of<T>(kWhat, parts_.collectives->gather(kWhat, bytes_of(value), root));
+  }
+  /// The values of all ranks in rank order, on every rank.
+  template <class T>
+  [[nodiscard]] std::vector<T> allgather(const T& value) {
+    constexpr const char* kWhat = "allgather()";
+    return values_of<T>(kWhat, parts_.collectives->all_gather(kWhat, bytes_of(value)));
+  }
+
+  /// What task graphs are made on: TaskGraph<int> graph(team).
+  [[nodiscard]] term::Scope& scope() const { return *parts_.scope; }
+  operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
+  /// What locks and promises are made on: Mutex mutex(team).
+  operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
+
+ protected:
+  struct Parts {
+    term::Scope* scope = nullptr;  // nullptr: the rank is no member
+    coll::Collectives* collectives = nullptr;
+    runtime::PromiseTable* promises = nullptr;
+  };
+  explicit Team(const Parts& parts);
+
+ private:
+  Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name);
+  /// Members of `parent` that gave this colour.
+  static messaging::SharedRankMap select(Team& parent, int colour, int key);
+
+  // Handlers of fulfill() and fail().
+  template <class T>
+  static void accept_value(Team& team, std::uint64_t number, T value) {
+    team.parts_.promises->take<T>(number).set_value(std::move(value));
+  }
+  static void accept_void(Team& team, std::uint64_t number);
+  static void accept_error(Team& team, std::uint64_t number, int rank, const std::string& text) {
+    team.parts_.promises->fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
+  }
+
+  /// To a rank of the world, which need not be a member: then the message counts in the world.
+  template <class Handler, class... Args>
+  void send_to(int world_rank, Handler handler, Args&&... args);
+
+  template <class Named, class... Args>
+  auto call_through(Rank target, Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Named::function())>;
+    return call_as<Named>(target, typename Traits::Wires{}, std::forward<Args>(args)...);
+  }
+  template <class Named, class... Ws, class... Args>
+  auto call_as(Rank target, messaging::TypeList<Ws...>, Args&&... args) {
+    static_assert(sizeof...(Ws) == sizeof...(Args),
+                  "shoal: the number of arguments differs from the function's parameters");
+    using Result = CallResult<Named, Ws...>;
+    Promise<Result> promise(scheduler(), "a call");
+    Future<Result> future = promise.future();
+    const RemotePromise<Result> reply = publish(std::move(promise));
+    send(am<&Team::accept_call<Named, messaging::Storage<Ws>...>>, target, reply,
+         messaging::Storage<Ws>(std::forward<Args>(args))...);
+    return future;
+  }
+  template <class Named, class... Values>
+  static decltype(auto) apply(Team& team, Values&... values) {
+    auto function = Named::function();
+    using Traits = messaging::FunctionTraits<decltype(function)>;
+    if constexpr (Traits::has_context) {
+      if constexpr (std::is_same_v<typename Traits::Context, Team>) {
+        return function(team, std::move(values)...);
+      } else {
+        return function(world_of(team), std::move(values)...);
+      }
+    } else {
+      return function(std::move(values)...);
+    }
+  }
+  template <class Named, class... Ws>
+  using CallResult = decltype(apply<Named, messaging::Storage<Ws>...>(
+      std::declval<Team&>(), std::declval<messaging::Storage<Ws>&>()...));
+  template <class Named, class... Values>
+  static void accept_call(Team& team, RemotePromise<CallResult<Named, Values...>> reply,
+                          Values... values) {
+    team.spawn(
+        [&team, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
+          try {
+            const auto run = [&](Values&... each) { return apply<Named>(team, each...); };
+            if constexpr (std::is_void_v<CallResult<Named, Values...>>) {
+              std::apply(run, values);
+              team.fulfill(reply);
+            } else {
+              team.fulfill(reply, std::apply(run, values));
+            }
+          } catch (const CancelledError&) {
+            throw;  // the world has failed, and the caller hears of that
+          } catch (...) {
+            team.fail(reply, describe(std::current_exception()));
+          }
+        },
+        {.name = "a call"});
+  }
+
+  [[nodiscard]] messaging::Channel& channel() const { return scope().channel(); }
+  [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
+  void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
+
+  template <class Wires, class... Args>
+  void send_static(const messaging::StaticHandler& handler, Wires wires, Rank target,
+                   Args&&... args) {
+    messaging::send_message(channel(),
+                            {handler.index() | channel().flag_bits(), handler.signature(), target},
+                            wires, std::forward<Args>(args)...);
+  }
+
+  // A value travels with a hash of its type, behind it.
+  template <class T>
+  static coll::Bytes bytes_of(const T& value) {
+    constexpr std::uint32_t signature = type_signature<T>();
+    const std::size_t size = encoded_size<T>(value);
+    coll::Bytes bytes(size + sizeof signature);
+    encode<T>(std::span(bytes).first(size), value);
+    std::memcpy(bytes.data() + size, &signature, sizeof signature);
+    return bytes;
+  }
+  template <class T>
+  static T value_of(const char* what, const coll::Bytes& bytes) {
+    std::uint32_t signature = 0;
+    SHOAL_CHECK(bytes.size() >= sizeof signature, "{}: a value is missing", what);
+    const std::size_t size = bytes.size() - sizeof signature;
+    std::memcpy(&signature, bytes.data() + size, sizeof signature);
+    SHOAL_CHECK(signature == type_signature<T>(),
+                "{}: the ranks gave values of different types: all must call it with the same",
+                what);
+    return std::get<0>(decode<T>(std::span(bytes).first(size)));
+  }
+  template <class T>
+  static std::vector<T> values_of(const char* what, const std::vector<coll::Bytes>& all) {
+    std::vector<T> values;
+    values.reserve(all.size());
+    for (const coll::Bytes& bytes : all) values.push_back(value_of<T>(what, bytes));
+    return values;
+  }
+
+  Parts parts_;
+  int size_ = 0;
+  std::unique_ptr<coll::Collectives> collectives_;  // not of the world
+};
+
+}  // namespace shoal

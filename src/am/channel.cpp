@@ -1,0 +1,114 @@
+#include <shoal/am/channel.hpp>
+#include <shoal/am/messenger.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+namespace shoal::messaging {
+
+Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team)
+    : messenger_(messenger),
+      scheduler_(messenger.scheduler()),
+      scope_(scope),
+      team_(std::move(team)),
+      team_bit_(team_.ranks == nullptr ? 0 : net::kTeamBit),
+      size_(team_.ranks == nullptr ? messenger.size() : team_.ranks->size()),
+      rank_(from_world(messenger.rank())),
+      fast_size_(team_.ranks == nullptr ? size_ : 0),
+      links_(messenger.fabric().links_of(messenger.rank())),
+      layout_(messenger.fabric().layout()),
+      polls_next_(messenger.polls_next()) {}
+
+void Channel::open() { messenger_.add_channel(*this); }
+
+Channel::~Channel() { messenger_.remove_channel(*this); }
+
+Rank Channel::to_world(Rank member) const {
+  if (team_.ranks == nullptr) return member;
+  SHOAL_CHECK(member >= 0 && member < size_, "rank {} is out of range: the team has ranks 0 to {}",
+              member.value(), size_ - 1);
+  const Rank rank = team_.ranks->to_world(member);
+  SHOAL_CHECK(
+      rank >= 0 && rank < messenger_.size(),
+      "rank {} of a team is rank {} of the world, by the function that was given: there are "
+      "ranks 0 to {}",
+      member.value(), rank.value(), messenger_.size() - 1);
+  return rank;
+}
+
+net::Link& Channel::admit_slowly(Rank target) {
+  if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
+  const Rank world_rank = to_world(target);
+  net::Link& link = messenger_.link_to(world_rank, net::Lane::normal);
+  if (link.has_room()) {
+    give_way(link);
+    return link;
+  }
+  if (sched::in_handler()) return link;
+  // A task made from a message is not suspended either: the window it would wait for may be held
+  // by messages that wait for it. Its messages are queued, like a handler's.
+  if (scheduler_.count_slot() != scope_.foreign_slot() && !sched::in_suspendable_task()) {
+    return link;
+  }
+  const sched::ParkedSenderMark mark;
+  const std::string what = fmt::format("send() to rank {}", world_rank.value());
+  while (!link.has_room()) {
+    sched::block(scheduler_.env(), what.c_str(),
+                 [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
+  }
+  return link;
+}
+
+// The window bounds what this rank sends, not what the others' handlers send back. Those are
+// bounded because a task that sends lets its worker handle arrivals at least this often.
+void Channel::give_way(const net::Link& link) {
+  if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
+  if (!messenger_.looks_busy() || !sched::in_suspendable_task()) return;
+  sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
+    waiter.wake();  // the worker looks at its arrivals, then goes on here
+    return true;
+  });
+}
+
+void Channel::append_bytes(net::Link& link, const net::MessageHeader& header,
+                           std::span<const std::byte> bytes) {
+  append(link, header, 0, [bytes](std::span<std::byte> place) {
+    if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
+  });
+}
+
+void Channel::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
+                            std::unique_ptr<ObjectMessage> object) {
+  header.handler |= kObjectBit;
+  header.size_bytes = sizeof(std::uintptr_t);
+  append(link, header, extra_bytes, [&object](std::span<std::byte> place) {
+    const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
+    std::memcpy(place.data(), &raw, sizeof raw);
+  });
+}
+
+void Channel::flush() { messenger_.flush(); }
+
+std::uint32_t Channel::add_handler(std::shared_ptr<Handler> handler, const std::string& name,
+                                   std::string_view spelled) {
+  const HandlerTable::Added added =
+      handlers_.add(std::move(handler), name, spelled, sched::in_main_function());
+  if (!added.opened) return added.index;
+  sync::publish(&messenger_);
+  messenger_.retry_if_early();
+  return added.index;
+}
+
+void Channel::open_handlers() {
+  if (!handlers_.open_all()) return;
+  sync::publish(&messenger_);
+  messenger_.retry_if_early();
+}
+
+void Channel::remove_handler(std::uint32_t index) { messenger_.remove(handlers_.remove(index)); }
+
+}  // namespace shoal::messaging

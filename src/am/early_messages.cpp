@@ -1,0 +1,79 @@
+#include "am/early_messages.hpp"
+
+namespace shoal::messaging {
+
+void Early::disown_all() {
+  net::Packet* packet = last_disowned == nullptr ? packets.front() : last_disowned->next;
+  for (; packet != nullptr; packet = packet->next) {
+    packet->disown();
+    last_disowned = packet;
+  }
+}
+
+std::uint64_t EarlyMessages::count_of(std::uint64_t team) const {
+  if (count() == 0) return 0;
+  std::uint64_t sum = 0;
+  const sync::Lock lock(mutex_);
+  for (const auto& [stream, early] : streams_) sum += stream.team == team ? early.count : 0;
+  return sum;
+}
+
+bool EarlyMessages::empty() const {
+  const sync::Lock lock(mutex_);
+  return streams_.empty();
+}
+
+bool EarlyMessages::add_behind(const Stream& stream, net::Packet* packet, std::uint64_t messages) {
+  const sync::Lock lock(mutex_);
+  const auto it = streams_.find(stream);
+  if (it == streams_.end()) return false;
+  count_.fetch_add(messages, std::memory_order_release);
+  it->second.count += messages;
+  it->second.packets.push_back(net::Packet::compact(packet));
+  return true;
+}
+
+bool EarlyMessages::add(const Stream& stream, net::Packet* packet, std::size_t offset,
+                        std::uint64_t messages, FunctionRef<void()> then) {
+  const sync::Lock lock(mutex_);
+  Early& early = streams_[stream];
+  const bool is_first = early.packets.empty();
+  if (is_first) early.offset = offset;
+  early.packets.push_back(packet);
+  early.count += messages;
+  count_.fetch_add(messages, std::memory_order_release);
+  then();
+  return is_first;
+}
+
+Early EarlyMessages::take(const Stream& stream, FunctionRef<bool()> unless) {
+  const sync::Lock lock(mutex_);
+  if (unless()) return {};
+  auto node = streams_.extract(stream);
+  if (node.empty()) return {};
+  count_.fetch_sub(node.mapped().count, std::memory_order_release);
+  return std::move(node.mapped());
+}
+
+EarlyMessages::Streams EarlyMessages::take_all(FunctionRef<void()> then) {
+  Streams all;
+  const sync::Lock lock(mutex_);
+  all.swap(streams_);
+  count_.store(0, std::memory_order_release);
+  then();
+  return all;
+}
+
+bool EarlyMessages::disown_all(FunctionRef<bool()> unless) {
+  const sync::Lock lock(mutex_);
+  if (unless()) return false;
+  for (auto& [stream, early] : streams_) early.disown_all();
+  return true;
+}
+
+void EarlyMessages::for_each(FunctionRef<void(const Stream&)> visit) const {
+  const sync::Lock lock(mutex_);
+  for (const auto& [stream, early] : streams_) visit(stream);
+}
+
+}  // namespace shoal::messaging

@@ -1,0 +1,203 @@
+// Random programs with nested teams, one thread and a seed each. wait() of a team must return
+// exactly when all that was made in it, and in teams nested in it, has ended, whatever others do; a
+// failure must reach the members of its team and nobody else.
+
+#include <shoal/shoal.hpp>
+
+#include "support/sizes.hpp"
+#include "support/turn_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::Rank;
+using shoal::Team;
+using shoal::World;
+using shoal::testing::run_turns;
+using shoal::testing::sized;
+using shoal::testing::TurnOptions;
+using shoal::testing::TurnResult;
+
+/// What all ranks share; there is one thread. Things are counted by the place where they were made:
+/// the path of the team, with the round of each team on it.
+struct Truth {
+  std::uint64_t seed = 0;
+  bool may_fail = false;
+  std::mt19937_64 random;
+  std::map<std::string, int> alive;
+  std::vector<std::string> mistakes;
+  int teams = 0;
+  int failures = 0;
+
+  int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
+  /// The same on all ranks.
+  [[nodiscard]] std::uint64_t decide(const std::string& place, const char* what) const {
+    const std::uint64_t mixed =
+        std::hash<std::string>{}(place + what) ^ (seed * 0x9E3779B97F4A7C15);
+    return std::mt19937_64(mixed)();
+  }
+  [[nodiscard]] int alive_in(const std::string& place) const {
+    int sum = 0;
+    for (auto it = alive.lower_bound(place); it != alive.end(); ++it) {
+      if (it->first.compare(0, place.size(), place) != 0) break;
+      sum += it->second;
+    }
+    return sum;
+  }
+};
+
+/// Lives as long as something that was made.
+class Thing {
+ public:
+  Thing(Truth& truth, std::string place) : truth_(&truth), place_(std::move(place)) {
+    ++truth_->alive[place_];
+  }
+  ~Thing() {
+    if (truth_ != nullptr) --truth_->alive[place_];
+  }
+  Thing(Thing&& other) noexcept
+      : truth_(std::exchange(other.truth_, nullptr)), place_(other.place_) {}
+  Thing& operator=(Thing&&) = delete;
+
+ private:
+  Truth* truth_;
+  std::string place_;
+};
+
+/// One member of a team, and those of the teams around it on the same rank.
+class Member {
+ public:
+  Member(Truth& truth, Team& team, std::string path, Member* outer)
+      : truth_(truth),
+        team_(team),
+        path_(std::move(path)),
+        outer_(outer),
+        hop_(team.make_am([this](const std::string& place, int fuel) {
+          --truth_.alive[place];
+          go_on(place, fuel);
+        })) {}
+
+  void play(int depth) {
+    const int rounds = 1 + static_cast<int>(truth_.decide(path_, "rounds") % 3);
+    for (int round = 0; round < rounds; ++round) {
+      place_ = path_ + "#" + std::to_string(round) + "/";
+      for (int i = truth_.below(3); i > 0; --i) make(place_, 1 + truth_.below(6));
+      if (truth_.may_fail && team_.rank() == 0 && truth_.decide(place_, "fail") % 12 == 0) {
+        team_.spawn([this] {
+          ++truth_.failures;
+          throw std::runtime_error("planted");
+        });
+      }
+      if (depth > 0 && truth_.decide(place_, "nest") % 3 != 0) nest(depth);
+      team_.wait();
+      if (const int left = truth_.alive_in(place_); left != 0 && !truth_.may_fail) {
+        truth_.mistakes.push_back(place_ + " has " + std::to_string(left) + " things after wait()");
+      }
+      if (truth_.decide(place_, "sum") % 2 == 0 &&
+          team_.allreduce(1, std::plus<>()) != team_.size()) {
+        truth_.mistakes.push_back(place_ + ": a wrong sum");
+      }
+    }
+  }
+
+ private:
+  /// Things of this team or of one around it.
+  void make(const std::string& place, int fuel) {
+    switch (truth_.below(4)) {
+      case 0:
+        return team_.spawn([this, place, fuel, thing = Thing(truth_, place)] {
+          if (fuel % 2 == 0) shoal::sleep_for(std::chrono::microseconds(fuel * 7));
+          go_on(place, fuel);
+        });
+      case 1:
+        if (outer_ == nullptr) return;
+        return outer_->make(outer_->place_, fuel - 1);
+      default:
+        ++truth_.alive[place];
+        return hop_.send(Rank(truth_.below(team_.size())), place, fuel);
+    }
+  }
+  void go_on(const std::string& place, int fuel) {
+    if (fuel <= 0) return;
+    make(place, fuel - 1);
+    if (truth_.below(5) == 0) make(place, fuel / 2);
+  }
+
+  void nest(int depth) {
+    const int colours = 1 + static_cast<int>(truth_.decide(place_, "colours") % 3);
+    const auto colour = static_cast<int>(
+        truth_.decide(place_ + std::to_string(team_.world_rank(team_.rank())), "colour") %
+        static_cast<unsigned>(colours));
+    try {
+      Team inner = team_.split(colour, truth_.below(3));
+      if (inner.rank() == 0) ++truth_.teams;
+      Member member(truth_, inner, place_ + std::to_string(colour), this);
+      member.play(depth - 1);
+    } catch (const shoal::TaskError&) {
+      if (!truth_.may_fail) throw;
+    }
+  }
+
+  Truth& truth_;
+  Team& team_;
+  const std::string path_;
+  std::string place_;
+  Member* const outer_;
+  const shoal::ActiveMessage<std::string, int> hop_;
+};
+
+/// How many teams there were.
+int run_program(std::uint64_t seed, bool may_fail) {
+  Truth truth;
+  truth.seed = seed;
+  truth.may_fail = may_fail;
+  truth.random.seed(seed);
+  TurnOptions options;
+  options.seed = seed;
+  options.ranks = 1 + static_cast<int>(seed % 7);
+  options.workers = 1 + static_cast<int>(seed / 7 % 2);
+  if (seed % 3 == 0) options.link = {512, 2048};
+  const TurnResult result = run_turns(options, [&truth](World& world) {
+    Member member(truth, world, "", nullptr);
+    member.play(3);
+    return 0;
+  });
+  EXPECT_THAT(truth.mistakes, testing::IsEmpty()) << "seed " << seed;
+  for (const std::exception_ptr& error : result.errors) {
+    const bool is_planted = error != nullptr && may_fail &&
+                            shoal::describe(error).find("planted") != std::string::npos &&
+                            truth.failures > 0;
+    if (error != nullptr && !is_planted) {
+      ADD_FAILURE() << "seed " << seed << ": " << shoal::describe(error);
+    }
+  }
+  return truth.teams;
+}
+
+TEST(RandomTeams, WaitReturnsWhenTheTeamHasEnded) {
+  const auto count = static_cast<std::uint64_t>(sized(6000, 100));
+  const std::uint64_t base = std::random_device{}();
+  RecordProperty("seed", std::to_string(base));
+  int teams = 0;
+  for (std::uint64_t i = 0; i < count && !HasFailure(); ++i) teams += run_program(base + i, false);
+  EXPECT_GT(teams, static_cast<int>(count));
+}
+
+TEST(RandomTeams, AFailureReachesItsTeamOnly) {
+  const auto count = static_cast<std::uint64_t>(sized(4000, 100));
+  const std::uint64_t base = std::random_device{}();
+  RecordProperty("seed", std::to_string(base));
+  for (std::uint64_t i = 0; i < count && !HasFailure(); ++i) run_program(base + i, true);
+}
+
+}  // namespace
