@@ -63,7 +63,7 @@ void Session::start() {
 void Session::run() {
   env::unbind_current_thread();
   constexpr std::uint64_t kShortestNs = 1'000'000;
-  constexpr std::uint64_t kLongestNs = 16'000'000;
+  constexpr std::uint64_t kLongestNs = 8'000'000;
   std::uint64_t pause_ns = kShortestNs;
   while (!stops_.load(std::memory_order_acquire)) {
     alarm_.wait(pause_ns);
@@ -186,17 +186,25 @@ void Session::write_identity() {
   file_.write_text(ChunkType::identity, text_of(all));
 }
 
-std::shared_ptr<Stream> Session::make_stream(int rank, int worker, const std::string& name) {
+std::size_t Session::next_buffer_bytes() const {
   constexpr std::size_t kSmallestBytes = std::size_t{4} << 10U;
+  constexpr std::size_t kVirtualBytes = std::size_t{64} << 10U;  // there may be very many tracks
+  constexpr std::size_t kShare = 32;  // of what is left: late tracks get less, but not nothing
+  const bool is_virtual = options_.virtual_time != nullptr;
+  const std::size_t left = options_.memory_bytes - std::min(options_.memory_bytes, buffer_bytes_);
+  const std::size_t wanted =
+      is_virtual ? std::min(options_.buffer_bytes, kVirtualBytes) : options_.buffer_bytes;
+  const std::size_t bytes = std::max(std::min(wanted, left / kShare), kSmallestBytes);
+  return bytes <= left || is_virtual ? bytes : 0;
+}
+
+std::shared_ptr<Stream> Session::make_stream(int rank, int worker, const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (track_count_ == kMaxTracks) {
     throw Error("the trace has 16777216 tracks, as many as it can. Start fewer threads");
   }
-  // A quarter of a track's memory is for descriptions.
-  std::size_t bytes = std::max(options_.buffer_bytes, kSmallestBytes);
-  const std::size_t left = options_.memory_bytes - std::min(options_.memory_bytes, buffer_bytes_);
-  while (bytes > left && bytes > kSmallestBytes) bytes /= 2;
-  if (bytes > left) bytes = 0;
+  const std::size_t bytes = next_buffer_bytes();
+  // A quarter is for descriptions.
   auto stream = std::make_shared<Stream>(TrackInfo{track_count_++, rank, worker, name}, number_,
                                          bytes - bytes / 4, bytes / 4);
   buffer_bytes_ +=

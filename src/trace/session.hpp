@@ -52,6 +52,8 @@ class Session {
   void run();
   /// True: some buffer was so full that the next look should come soon.
   bool write_round(bool all);
+  /// Memory for one more track, under mutex_; 0: there is none.
+  [[nodiscard]] std::size_t next_buffer_bytes() const;
   void write_stream(Stream& stream);
   void write_new_names();
   void write_new_tracks();

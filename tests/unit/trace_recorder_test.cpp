@@ -5,6 +5,7 @@
 #include <shoal/trace.h>
 #include <shoal/base/error.hpp>
 #include <shoal/env/env.hpp>
+#include <shoal/trace/clocks.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "support/trace_files.hpp"
@@ -81,12 +82,17 @@ TEST(TraceSlotRing, OneThreadWritesOneReads_NothingIsLostOrReordered) {
   constexpr std::uint64_t kCount = 100'000;
   std::thread producer([&ring] {
     for (std::uint64_t i = 0; i < kCount;) {
-      if (ring.try_push(i)) ++i;
+      if (ring.try_push(i)) {
+        ++i;
+      } else {
+        std::this_thread::yield();
+      }
     }
   });
   std::uint64_t next = 0;
   while (next < kCount) {
     const auto slots = ring.front();
+    if (slots.empty()) std::this_thread::yield();
     for (const std::uint64_t slot : slots) ASSERT_EQ(slot, next++);
     ring.pop(slots.size());
   }
@@ -249,7 +255,7 @@ TEST_F(TraceRecorder, ThreadThatEnds_GivesItsBufferBack) {
   constexpr int kThreads = 64;  // one after the other
   for (int i = 0; i < kThreads; ++i) {
     std::thread([] { mark("once"); }).join();
-    // The background thread looks at least every 16 ms; memory for the next one comes in time or
+    // The background thread looks at least every 8 ms; memory for the next one comes in time or
     // the thread gets a smaller buffer, and its one event still has room.
   }
   recorder.finish();
@@ -323,6 +329,69 @@ TEST_F(TraceRecorder, VirtualTime_NothingIsDroppedAndTheFileIsTheSame) {
   EXPECT_EQ(content.details.size(), 10'000U);
 }
 
+TEST_F(TraceRecorder, ManyTracks_ShareTheMemory) {
+  Options with = options();
+  with.buffer_bytes = std::size_t{64} << 10U;
+  with.memory_bytes = std::size_t{2} << 20U;
+  Recorder recorder(with);
+  std::vector<Track> tracks;
+  tracks.reserve(100);
+  for (int worker = 0; worker < 100; ++worker) {
+    tracks.push_back(recorder.make_track(0, worker, "worker"));
+    tracks.back().enter();
+    for (std::uint64_t i = 0; i < 64; ++i) mark("now", i);
+  }
+  Track::leave();
+  recorder.finish();
+  EXPECT_EQ(recorder.drops(), Drops{});
+  EXPECT_EQ(read_trace(with.path).events.size(), 6400U);
+}
+
+TEST_F(TraceRecorder, ManyVirtualTracks_NothingIsDropped) {
+  VirtualTime time;
+  Options with = options();
+  with.virtual_time = &time;
+  with.memory_bytes = std::size_t{1} << 20U;
+  Recorder recorder(with);
+  std::vector<Track> tracks;
+  tracks.reserve(1024);
+  for (int rank = 0; rank < 1024; ++rank) {
+    tracks.push_back(recorder.make_track(rank, 0, "worker 0"));
+    tracks.back().enter();
+    for (std::uint64_t i = 0; i < 200; ++i) mark("now", i);
+  }
+  Track::leave();
+  recorder.finish();
+  EXPECT_EQ(recorder.drops(), Drops{});
+  EXPECT_EQ(read_trace(with.path).events.size(), 1024U * 200);
+}
+
+TEST_F(TraceRecorder, Ticks_AreRelatedToNanoseconds) {
+  Options with = options();
+  with.flush_ns = 1'000'000;
+  Recorder recorder(with);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> around;  // of each event, in nanoseconds
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::uint64_t before = shoal::env::monotonic_raw_ns();
+    mark("now", i);
+    around.emplace_back(before, shoal::env::monotonic_raw_ns());
+    while (shoal::env::monotonic_raw_ns() - before < 100'000) {
+    }
+  }
+  recorder.finish();
+  const TraceContent content = read_trace(with.path);
+  const TimeMap map = ticks_to_raw(content.header.clock, content.clock);
+  // Samples say themselves how far off they are; interpolation is no worse than they are.
+  std::uint64_t slack = 100;
+  for (const auto& sample : content.clock) slack = std::max(slack, 2 * sample.uncertainty_ticks);
+  ASSERT_EQ(content.of(Kind::mark).size(), around.size());
+  for (const Event& event : content.of(Kind::mark)) {
+    const auto time = static_cast<std::uint64_t>(map(event.time));
+    EXPECT_GE(time + slack, around[event.value].first) << event.value;
+    EXPECT_LE(time, around[event.value].second + slack) << event.value;
+  }
+}
+
 TEST_F(TraceRecorder, RawClock_IsTheFallback) {
   Options with = options();
   with.ticks = shoal::env::TickSource::monotonic_raw;
@@ -376,13 +445,16 @@ TEST_F(TraceRecorder, KilledRun_IsReadableUpToThere) {
   const pid_t child = fork();
   if (child == 0) {
     Recorder recorder(with);
-    for (std::uint64_t i = 0; i < 1000; ++i) mark("before", i);
-    // What was recorded is in the file once a later flush is: then the parent may kill.
+    // What was recorded is in the file once the file has grown: then the parent may kill. Tables
+    // and headers of chunks are less than 100 events.
     const auto size = std::filesystem::file_size(with.path);
-    while (std::filesystem::file_size(with.path) < size + 1000 * sizeof(Event)) {
-    }
+    for (std::uint64_t i = 0; i < 2000; ++i) mark("before", i);
+    while (std::filesystem::file_size(with.path) < size + 1100 * sizeof(Event)) usleep(1000);
     static_cast<void>(write(pipe_ends[1], "x", 1));
-    for (std::uint64_t i = 1000;; ++i) mark("while", i);
+    for (std::uint64_t i = 2000;; ++i) {
+      mark("while", i);
+      usleep(10);
+    }
   }
   char told = 0;
   ASSERT_EQ(read(pipe_ends[0], &told, 1), 1);

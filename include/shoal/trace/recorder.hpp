@@ -30,8 +30,8 @@ struct Options {
   std::uint32_t processes = 1;
   int first_rank = 0;  // of the process: the rank of threads that have no track
   Identity identity;
-  std::size_t buffer_bytes = std::size_t{4} << 20U;    // of each thread
-  std::size_t memory_bytes = std::size_t{512} << 20U;  // of all buffers; later threads get less
+  std::size_t buffer_bytes = std::size_t{6} << 20U;    // of each thread
+  std::size_t memory_bytes = std::size_t{512} << 20U;  // of all buffers: late tracks get less
   std::uint64_t flush_ns = 100'000'000;  // what is older than this is written, and survives a kill
   env::TickSource ticks = env::tick_source();
   /// Virtual time of a simulated world. Its threads write their own buffers, which costs no virtual
