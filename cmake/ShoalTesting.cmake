@@ -195,6 +195,9 @@ function(shoal_add_mpi_tests)
           PROCESSES ${processes}
           TIMEOUT ${arg_TIMEOUT}
           COMMAND $<TARGET_FILE:${program}>)
+        if(name MATCHES "_stall_test$") # waits more than it computes
+          set_tests_properties(${test} PROPERTIES PROCESSORS 1)
+        endif()
         if(near)
           set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION
                                                   SHOAL_NODE_PROCESSES=set:${near})
