@@ -38,6 +38,7 @@ class RankWriter {
     write_queues();
     write_parked();
     for (const std::string& line : scope_.waiting) add(line);
+    for (const term::TeamState& team : scope_.teams) write_team(team);
     if (!scope_.failure.empty()) add("has failed, and drops tasks and messages: " + scope_.failure);
     limit_quiet();
     write_tasks();
@@ -159,6 +160,19 @@ class RankWriter {
     for (const auto& worker : workers_) {
       for (const sched::ParkedTask& task : worker.parked) limit(task.since_ns);
     }
+  }
+
+  void write_team(const term::TeamState& team) {
+    std::string line = fmt::format("{} (rank {} of {}): ", team.name, team.rank.value(), team.size);
+    line += team.waits_in.empty()
+                ? "nobody waits in it"
+                : fmt::format("a member in {} for {}", team.waits_in, since(team.since_ns));
+    const std::uint64_t open =
+        team.totals.created - std::min(team.totals.created, team.totals.finished);
+    line += fmt::format("; {} not finished, {} sent and {} handled here", count(open, "task"),
+                        count(team.totals.queued, "message"), team.totals.processed);
+    if (team.failed) line += "; it has failed";
+    add(line);
   }
 
   void write_tasks() {

@@ -36,7 +36,9 @@ void ParkedList::link(ParkedWaiter& one) {
   one.behind = first_;
   if (first_ != nullptr) first_->before = &one;
   first_ = &one;
-  if (!one.counted) uncounted_.fetch_add(1, std::memory_order_release);
+  if (one.counted) return;
+  uncounted_.fetch_add(1, std::memory_order_release);
+  if (one.task != nullptr && one.task->scope != nullptr) one.task->scope->count_parked(true);
 }
 
 void ParkedList::unlink(ParkedWaiter& one) {
@@ -44,7 +46,9 @@ void ParkedList::unlink(ParkedWaiter& one) {
   if (one.before != nullptr) one.before->behind = one.behind;
   if (one.behind != nullptr) one.behind->before = one.before;
   if (first_ == &one) first_ = behind_of(one);
-  if (!one.counted) uncounted_.fetch_sub(1, std::memory_order_release);
+  if (one.counted) return;
+  uncounted_.fetch_sub(1, std::memory_order_release);
+  if (one.task != nullptr && one.task->scope != nullptr) one.task->scope->count_parked(false);
 }
 
 bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
@@ -140,15 +144,13 @@ std::vector<std::string> describe_circles(const std::map<const Task*, const Task
 
 }  // namespace
 
-std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists,
-                                        const TaskScope* scope) {
+std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists) {
   std::map<const Task*, const Task*> waits_for;
   std::map<const Task*, WaitLine> waits;
   std::map<std::pair<std::string, std::string>, int> kinds;
   for (const ParkedList* list : lists) {
     list->for_each([&](const Parked& one) {
       if (one.counted && !one.is_waiting_main()) return;
-      if (scope != nullptr && !one.is_within(*scope)) return;
       WaitLine line{one.name(), one.where()};
       ++kinds[{line.name, line.where}];
       const Task* inner = one.task;

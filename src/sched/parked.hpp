@@ -125,8 +125,6 @@ class ParkedList {
 std::string name_of(const Task& task);
 
 /// Lines that name who waits for what and is not counted, and the circles of locks among them.
-/// Of those within `scope`, if it is given.
-std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists,
-                                        const TaskScope* scope = nullptr);
+std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists);
 
 }  // namespace shoal::sched

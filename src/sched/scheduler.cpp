@@ -124,25 +124,17 @@ ParkedList& Scheduler::parked_here() const {
   return *parked_[static_cast<std::size_t>(count_slot())];
 }
 
-std::uint64_t Scheduler::waiting_count(const TaskScope* scope) const {
+std::uint64_t Scheduler::waiting_count() const {
   std::uint64_t count = 0;
-  for (const auto& list : parked_) {
-    if (scope == nullptr) {
-      count += list->uncounted();
-    } else if (list->uncounted() > 0) {
-      list->for_each([&](const Parked& one) {
-        if (!one.counted && one.is_within(*scope)) ++count;
-      });
-    }
-  }
+  for (const auto& list : parked_) count += list->uncounted();
   return count;
 }
 
-std::vector<std::string> Scheduler::describe_waiting(const TaskScope* scope) const {
+std::vector<std::string> Scheduler::describe_waiting() const {
   std::vector<const ParkedList*> lists;
   lists.reserve(parked_.size());
   for (const auto& list : parked_) lists.push_back(list.get());
-  return describe_waits(lists, scope);
+  return describe_waits(lists);
 }
 
 void Scheduler::cancel_waiting(const TaskScope& scope) {

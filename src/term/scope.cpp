@@ -413,6 +413,7 @@ ScopeState Scope::state() const {
   state.holds = holds_.load(std::memory_order_relaxed);
   const sync::Lock lock(mutex_);
   state.totals = all_totals();
+  for (const std::shared_ptr<Scope>& inner : nested()) inner->add_team_states(state.teams);
   if (waiter_ != nullptr) {
     state.main_in = parked_in_.empty() ? "wait()" : parked_in_;
     state.main_since_ns = parked_since_ns_;

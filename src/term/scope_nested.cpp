@@ -284,6 +284,19 @@ void Scope::sweep(const std::shared_ptr<Scope>& inner) {
   left_behind_.processed += inner->left_behind_.processed;
 }
 
+void Scope::add_team_states(std::vector<TeamState>& states) const {
+  TeamState state{describe(), rank(), size(), "", 0, all_totals(), failed()};
+  {
+    const sync::Lock lock(mutex_);
+    if (waiter_ != nullptr) {
+      state.waits_in = !parked_in_.empty() ? parked_in_ : final_ ? "its end" : "wait()";
+      state.since_ns = parked_since_ns_;
+    }
+  }
+  states.push_back(std::move(state));
+  for (const std::shared_ptr<Scope>& inner : nested()) inner->add_team_states(states);
+}
+
 // --- sums over a scope and all that are nested in it
 
 sched::TaskScope::Totals Scope::all_totals() const {
@@ -325,10 +338,17 @@ std::uint64_t Scope::count_unsatisfied() const {
   if (outer_ == nullptr) {
     count += scheduler().waiting_count();
   } else {
-    count += scheduler().waiting_count(this);
+    count += all_parked();
     if (waiter_ != nullptr && waiter_counts_here_ && count > 0) --count;
   }
   return count + count_sources();
+}
+
+// Not from the lists of what stands parked: their locks come before that of the scope.
+std::uint64_t Scope::all_parked() const {
+  std::uint64_t count = parked_tasks();
+  for (const std::shared_ptr<Scope>& inner : nested()) count += inner->all_parked();
+  return count;
 }
 
 std::uint64_t Scope::count_sources() const {

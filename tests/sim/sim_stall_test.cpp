@@ -73,6 +73,21 @@ TEST(SimStall, LongWork_IsNamedWhenTheTimeIsUp) {
               AllOf(HasSubstr("--sim-limit"), HasSubstr("worker 0: runs the task 'a long one'")));
 }
 
+TEST(SimStall, Teams_AreListedWithWhatTheirMembersDo) {
+  const std::string text =
+      error_of([](auto& config) { config.sim_limit_ns = 1'000'000'000; },
+               [&](World& world) {
+                 shoal::Team team(world, {shoal::Rank(1), shoal::Rank(0)}, "pair");
+                 if (world.rank() == 1) {
+                   team.spawn([] { shoal::compute(shoal::Cost::of_seconds(100), [] {}); });
+                 }
+                 team.wait();
+               });
+  EXPECT_THAT(text, HasSubstr("team 'pair' (rank 1 of 2): a member in wait() for"));
+  EXPECT_THAT(text, HasSubstr("team 'pair' (rank 0 of 2): a member in wait() for"));
+  EXPECT_THAT(text, HasSubstr("1 task not finished, 0 messages sent and 0 handled here"));
+}
+
 TEST(SimStall, HoldThatIsNeverEnded_IsNamedWithTheSeed) {
   // Never ended, not even after its world.
   static auto* const kept = new std::vector<std::unique_ptr<shoal::Hold>>;

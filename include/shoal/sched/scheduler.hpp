@@ -112,10 +112,10 @@ class Scheduler {
 
   // --- what stands still in wait_for(). Any thread.
 
-  /// Number of tasks that do and are not counted meanwhile; of those within `scope`, if given.
-  [[nodiscard]] std::uint64_t waiting_count(const TaskScope* scope = nullptr) const;
+  /// Number of tasks that do and are not counted meanwhile.
+  [[nodiscard]] std::uint64_t waiting_count() const;
   /// Lines that name them, and circles of locks among them.
-  [[nodiscard]] std::vector<std::string> describe_waiting(const TaskScope* scope = nullptr) const;
+  [[nodiscard]] std::vector<std::string> describe_waiting() const;
   /// A scope has failed: tasks and threads of it that stand still go on with an exception.
   void cancel_waiting(const TaskScope& scope);
   /// The same for the main function, of which its scope keeps track. False: it does not stand

@@ -114,6 +114,17 @@ class TaskScope {
     add(slots_[index(slot)].processed, slot, n);
   }
 
+  /// Of tasks that stand parked and are not counted meanwhile. Kept for nested scopes only.
+  void count_parked(bool parks) {
+    if (outer_ == nullptr) return;
+    if (parks) {
+      parked_tasks_.fetch_add(1, std::memory_order_release);
+    } else {
+      parked_tasks_.fetch_sub(1, std::memory_order_release);
+    }
+  }
+  [[nodiscard]] std::uint64_t parked_tasks() const { return parked_tasks_.load(std::memory_order_acquire); }
+
   /// Sums all slots. Reads finished and processed before queued and created: whoever finished had
   /// been created before, so finished == created proves a moment, between the reads, at which
   /// every created task had finished (docs/design/completion.md).
@@ -194,6 +205,7 @@ class TaskScope {
   const int foreign_slot_;
   TaskScope* const outer_;
   std::unique_ptr<Slot[]> slots_;
+  std::atomic<std::uint64_t> parked_tasks_{0};
   std::atomic<bool> failed_{false};
 };
 

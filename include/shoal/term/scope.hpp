@@ -38,6 +38,17 @@ class Unsatisfied {
   ~Unsatisfied() = default;
 };
 
+/// A member of a team at one moment, for reports.
+struct TeamState {
+  std::string name;  // "team 'x'"
+  Rank rank;         // in the team
+  int size = 0;
+  std::string waits_in;        // "wait()", a collective operation, or "" if nobody waits in it
+  std::uint64_t since_ns = 0;  // it does
+  sched::TaskScope::Totals totals;
+  bool failed = false;
+};
+
 /// What a scope looks like on one rank at one moment, for reports.
 struct ScopeState {
   sched::TaskScope::Totals totals;
@@ -49,6 +60,7 @@ struct ScopeState {
   std::string failure;  // of the scope, if it has failed
   DetectionState detection;
   std::vector<std::string> waiting;  // lines that name what waits
+  std::vector<TeamState> teams;      // nested ones, outer ones first
 };
 
 class Scope;
@@ -222,11 +234,13 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void add_stuck_part(StuckPart part) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] StuckPart stuck_part_here() SHOAL_REQUIRES(mutex_);
   void add_stuck_teams(std::vector<StuckTeam>& teams) const;
+  void add_team_states(std::vector<TeamState>& states) const;
   [[nodiscard]] bool is_anything_to_come() const SHOAL_REQUIRES(mutex_);
   void on_verdict(const std::string& text, bool tasks_parked) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t count_unsatisfied() const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t count_sources() const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t all_held() const;
+  [[nodiscard]] std::uint64_t all_parked() const;
   void add_ended_and_left(Totals& sum) const;
   template <class Add>
   void add_all(Totals& sum, Add add) const;
