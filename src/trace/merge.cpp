@@ -121,7 +121,9 @@ class Merging {
     }
     const auto key = [this](const Line& line) {
       const Part::Track& track = parts_[line.part].tracks().at(line.track);
-      return std::tuple(track.rank, track.worker, line.part, line.track);
+      // Threads that are no workers come last.
+      const int worker = track.worker < 0 ? std::numeric_limits<int>::max() : track.worker;
+      return std::tuple(track.rank, worker, line.part, line.track);
     };
     std::sort(lines_.begin(), lines_.end(),
               [&](const Line& a, const Line& b) { return key(a) < key(b); });
@@ -152,8 +154,7 @@ class Merging {
       for (const auto& [id, text] : parts_[i].names()) {
         const auto [entry, is_new] = known.try_emplace(text, static_cast<NameId>(known.size() + 1));
         if (is_new) file_->write_name(entry->second, text);
-        // Numbers are given in sequence: one that is far out is damage.
-        if (id > parts_[i].names().size()) continue;
+        if (id >= kMaxNames) continue;  // damage
         if (id >= numbers.size()) numbers.resize(id + std::size_t{1});
         numbers[id] = entry->second;
       }

@@ -4,6 +4,7 @@
 #include <shoal/trace/trace.hpp>
 
 #include "env/host.hpp"
+#include "trace/names.hpp"
 #include "trace/session.hpp"
 #include "trace/stream.hpp"
 
@@ -29,8 +30,8 @@ std::uint32_t session_now() {
   return detail::g_flags.load(std::memory_order_relaxed) >> kSessionShift;
 }
 
-/// Finds the recording of the process. Under its lock: a thread's first event, a new name, the
-/// begin and the end of a recording.
+/// Finds the recording of the process. Under its lock: a thread's first event, the begin and the
+/// end of a recording.
 struct Registry {
   std::mutex mutex;
   std::shared_ptr<Session> active;
@@ -54,7 +55,6 @@ struct Current {
 /// The track that a thread got by its first event, and the names that it knows.
 struct OfThread {
   std::shared_ptr<Stream> stream;
-  std::uint32_t names_session = 0;
   std::unordered_map<std::string, NameId> names;
 
   OfThread() = default;
@@ -131,20 +131,13 @@ void depends_on(std::uint64_t task, std::uint64_t other) noexcept {
 }
 
 NameId intern(std::string_view text) noexcept {
-  const std::uint32_t session = session_now();
+  if ((detail::g_flags.load(std::memory_order_relaxed) & kCategoryMask) == 0) return 0;
   try {
     OfThread& mine = of_thread();
-    if (mine.names_session != session) {
-      mine.names.clear();
-      mine.names_session = session;
-    }
     std::string key(text);
     const auto known = mine.names.find(key);
     if (known != mine.names.end()) return known->second;
-    Registry& all = registry();
-    const std::lock_guard lock(all.mutex);
-    if (all.active == nullptr || all.active->number() != session) return 0;
-    const NameId id = all.active->intern(text);
+    const NameId id = Names::of_process().intern(text);
     mine.names.emplace(std::move(key), id);
     return id;
   } catch (...) {
@@ -153,9 +146,8 @@ NameId intern(std::string_view text) noexcept {
 }
 
 NameId Name::find() const noexcept {
-  const std::uint32_t session = session_now();
   const NameId id = intern(text_);
-  if (id != 0) known_.store((std::uint64_t{session} << 32U) | id, std::memory_order_relaxed);
+  if (id != 0) known_.store(id, std::memory_order_relaxed);
   return id;
 }
 

@@ -4,10 +4,12 @@
 
 #include "env/unbind.hpp"
 #include "trace/json_text.hpp"
+#include "trace/names.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace shoal::trace {
@@ -111,7 +113,6 @@ bool Session::write_round(bool all) {
     std::erase(streams_, stream);
   }
   if (all) {
-    write_new_names();
     write_clock();
     write_drops();
   }
@@ -126,8 +127,8 @@ void Session::write_stream(Stream& stream) {
     while (left > 0) {
       auto slots = ring.front();
       slots = slots.first(std::min<std::size_t>({slots.size(), left, kChunkRecordsMax}));
-      write_new_names();  // those that these slots use were made before
       write_new_tracks();
+      if constexpr (std::is_same_v<std::decay_t<decltype(slots[0])>, Event>) write_names_of(slots);
       file_.write_records(type, slots, track);
       if (type == ChunkType::events) written_ += slots.size();
       left -= slots.size();
@@ -138,13 +139,14 @@ void Session::write_stream(Stream& stream) {
   write_all(stream.events(), ChunkType::events);
 }
 
-void Session::write_new_names() {
-  std::vector<std::pair<NameId, std::string>> names;
-  {
-    const std::lock_guard lock(mutex_);
-    names.swap(new_names_);
+void Session::write_names_of(std::span<const Event> events) {
+  for (const Event& event : events) {
+    if (event.name == 0 || event.name >= kMaxNames) continue;
+    if (event.name >= names_written_.size()) names_written_.resize(event.name + std::size_t{1});
+    if (names_written_[event.name]) continue;
+    names_written_[event.name] = true;
+    file_.write_name(event.name, Names::of_process().text(event.name));
   }
-  for (const auto& [id, text] : names) file_.write_name(id, text);
 }
 
 void Session::write_new_tracks() {
@@ -205,8 +207,9 @@ std::shared_ptr<Stream> Session::make_stream(int rank, int worker, const std::st
   }
   const std::size_t bytes = next_buffer_bytes();
   // A quarter is for descriptions.
-  auto stream = std::make_shared<Stream>(TrackInfo{track_count_++, rank, worker, name}, number_,
-                                         bytes - bytes / 4, bytes / 4);
+  auto stream = std::make_shared<Stream>(
+      TrackInfo{track_count_++, rank, worker, tracks_of_rank_[rank]++, name}, number_,
+      bytes - bytes / 4, bytes / 4);
   buffer_bytes_ +=
       stream->events().capacity() * sizeof(Event) + stream->details().capacity() * sizeof(Detail);
   if (options_.virtual_time != nullptr) {
@@ -220,24 +223,12 @@ std::shared_ptr<Stream> Session::make_stream(int rank, int worker, const std::st
 }
 
 std::shared_ptr<Stream> Session::make_thread_stream() {
-  constexpr int kWorkersMax = 1024;  // of make_id(): threads count down from the end
   int number = 0;
   {
     const std::lock_guard lock(mutex_);
-    number = foreign_count_++;
+    number = ++thread_count_;
   }
-  return make_stream(options_.first_rank, kWorkersMax - 1 - number % (kWorkersMax / 2),
-                     "thread " + std::to_string(number + 1));
-}
-
-NameId Session::intern(std::string_view text) {
-  const std::lock_guard lock(mutex_);
-  const auto known = names_.find(text);
-  if (known != names_.end()) return known->second;
-  const auto id = static_cast<NameId>(names_.size() + 1);
-  names_.emplace(text, id);
-  new_names_.emplace_back(id, text);
-  return id;
+  return make_stream(options_.first_rank, -1, "thread " + std::to_string(number));
 }
 
 void Session::add_sync(std::span<const SyncPoint> points) {

@@ -15,7 +15,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace shoal::trace {
@@ -23,7 +22,7 @@ namespace shoal::trace {
 /// Shared by a Recorder and by threads that look for a track or a name.
 ///
 /// Locks, in this order: `file_mutex_` (file, streams' writing side), `mutex_` (lists below). The
-/// thread that records takes them only for its first event and for a name that is new.
+/// thread that records takes them only for its first event.
 class Session {
  public:
   Session(Options options, std::uint32_t number);
@@ -39,7 +38,6 @@ class Session {
   std::shared_ptr<Stream> make_stream(int rank, int worker, const std::string& name);
   /// A stream of a thread that is no worker.
   std::shared_ptr<Stream> make_thread_stream();
-  NameId intern(std::string_view text);
   void add_sync(std::span<const SyncPoint> points);
   void add_identity(const Identity& more);
   [[nodiscard]] Drops drops() const;
@@ -55,7 +53,8 @@ class Session {
   /// Memory for one more track, under mutex_; 0: there is none.
   [[nodiscard]] std::size_t next_buffer_bytes() const;
   void write_stream(Stream& stream);
-  void write_new_names();
+  /// Those that the file does not have yet.
+  void write_names_of(std::span<const Event> events);
   void write_new_tracks();
   void write_drops();
   void write_clock();
@@ -65,24 +64,24 @@ class Session {
 
   const Options options_;
   const std::uint32_t number_;
-  FileWriter file_;                // under file_mutex_
-  std::exception_ptr error_;       // under file_mutex_: nothing is written after it
-  bool wrote_ = false;             // a stream, under file_mutex_
-  std::uint64_t written_ = 0;      // events, under file_mutex_
-  std::uint64_t last_all_ns_ = 0;  // under file_mutex_
-  Drops drops_written_;            // under file_mutex_
+  FileWriter file_;                  // under file_mutex_
+  std::exception_ptr error_;         // under file_mutex_: nothing is written after it
+  std::vector<bool> names_written_;  // by number, under file_mutex_
+  bool wrote_ = false;               // a stream, under file_mutex_
+  std::uint64_t written_ = 0;        // events, under file_mutex_
+  std::uint64_t last_all_ns_ = 0;    // under file_mutex_
+  Drops drops_written_;              // under file_mutex_
   std::mutex file_mutex_;
 
   mutable std::mutex mutex_;
   // All under mutex_:
   std::vector<std::shared_ptr<Stream>> streams_;
   std::vector<TrackInfo> new_tracks_;
-  std::map<std::string, NameId, std::less<>> names_;
-  std::vector<std::pair<NameId, std::string>> new_names_;
   Identity identity_;
   Drops drops_of_ended_;
   std::uint32_t track_count_ = 0;
-  int foreign_count_ = 0;
+  std::map<int, std::uint32_t> tracks_of_rank_;
+  int thread_count_ = 0;  // that are no workers
   std::size_t buffer_bytes_ = 0;
 
   env::Alarm alarm_;

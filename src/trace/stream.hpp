@@ -21,7 +21,8 @@ class Session;
 struct TrackInfo {
   std::uint32_t track = 0;
   int rank = 0;
-  int worker = 0;
+  int worker = 0;                    // -1: a thread that is no worker
+  std::uint32_t number_in_rank = 0;  // of the tracks that the rank has had
   std::string name;
 };
 
@@ -58,8 +59,7 @@ class Stream {
   void describe(std::uint64_t task, std::string_view key) noexcept;
   void depends_on(std::uint64_t task, std::uint64_t other) noexcept;
   [[nodiscard]] std::uint64_t new_id() noexcept {
-    return make_id(static_cast<std::uint32_t>(info_.rank), static_cast<std::uint32_t>(info_.worker),
-                   ++last_id_);
+    return make_id(static_cast<std::uint32_t>(info_.rank), info_.number_in_rank, ++last_id_);
   }
 
   /// Nothing is recorded any more. The recording thread, or the last owner of its track.
@@ -88,7 +88,9 @@ class Stream {
   env::TickSource source_ = env::TickSource::monotonic_raw;
   env::Env* virtual_time_ = nullptr;
   Session* owner_ = nullptr;
-  std::uint32_t last_id_ = 0;
+  // From the 1024th track of a rank on, numbers of tracks repeat in identifiers; counts then begin
+  // elsewhere.
+  std::uint32_t last_id_ = (info_.number_in_rank >> 10U) << 24U;
   std::uint64_t lost_ = 0;  // since the last event that was recorded
   SlotRing<Event> events_;
   SlotRing<Detail> details_;

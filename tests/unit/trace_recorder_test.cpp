@@ -21,6 +21,7 @@
 #include <bit>
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <thread>
 
 namespace {
@@ -262,6 +263,40 @@ TEST_F(TraceRecorder, ThreadThatEnds_GivesItsBufferBack) {
   EXPECT_EQ(read_trace(with.path).events.size() + recorder.drops().total(), kThreads);
 }
 
+TEST_F(TraceRecorder, RecordingsComeAndGo_WhileThreadsRecord) {
+  std::atomic<bool> stops{false};
+  std::vector<std::thread> threads;
+  threads.reserve(3);
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&stops] {
+      for (std::uint64_t i = 0; !stops.load(); ++i) {
+        const Span span("busy", i);
+        depends_on(i, i + 1);
+        if (i % 64 == 0) std::this_thread::yield();
+      }
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    const Options with = options("t" + std::to_string(round % 2));
+    Recorder recorder(with);
+    for (int i = 0; i < 5; ++i) {
+      recorder.pause();
+      std::this_thread::yield();
+      recorder.resume();
+      const Span span("from outside");
+    }
+    recorder.finish();
+    const TraceContent content = read_trace(with.path);
+    EXPECT_EQ(content.damage, "");
+    EXPECT_TRUE(content.has_end);
+    for (const Event& event : content.of(Kind::span_begin)) {
+      ASSERT_TRUE(content.names.contains(event.name));
+    }
+  }
+  stops = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(TraceRecorder, FullBuffer_DropsCountsAndMarksThePlace) {
   Options with = options();
   with.buffer_bytes = 4096;  // 64 events
@@ -345,6 +380,23 @@ TEST_F(TraceRecorder, ManyTracks_ShareTheMemory) {
   recorder.finish();
   EXPECT_EQ(recorder.drops(), Drops{});
   EXPECT_EQ(read_trace(with.path).events.size(), 6400U);
+}
+
+TEST_F(TraceRecorder, Ids_AreUniqueOverTracks) {
+  VirtualTime time;
+  Options with = options();
+  with.virtual_time = &time;
+  Recorder recorder(with);
+  std::set<std::uint64_t> ids;
+  std::uint64_t count = 0;
+  for (int i = 0; i < 3000; ++i) {  // one worker of two ranks, made anew and anew
+    const Track track = recorder.make_track(i % 2, 0, "worker 0");
+    track.enter();
+    for (int k = 0; k < 3; ++k, ++count) ids.insert(new_id());
+    Track::leave();
+  }
+  EXPECT_EQ(ids.size(), count);
+  EXPECT_FALSE(ids.contains(0));
 }
 
 TEST_F(TraceRecorder, ManyVirtualTracks_NothingIsDropped) {

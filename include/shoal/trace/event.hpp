@@ -75,6 +75,7 @@ struct KindInfo {
 
 /// Number of a text of the file's name table; 0: no name.
 using NameId = std::uint32_t;
+inline constexpr NameId kMaxNames = 1U << 24U;
 
 /// One event. `time`: ticks of the recording process's clock; nanoseconds since the begin of the
 /// run in merged files.
@@ -108,11 +109,11 @@ struct Detail {
 };
 static_assert(sizeof(Detail) == 32);
 
-/// Identifiers of tasks, messages and spans are unique in a run: they name the rank and the worker
-/// that made them. 0: none.
-[[nodiscard]] constexpr std::uint64_t make_id(std::uint32_t rank, std::uint32_t worker,
+/// Identifiers of tasks, messages and spans are unique in a run: they name the rank, and the number
+/// of the track in the rank, that made them. 0: none.
+[[nodiscard]] constexpr std::uint64_t make_id(std::uint32_t rank, std::uint32_t number_in_rank,
                                               std::uint32_t count) {
-  return (std::uint64_t{rank} << 42U) | (std::uint64_t{worker & 0x3ffU} << 32U) | count;
+  return (std::uint64_t{rank} << 42U) | (std::uint64_t{number_in_rank & 0x3ffU} << 32U) | count;
 }
 [[nodiscard]] constexpr std::uint32_t rank_of_id(std::uint64_t id) {
   return static_cast<std::uint32_t>(id >> 42U);

@@ -87,7 +87,8 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// A track of a worker. Any thread. `name`: what people read, such as "worker 1".
+  /// A track of a worker. Any thread. `name`: what people read, such as "worker 1". Two tracks may
+  /// be of one worker, one after the other.
   [[nodiscard]] Track make_track(int rank, int worker, const std::string& name);
 
   // Region of interest. Any thread. Counted from the state at the start; idempotent.

@@ -11,7 +11,7 @@
 
 namespace shoal::trace {
 
-/// Number of a text in the trace that is recorded now. Any thread. 0 while nothing is recorded.
+/// Number of a text, for events of this process. Any thread. 0 while nothing is recorded.
 /// **Cost**: a look-up by content in a table of the thread; a lock when a text is new to it.
 [[nodiscard]] NameId intern(std::string_view text) noexcept;
 
@@ -24,19 +24,18 @@ class Name {
   Name& operator=(const Name&) = delete;
 
   [[nodiscard]] const char* text() const { return text_; }
-  /// Its number in the session that records now; 0 while none does. Any thread.
+  /// Its number; 0 as long as nothing was recorded. Any thread.
   [[nodiscard]] NameId id() const noexcept {
-    const std::uint64_t known = known_.load(std::memory_order_relaxed);  // session and number
-    const std::uint32_t session = detail::g_flags.load(std::memory_order_relaxed) >> 8U;
-    return (known >> 32U) == session ? static_cast<NameId>(known) : find();
+    const NameId known = known_.load(std::memory_order_relaxed);
+    return known != 0 ? known : find();
   }
 
  private:
   NameId find() const noexcept;
 
   const char* text_;
-  // Any thread writes, all the same for one session; relaxed: an old value is looked up again.
-  mutable std::atomic<std::uint64_t> known_{0};
+  // Any thread writes, all the same; relaxed: who does not see it looks it up again.
+  mutable std::atomic<NameId> known_{0};
 };
 
 /// A stretch of the program, from construction to destruction. It may end on another worker than
