@@ -25,7 +25,7 @@ expect_not("no build type")
 # Tools.
 run("${prefix}/bin/shoal-explore" --seeds 6 -- "${SCRATCH}/build/consumer" --ranks 3)
 foreach(program IN ITEMS "${prefix}/bin/shoal-explore" "${prefix}/bin/shoal-bench"
-                         "${SCRATCH}/build/consumer")
+                         "${prefix}/bin/shoal-trace" "${SCRATCH}/build/consumer")
   run("${program}" --version)
   expect("^shoal ${VERSION}\n$")
 endforeach()

@@ -371,6 +371,15 @@ TEST_F(TraceTool, SummaryAndDiff_SayWhatChanged) {
   EXPECT_THAT(diff, HasSubstr("+150.0 %"));  // of the mean of step: 10 and 40 us
 }
 
+TEST_F(TraceTool, VersionAndHelp) {
+  EXPECT_THAT(run_tool("--version"), ::testing::StartsWith("shoal "));
+  EXPECT_EQ(status_, 0);
+  EXPECT_THAT(run_tool("--help"), HasSubstr("report"));
+  EXPECT_EQ(status_, 0);
+  run_tool("");
+  EXPECT_EQ(status_, 2);
+}
+
 TEST_F(TraceTool, Errors_SayWhatToDo) {
   EXPECT_THAT(run_tool("summary /nonexistent/t"), HasSubstr("there is no such trace"));
   EXPECT_EQ(status_, 2);

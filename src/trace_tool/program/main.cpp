@@ -1,6 +1,7 @@
 // shoal-trace: reads the traces that programs record with --trace.
 
 #include <shoal/base/error.hpp>
+#include <shoal/base/version.hpp>
 #include <shoal/trace/merge.hpp>
 
 #include "trace_tool/analysis.hpp"
@@ -147,6 +148,7 @@ void add_commands(CLI::App& app, Arguments& with, std::function<int(const Argume
 
 int main(int argc, char** argv) {
   CLI::App app("Reads traces of shoal programs.", "shoal-trace");
+  app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   Arguments with;
   std::function<int(const Arguments&)> chosen;
   add_commands(app, with, chosen);
