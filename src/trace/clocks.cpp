@@ -27,6 +27,8 @@ void keep_certain(std::vector<Sample>& samples, std::uint64_t tolerance) {
   if (certain.size() >= 2) samples = std::move(certain);
 }
 
+constexpr std::uint64_t kSampleToleranceTicks = 200;
+
 std::int64_t scaled(std::uint64_t distance, double rate) {
   return std::llround(static_cast<double>(distance) * rate);
 }
@@ -139,8 +141,7 @@ void TimeMap::shift(std::int64_t by) {
 
 TimeMap ticks_to_raw(ClockKind clock, std::vector<env::TickSample> samples) {
   if (clock != ClockKind::tsc) return {};
-  constexpr std::uint64_t kToleranceTicks = 200;
-  keep_certain(samples, kToleranceTicks);
+  keep_certain(samples, kSampleToleranceTicks);
   if (samples.size() < 2) {
     throw Error("the file has no two samples of its clock: the run was killed too early");
   }
@@ -168,13 +169,26 @@ class Agreeing {
     Agreement all;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       all.maps.push_back(raw_[i].followed_by(map_of(i, 0)));
-      all.uncertainty_ns.push_back(uncertainty_ns_[i]);
+      all.uncertainty_ns.push_back(uncertainty_ns_[i] + of_samples(i));
     }
     all.unsynchronized = std::move(unsynchronized_);
     return all;
   }
 
  private:
+  /// What the samples of the process are off by, in nanoseconds.
+  [[nodiscard]] std::uint64_t of_samples(std::size_t index) const {
+    std::vector<env::TickSample> samples = processes_[index].samples;
+    if (processes_[index].clock != ClockKind::tsc) return 0;
+    keep_certain(samples, kSampleToleranceTicks);
+    std::int64_t most = 0;
+    for (const env::TickSample& one : samples) {
+      most =
+          std::max(most, raw_[index](one.ticks + one.uncertainty_ticks) - raw_[index](one.ticks));
+    }
+    return static_cast<std::uint64_t>(most);
+  }
+
   void find_root() {
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i].sync.empty()) continue;

@@ -15,7 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -350,6 +352,54 @@ TEST_F(TraceTool, Check_MessageThatArrivesTooEarly_IsFound) {
   EXPECT_THAT(output, HasSubstr("message 0x5 arrives 400 ns before it was sent"));
   EXPECT_THAT(output, HasSubstr("1 received and not sent"));
   EXPECT_THAT(run_tool("check --tolerance 400 " + file("early")), Not(HasSubstr("are tolerated")));
+}
+
+/// One end of a ring of two processes: sends and receives by turns, and records both.
+void run_end(const std::string& trace, std::uint32_t process, int in, int out) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  constexpr std::uint64_t kMessages = 2000;
+  Options options;
+  options.path = part_path(trace, process);
+  options.process = process;
+  options.processes = 2;
+  options.first_rank = static_cast<int>(process);
+  options.identity = {{"host", "here"}};
+  Recorder recorder(options);
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    char byte = 0;
+    if (i % 2 == process) {
+      message_sent(i + 1, 1 - process, 1, intern("ring"));
+      if (write(out, &byte, 1) != 1) break;
+    } else {
+      if (read(in, &byte, 1) != 1) break;
+      message_received(i + 1, 1 - process, 1);
+    }
+  }
+  recorder.finish();
+}
+
+TEST_F(TraceTool, RingOfTwoProcesses_NoMessageArrivesTooEarly) {
+  std::array<int, 2> there{};
+  std::array<int, 2> back{};
+  ASSERT_EQ(pipe(there.data()), 0);
+  ASSERT_EQ(pipe(back.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = 1;
+    try {
+      run_end(file("ring"), 1, there[0], back[1]);
+      status = 0;
+    } catch (const std::exception&) {  // the parent misses the part
+    }
+    _exit(status);
+  }
+  run_end(file("ring"), 0, back[0], there[1]);
+  waitpid(child, nullptr, 0);
+  for (const int end : {there[0], there[1], back[0], back[1]}) close(end);
+  Input input(file("ring"));
+  const CheckResult result = check(input, std::nullopt);
+  EXPECT_TRUE(result.passed) << ::testing::PrintToString(result.lines);
+  EXPECT_THAT(result.lines.at(0), HasSubstr("2000 messages with both ends; 0 arrive before"));
 }
 
 TEST_F(TraceTool, SummaryAndDiff_SayWhatChanged) {

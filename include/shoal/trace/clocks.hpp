@@ -115,7 +115,7 @@ struct ProcessClock {
 /// Clocks of all processes on that of the first one that was compared with no other.
 struct Agreement {
   std::vector<TimeMap> maps;                  // by position; ticks to nanoseconds of the run
-  std::vector<std::uint64_t> uncertainty_ns;  // by position: at sync points, along the tree
+  std::vector<std::uint64_t> uncertainty_ns;  // by position: of samples, and along the tree
   std::vector<std::uint32_t> unsynchronized;  // processes that nothing relates to the others
 };
 
