@@ -123,7 +123,9 @@ class TaskScope {
       parked_tasks_.fetch_sub(1, std::memory_order_release);
     }
   }
-  [[nodiscard]] std::uint64_t parked_tasks() const { return parked_tasks_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t parked_tasks() const {
+    return parked_tasks_.load(std::memory_order_acquire);
+  }
 
   /// Sums all slots. Reads finished and processed before queued and created: whoever finished had
   /// been created before, so finished == created proves a moment, between the reads, at which
