@@ -5,6 +5,7 @@
 #include <shoal/sync/strand.hpp>
 
 #include "term/scope_messages.hpp"
+#include "term/scope_teams.hpp"
 
 #include <fmt/format.h>
 
@@ -37,6 +38,7 @@ Scope::Scope(messaging::Messenger& messenger)
       tree_{messenger.rank(), messenger.size()},
       children_(tree_.children()),
       detector_(tree_, *this),
+      teams_(std::make_unique<Teams>()),
       reserve_(std::make_unique_for_overwrite<std::byte[]>(kReserveBytes)),
       out_of_memory_(fmt::format("rank {}: a task, a handler or the main function failed, and "
                                  "there is no memory left to say more, or to end in order",

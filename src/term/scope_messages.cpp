@@ -26,8 +26,8 @@ void ScopeMessages::receive(const Message& message, F f) {
     scope->wake_waiter();
   };
   const std::shared_ptr<Scope> scope = world.find_or_keep(std::get<0>(all), [&] {
-    return Scope::EarlyControl{
-        [handle, all](const std::shared_ptr<Scope>& later) mutable { handle(later, all); }};
+    return Scope::EarlyControl(
+        [handle, all](const std::shared_ptr<Scope>& later) mutable { handle(later, all); });
   });
   if (scope != nullptr) handle(scope, all);
 }

@@ -5,6 +5,8 @@
 #include <shoal/base/check.hpp>
 #include <shoal/sched/park.hpp>
 
+#include "term/scope_teams.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -180,15 +182,15 @@ void Scope::open() {
     std::vector<EarlyControl> early;
     {
       const sync::Lock lock(world_.nesting_mutex_);
-      const auto it = world_.early_controls_.find(id);
-      if (it == world_.early_controls_.end()) {
-        world_.teams_.emplace(id, scope);
+      const auto it = world_.teams_->early.find(id);
+      if (it == world_.teams_->early.end()) {
+        world_.teams_->scopes.emplace(id, scope);
         break;
       }
       early = std::move(it->second);
-      world_.early_controls_.erase(it);
+      world_.teams_->early.erase(it);
     }
-    for (const EarlyControl& one : early) one.handle(scope);
+    for (EarlyControl& one : early) one(scope);
   }
   if (outer_->failed()) fail_from_outside(*outer_->failure());
 }
@@ -217,17 +219,17 @@ void Scope::end() noexcept {
 std::shared_ptr<Scope> Scope::find(std::uint64_t team) {
   if (team == 0) return {std::shared_ptr<Scope>(), this};
   const sync::Lock lock(nesting_mutex_);
-  const auto it = teams_.find(team);
-  return it != teams_.end() ? it->second : nullptr;
+  const auto it = teams_->scopes.find(team);
+  return it != teams_->scopes.end() ? it->second : nullptr;
 }
 
 std::shared_ptr<Scope> Scope::find_or_keep(std::uint64_t team,
                                            FunctionRef<EarlyControl()> control) {
   if (team == 0) return {std::shared_ptr<Scope>(), this};
   const sync::Lock lock(nesting_mutex_);
-  const auto it = teams_.find(team);
-  if (it != teams_.end()) return it->second;
-  early_controls_[team].push_back(control());
+  const auto it = teams_->scopes.find(team);
+  if (it != teams_->scopes.end()) return it->second;
+  teams_->early[team].push_back(control());
   return nullptr;
 }
 
@@ -274,7 +276,7 @@ void Scope::sweep(const std::shared_ptr<Scope>& inner) {
   const auto it = std::find(nested_.begin(), nested_.end(), inner);
   if (it == nested_.end()) return;  // another worker was first
   nested_.erase(it);
-  world_.teams_.erase(inner->channel_.team());
+  world_.teams_->scopes.erase(inner->channel_.team());
   if (world_.nested_.empty()) messenger_.set_has_teams(false);
   inner->add_ended(left_behind_);
   inner->add_begun(left_behind_);

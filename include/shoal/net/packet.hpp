@@ -40,10 +40,10 @@ inline constexpr std::uint32_t kTeamBit = 1U << 28U;
 
 /// Message metadata.
 struct MessageHeader {
-  std::uint32_t handler;     // index in the table of static or instance handlers, with flag bits
-  std::uint32_t signature;   // hash of the handler's argument types
-  std::uint64_t size_bytes;  // of the arguments, without padding
-  std::uint64_t team = 0;    // id; travels with kTeamBit only
+  std::uint32_t handler = 0;    // index in the table of static or instance handlers, with flag bits
+  std::uint32_t signature = 0;  // hash of the handler's argument types
+  std::uint64_t size_bytes = 0;  // of the arguments, without padding
+  std::uint64_t team = 0;        // id; travels with kTeamBit only
 };
 
 /// Stands in a packet before a run: messages one behind the other of which the same is said. At a

@@ -12,8 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -194,9 +192,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
     bool changed = false;  // since the snapshot that was reported
   };
   /// Control message for a team that does not exist here yet.
-  struct EarlyControl {
-    std::function<void(const std::shared_ptr<Scope>&)> handle;
-  };
+  using EarlyControl = Function<void(const std::shared_ptr<Scope>&)>;
+  struct Teams;
   class Meeting;
   enum class Outcome { running, done, failed, stuck };
 
@@ -321,8 +318,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   std::vector<std::shared_ptr<Scope>> nested_;  // guarded by world_.nesting_mutex_
   // Of the world's scope, under its nesting_mutex_: the scopes of all teams of this rank, and
   // control messages for teams that do not exist here yet.
-  std::map<std::uint64_t, std::shared_ptr<Scope>> teams_;
-  std::map<std::uint64_t, std::vector<EarlyControl>> early_controls_;
+  const std::unique_ptr<Teams> teams_;
   Totals left_behind_;  // of nested ones that have ended; guarded by world_.nesting_mutex_
   std::atomic<bool> has_nested_{false};  // the world's: there were some, here or further in
 
