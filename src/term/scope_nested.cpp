@@ -234,6 +234,7 @@ std::shared_ptr<Scope> Scope::find_or_keep(std::uint64_t team,
 }
 
 void Scope::release() {
+  sched::Scheduler& scheduler = this->scheduler();
   {
     const sync::Lock lock(mutex_);
     released_ = true;
@@ -241,7 +242,8 @@ void Scope::release() {
     ++park_count_;
     parked_.store(true, std::memory_order_release);
   }
-  scheduler().look_again();
+  // From here on another worker may destroy this scope.
+  scheduler.look_again();
 }
 
 std::vector<std::shared_ptr<Scope>> Scope::nested() const {

@@ -426,7 +426,7 @@ TEST_P(Large, OnRelease_RunsOnTheSenderOnceAfterRelease) {
   run([&](World& world) {
     std::map<int, std::vector<int>> places;
     std::vector<int> order(static_cast<std::size_t>(count), 0);
-    int wrong = 0;
+    std::atomic<int> wrong{0};  // arrivals that are tasks run at the same time
     const auto message = world.make_large_am<int>(
         [&](std::size_t size, int number, int from) {
           std::vector<int>& place = places[from * count + number];
