@@ -10,7 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -544,6 +549,31 @@ TEST(CrashDeathTest, InCodeOfTheProgram_NamesWhatRanWhere) {
                  world.wait();
                }),
                begin + "a task" + end + "'mesh'");
+}
+
+/// A page of a file that was truncated: an access is a bus error.
+volatile std::byte* page_behind_end_of_file() {
+  constexpr std::size_t kSizeBytes = 4096;
+  const int file = memfd_create("truncated", MFD_CLOEXEC);
+  if (ftruncate(file, kSizeBytes) != 0) throw std::runtime_error("no file in memory");
+  void* const memory = mmap(nullptr, kSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED || ftruncate(file, 0) != 0) throw std::runtime_error("no such memory");
+  close(file);
+  return static_cast<volatile std::byte*>(memory);
+}
+
+TEST(CrashDeathTest, BusErrorInATask_NamesItsRankAndKillsBySigbus) {
+  EXPECT_EXIT(run_world(2, 1,
+                        [](World& world) {
+                          if (world.rank() == 1) {
+                            world.spawn([] { *page_behind_end_of_file() = std::byte{1}; },
+                                        {.name = "writes to a file"});
+                          }
+                          world.wait();
+                        }),
+              testing::KilledBySignal(SIGBUS),
+              "shoal: error: bus error \\(SIGBUS\\) at address 0x[0-9a-f]+ in a task on rank 1, "
+              "worker 0\nshoal: error: its name: 'writes to a file'");
 }
 
 #endif
