@@ -1,6 +1,8 @@
 // The settings of a run: every source, their precedence, and every way to get one wrong.
 
 #include "runtime/config.hpp"
+#include "runtime/config_options.hpp"
+#include "support/examples.hpp"
 
 #include <shoal/base/error.hpp>
 
@@ -23,9 +25,11 @@ using shoal::runtime::Config;
 using shoal::runtime::environment_of;
 using shoal::runtime::Pin;
 using shoal::runtime::Progress;
+using shoal::testing::examples_in;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 
 using Variables = std::map<std::string, std::string>;
 
@@ -339,6 +343,23 @@ TEST(Config, SizeOrTimeWithAWrongUnit_IsRefusedWithAnExample) {
   EXPECT_THAT(error_of({"--stack-bytes=1.5M"}), HasSubstr("'1.5M' is not a size in bytes"));
   EXPECT_THAT(error_of({"--flush=20"}),
               AllOf(HasSubstr("'20' is not a time with its unit"), HasSubstr("20us")));
+}
+
+TEST(Config, EveryExampleInAnError_IsAnAllowedValue) {
+  std::vector<std::string> with_examples;
+  for (const auto& option : shoal::runtime::options()) {
+    if (option.value_name.empty()) continue;
+    const std::string name = "--" + std::string(option.name);
+    for (const char* const refused : {"?", "1"}) {
+      const std::vector<std::string> examples = examples_in(error_of({name, refused}));
+      for (const std::string& example : examples) {
+        EXPECT_EQ(error_of({name, example}), "") << name;
+      }
+      if (!examples.empty()) with_examples.push_back(name + " " + refused);
+    }
+  }
+  EXPECT_THAT(with_examples, IsSupersetOf({"--stack-bytes ?", "--stack-bytes 1", "--packet-bytes 1",
+                                           "--window-bytes 1", "--flush 1", "--stall-abort 1"}));
 }
 
 TEST(Config, UnknownWord_IsRefusedWithTheKnownOnes) {

@@ -3,9 +3,11 @@
 #include <shoal/sched/future.hpp>
 #include <shoal/shoal.hpp>
 
+#include "support/examples.hpp"
 #include "support/run_world.hpp"
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
+#include "support/stderr_tap.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,12 +32,14 @@ using shoal::Promise;
 using shoal::WorkerId;
 using shoal::World;
 using shoal::env::Guards;
+using shoal::testing::examples_in;
 using shoal::testing::kSanitized;
 using shoal::testing::Parking;
 using shoal::testing::run_world;
 using shoal::testing::SchedulerRun;
 using shoal::testing::sized;
 using shoal::testing::small_stacks;
+using shoal::testing::StderrTap;
 using testing::Each;
 using testing::HasSubstr;
 
@@ -239,6 +243,18 @@ TEST_F(StackOverflowDeathTest, OfAHandler_IsSaid) {
                            world.wait();
                          }),
                "the stack of a handler on rank 0, worker 0 has overflowed");
+}
+
+TEST(StackSize, ExamplesInTheErrorAboutATooSmallOne_AreTaken) {
+  StderrTap tap;
+  EXPECT_EQ(run_world(1, 1, [](World&) {}, {"--stack-bytes", "1"}), 1);
+  const std::string said = tap.stop();
+  const std::vector<std::string> examples = examples_in(said);
+  EXPECT_FALSE(examples.empty()) << said;
+  for (const std::string& size : examples) {
+    const auto program = [](World& world) { world.async([] { shoal::yield(); }).get(); };
+    EXPECT_EQ(run_world(1, 1, program, {"--stack-bytes", size}), 0) << size;
+  }
 }
 
 // --- signals that others send
