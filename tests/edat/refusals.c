@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void nothing(EDAT_Event* events, int num_events) {}
 static void finalises(EDAT_Event* events, int num_events) { edatFinalise(); }
@@ -15,6 +16,10 @@ static void waits_with_comms(EDAT_Event* events, int num_events) {
   edatWait(1, EDAT_SELF, "never");
 }
 static void pauses(EDAT_Event* events, int num_events) { edatPauseMainThread(); }
+
+static void never_returns(EDAT_Event* events, int num_events) {
+  while (1) pause();
+}
 
 static atomic_int has_b = 0;
 static void locks_b_and_a(EDAT_Event* events, int num_events) {
@@ -76,6 +81,7 @@ static void after_init(const char* what) {
   if (!strcmp(what, "task_left")) edatSubmitNamedTask(nothing, "waiting", 1, EDAT_ANY, "never");
   if (!strcmp(what, "event_left")) edatFireEvent(&value, EDAT_INT, 1, EDAT_SELF, "nobody's");
   if (!strcmp(what, "wait_left")) edatSubmitTask(waits, 0);
+  if (!strcmp(what, "task_never_returns")) edatSubmitNamedTask(never_returns, "endless", 0);
 }
 
 // Of main(), which waits like a task; other ranks go on to edatFinalise.

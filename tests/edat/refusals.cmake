@@ -51,6 +51,12 @@ shoal_add_edat_refusal(event_left
                        "shoal: error: .*nothing runs any more.*nobody.s. from rank 0 with 1 int")
 shoal_add_edat_refusal(wait_left "edat: error: edatWait: .*nothing runs any more.*never")
 
+# edatFinalise waits for a task that never returns, until the watch ends the program.
+shoal_add_edat_refusal(task_never_returns
+                       "runs the task 'endless' for .*the run is given up .--stall-abort.")
+set_tests_properties(edat.refuses.task_never_returns
+                     PROPERTIES ENVIRONMENT "SHOAL_STALL_REPORT=200ms;SHOAL_STALL_ABORT=1s")
+
 # main() stands still like a task: what it waits for is found, and named.
 shoal_add_edat_refusal(wait_left_in_main
                        "edat: error: edatWait: .*nothing runs any more.*'main..' waits .*never")

@@ -189,6 +189,22 @@ TEST(StallAbort, MainFunctionsThatNeverComeBack_EndTheRun) {
       testing::ExitedWithCode(1), "runs the main function for (.|\n)*the run is given up");
 }
 
+// The main functions have returned: run() waits for the task, and no wait() of the program does.
+TEST(StallAbort, TaskThatNeverEndsAfterTheMainFunctions_EndsTheRunAfterAReport) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Gate gate;
+        run_world(2, 1,
+                  [&](World& world) {
+                    if (world.rank() == 1) world.spawn([&] { gate.pass(); }, {.name = "endless"});
+                  },
+                  {"--stall-report", "200ms", "--stall-abort", "1s"});
+      },
+      testing::ExitedWithCode(1),
+      "rank 1: (.|\n)*runs the task 'endless' for (.|\n)*the run is given up [(]--stall-abort[)]");
+}
+
 TEST(Stall, PingPongWithoutEnd_IsNamedOnSignalAsMoving) {
   for (const int workers : {1, 2}) {
     std::atomic<bool> stop{false};
