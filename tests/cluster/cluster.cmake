@@ -2,6 +2,13 @@
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
+set(cluster_skipped 77) # exit code of tools/cluster where namespaces are not allowed
+
+add_test(NAME cluster.skip COMMAND Python3::Interpreter
+                                   "${PROJECT_SOURCE_DIR}/tests/cluster/skip_test.py"
+                                   ${cluster_skipped})
+shoal_test_properties(cluster.skip cluster 60 PROCESSORS 1)
+
 # shoal_add_cluster_test(<test> CASE <case> TIMEOUT <s> [ARGS <argument>...])
 function(shoal_add_cluster_test test)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "CASE;TIMEOUT;PROCESSORS" "ARGS")
@@ -14,7 +21,7 @@ function(shoal_add_cluster_test test)
     set(arg_PROCESSORS 2)
   endif()
   shoal_test_properties(cluster.${test} cluster ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
-  set_tests_properties(cluster.${test} PROPERTIES SKIP_RETURN_CODE 77)
+  set_tests_properties(cluster.${test} PROPERTIES SKIP_RETURN_CODE ${cluster_skipped})
 endfunction()
 
 # Commands of the applications and the programs of the tutorial on an MPI, with arguments for a
