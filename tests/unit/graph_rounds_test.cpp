@@ -4,13 +4,16 @@
 
 #include "runtime/config.hpp"
 #include "support/refusal.hpp"
+#include "support/run_world.hpp"
 #include "support/sim_config.hpp"
+#include "support/sizes.hpp"
 #include "support/stderr_tap.hpp"
 #include "support/turn_world.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +26,8 @@ using shoal::TaskGraph;
 using shoal::World;
 using shoal::testing::error_of;
 using shoal::testing::refusal_of;
+using shoal::testing::run_world;
+using shoal::testing::sized;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -228,6 +233,127 @@ TEST(Outputs, LeftOnes_AreNamedWhenItIsDestroyed) {
             }),
             "");
   EXPECT_THAT(tap.stop(), HasSubstr("shoal: warning: rows: 1 outputs"));
+}
+
+// --- on real threads
+
+constexpr int kKeys = sized(300, 60);
+
+/// An output that counts how many of its kind there are.
+class CountedOutput {
+ public:
+  CountedOutput(std::atomic<int>& alive, int value) : alive_(&alive), values_(8, value) {
+    alive_->fetch_add(1);
+  }
+  CountedOutput(CountedOutput&& other) noexcept
+      : alive_(other.alive_), values_(std::move(other.values_)) {
+    alive_->fetch_add(1);
+  }
+  CountedOutput(const CountedOutput&) = delete;
+  CountedOutput& operator=(const CountedOutput&) = delete;
+  ~CountedOutput() { alive_->fetch_sub(1); }
+  [[nodiscard]] bool holds(int value) const { return values_ == std::vector<int>(8, value); }
+
+ private:
+  std::atomic<int>* alive_;
+  std::vector<int> values_;
+};
+
+/// Puts kKeys outputs, each for two neighbouring groups of readers, and waits until all are read.
+void pass_outputs(World& world, Outputs<int, CountedOutput>& outputs, int round) {
+  constexpr int kReadersPerGroup = 3;
+  std::atomic<int> alive{0};
+  std::atomic<int> read{0};
+  TaskGraph<std::pair<int, int>> readers(world, "readers");
+  readers.set_indegree([](const auto&) { return 2; })
+      .set_mapping([&](const auto& key) { return key.second % world.worker_count(); })
+      .set_task([&](const auto& key) {
+        const int next = (key.first + 1) % kKeys;
+        const auto left = outputs.take(key.first);
+        const auto right = outputs.take(next);
+        if (left->holds(key.first + round) && right->holds(next + round)) ++read;
+      });
+  for (int k = 0; k < kKeys; ++k) {
+    world.spawn([&, k] {
+      outputs.put(k, CountedOutput(alive, k + round), 2 * kReadersPerGroup);
+      for (int reader = 0; reader < kReadersPerGroup; ++reader) {
+        readers.fulfill({k, reader});
+        readers.fulfill({(k + kKeys - 1) % kKeys, reader});
+      }
+    });
+  }
+  world.wait();
+  EXPECT_EQ(read, kKeys * kReadersPerGroup);
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(OutputsOnThreads, EachReaderGetsTheValue_AndTheLastOneFreesIt) {
+  for (const int workers : {1, 2, 8}) {
+    EXPECT_EQ(run_world(2, workers,
+                        [](World& world) {
+                          Outputs<int, CountedOutput> outputs(world, "tiles");
+                          for (int round = 0; round < 3; ++round) {
+                            pass_outputs(world, outputs, round);
+                            outputs.check_all_read();
+                          }
+                        }),
+              0);
+  }
+}
+
+/// Tasks 0 to runs.size() - 1 on all workers, which need three dependencies.
+void define_counted(TaskGraph<int>& graph, const World& world,
+                    std::vector<std::atomic<int>>& runs) {
+  graph.set_indegree([](int /*k*/) { return 3; })
+      .set_mapping([&world](int k) { return k % world.worker_count(); })
+      .set_task([&runs](int k) { ++runs[static_cast<std::size_t>(k)]; });
+}
+
+// Tasks of this rank and handlers of messages count one key at the same time.
+TEST(GraphCheckOnThreads, TasksAndHandlersOfSeveralRounds_AreNotRefused) {
+  const auto program = [](World& world) {
+    std::vector<std::atomic<int>> runs(kKeys);
+    TaskGraph<int> graph(world, "cells");
+    define_counted(graph, world, runs);
+    const auto start = world.make_am([&](int k) { graph.fulfill(k); });
+    for (int round = 1; round <= 3; ++round) {
+      for (int k = 0; k < kKeys; ++k) {
+        start.send(shoal::Rank((world.rank() + 1) % world.size()), k);
+        world.spawn([&graph, k] { graph.fulfill(k); });
+        world.spawn([&graph, k] { graph.fulfill(kKeys - 1 - k); });
+      }
+      world.wait();
+      for (const auto& count : runs) EXPECT_EQ(count, round);
+    }
+  };
+  for (const int workers : {1, 2, 8}) {
+    EXPECT_EQ(run_world(2, workers, program, {"--check-graphs"}), 0);
+  }
+}
+
+TEST(GraphCheckOnThreads, OfFourWhoFulfillATaskOfThree_OneIsRefused) {
+  const auto program = [](World& world) {
+    std::vector<std::atomic<int>> runs(kKeys);
+    std::atomic<int> refused{0};
+    TaskGraph<int> graph(world, "cells");
+    define_counted(graph, world, runs);
+    for (int k = 0; k < kKeys; ++k) {
+      for (int i = 0; i < 4; ++i) {
+        world.spawn(
+            [&, k] {
+              const std::string error = refusal_of([&] { graph.fulfill(k); });
+              if (error.find("is fulfilled by careless") != std::string::npos) ++refused;
+            },
+            {.name = "careless"});
+      }
+    }
+    world.wait();
+    EXPECT_EQ(refused, kKeys);
+    for (const auto& count : runs) EXPECT_EQ(count, 1);
+  };
+  for (const int workers : {1, 2, 8}) {
+    EXPECT_EQ(run_world(1, workers, program, {"--check-graphs"}), 0);
+  }
 }
 
 }  // namespace
