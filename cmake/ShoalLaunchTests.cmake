@@ -26,6 +26,12 @@ function(shoal_add_kill_tests)
         PATTERNS "rank ${silent} does not answer" "the run is given up"
         ARGS ${silent} --stall-abort 1s)
     endforeach()
+    shoal_add_end_test(
+      ${variant}
+      stall_abort_exit
+      PROGRAM stall_abort
+      PATTERNS "this process exits" "the run is given up"
+      ARGS exit --stall-abort 1s)
     shoal_add_mpi_test(
       mpi.${variant}.stall_abort_busy
       VARIANT ${variant}

@@ -139,6 +139,7 @@ void Process::make_transport(const void* communicator) {
   options.flush_ns = config_.flush_ns;
   options.node_processes = config_.node_processes;
   options.shared_mpi = config_.shared_mpi;
+  options.exit_timeout_ns = config_.stall_abort_ns;
   options.settings = agreed_settings(config_);
   const bool one_worker =
       config_.workers == 1 || (config_.workers == 0 && topology_.allowed_pus() == 1);

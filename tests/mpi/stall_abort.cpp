@@ -1,6 +1,6 @@
 // Ends of --stall-abort, started by shoal_add_kill_tests(). The argument: the process that stops
-// for ever while the others wait for it, or "busy": the last one is in long tasks, one after the
-// other, and is the only one that moves.
+// for ever while the others wait for it; "busy": the last one is in long tasks, one after the
+// other, and is the only one that moves; "exit": the first one stops for ever after the run.
 
 #include <shoal/shoal.hpp>
 
@@ -10,9 +10,12 @@
 #include <thread>
 
 int main(int argc, char** argv) {
-  return shoal::run(argc, argv, [](shoal::World& world) {
+  bool stops_after = false;
+  const int code = shoal::run(argc, argv, [&](shoal::World& world) {
     const std::string role(world.args()[1]);
-    if (role != "busy") {
+    if (role == "exit") {
+      stops_after = world.rank() == 0;
+    } else if (role != "busy") {
       if (world.rank() == std::stoi(role)) static_cast<void>(std::raise(SIGSTOP));
     } else if (world.rank() == world.size() - 1) {
       // Longer than a report waits for answers, shorter than what ends the run.
@@ -22,4 +25,6 @@ int main(int argc, char** argv) {
     }
     world.wait();
   });
+  if (stops_after) static_cast<void>(std::raise(SIGSTOP));
+  return code;
 }

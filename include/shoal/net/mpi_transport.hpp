@@ -47,6 +47,9 @@ struct MpiOptions {
   int node_processes = 64;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;
+  /// Longest time that this process waits for the others when it exits, before it ends with an
+  /// error; 0: no limit.
+  std::uint64_t exit_timeout_ns = 0;
   /// Further settings that must be the same in all processes.
   std::vector<Setting> settings;
 };

@@ -7,10 +7,31 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
+#include "env/exit_deadline.hpp"
 #include "net/mpi/mpi_check.hpp"
 
 namespace shoal::net {
+
+namespace {
+
+/// Ends the process if the others do not come to their exit in time; nullptr without a limit, or
+/// when no thread can be made for it.
+std::unique_ptr<env::ExitDeadline> limit_exit(std::uint64_t timeout_ns) {
+  if (timeout_ns == 0) return nullptr;
+  try {
+    return std::make_unique<env::ExitDeadline>(
+        timeout_ns,
+        "shoal: error: this process exits, but other processes have not come to their exit in "
+        "time: the run is given up (--stall-abort)\n",
+        1);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 // MPI's state is the process's, and atexit() takes no argument.
 MpiLifetime& MpiLifetime::of_process() {
@@ -68,6 +89,7 @@ void MpiLifetime::at_exit() {
   if (phase_ != Phase::between_worlds) return;
   try {
     if (!is_up()) return;  // the program has finalized it
+    const auto deadline = limit_exit(exit_timeout_ns_);
     if (!parted_) static_cast<void>(all_go_on(false));
     static_cast<void>(MPI_Finalize());
   } catch (const TransportError&) {  // the launcher says that this process did not finalize MPI

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+
 namespace shoal::net {
 
 /// MPI can be initialized once in a process, and not again after it was finalized. So the first
@@ -31,10 +33,12 @@ class MpiLifetime {
   /// Before a world of all processes of the launch, if is_ours(). Collective over them. Errors:
   /// ConfigError in all processes when one of them exits instead.
   void agree_to_go_on();
-  /// A world uses MPI from here to one of the other two.
-  void world_begins(int process) {
+  /// A world uses MPI from here to one of the other two. `exit_timeout_ns`: see MpiOptions; the
+  /// last world's is used.
+  void world_begins(int process, std::uint64_t exit_timeout_ns) {
     phase_ = Phase::in_world;
     process_ = process;
+    exit_timeout_ns_ = exit_timeout_ns;
   }
   void world_ends() { phase_ = Phase::between_worlds; }
   /// It ended in an error of the transport: MPI may not be finalized any more.
@@ -53,6 +57,7 @@ class MpiLifetime {
   int process_ = 0;      // number of this one, of the communicator of the last world
   bool parted_ = false;  // a process has exited, or does so now
   int process_id_ = 0;   // as the system knows it
+  std::uint64_t exit_timeout_ns_ = 0;
 };
 
 }  // namespace shoal::net

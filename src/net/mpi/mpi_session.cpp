@@ -185,7 +185,7 @@ void MpiSession::duplicate(const MpiOptions& options) {
   int process = 0;
   int count = 0;
   mpi_check(MPI_Comm_rank(communicator_, &process), {"MPI_Comm_rank"});
-  MpiLifetime::of_process().world_begins(process);
+  MpiLifetime::of_process().world_begins(process, options.exit_timeout_ns);
   mpi_check(MPI_Comm_size(communicator_, &count), {"MPI_Comm_size"});
   layout_ = {count * options.ranks_per_process, options.ranks_per_process, process};
   int* value = nullptr;
