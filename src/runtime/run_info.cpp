@@ -1,6 +1,7 @@
 #include "runtime/run_info.hpp"
 
 #include "env/topology.hpp"
+#include "runtime/count.hpp"
 
 #include <shoal/base/version.hpp>
 
@@ -13,13 +14,8 @@ namespace shoal::runtime {
 
 namespace {
 
-std::string count(int number, const char* one, const char* many) {
-  return fmt::format("{} {}", number, number == 1 ? one : many);
-}
-
 std::string ranks_and_workers(int ranks, int workers) {
-  return fmt::format("{}, {} each", count(ranks, "rank", "ranks"),
-                     count(workers, "worker", "workers"));
+  return fmt::format("{}, {} each", count(ranks, "rank"), count(workers, "worker"));
 }
 
 std::string progress_text(net::ProgressPolicy progress) {
@@ -62,10 +58,9 @@ std::string transport_lines(const std::vector<ProcessInfo>& all, const MpiUse& m
   const int least = near.first->near_count;
   const int most = near.second->near_count;
   const std::string others = least == most ? "" : fmt::format("{} to ", least);
-  const std::string shared = most == 0
-                                 ? "none"
-                                 : fmt::format("each process with {}{} of its node", others,
-                                               count(most, "other process", "other processes"));
+  const std::string shared = most == 0 ? "none"
+                                       : fmt::format("each process with {}{} of its node", others,
+                                                     count(most, "other process"));
   const bool all_near = least + 1 == static_cast<int>(all.size());
   return fmt::format("transport: {}; MPI is called by {}\nshared memory: {}\n",
                      all_near && most > 0 ? "shared memory, large messages by MPI" : "MPI",
@@ -86,9 +81,8 @@ std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
         fmt::format(", in this process\nMPI: {}, not used: no launcher was found\n", mpi.library);
     text += "transport: memory of the process\n";
   } else {
-    text += fmt::format(", in {} on {}, started by {}\nMPI: {}, {}\n",
-                        count(static_cast<int>(all.size()), "process", "processes"),
-                        count(static_cast<int>(hosts.size()), "node", "nodes"),
+    text += fmt::format(", in {} on {}, started by {}\nMPI: {}, {}\n", count(all.size(), "process"),
+                        count(hosts.size(), "node"),
                         launch.launched ? launch.launcher : "no known launcher", mpi.library,
                         mpi.thread_level);
     text += transport_lines(all, mpi);
@@ -102,8 +96,8 @@ std::string describe_simulation(const Config& config, const std::string& mpi_lib
       "shoal {}: {}, simulated in this process\nMPI: {}, not used: --sim\n"
       "transport: network {} between nodes, {} within a node of {}\nseed {}\n",
       SHOAL_VERSION, ranks_and_workers(std::max(config.ranks, 1), std::max(config.workers, 1)),
-      mpi_library, config.sim_net, config.sim_node_net,
-      count(config.sim_node_ranks, "rank", "ranks"), config.sim_seed);
+      mpi_library, config.sim_net, config.sim_node_net, count(config.sim_node_ranks, "rank"),
+      config.sim_seed);
 }
 
 }  // namespace shoal::runtime

@@ -1,5 +1,7 @@
 #include "runtime/stall_watch.hpp"
 
+#include "runtime/count.hpp"
+
 #include <shoal/am/archive.hpp>
 
 #include <fmt/format.h>
@@ -456,9 +458,8 @@ void StallWatch::write(bool signalled, const std::string& note, std::vector<Rank
   const std::string cause =
       signalled ? "asked for by SIGUSR1"
                 : fmt::format("nothing has happened for {} (--stall-report)", show_time(quiet_ns));
-  options_.write(fmt::format("shoal: report of {} rank{}: {}{}\n{}\n", layout_.world_size,
-                             layout_.world_size == 1 ? "" : "s", cause, note,
-                             merge_parts(std::move(parts), missing)));
+  options_.write(fmt::format("shoal: report of {}: {}{}\n{}\n", count(layout_.world_size, "rank"),
+                             cause, note, merge_parts(std::move(parts), missing)));
 }
 
 // `process` is a rank where only one is meant.
