@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,19 @@ int main(int argc, char** argv) {
     const std::vector<int> everybody = world.allgather(me);
     const std::vector<int> squares = world.gather(me * me, root);  // empty on the other ranks
 
+    const int before = world.exclusive_scan(me, std::plus<>(), 0);  // over the ranks before
+
+    // The others go on in the background, large ones without copies.
+    std::vector<double> field(100'000, me == root ? 0.5 : 0.0);
+    shoal::Future<void> copied = world.broadcast_async(std::span(field), root);
+    shoal::Future<int> largest =
+        world.allreduce_async(me, [](int a, int b) { return a < b ? b : a; });
+    copied.get();
+
     if (me == root) std::printf("%s: 0 + ... + %d = %d\n", word.c_str(), last, sum);
 
     if (sum != last * (last + 1) / 2 || word != "hello" || everybody.back() != last) return 1;
+    if (before != me * (me - 1) / 2 || field.back() != 0.5 || largest.get() != last) return 1;
     if (me == root && squares.back() != last * last) return 1;
     return 0;
   });

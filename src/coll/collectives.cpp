@@ -1,10 +1,13 @@
 #include <shoal/coll/collectives.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/sched/park.hpp>
+
+#include "coll/operation.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -12,225 +15,296 @@ namespace shoal::coll {
 
 namespace {
 
-constexpr int kArity = term::Tree::kArity;
+constexpr std::size_t kRingBytes = 64UL << 10U;
 
-using Packed = std::vector<std::pair<int, Bytes>>;
-
-Bytes to_bytes(const Packed& packed) {
-  Bytes bytes(encoded_size<Packed>(packed));
-  encode<Packed>(std::span(bytes), packed);
-  return bytes;
-}
-
-Packed from_bytes(const Bytes& bytes) {
-  auto [packed] = decode<Packed>(bytes);
-  return std::move(packed);
+Combine on_copies(CombineInto combine) {
+  return [combine = std::move(combine)](const Block& a, const Block& b) {
+    SHOAL_CHECK(a.size() == b.size(), "allreduce(): members gave {} and {} bytes", a.size(),
+                b.size());
+    Bytes result(a.bytes().begin(), a.bytes().end());
+    combine(result, b.bytes());
+    return Block(std::move(result));
+  };
 }
 
 }  // namespace
 
-/// Messages that have come and that nobody has taken yet.
-struct Collectives::Arrivals {
-  struct Arrival {
-    std::string what;
-    Bytes bytes;
-  };
-  std::map<Slot, Arrival> by_slot;
-  std::set<std::uint64_t> given_up;  // operations
+const char* name_of(Kind kind) {
+  constexpr std::array kNames{"barrier()",   "broadcast()", "reduce()",
+                              "allreduce()", "gather()",    "allgather()",
+                              "scan()",      "alltoall()",  "reduce_scatter()"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "an unknown operation";
+}
+
+/// Operations that are under way, and pieces of those that have not begun here.
+struct Collectives::Table {
+  std::uint64_t begun = 0;  // operations so far
+  std::map<std::uint64_t, SharedOperation> running;
+  std::map<std::uint64_t, std::vector<std::pair<PieceHeader, Block>>> early;
+  std::set<std::uint64_t> given_up;
 };
 
 Collectives::Collectives(term::Scope& scope)
     : scope_(scope),
       rank_(scope.rank()),
       size_(scope.size()),
-      arrivals_(std::make_unique<Arrivals>()),
-      message_(
+      table_(std::make_unique<Table>()),
+      short_piece_(
           scope.channel(),
-          [this](std::uint64_t sequence, const std::string& what, int direction, int source,
-                 Bytes bytes) { on_message(sequence, what, direction, source, std::move(bytes)); },
-          AmOptions{Delivery::inlined, 0, "collective operation"}) {
+          [this](const PieceHeader& header) {
+            on_piece(header, Block(std::span(header.place).first(header.inline_size)));
+          },
+          AmOptions{Delivery::inlined, 0, "collective operation"}),
+      piece_(
+          scope.channel(),
+          [this](const PieceHeader& header, Immutable<Bytes> bytes) {
+            on_piece(header, Block(std::move(bytes)));
+          },
+          AmOptions{Delivery::inlined, 0, "collective operation"}),
+      payload_(
+          scope.channel(),
+          [this](std::size_t size_bytes, const PieceHeader& header) {
+            const SharedOperation operation = find(header.sequence);
+            SHOAL_CHECK(operation != nullptr, "{}: a payload has come that nobody waits for",
+                        name_of(header.kind));
+            return operation->place_of(header.phase, size_bytes);
+          },
+          [this](std::span<std::byte> /*data*/, const PieceHeader& header) {
+            on_piece(header, {});
+          },
+          [] {}, AmOptions{Delivery::inlined, 0, "collective operation"}) {
   scope_.add(*this);
 }
 
 Collectives::~Collectives() { scope_.remove(*this); }
 
-std::vector<Rank> Collectives::children(Rank root) const {
-  const int virtual_rank = (rank_ - root + size_) % size_;
-  std::vector<Rank> result;
-  for (const Rank child : term::Tree{Rank(virtual_rank), size_}.children()) {
-    result.emplace_back((child + root) % size_);
+// --- operations begin and end
+
+SharedOperation Collectives::enter(const Call& call) {
+  scope_.check_member(name_of(call.kind));
+  SHOAL_CHECK(call.root >= 0 && call.root < size_,
+              "{}: rank {} is out of range: {} has ranks 0 to {}", name_of(call.kind),
+              call.root.value(), scope_.describe(), size_ - 1);
+  const sync::Lock lock(mutex_);
+  auto operation = std::make_shared<Operation>(*this, ++table_->begun, call);
+  const auto early = table_->early.find(operation->sequence());
+  if (early != table_->early.end()) {
+    for (auto& [header, block] : early->second) {
+      const std::string text = mismatch(header, operation.get());
+      SHOAL_CHECK(text.empty(), "{}", text);
+      operation->pieces_.push_back(
+          {header.phase, header.source, header.announced, std::move(block)});
+    }
+    table_->early.erase(early);
   }
-  return result;
+  table_->running.emplace(operation->sequence(), operation);
+  return operation;
 }
 
-Rank Collectives::parent(Rank root) const {
-  const int virtual_rank = (rank_ - root + size_) % size_;
-  return Rank(((virtual_rank - 1) / kArity + root) % size_);
+template <class Start>
+SharedOperation Collectives::begin(const Call& call, Start start) {
+  SharedOperation operation = enter(call);
+  start(*operation);
+  if (size_ > 1) {
+    scope_.channel().open_handlers();
+    scope_.messenger().flush();  // the caller may go on to block its thread outside shoal
+  }
+  return operation;
 }
 
-void Collectives::begin(const std::string& what, Rank root) {
-  scope_.check_member(what.c_str());
-  SHOAL_CHECK(root >= 0 && root < size_, "{}: rank {} is out of range: {} has ranks 0 to {}", what,
-              root.value(), scope_.describe(), size_ - 1);
-  ++sequence_;
-  what_ = what;
-  const sync::Lock lock(mutex_);
-  begun_ = sequence_;
+SharedOperation Collectives::barrier() {
+  return begin({Kind::barrier}, [](Operation& one) { one.barrier(); });
 }
 
-void Collectives::give_up() {
-  const sync::Lock lock(mutex_);
-  awaited_.clear();
-  arrivals_->given_up.insert(sequence_);
-  std::erase_if(arrivals_->by_slot,
-                [this](const auto& entry) { return entry.first.first == sequence_; });
+SharedOperation Collectives::broadcast(std::uint32_t type, Block mine, Rank root) {
+  return begin({Kind::broadcast, type, root},
+               [&](Operation& one) { one.broadcast(std::move(mine), std::nullopt); });
 }
 
-void Collectives::send(Direction direction, Rank target, const Bytes& bytes) {
-  message_.send(target, sequence_, what_, static_cast<int>(direction), rank_.value(), bytes);
-  // The main function may leave the operation now, and block its thread outside shoal.
-  scope_.messenger().flush();
+SharedOperation Collectives::broadcast(std::uint32_t type, std::span<std::byte> place, Rank root) {
+  return begin({Kind::broadcast, type, root}, [&](Operation& one) { one.broadcast({}, place); });
 }
 
-void Collectives::on_message(std::uint64_t sequence, const std::string& what, int direction,
-                             int source, Bytes bytes) {
-  bool complete = false;
+SharedOperation Collectives::reduce(std::uint32_t type, Block mine, Combine combine, Rank root) {
+  return begin({Kind::reduce, type, root},
+               [&](Operation& one) { one.reduce(std::move(mine), std::move(combine)); });
+}
+
+SharedOperation Collectives::allreduce(std::uint32_t type, Block mine, Combine combine) {
+  return begin({Kind::allreduce, type}, [&](Operation& one) {
+    one.allreduce(std::move(mine), std::move(combine), std::nullopt);
+  });
+}
+
+SharedOperation Collectives::allreduce(std::uint32_t type, std::span<std::byte> place,
+                                       std::size_t element_bytes, CombineInto combine) {
+  return begin({Kind::allreduce, type}, [&](Operation& one) {
+    if (place.size() < kRingBytes || size_ == 1) {
+      one.allreduce(Block(std::span<const std::byte>(place)), on_copies(std::move(combine)), place);
+    } else {
+      one.allreduce_ring(place, element_bytes, std::move(combine));
+    }
+  });
+}
+
+SharedOperation Collectives::gather(std::uint32_t type, Block mine, Rank root) {
+  return begin({Kind::gather, type, root}, [&](Operation& one) { one.gather(std::move(mine)); });
+}
+
+SharedOperation Collectives::allgather(std::uint32_t type, Block mine) {
+  return begin({Kind::allgather, type}, [&](Operation& one) { one.allgather(std::move(mine)); });
+}
+
+SharedOperation Collectives::scan(std::uint32_t type, Block mine, Combine combine) {
+  return begin({Kind::scan, type},
+               [&](Operation& one) { one.scan(std::move(mine), std::move(combine)); });
+}
+
+SharedOperation Collectives::alltoall(Kind kind, std::uint32_t type, std::vector<Block> mine) {
+  return begin({kind, type}, [&](Operation& one) { one.alltoall(std::move(mine)); });
+}
+
+const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {
+  const auto is_done = [&] {
+    const sync::Lock lock(mutex_);
+    return operation->done_;
+  };
+  if (is_done()) return operation->results();
+  try {
+    // Looked at only when parked: else the piece that completes it could come in between.
+    scope_.park_main(operation->describe(), [&] {
+      const sync::Lock lock(mutex_);
+      operation->has_waiter_ = !operation->done_;
+      return operation->done_;
+    });
+  } catch (...) {
+    give_up(*operation);
+    throw;
+  }
+  return operation->results();
+}
+
+void Collectives::then(const SharedOperation& operation, std::unique_ptr<Completion> completion) {
   {
     const sync::Lock lock(mutex_);
-    if (arrivals_->given_up.contains(sequence)) return;
-    arrivals_->by_slot[{sequence, {direction, source}}] = {what, std::move(bytes)};
-    complete = !awaited_.empty() && all_here();
-    if (complete) awaited_.clear();
+    if (!operation->done_) {
+      operation->completion_ = std::move(completion);
+      return;
+    }
   }
-  if (complete) scope_.unpark_main();
+  completion->complete(operation->results());
 }
 
-bool Collectives::all_here() const {
-  for (const Slot& slot : awaited_) {
-    if (!arrivals_->by_slot.contains(slot)) return false;
+// Its coroutine stands at its end, or is not gone on with any more.
+void Collectives::complete(Operation& operation) {
+  if (operation.failed_) return;
+  std::unique_ptr<Completion> completion;
+  bool has_waiter = false;
+  {
+    const sync::Lock lock(mutex_);
+    operation.done_ = true;
+    completion = std::move(operation.completion_);
+    has_waiter = operation.has_waiter_;
+    table_->running.erase(operation.sequence());
   }
-  return true;
+  if (completion != nullptr) completion->complete(operation.results());
+  if (has_waiter) scope_.unpark_main();
 }
 
-// --- what did not fit
-
-bool Collectives::is_mismatch(const Slot& slot) const {
-  return slot.first <= begun_ &&
-         std::find(awaited_.begin(), awaited_.end(), slot) == awaited_.end();
+void Collectives::give_up(Operation& operation) {
+  const sync::Lock lock(mutex_);
+  operation.has_waiter_ = false;
+  operation.awaited_ = nullptr;
+  table_->given_up.insert(operation.sequence());
+  table_->running.erase(operation.sequence());
 }
+
+void Collectives::fail(const Operation& operation) {
+  scope_.fail(operation.describe(), std::current_exception());
+}
+
+SharedOperation Collectives::find(std::uint64_t sequence) const {
+  const sync::Lock lock(mutex_);
+  const auto it = table_->running.find(sequence);
+  return it != table_->running.end() ? it->second : nullptr;
+}
+
+// --- pieces
+
+void Collectives::on_piece(const PieceHeader& header, Block block) {
+  SharedOperation operation;
+  std::coroutine_handle<> go_on;
+  std::string wrong;
+  {
+    const sync::Lock lock(mutex_);
+    if (table_->given_up.contains(header.sequence)) return;
+    if (header.sequence > table_->begun) {
+      table_->early[header.sequence].emplace_back(header, std::move(block));
+      return;
+    }
+    const auto it = table_->running.find(header.sequence);
+    if (it != table_->running.end()) operation = it->second;
+    wrong = mismatch(header, operation.get());
+    if (wrong.empty()) {
+      Piece piece{header.phase, header.source, header.announced, std::move(block)};
+      Operation::Receive* const awaited = operation->awaited_;
+      if (awaited != nullptr && awaited->fits(piece)) {
+        awaited->piece_ = std::move(piece);
+        operation->awaited_ = nullptr;
+        go_on = awaited->handle_;
+      } else {
+        operation->pieces_.push_back(std::move(piece));
+      }
+    }
+  }
+  SHOAL_CHECK(wrong.empty(), "{}", wrong);
+  if (go_on) go_on.resume();
+}
+
+// "" if the piece belongs to the operation that has begun here; nullptr: that has ended.
+std::string Collectives::mismatch(const PieceHeader& piece, const Operation* here) const {
+  const Call there{piece.kind, piece.type, Rank(piece.root)};
+  if (here != nullptr && here->call() == there) return {};
+  if (here != nullptr && here->call().kind == there.kind && here->call().root == there.root) {
+    return fmt::format(
+        "{}: the members gave values of different types (collective number {}, ranks {} and {}): "
+        "all must call it with the same",
+        name_of(there.kind), piece.sequence, piece.source, rank_.value());
+  }
+  const auto spelled = [](const Call& call) {
+    const bool has_root =
+        call.kind == Kind::broadcast || call.kind == Kind::reduce || call.kind == Kind::gather;
+    return has_root ? fmt::format("{} with root {}", name_of(call.kind), call.root.value())
+                    : std::string(name_of(call.kind));
+  };
+  return fmt::format(
+      "collective number {} is {} on rank {} and {} on rank {}: all members must call the same "
+      "operations with the same root, in the same order",
+      piece.sequence, spelled(there), piece.source,
+      here != nullptr ? spelled(here->call()) : "another operation", rank_.value());
+}
+
+// --- operations that nobody stands in
 
 std::uint64_t Collectives::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
   std::uint64_t count = 0;
-  for (const auto& [slot, arrival] : arrivals_->by_slot) count += is_mismatch(slot) ? 1 : 0;
+  for (const auto& [sequence, operation] : table_->running) {
+    count += operation->completion_ != nullptr ? 1 : 0;
+  }
   return count;
 }
 
 std::vector<std::string> Collectives::describe_unsatisfied() const {
   const sync::Lock lock(mutex_);
   std::vector<std::string> lines;
-  for (const auto& [slot, arrival] : arrivals_->by_slot) {
-    if (!is_mismatch(slot)) continue;
-    lines.push_back(fmt::format(
-        "collective number {} is {} on rank {} and does not fit what was called here: all ranks "
-        "must call the same operations with the same root, in the same order",
-        slot.first, arrival.what, slot.second.second));
+  for (const auto& [sequence, operation] : table_->running) {
+    if (operation->completion_ == nullptr || operation->awaited_ == nullptr) continue;
+    lines.push_back(fmt::format("{} waits for a message from rank {}", operation->describe(),
+                                operation->awaited_->source_));
   }
   return lines;
-}
-
-// --- the operations
-
-std::vector<Bytes> Collectives::receive(Direction direction, const std::vector<Rank>& sources) {
-  std::vector<Slot> keys;
-  keys.reserve(sources.size());
-  for (const Rank source : sources) {
-    keys.push_back({sequence_, {static_cast<int>(direction), source.value()}});
-  }
-  if (keys.empty()) return {};
-  // Looked at only when parked: else the message that completes could come in between.
-  const auto look = [&] {
-    const sync::Lock lock(mutex_);
-    awaited_ = keys;
-    const bool complete = all_here();
-    if (complete) awaited_.clear();
-    return complete;
-  };
-  try {
-    scope_.park_main(fmt::format("{} (collective number {})", what_, sequence_), look);
-  } catch (...) {
-    give_up();
-    throw;
-  }
-  std::vector<Bytes> result;
-  const auto take = [this](const Slot& key) {
-    const sync::Lock lock(mutex_);
-    return arrivals_->by_slot.extract(key);
-  };
-  for (const auto& key : keys) {
-    auto node = take(key);
-    SHOAL_CHECK(node.mapped().what == what_,
-                "collective number {} is {} on rank {} and {} on rank {}: all ranks must call the "
-                "same operations in the same order",
-                sequence_, what_, rank_.value(), node.mapped().what, key.second.second);
-    result.push_back(std::move(node.mapped().bytes));
-  }
-  return result;
-}
-
-Bytes Collectives::reduce_to(Rank root, Bytes mine, Combine combine) {
-  for (Bytes& part : receive(Direction::up, children(root))) {
-    mine = combine(std::move(mine), std::move(part));
-  }
-  if (rank_ != root) send(Direction::up, parent(root), mine);
-  return mine;
-}
-
-Bytes Collectives::send_down(Rank root, Bytes value) {
-  if (rank_ != root) value = std::move(receive(Direction::down, {parent(root)}).front());
-  for (const Rank child : children(root)) send(Direction::down, child, value);
-  return value;
-}
-
-Bytes Collectives::all_reduce(const std::string& what, Bytes mine, Combine combine) {
-  begin(what, Rank(0));
-  return send_down(Rank(0), reduce_to(Rank(0), std::move(mine), combine));
-}
-
-Bytes Collectives::broadcast(const std::string& what, Bytes mine, Rank root) {
-  begin(what, root);
-  return send_down(root, std::move(mine));
-}
-
-Bytes Collectives::pack(Rank rank, const Bytes& bytes) { return to_bytes({{rank.value(), bytes}}); }
-
-std::vector<Bytes> Collectives::unpack(const Bytes& packed, int size) {
-  std::vector<Bytes> result(static_cast<std::size_t>(size));
-  for (auto& [rank, bytes] : from_bytes(packed)) {
-    result[static_cast<std::size_t>(rank)] = std::move(bytes);
-  }
-  return result;
-}
-
-namespace {
-
-constexpr auto kConcatenate = [](const Bytes& a, const Bytes& b) {
-  Packed all = from_bytes(a);
-  for (auto& part : from_bytes(b)) all.push_back(std::move(part));
-  return to_bytes(all);
-};
-
-}  // namespace
-
-std::vector<Bytes> Collectives::gather(const std::string& what, const Bytes& mine, Rank root) {
-  begin(what, root);
-  const Bytes all = reduce_to(root, pack(rank_, mine), kConcatenate);
-  return rank_ == root ? unpack(all, size_) : std::vector<Bytes>();
-}
-
-std::vector<Bytes> Collectives::all_gather(const std::string& what, const Bytes& mine) {
-  begin(what, Rank(0));
-  return unpack(send_down(Rank(0), reduce_to(Rank(0), pack(rank_, mine), kConcatenate)), size_);
 }
 
 }  // namespace shoal::coll

@@ -77,11 +77,6 @@ Team Team::split(int colour, int key, const std::string& name) {
   return Team(*this, select(*this, colour, key), name);
 }
 
-void Team::barrier() {
-  static_cast<void>(parts_.collectives->all_reduce(
-      "barrier()", {}, [](const coll::Bytes&, const coll::Bytes&) { return coll::Bytes(); }));
-}
-
 void Team::fulfill(const RemotePromise<void>& promise) {
   send_to(promise.rank, am<&Team::accept_void>, promise.number);
 }

@@ -168,7 +168,7 @@ void Scope::throw_stuck() {
 }
 
 Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<void()> start) {
-  channel_.open_handlers();
+  open_all_handlers();
   const char* const shown = what.empty() ? "wait()" : what.c_str();
   {
     const sync::Lock lock(mutex_);
@@ -199,7 +199,7 @@ Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<voi
 
 // Told in any order: a main function may be woken before it is known to stand still.
 void Scope::main_parks() {
-  channel_.open_handlers();  // what it waits for may be the work of their handlers
+  open_all_handlers();  // what it waits for may be the work of their handlers
   const sync::Lock lock(mutex_);
   ++main_waits_;
   ++park_count_;

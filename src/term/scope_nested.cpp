@@ -69,7 +69,7 @@ void Scope::meet(const std::string& what, bool final, FunctionRef<bool()> is_ove
 Scope::Outcome Scope::stand_in_meeting(const std::string& what, bool final,
                                        FunctionRef<bool()> is_over) {
   channel_.open_handlers();
-  if (sched::in_main_function()) world_.channel_.open_handlers();
+  if (sched::in_main_function()) world_.open_all_handlers();
   {
     const sync::Lock lock(mutex_);
     SHOAL_CHECK(waiter_ == nullptr && !meeting_,
@@ -250,6 +250,11 @@ std::vector<std::shared_ptr<Scope>> Scope::nested() const {
   if (!world_.has_nested_.load(std::memory_order_acquire)) return {};
   const sync::Lock lock(world_.nesting_mutex_);
   return nested_;
+}
+
+void Scope::open_all_handlers() {
+  channel_.open_handlers();
+  for (const std::shared_ptr<Scope>& inner : nested()) inner->open_all_handlers();
 }
 
 bool Scope::poll_nested() {

@@ -148,6 +148,24 @@ inline void collectives(World& world) {
   for (int i = 0; i < size; ++i) {
     require(names[static_cast<std::size_t>(i)] == std::to_string(i), "allgather");
   }
+  // Large ones, several under way.
+  const Rank last(size - 1);
+  std::vector<double> sums(50'000, world.rank().value() + 1.0);
+  std::vector<double> copies(300'000, world.rank() == last ? 2.5 : 0.0);
+  auto summed = world.allreduce_async(std::span(sums), std::plus<>());
+  auto copied = world.broadcast_async(std::span(copies), last);
+  auto barrier = world.barrier_async();
+  const auto mine = static_cast<std::size_t>(world.rank().value());
+  const std::vector<int> turned = world.alltoall(std::vector<int>(names.size(), world.rank()));
+  require(turned.back() == size - 1 && turned[mine] == world.rank(), "alltoall");
+  require(world.scan(1, std::plus<>()) == world.rank() + 1, "scan");
+  const std::vector<double> value(200'000, world.rank() == 0 ? 1.5 : 0.0);
+  require(world.broadcast(value, Rank(0)) == std::vector<double>(200'000, 1.5), "large value");
+  barrier.get();
+  copied.get();
+  require(copies == std::vector<double>(300'000, 2.5), "large broadcast in place");
+  summed.get();
+  require(sums == std::vector<double>(50'000, size * (size + 1) / 2.0), "large sum in place");
 }
 
 inline void battery(World& world) {

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -331,6 +332,28 @@ TEST(Team, ManyShortOnes_LeaveNothing) {
     return 0;
   });
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);
+}
+
+// In a task of each member, while other teams of the same ranks have operations of their own.
+TEST(Team, CollectivesOfTasks_GoOnBesideThoseOfOtherTeams) {
+  in_many_worlds(5, [](World& world) {
+    Team odd = world.split(world.rank().value() % 2);
+    Team all(world, {Rank(4), Rank(3), Rank(2), Rank(1), Rank(0)});
+    auto of_all = all.scan_async(1, std::plus<>());
+    std::vector<int> values(20'000, odd.rank() == 0 ? 7 : 0);
+    odd.spawn([&] {
+      auto placed = odd.broadcast_async(std::span(values), Rank(0));
+      EXPECT_EQ(odd.allreduce(1, std::plus<>()), odd.size());
+      odd.barrier();
+      placed.get();
+      EXPECT_EQ(odd.allgather(odd.rank().value()).back(), odd.size() - 1);
+    });
+    auto of_world = world.allreduce_async(world.rank().value(), std::plus<>());
+    EXPECT_EQ(of_all.get(), all.rank() + 1);
+    EXPECT_EQ(of_world.get(), 10);
+    world.wait();
+    EXPECT_THAT(values, testing::Each(7));
+  });
 }
 
 TEST(Team, OnRealThreads_CompletesApart) {

@@ -1,24 +1,76 @@
 #pragma once
-// Collective operations of the main functions of all ranks, on active messages along a tree.
+// Collective operations of a team, on active messages between its members.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/am/immutable.hpp>
+#include <shoal/am/large_message.hpp>
 #include <shoal/base/function.hpp>
+#include <shoal/coll/block.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace shoal::coll {
 
-using Bytes = std::vector<std::byte>;
-using Combine = FunctionRef<Bytes(Bytes, Bytes)>;
+/// operation(a, b) of two encoded values.
+using Combine = Function<Block(const Block&, const Block&)>;
+/// mine = operation(mine, theirs), for each element.
+using CombineInto = Function<void(std::span<std::byte> mine, std::span<const std::byte> theirs)>;
+
+enum class Kind : std::uint16_t {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  gather,
+  allgather,
+  scan,
+  alltoall,
+  reduce_scatter
+};
+[[nodiscard]] const char* name_of(Kind kind);
+
+/// What an operation is, the same on all members.
+struct Call {
+  Kind kind = Kind::barrier;
+  std::uint32_t type = 0;  // signature of the values' type
+  Rank root{0};
+  bool operator==(const Call&) const = default;
+};
+
+/// One collective operation on one rank, from its begin to its end.
+class Operation;
+using SharedOperation = std::shared_ptr<Operation>;
+
+/// Told once, on any thread, when an operation has ended on this rank. It must not block.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void complete(const std::vector<Block>& results) = 0;
+};
+
+/// What members tell each other in an operation; `place` holds short values.
+struct PieceHeader {
+  std::uint64_t sequence = 0;
+  std::uint64_t announced = 0;  // size of a value that comes in payloads
+  std::uint32_t phase = 0;
+  std::int32_t source = 0;
+  std::int32_t root = 0;
+  std::uint32_t type = 0;  // of the values
+  Kind kind = Kind::barrier;
+  std::uint16_t inline_size = 0;
+  std::array<std::byte, Block::kInlineMax> place{};
+};
 
 /// One per rank of a team; made on all its ranks before any other instance handler of the team. All
-/// ranks call the same operations in the same order, from their main functions, or for a team from
-/// tasks. Each takes O(log P) messages in depth and parks the caller only.
+/// members begin the same operations in the same order. An operation goes on in handlers: any
+/// number may be under way. Members that send more than kLargeMessageBytes in one piece use large
+/// messages, straight between the values' memory.
 class Collectives final : private term::Unsatisfied {
  public:
   explicit Collectives(term::Scope& scope);
@@ -26,57 +78,66 @@ class Collectives final : private term::Unsatisfied {
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
-  /// Combines the values of all ranks; every rank gets the result. combine(a, b) is called in the
-  /// same order in every run with as many ranks: own value first, then subtrees by rank.
-  Bytes all_reduce(const std::string& what, Bytes mine, Combine combine);
-  /// Every rank gets the value of `root`.
-  Bytes broadcast(const std::string& what, Bytes mine, Rank root);
-  /// `root` gets the values of all ranks in rank order; the others get nothing.
-  std::vector<Bytes> gather(const std::string& what, const Bytes& mine, Rank root);
-  std::vector<Bytes> all_gather(const std::string& what, const Bytes& mine);
+  // --- begin an operation. **Caller**: a main function or task. **Errors**: CheckError for a root
+  // that there is not, or when another member has begun something else. Results are in the order of
+  // ranks. `combine` runs in handlers.
+
+  /// Depth log2(n). No results.
+  SharedOperation barrier();
+  /// One result: the root's value. Depth log2(n).
+  SharedOperation broadcast(std::uint32_t type, Block mine, Rank root);
+  /// The same in place: no results. The memory outlives the operation.
+  SharedOperation broadcast(std::uint32_t type, std::span<std::byte> place, Rank root);
+  /// One result on the root. Values are combined in the order of ranks. Depth log2(n) + 1.
+  SharedOperation reduce(std::uint32_t type, Block mine, Combine combine, Rank root);
+  /// One result. Values are combined in the order of ranks, alike on all. Depth log2(n) + 2.
+  SharedOperation allreduce(std::uint32_t type, Block mine, Combine combine);
+  /// The same in place, by elements of `element_bytes`; large ones in the order of a ring.
+  SharedOperation allreduce(std::uint32_t type, std::span<std::byte> place,
+                            std::size_t element_bytes, CombineInto combine);
+  /// n results on the root. Depth log2(n).
+  SharedOperation gather(std::uint32_t type, Block mine, Rank root);
+  /// n results. Depth log2(n).
+  SharedOperation allgather(std::uint32_t type, Block mine);
+  /// Two results, or one on rank 0: the values of ranks 0 to this one combined, and those before
+  /// this one. Depth log2(n).
+  SharedOperation scan(std::uint32_t type, Block mine, Combine combine);
+  /// n results: what each rank had for this one. n - 1 messages from each rank.
+  SharedOperation alltoall(Kind kind, std::uint32_t type, std::vector<Block> mine);
+
+  /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().
+  const std::vector<Block>& wait(const SharedOperation& operation);
+  /// Tells `completion` when the operation has ended, or at once.
+  void then(const SharedOperation& operation, std::unique_ptr<Completion> completion);
 
  private:
-  enum class Direction : int { up, down };
-  using Key = std::pair<int, int>;             // direction, source
-  using Slot = std::pair<std::uint64_t, Key>;  // sequence number first
+  friend class Operation;
+  struct Table;
 
-  // The tree for a given root: ranks renumbered so that the root is 0.
-  [[nodiscard]] std::vector<Rank> children(Rank root) const;
-  [[nodiscard]] Rank parent(Rank root) const;
-
-  /// Begins one operation at this rank: takes the next number in the sequence.
-  void begin(const std::string& what, Rank root);
-  /// The operation that has begun ended in an error: what comes for it later is dropped.
-  void give_up();
-  std::vector<Bytes> receive(Direction direction, const std::vector<Rank>& sources);
-  void send(Direction direction, Rank target, const Bytes& bytes);
-  void on_message(std::uint64_t sequence, const std::string& what, int direction, int source,
-                  std::vector<std::byte> bytes);
-  [[nodiscard]] bool all_here() const SHOAL_REQUIRES(mutex_);
-  /// Came for an operation that has begun here and does not wait for it.
-  [[nodiscard]] bool is_mismatch(const Slot& slot) const SHOAL_REQUIRES(mutex_);
+  template <class Start>
+  SharedOperation begin(const Call& call, Start start);
+  SharedOperation enter(const Call& call);
+  void on_piece(const PieceHeader& header, Block block);
+  [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
+  /// The operation ended in an error: what comes for it later is dropped.
+  void give_up(Operation& operation);
+  void complete(Operation& operation);
+  void fail(const Operation& operation);
+  [[nodiscard]] SharedOperation find(std::uint64_t sequence) const;
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-  /// Values of a subtree, with their ranks, in one buffer; and back.
-  static Bytes pack(Rank rank, const Bytes& bytes);
-  static std::vector<Bytes> unpack(const Bytes& packed, int size);
-  Bytes reduce_to(Rank root, Bytes mine, Combine combine);
-  Bytes send_down(Rank root, Bytes value);
-
-  struct Arrivals;
 
   term::Scope& scope_;
   const Rank rank_;
   const int size_;
-  std::uint64_t sequence_ = 0;  // main function only
-  std::string what_;            // main function only
 
   mutable sync::Mutex mutex_;
-  const std::unique_ptr<Arrivals> arrivals_ SHOAL_PT_GUARDED_BY(mutex_);
-  std::vector<Slot> awaited_ SHOAL_GUARDED_BY(mutex_);
-  std::uint64_t begun_ SHOAL_GUARDED_BY(mutex_) = 0;  // sequence_, for others to read
+  const std::unique_ptr<Table> table_ SHOAL_PT_GUARDED_BY(mutex_);
 
-  ActiveMessage<std::uint64_t, std::string, int, int, Bytes> message_;
+  // Short values; longer ones, which ranks of a process share; and parts of large ones.
+  ActiveMessage<PieceHeader> short_piece_;
+  ActiveMessage<PieceHeader, Immutable<Bytes>> piece_;
+  LargeMessage<std::byte, PieceHeader> payload_;
 };
 
 }  // namespace shoal::coll

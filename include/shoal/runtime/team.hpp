@@ -5,7 +5,7 @@
 #include <shoal/am/immutable.hpp>
 #include <shoal/am/large_message.hpp>
 #include <shoal/base/check.hpp>
-#include <shoal/coll/collectives.hpp>
+#include <shoal/coll/typed.hpp>
 #include <shoal/runtime/remote_promise.hpp>
 #include <shoal/sched/async_task.hpp>
 #include <shoal/sched/function_task.hpp>
@@ -286,39 +286,130 @@ class Team {
     return call_through<Named>(target, std::forward<Args>(args)...);
   }
 
-  // --- collective operations: main functions of all ranks, in the same order. They suspend the
-  // main function. Errors: as wait(); CheckError when ranks called different operations.
+  // --- collective operations. All members call the same ones in the same order: from their main
+  // functions, or for a team also from a task of each. Each is there twice: one parks the caller,
+  // the other returns a future at once, and the operation goes on in handlers; any number may be
+  // under way. Values are combined in the order of ranks, in the same way in every run with as many
+  // ranks; `operation` must not wait. **Errors**: as wait(); CheckError when members call different
+  // operations, or with different types or roots. **Cost**: about log2(size) messages in depth;
+  // values of 16 KiB and more travel without copies in between.
 
-  /// Returns when all ranks have called it. Not a wait(): tasks and messages may still be under
+  /// Returns when all members have called it. Not a wait(): tasks and messages may still be under
   /// way.
-  void barrier();
-  /// The value of `root`, on every rank.
+  void barrier() { coll::barrier(collectives()).wait(); }
+  [[nodiscard]] Future<void> barrier_async() { return later(coll::barrier(collectives())); }
+
+  /// The value of `root`, on every member.
   template <class T>
   [[nodiscard]] T broadcast(const T& value, Rank root) {
-    constexpr const char* kWhat = "broadcast()";
-    return value_of<T>(kWhat, parts_.collectives->broadcast(kWhat, bytes_of(value), root));
+    return coll::broadcast(collectives(), value, root).wait();
   }
-  /// operation(a, b) over the values of all ranks, on every rank, evaluated in the same order in
-  /// every run with as many ranks.
+  template <class T>
+  [[nodiscard]] Future<T> broadcast_async(const T& value, Rank root) {
+    return later(coll::broadcast(collectives(), value, root));
+  }
+  /// The same in place: the elements of `root` are copied to those of all members, as many on each.
+  /// Large ones travel in segments along a tree.
+  template <class T>
+  void broadcast(std::span<T> values, Rank root) {
+    coll::broadcast(collectives(), values, root).wait();
+  }
+  /// `values` must not be touched before the future is fulfilled.
+  template <class T>
+  [[nodiscard]] Future<void> broadcast_async(std::span<T> values, Rank root) {
+    return later(coll::broadcast(collectives(), values, root));
+  }
+
+  /// operation(a, b) over the values of all members, on `root`; nothing elsewhere.
+  template <class T, class Operation>
+  [[nodiscard]] std::optional<T> reduce(const T& value, Operation operation, Rank root) {
+    return coll::reduce(collectives(), value, std::move(operation), root).wait();
+  }
+  template <class T, class Operation>
+  [[nodiscard]] Future<std::optional<T>> reduce_async(const T& value, Operation operation,
+                                                      Rank root) {
+    return later(coll::reduce(collectives(), value, std::move(operation), root));
+  }
+
+  /// operation(a, b) over the values of all members, on every member.
   template <class T, class Operation>
   [[nodiscard]] T allreduce(const T& value, Operation operation) {
-    constexpr const char* kWhat = "allreduce()";
-    const auto combine = [&](const coll::Bytes& a, const coll::Bytes& b) {
-      return bytes_of<T>(operation(value_of<T>(kWhat, a), value_of<T>(kWhat, b)));
-    };
-    return value_of<T>(kWhat, parts_.collectives->all_reduce(kWhat, bytes_of(value), combine));
+    return coll::allreduce(collectives(), value, std::move(operation)).wait();
   }
-  /// The values of all ranks in rank order, on `root`; empty elsewhere.
+  template <class T, class Operation>
+  [[nodiscard]] Future<T> allreduce_async(const T& value, Operation operation) {
+    return later(coll::allreduce(collectives(), value, std::move(operation)));
+  }
+  /// The same in place, element by element. From 64 KiB on, parts of them go round a ring: then
+  /// `operation` must be commutative.
+  template <class T, class Operation>
+  void allreduce(std::span<T> values, Operation operation) {
+    coll::allreduce(collectives(), values, std::move(operation)).wait();
+  }
+  /// `values` must not be touched before the future is fulfilled.
+  template <class T, class Operation>
+  [[nodiscard]] Future<void> allreduce_async(std::span<T> values, Operation operation) {
+    return later(coll::allreduce(collectives(), values, std::move(operation)));
+  }
+
+  /// The values of all members in the order of ranks, on `root`; empty elsewhere.
   template <class T>
   [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
-    constexpr const char* kWhat = "gather()";
-    return values_of<T>(kWhat, parts_.collectives->gather(kWhat, bytes_of(value), root));
+    return coll::gather(collectives(), value, root).wait();
   }
-  /// The values of all ranks in rank order, on every rank.
+  template <class T>
+  [[nodiscard]] Future<std::vector<T>> gather_async(const T& value, Rank root) {
+    return later(coll::gather(collectives(), value, root));
+  }
+  /// The values of all members in the order of ranks, on every member.
   template <class T>
   [[nodiscard]] std::vector<T> allgather(const T& value) {
-    constexpr const char* kWhat = "allgather()";
-    return values_of<T>(kWhat, parts_.collectives->all_gather(kWhat, bytes_of(value)));
+    return coll::allgather(collectives(), value).wait();
+  }
+  template <class T>
+  [[nodiscard]] Future<std::vector<T>> allgather_async(const T& value) {
+    return later(coll::allgather(collectives(), value));
+  }
+
+  /// operation(a, b) over the values of ranks 0 to this one.
+  template <class T, class Operation>
+  [[nodiscard]] T scan(const T& value, Operation operation) {
+    return coll::scan(collectives(), value, std::move(operation)).wait();
+  }
+  template <class T, class Operation>
+  [[nodiscard]] Future<T> scan_async(const T& value, Operation operation) {
+    return later(coll::scan(collectives(), value, std::move(operation)));
+  }
+  /// The same over `initial` and the values of the ranks before this one.
+  template <class T, class Operation>
+  [[nodiscard]] T exclusive_scan(const T& value, Operation operation, T initial) {
+    return coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial))
+        .wait();
+  }
+  template <class T, class Operation>
+  [[nodiscard]] Future<T> exclusive_scan_async(const T& value, Operation operation, T initial) {
+    return later(
+        coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial)));
+  }
+
+  /// values[i] is for rank i; returns what each rank had for this one. **Cost**: size - 1 messages
+  /// from each member.
+  template <class T>
+  [[nodiscard]] std::vector<T> alltoall(const std::vector<T>& values) {
+    return coll::alltoall(collectives(), values).wait();
+  }
+  template <class T>
+  [[nodiscard]] Future<std::vector<T>> alltoall_async(const std::vector<T>& values) {
+    return later(coll::alltoall(collectives(), values));
+  }
+  /// operation(a, b) over what each rank had for this one. **Cost**: as alltoall().
+  template <class T, class Operation>
+  [[nodiscard]] T reduce_scatter(const std::vector<T>& values, Operation operation) {
+    return coll::reduce_scatter(collectives(), values, std::move(operation)).wait();
+  }
+  template <class T, class Operation>
+  [[nodiscard]] Future<T> reduce_scatter_async(const std::vector<T>& values, Operation operation) {
+    return later(coll::reduce_scatter(collectives(), values, std::move(operation)));
   }
 
   /// What task graphs are made on: TaskGraph<int> graph(team).
@@ -423,33 +514,10 @@ class Team {
                             wires, std::forward<Args>(args)...);
   }
 
-  // A value travels with a hash of its type, behind it.
-  template <class T>
-  static coll::Bytes bytes_of(const T& value) {
-    constexpr std::uint32_t signature = type_signature<T>();
-    const std::size_t size = encoded_size<T>(value);
-    coll::Bytes bytes(size + sizeof signature);
-    encode<T>(std::span(bytes).first(size), value);
-    std::memcpy(bytes.data() + size, &signature, sizeof signature);
-    return bytes;
-  }
-  template <class T>
-  static T value_of(const char* what, const coll::Bytes& bytes) {
-    std::uint32_t signature = 0;
-    SHOAL_CHECK(bytes.size() >= sizeof signature, "{}: a value is missing", what);
-    const std::size_t size = bytes.size() - sizeof signature;
-    std::memcpy(&signature, bytes.data() + size, sizeof signature);
-    SHOAL_CHECK(signature == type_signature<T>(),
-                "{}: the ranks gave values of different types: all must call it with the same",
-                what);
-    return std::get<0>(decode<T>(std::span(bytes).first(size)));
-  }
-  template <class T>
-  static std::vector<T> values_of(const char* what, const std::vector<coll::Bytes>& all) {
-    std::vector<T> values;
-    values.reserve(all.size());
-    for (const coll::Bytes& bytes : all) values.push_back(value_of<T>(what, bytes));
-    return values;
+  [[nodiscard]] coll::Collectives& collectives() const { return *parts_.collectives; }
+  template <class Started>
+  Future<typename Started::Result> later(Started started) {
+    return started.future(scheduler(), "a collective operation");
   }
 
   Parts parts_;

@@ -251,6 +251,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   [[nodiscard]] bool has_ended() const;
   /// Takes a scope that has ended out of this one.
   void sweep(const std::shared_ptr<Scope>& inner);
+  /// Of this scope and of those nested in it: the main function waits.
+  void open_all_handlers();
   bool poll_nested();
   bool poll_detector();
   void meet(const std::string& what, bool final, FunctionRef<bool()> is_over);

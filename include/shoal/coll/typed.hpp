@@ -1,0 +1,189 @@
+#pragma once
+// Collective operations on values with a type.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/coll/collectives.hpp>
+#include <shoal/sched/future.hpp>
+
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal::coll {
+
+template <class T>
+Block block_of(const T& value) {
+  const std::size_t size = encoded_size<T>(value);
+  if (size <= Block::kInlineMax) {
+    alignas(std::max_align_t) std::array<std::byte, Block::kInlineMax> bytes{};
+    encode<T>(std::span(bytes).first(size), value);
+    return Block(std::span<const std::byte>(bytes).first(size));
+  }
+  Bytes bytes(size);
+  encode<T>(std::span(bytes), value);
+  return Block(std::move(bytes));
+}
+template <class T>
+T value_of(const Block& block) {
+  return std::get<0>(decode<T>(block.bytes()));
+}
+template <class T>
+std::vector<Block> blocks_of(const std::vector<T>& values) {
+  std::vector<Block> blocks;
+  blocks.reserve(values.size());
+  for (const T& value : values) blocks.push_back(block_of(value));
+  return blocks;
+}
+template <class T>
+std::vector<T> values_of(const std::vector<Block>& blocks) {
+  std::vector<T> values;
+  values.reserve(blocks.size());
+  for (const Block& block : blocks) values.push_back(value_of<T>(block));
+  return values;
+}
+
+template <class T, class F>
+Combine combine_of(F operation) {
+  return [operation = std::move(operation)](const Block& a, const Block& b) mutable {
+    return block_of<T>(operation(value_of<T>(a), value_of<T>(b)));
+  };
+}
+template <class T, class F>
+CombineInto combine_into_of(F operation) {
+  return [operation = std::move(operation)](std::span<std::byte> mine,
+                                            std::span<const std::byte> theirs) mutable {
+    for (std::size_t at = 0; at + sizeof(T) <= theirs.size(); at += sizeof(T)) {
+      std::array<T, 2> pair;
+      std::memcpy(&pair[0], mine.data() + at, sizeof(T));
+      std::memcpy(&pair[1], theirs.data() + at, sizeof(T));
+      const T result = operation(pair[0], pair[1]);
+      std::memcpy(mine.data() + at, &result, sizeof(T));
+    }
+  };
+}
+
+/// An operation that has begun, and how its result is made.
+template <class R, class Convert>
+class Started {
+ public:
+  using Result = R;
+
+  Started(Collectives& in, SharedOperation operation, Convert convert)
+      : in_(in), operation_(std::move(operation)), convert_(std::move(convert)) {}
+
+  /// Parks the caller. **Errors**: as Scope::wait().
+  R wait() { return convert_(in_.wait(operation_)); }
+  /// Fulfilled when the operation has ended on this rank.
+  Future<R> future(sched::Scheduler& scheduler, const char* name) {
+    struct Told final : Completion {
+      Told(sched::Scheduler& scheduler, const char* name, Convert function)
+          : promise(scheduler, name), convert(std::move(function)) {}
+      void complete(const std::vector<Block>& results) override {
+        promise.set_from([&] { return convert(results); });
+      }
+      Promise<R> promise;
+      Convert convert;
+    };
+    auto told = std::make_unique<Told>(scheduler, name, std::move(convert_));
+    Future<R> future = told->promise.future();
+    in_.then(operation_, std::move(told));
+    return future;
+  }
+
+ private:
+  Collectives& in_;
+  SharedOperation operation_;
+  Convert convert_;
+};
+
+template <class R, class Convert>
+Started<R, Convert> start(Collectives& in, SharedOperation operation, Convert convert) {
+  return {in, std::move(operation), std::move(convert)};
+}
+
+inline auto barrier(Collectives& in) {
+  return start<void>(in, in.barrier(), [](const std::vector<Block>& /*none*/) {});
+}
+template <class T>
+auto broadcast(Collectives& in, const T& value, Rank root) {
+  return start<T>(in, in.broadcast(type_signature<T>(), block_of(value), root),
+                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+template <class T>
+auto broadcast(Collectives& in, std::span<T> place, Rank root) {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "shoal: broadcast() of a span copies its elements byte by byte: they must be "
+                "trivially copyable");
+  return start<void>(in, in.broadcast(type_signature<T>() + 1, std::as_writable_bytes(place), root),
+                     [](const std::vector<Block>& /*none*/) {});
+}
+template <class T, class F>
+auto reduce(Collectives& in, const T& value, F operation, Rank root) {
+  return start<std::optional<T>>(
+      in,
+      in.reduce(type_signature<T>(), block_of(value), combine_of<T>(std::move(operation)), root),
+      [](const std::vector<Block>& all) {
+        return all.empty() ? std::optional<T>() : value_of<T>(all.front());
+      });
+}
+template <class T, class F>
+auto allreduce(Collectives& in, const T& value, F operation) {
+  return start<T>(
+      in, in.allreduce(type_signature<T>(), block_of(value), combine_of<T>(std::move(operation))),
+      [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+template <class T, class F>
+auto allreduce(Collectives& in, std::span<T> place, F operation) {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "shoal: allreduce() of a span copies its elements byte by byte: they must be "
+                "trivially copyable");
+  return start<void>(in,
+                     in.allreduce(type_signature<T>() + 1, std::as_writable_bytes(place), sizeof(T),
+                                  combine_into_of<T>(std::move(operation))),
+                     [](const std::vector<Block>& /*none*/) {});
+}
+template <class T>
+auto gather(Collectives& in, const T& value, Rank root) {
+  return start<std::vector<T>>(in, in.gather(type_signature<T>(), block_of(value), root),
+                               values_of<T>);
+}
+template <class T>
+auto allgather(Collectives& in, const T& value) {
+  return start<std::vector<T>>(in, in.allgather(type_signature<T>(), block_of(value)),
+                               values_of<T>);
+}
+template <class T, class F>
+auto scan(Collectives& in, const T& value, F operation) {
+  return start<T>(
+      in, in.scan(type_signature<T>(), block_of(value), combine_of<T>(std::move(operation))),
+      [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+template <class T, class F>
+auto exclusive_scan(Collectives& in, const T& value, F operation, T initial) {
+  // A copy for the coroutine, which goes on after this returns.
+  return start<T>(in, in.scan(type_signature<T>(), block_of(value), combine_of<T>(operation)),
+                  [operation, initial = std::move(initial)](const std::vector<Block>& all) mutable {
+                    return all.size() < 2 ? std::move(initial)
+                                          : T(operation(std::move(initial), value_of<T>(all[1])));
+                  });
+}
+template <class T>
+auto alltoall(Collectives& in, const std::vector<T>& values) {
+  return start<std::vector<T>>(
+      in, in.alltoall(Kind::alltoall, type_signature<T>(), blocks_of(values)), values_of<T>);
+}
+template <class T, class F>
+auto reduce_scatter(Collectives& in, const std::vector<T>& values, F operation) {
+  return start<T>(in, in.alltoall(Kind::reduce_scatter, type_signature<T>(), blocks_of(values)),
+                  [operation = std::move(operation)](const std::vector<Block>& all) mutable {
+                    T sum = value_of<T>(all.front());
+                    for (std::size_t i = 1; i < all.size(); ++i) {
+                      sum = operation(std::move(sum), value_of<T>(all[i]));
+                    }
+                    return sum;
+                  });
+}
+
+}  // namespace shoal::coll
