@@ -137,3 +137,4 @@ endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/bfs/tests.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/insitu/tests.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/contention/tests.cmake")
