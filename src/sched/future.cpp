@@ -21,6 +21,10 @@ std::string FutureState::name() const {
   return task_ != nullptr ? "task" : fmt::format("promise of {}", value_name());
 }
 
+std::string FutureState::promise_name() const {
+  return name_.empty() && task_ == nullptr ? name() : fmt::format("promise '{}'", name());
+}
+
 std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
 void FutureState::await() { wait_here(); }
@@ -55,13 +59,14 @@ void FutureState::complete_awaited(bool leaves) {
   if (leaves) remove_reference(this);
 }
 
-std::exception_ptr broken_promise(const std::string& name) {
+std::exception_ptr broken_promise(const FutureState& state) {
   return std::make_exception_ptr(
-      BrokenPromise(fmt::format("promise '{}' was destroyed before it was fulfilled", name)));
+      BrokenPromise(fmt::format("{} was destroyed before it was fulfilled", state.promise_name())));
 }
 
-void refuse_promise(const std::string& name, const char* what) {
-  throw CheckError(fmt::format("promise '{}' cannot be used so: {}", name, what));
+void refuse_promise(const FutureState* state, const char* what) {
+  throw CheckError(fmt::format("{} cannot be used so: {}",
+                               state != nullptr ? state->promise_name() : "a promise", what));
 }
 
 void refuse_future(const char* what) {

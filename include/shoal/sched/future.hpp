@@ -62,6 +62,8 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   }
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
   [[nodiscard]] std::string name() const;
+  /// "promise 'x'", or "promise of int" without a name.
+  [[nodiscard]] std::string promise_name() const;
 
   /// Called once, by the promise, after the value was stored. `leaves`: its reference is gone then.
   void complete(std::exception_ptr error, bool leaves);
@@ -114,8 +116,9 @@ class ValueState final : public FutureState {
 template <class T>
 using ValueRef = sync::Ref<ValueState<T>>;
 
-[[nodiscard]] std::exception_ptr broken_promise(const std::string& name);
-[[noreturn]] void refuse_promise(const std::string& name, const char* what);
+[[nodiscard]] std::exception_ptr broken_promise(const FutureState& state);
+/// `state` may be nullptr: the promise has given it up.
+[[noreturn]] void refuse_promise(const FutureState* state, const char* what);
 [[noreturn]] void refuse_future(const char* what);
 
 /// Runs a coroutine on, or ends it if that is not to be.
@@ -289,7 +292,7 @@ class Promise {
   using State = sched::ValueState<T>;
   explicit Promise(State* state) : state_(state) {}
   void check(bool good, const char* what) const {
-    if (!good) sched::refuse_promise(state_ != nullptr ? state_->name() : "", what);
+    if (!good) sched::refuse_promise(state_.get(), what);
   }
   State* fresh() const {
     check(state_ != nullptr && !fulfilled_, "it was fulfilled already");
@@ -302,7 +305,7 @@ class Promise {
     state->complete(std::move(error), future_taken_);
   }
   void break_off() {
-    if (state_ != nullptr && !fulfilled_) finish(sched::broken_promise(state_->name()));
+    if (state_ != nullptr && !fulfilled_) finish(sched::broken_promise(*state_));
   }
 
   sched::ValueRef<T> state_;  // nullptr: fulfilled, and the future was taken
