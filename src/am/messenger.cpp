@@ -529,8 +529,8 @@ std::uint64_t Messenger::held_count() const { return early_->count(); }
 
 std::uint64_t Messenger::held_count(std::uint64_t team) const { return early_->count_of(team); }
 
-// What the messages of a packet from `offset` on leave queued and not processed: each itself, and a
-// large one also its release at the sender, which is not due before its header is handled here.
+// Number of messages from `offset` on that are queued and not processed. A large message counts
+// twice: its release at the sender is not due before its header is handled here.
 std::uint64_t Messenger::unprocessed_from(net::Packet* packet, std::size_t offset) const {
   std::uint64_t count = 0;
   while (offset < packet->messages().size()) {

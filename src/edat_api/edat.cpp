@@ -93,7 +93,8 @@ class WaitingThread {
   std::optional<sched::HeldThread> held_;
 };
 
-/// Of tasks Events::wait() knows the locks; of a thread we do. An error ends the process.
+/// Waits with the caller's named locks released. Events::wait() does so for a task; for a thread of
+/// the program it is done here. An error ends the process.
 EventList wait_without_locks(Program& program, const std::vector<EventDependency>& dependencies) {
   Events& events = program.events();
   if (program.has_locked_communication(belongings())) {

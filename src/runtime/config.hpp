@@ -1,5 +1,5 @@
 #pragma once
-// What a run is made of, as the command line, SHOAL_* environment variables and a file say.
+// Settings of a run, from the command line, SHOAL_* environment variables and a file.
 
 #include "env/topology.hpp"
 #include "runtime/environment.hpp"
@@ -16,7 +16,7 @@ namespace shoal::runtime {
 
 using env::Pin;
 
-/// Who takes messages out of the transport.
+/// Threads that take messages out of the transport.
 enum class Progress {
   worker,  // every worker, between tasks
   main,    // only the thread that called run()

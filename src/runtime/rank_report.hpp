@@ -1,5 +1,5 @@
 #pragma once
-// What one rank says about itself when nothing moves, and the text made of what all of them say.
+// Reports of stalled runs: the part of each rank, and the text merged from all parts.
 
 #include "runtime/rank_runtime.hpp"
 
@@ -30,7 +30,7 @@ struct RankPart {
   }
 };
 
-/// What only somebody who has watched the rank for a while can tell.
+/// Observations of a rank over time, for its report.
 struct RankHistory {
   std::uint64_t now_ns = 0;
   std::optional<std::uint64_t> quiet_ns;  // see RankPart; none: unknown

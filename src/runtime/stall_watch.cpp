@@ -257,7 +257,7 @@ void StallWatch::look() {
   }
 }
 
-// Of all ranks of this process.
+// Time since any rank of this process was last active.
 std::uint64_t StallWatch::quiet_ns() const {
   const auto last = std::max_element(
       watched_.begin(), watched_.end(),

@@ -1,5 +1,5 @@
 #pragma once
-// Who stands still on a rank, and in what.
+// Parked tasks and threads of a rank, and the operations that they wait in.
 
 #include <shoal/sched/park.hpp>
 #include <shoal/sched/worker_state.hpp>
@@ -73,7 +73,8 @@ class ParkedWaiter : public sync::Waiter, public Parked {
   ~ParkedWaiter() = default;
 };
 
-/// Those that parked on one worker, or threads. Its lock comes before those of what is waited for.
+/// The tasks parked on one worker, or the parked threads outside the workers. Lock order: its lock
+/// before the lock of anything that is waited for.
 class ParkedList {
  public:
   void add(ParkedWaiter& one) {
@@ -96,11 +97,11 @@ class ParkedList {
   /// scope. Returns how many.
   int cancel(const TaskScope* scope);
 
-  /// Of those that are not counted.
+  /// Number of parked tasks that are not counted as running.
   [[nodiscard]] std::uint64_t uncounted() const {
     return uncounted_.load(std::memory_order_acquire);
   }
-  /// Of those that stand still and count as running, but for the main function.
+  /// Whether any parked task counts as running. Leaves out the main function.
   [[nodiscard]] bool holds_counted() const;
   template <class Visit>
   void for_each(Visit&& visit) const {

@@ -363,8 +363,8 @@ Worker& Worker::run(Task& task, SchedulingFiber& fiber) {
   task.scope->fail(name_of(task), std::current_exception());
 }
 
-// What it captured is gone before wait() can return. The destructors may wait, too: not under the
-// name of what they destroy.
+// Destroys the task before it counts as finished, so that its captures are gone before wait() can
+// return. Their destructors may wait; the fiber then stands for `ending`, not for the dead task.
 Worker& Worker::end(Task* task, TaskScope* scope, SchedulingFiber& fiber, const Task* outer) {
   fiber.ending.scope = scope;
   fiber.ending.worker = task->worker;
@@ -466,8 +466,8 @@ bool Worker::wait_for(Waitable& what) {
   return !waiter.cancelled;
 }
 
-// Those that run on it may be parked together only, and go on anywhere; each is to find most of a
-// stack below it.
+// Tasks that share a fiber park together. So none of them may be bound to a worker, and each must
+// find most of a stack below it.
 bool Worker::may_nest(const SchedulingFiber& fiber) {
   const Task& task = *fiber.task;
   if (task.scope == nullptr || task.bound || &task == &fiber.ending) return false;

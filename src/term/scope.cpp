@@ -206,14 +206,16 @@ void Scope::main_parks() {
   parked_.store(main_waits_ > 0, std::memory_order_release);
 }
 
-// Whoever wakes it has not been counted as finished yet, so no snapshot can miss that it runs.
+// The task that wakes the main function has not finished yet, so every snapshot sees that something
+// runs.
 void Scope::main_goes_on() {
   const sync::Lock lock(mutex_);
   --main_waits_;
   parked_.store(false, std::memory_order_release);
 }
 
-// What it was taken out for, even if the world has failed meanwhile: all ranks hear the same.
+// Throws the outcome for which the main function was taken out of its wait, even if the world has
+// failed since: all ranks throw the same.
 void Scope::throw_to_main() {
   bool is_stuck = false;
   {
@@ -352,8 +354,8 @@ std::optional<Snapshot> Scope::snapshot() {
   result.counts.all_final = released_ || (waiter_ != nullptr && final_);
   result.tasks = now.created;
   result.parks = count_parks();
-  // What waits changes by tasks, messages and the main function only, so a look at each source is
-  // due only after those.
+  // Only tasks, messages and the main function change what waits, so the sources are asked only
+  // when one of these has moved.
   result.counts.unsatisfied = last_snapshot_.counts.unsatisfied;
   if (result != last_snapshot_) {
     result.counts.unsatisfied = held + count_unsatisfied();
@@ -376,7 +378,7 @@ void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
 }
 
 void Scope::completed(const Counts& total) {
-  // What is stuck is for the world's scope to decide: what a team waits for may come from outside.
+  // Only the world's scope decides that something is stuck: a team may wait for a task outside it.
   if (outer_ != nullptr && total.unsatisfied > 0 && !error_.has_value()) return;
   const bool is_final_word = total.unsatisfied == 0 || error_.has_value();
   if (is_final_word && completion_check_) completion_check_();

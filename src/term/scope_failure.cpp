@@ -110,7 +110,7 @@ void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::
   if (is_first) insist([this] { spread(); });
 }
 
-// What the root has chosen takes the place of what was known here.
+// The failure that the root has chosen replaces the one recorded here.
 void Scope::on_failure_down(Rank origin, const std::string& task_name, const std::string& text) {
   bool is_first = false;
   insist([&] {

@@ -170,7 +170,8 @@ Scope& Scope::nest(messaging::ChannelTeam team, std::string name) {
   return *scope;
 }
 
-// What came for it earlier is handled before it can be found: what comes later must not overtake.
+// Handles the control messages that came early before it enters the scope in the table, where later
+// ones find it: those must not overtake.
 void Scope::open() {
   const std::uint64_t id = channel_.team();
   channel_.open();
@@ -200,7 +201,7 @@ bool Scope::is_abandoned() const {
   return abandoned_;
 }
 
-// Whoever is told that nothing moves any more, as the last one, cannot throw it from here.
+// Called by destructors, so it does not throw: errors fail the outer scope.
 void Scope::end() noexcept {
   try {
     for (bool all_ended = is_abandoned(); !all_ended;) {

@@ -23,7 +23,7 @@ enum class Delivery : std::uint8_t {
   task,     // as a task of its own, with a priority; may take long
 };
 
-/// What is chosen when an instance handler is made.
+/// Options of an instance handler.
 struct AmOptions {
   Delivery delivery = Delivery::inlined;
   int priority = 0;    // of the tasks, with Delivery::task
@@ -54,19 +54,20 @@ struct Message {
 /// for each message anew, is what lets a processor work on several at once.
 class Batch {
  public:
-  /// Of one message, which is run whatever happens.
+  /// A batch of one message. next() returns it even if the scope has failed.
   explicit Batch(const Message& message)
       : message_(message),
         at_(message.arguments.data()),
         size_(message.arguments.size()),
         left_(1) {}
-  /// What next() looks at; `removals`: of handlers.
+  /// State that ends a batch early: a failure of `scope`, or a new number of `removals` of
+  /// handlers. `mark` counts the messages that begin.
   struct Watch {
     const sched::TaskScope* scope;
     const std::atomic<std::uint32_t>& removals;
     sched::HandlerMark& mark;
   };
-  /// None yet.
+  /// An empty batch.
   Batch(Channel& channel, Rank source, const Watch& watch)
       : message_{&channel, source, false, false, {}}, watch_(&watch) {}
 

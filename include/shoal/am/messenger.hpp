@@ -150,17 +150,18 @@ class Messenger final : public sched::Progress, public net::Receiver, public net
   /// exist here are the world's.
   [[nodiscard]] std::vector<std::string> describe_held(std::uint64_t team) const;
 
-  /// What has come from another rank, for reports.
+  /// Messages that have arrived from one rank, for reports.
   struct Arrivals {
     Rank source;
     std::uint64_t message_count = 0;  // handled, or made into tasks
     std::uint32_t last_handler = 0;   // of the last one, as MessageHeader::handler
   };
-  /// Of all that something came from. Any thread.
+  /// The arrivals from each rank that has sent a message. Any thread.
   [[nodiscard]] std::vector<Arrivals> arrivals() const;
   /// What reports call a handler, from MessageHeader::handler. Any thread.
   [[nodiscard]] std::string handler_name(std::uint32_t handler) const;
-  /// Of the messages in a packet for this rank, "send" or "5 x send" for each run of equal ones.
+  /// Names of the handlers of the messages in a packet for this rank: "send", or "5 x send" for a
+  /// run of equal ones.
   [[nodiscard]] std::vector<std::string> handler_names(const net::Packet& packet) const;
 
   struct Statistics {

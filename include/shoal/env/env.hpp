@@ -22,7 +22,7 @@ class Parker {
   virtual void unpark() = 0;
 };
 
-/// What one step of a worker found to do.
+/// Outcome of one step of a worker.
 enum class StepResult {
   worked,   // ran a task or handled messages: step again
   idle,     // found nothing
@@ -43,7 +43,8 @@ class Steppable {
   [[nodiscard]] virtual std::string purpose() const { return name(); }
 };
 
-/// Of a task, or for `handles` of a handler. `parks` comes with the place where it does.
+/// Events that an observer is told of: four of a task, and `handles` of a handler. `parks` comes
+/// with the operation in which the task waits.
 enum class Happening { begins, parks, goes_on, ends, handles };
 
 /// The environment that a world runs in.

@@ -27,7 +27,7 @@ class EventPeer {
   constexpr explicit EventPeer(Kind kind) : kind_(kind) {}
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
-  /// Of Kind::rank.
+  /// The rank of a peer of Kind::rank.
   [[nodiscard]] constexpr Rank rank() const { return rank_; }
   bool operator==(const EventPeer&) const = default;
 
@@ -49,7 +49,7 @@ struct EventDependency {
   std::string name;
 };
 
-/// What was fired with an event.
+/// Type of the payload of an event.
 enum class EventType : std::uint8_t {
   none,     // nothing
   value,    // a C++ value

@@ -18,7 +18,7 @@
 
 namespace shoal {
 
-/// What is chosen when a task is submitted.
+/// Options of a submitted task.
 struct EventTaskOptions {
   std::string name{};       // for is_submitted(), remove() and reports; need not be unique
   bool persistent = false;  // runs as often as its dependencies are met, and keeps no world waiting
@@ -30,7 +30,7 @@ namespace event {
 
 class Core;
 
-/// What a task is, without the type of its function.
+/// The function of a task, without its type.
 class TaskBody {
  public:
   virtual ~TaskBody() = default;

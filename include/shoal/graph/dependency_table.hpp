@@ -1,6 +1,6 @@
 #pragma once
-// Who waits for how many dependencies: a hash table for keys of any kind, flat counters for dense
-// ones.
+// Counters of the dependencies that each task has and needs: a hash table for keys of any kind, and
+// an array for dense keys.
 
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
@@ -16,7 +16,7 @@
 
 namespace shoal::graph {
 
-/// What fulfilling a dependency led to.
+/// Outcome of fulfilling a dependency.
 enum class [[nodiscard]] Fulfil {
   waiting,  ///< more dependencies are missing
   ready,    ///< the last one: the caller, and nobody else, now runs the task

@@ -86,7 +86,7 @@ struct Run : RunHeader {
 /// message; behind the last one is the next run. False: this is no run.
 [[nodiscard]] bool read_run(std::span<const std::byte> messages, std::size_t& offset, Run& run);
 
-/// What stands before the messages on the wire.
+/// Wire header of a packet.
 struct PacketHeader {
   std::uint64_t checksum;  // XXH3 over what stands behind it: the rest of the header, the messages
   std::uint32_t magic;

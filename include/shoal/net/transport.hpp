@@ -1,5 +1,6 @@
 #pragma once
-// What carries packets between processes, and the fabric that joins it with the links in memory.
+// The transport, which carries packets between processes, and the fabric, which joins it with the
+// links in memory.
 
 #include <shoal/env/env.hpp>
 #include <shoal/net/link.hpp>

@@ -22,7 +22,7 @@ struct RemotePromise {
   std::uint64_t number = 0;
 };
 
-/// What a function threw that was called on another rank.
+/// An exception that a function called on another rank has thrown.
 class RemoteError : public Error {
  public:
   RemoteError(Rank rank, std::string text);

@@ -33,9 +33,9 @@ class BrokenPromise : public Error {
 
 namespace sched {
 
-/// What a promise and its future share, but for the value. Made with one reference. In one word:
-/// how many there are, whether the value is there, and whether somebody has begun to wait. So the
-/// one who fulfils a promise for which nobody waits needs one atomic operation, and no lock.
+/// The state that a promise and its future share, without the value. It starts with one reference.
+/// One atomic word holds the number of references, whether the value is there, and whether anybody
+/// has begun to wait: fulfilling a promise without waiters takes one atomic operation and no lock.
 class FutureState : public WaitingRoom, public sync::Pooled {
  public:
   explicit FutureState(Scheduler& scheduler) : WaitingRoom(scheduler) {}
@@ -71,8 +71,8 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   /// A second reference, of who has the only one.
   void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
   friend void add_reference(FutureState* state) { state->word_.fetch_add(kReference, kRelaxed); }
-  // Who has the only reference has the state to himself. acquire and release: who deletes it comes
-  // after what the others did.
+  // The owner of the only reference needs no read-modify-write: nobody else can add one. acquire
+  // and release: the deletion happens after all accesses by former owners.
   friend void remove_reference(FutureState* state) {
     if (state->word_.load(std::memory_order_acquire) < 2 * kReference ||
         state->word_.fetch_sub(kReference, std::memory_order_acq_rel) < 2 * kReference) {
@@ -298,7 +298,7 @@ class Promise {
     check(state_ != nullptr && !fulfilled_, "it was fulfilled already");
     return state_.get();
   }
-  // Who is woken may destroy the promise: nothing of it is touched after that.
+  // A woken task may destroy the promise: complete() is the last access to its state.
   void finish(std::exception_ptr error) {
     fulfilled_ = true;
     State* const state = future_taken_ ? state_.detach() : state_.get();

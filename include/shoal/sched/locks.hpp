@@ -19,7 +19,8 @@ namespace shoal {
 
 namespace sched {
 
-/// Who can have a lock: a task, or a thread that runs none. A handler is the thread it runs on.
+/// Owner of a lock: a task, or a thread that runs no task. A lock taken by a handler is owned by
+/// the thread that runs the handler.
 struct LockOwner {
   const Task* task = nullptr;
   const void* thread = nullptr;  // without a task: an address that only this thread has
@@ -90,7 +91,7 @@ class Condition final {
   const std::string name_;
   sync::Mutex mutex_;
   std::uint64_t tickets_ SHOAL_GUARDED_BY(mutex_) = 0;
-  // Of those that have left their lock, or are about to, and do not stand in the list yet.
+  // Tickets of waiters that give up their lock, or have done so, and are not in waiters_ yet.
   std::vector<std::uint64_t> coming_ SHOAL_GUARDED_BY(mutex_);
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
 };
@@ -128,7 +129,8 @@ class Barrier final {
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
 
-  /// Who is thrown out of it (StuckError, which the main function may repair) has not arrived.
+  /// A caller that leaves by an exception does not count as arrived: the main function may catch a
+  /// StuckError, repair the cause, and arrive again.
   void arrive_and_wait();
 
  private:

@@ -121,7 +121,7 @@ class Scheduler {
   /// The same for the main function, of which its scope keeps track. False: it does not stand
   /// still.
   bool cancel_main();
-  /// What the main function stands in that it cannot be taken out of, or "".
+  /// The operation in which the main function waits and cannot be cancelled, or "".
   [[nodiscard]] std::string keeps_main() const;
   /// Stacks that were ever in use at once, those of the workers among them.
   [[nodiscard]] std::size_t stack_count() const;
@@ -141,7 +141,7 @@ class Scheduler {
   [[nodiscard]] std::vector<std::uint64_t> begun() const;
   /// All have done so since the last ask_workers().
   [[nodiscard]] bool all_workers_answered() const;
-  /// What the workers have answered to the last ask_workers(), and what can be seen without them.
+  /// The workers' answers to the last ask_workers(); of a worker without one, its visible state.
   [[nodiscard]] std::vector<WorkerState> worker_states();
   /// The same without asking. **Caller**: the only thread there is, between steps.
   [[nodiscard]] std::vector<WorkerState> worker_states_here();
@@ -150,7 +150,7 @@ class Scheduler {
   friend class Worker;
   friend void wait_for(Waitable& what);
   friend class Deferred;
-  /// Of the calling worker, or of threads.
+  /// The list of the calling worker; on any other thread, the list of threads.
   [[nodiscard]] ParkedList& parked_here() const;
   /// Counts and queues a task that does not go to the caller's own deque.
   void place(Task* task);
@@ -197,7 +197,8 @@ class HandlerMark {
   HandlerMark(const HandlerMark&) = delete;
   HandlerMark& operator=(const HandlerMark&) = delete;
 
-  /// What begins is a handler that reports call `name`, which lives until hide() has returned.
+  /// Sets the name of the handler that begins, for reports. `name` must live until hide() has
+  /// returned.
   void show(const std::string& name) {
     if (shown_ != nullptr) shown_->show(&name);
   }

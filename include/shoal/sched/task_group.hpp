@@ -150,7 +150,7 @@ class TaskGroup {
   Children children_;
   bool joins_ = false;                          // the group itself has been counted down
   mutable std::atomic<bool> cancelled_{false};  // or known to nest in one that is
-  // Of the outermost one: how often any that nests in it was cancelled.
+  // Number of cancellations in a whole nest of groups. Counted in the outermost one.
   std::atomic<std::uint64_t> cancels_{0};
   // At this count, neither this group nor one that it nests in was cancelled.
   mutable std::atomic<std::uint64_t> clear_at_{0};

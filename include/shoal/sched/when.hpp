@@ -17,7 +17,8 @@ namespace sched {
 
 using FutureStates = std::vector<sync::Ref<FutureState>>;
 
-/// Of those that are ready. For who forwards it: nobody is told that the world has failed.
+/// The first error, in order, among the futures that are ready; nullptr without one. For code that
+/// forwards the error: unlike get(), it does not count as telling the main function of a failure.
 [[nodiscard]] std::exception_ptr first_error(const FutureStates& futures);
 
 /// Calls `done` once, in the context that makes the last of `needed` futures ready. Lives until all

@@ -28,7 +28,7 @@ struct Snapshot {
   bool operator==(const Snapshot&) const = default;
 };
 
-/// What a rank tells its parent: sums over its subtree.
+/// Message from a rank to its parent: sums over its subtree.
 struct Report {
   std::uint64_t epoch = 0;
   std::uint64_t version = 0;  // counts the reports of this rank
@@ -74,7 +74,7 @@ struct DetectionState {
   std::uint64_t processed = 0;
 };
 
-/// What the protocol needs from its surroundings.
+/// Services that the protocol needs.
 class DetectorHost {
  public:
   /// The rank's counts if it is idle now: its main function parked and every task finished.

@@ -47,7 +47,7 @@ struct TeamState {
   bool failed = false;
 };
 
-/// What a scope looks like on one rank at one moment, for reports.
+/// State of a scope on one rank at one moment, for reports.
 struct ScopeState {
   sched::TaskScope::Totals totals;
   std::uint64_t held = 0;   // messages for handlers that do not exist here yet
@@ -87,7 +87,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   [[nodiscard]] messaging::Messenger& messenger() const { return messenger_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return messenger_.scheduler(); }
-  /// Of this rank, and of all, in the team.
+  /// Rank in the team, and size of the team.
   [[nodiscard]] Rank rank() const { return channel_.rank(); }
   [[nodiscard]] int size() const { return channel_.size(); }
   /// "the world", or "team 'x'".
@@ -97,12 +97,14 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
 
   /// Makes the scope of a team on this rank, which is a member. Messages may have come before.
   [[nodiscard]] Scope& nest(messaging::ChannelTeam team, std::string name);
-  /// Of a nested scope: messages are handled from now on.
+  /// Begins to handle messages. Nested scopes only.
   void open();
-  /// Of a nested scope: waits until all members have called it and nothing of it is left. A failure
-  /// of which no member was told fails the outer scope. **Caller** and **Blocks**: as wait().
+  /// Waits until all members have called it and no task or message of the scope is left. A failure
+  /// that no member was told of fails the outer scope. Nested scopes only. **Caller** and
+  /// **Blocks**: as wait().
   void end() noexcept;
-  /// Of a nested scope, after end(): the caller does not use it any more.
+  /// Gives the scope up after end(). Nested scopes only. **Lifetime**: the caller must not use it
+  /// afterwards.
   void release();
   /// Control channel and counts of this rank in the team: see Team.
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
@@ -210,7 +212,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
   void check_main_goes_on() SHOAL_REQUIRES(mutex_);
   void tell_sources_of_rest() SHOAL_REQUIRES(mutex_);
-  /// Of the sources; each line is about this rank.
+  /// The lines of all sources about what waits on this rank.
   [[nodiscard]] std::vector<std::string> describe_waiting() const SHOAL_REQUIRES(mutex_);
   [[noreturn]] void throw_failure();
   [[noreturn]] void throw_stuck();
@@ -241,9 +243,9 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void add_ended_and_left(Totals& sum) const;
   template <class Add>
   void add_all(Totals& sum, Add add) const;
-  /// Those directly in this one.
+  /// Scopes nested directly in this one.
   [[nodiscard]] std::vector<std::shared_ptr<Scope>> nested() const;
-  /// Of the world's scope: that of a team, or nullptr.
+  /// The scope of a team, or nullptr. World's scope only.
   [[nodiscard]] std::shared_ptr<Scope> find(std::uint64_t team);
   /// The same; where there is none, `control` is kept for it.
   [[nodiscard]] std::shared_ptr<Scope> find_or_keep(std::uint64_t team,
@@ -292,7 +294,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   // In park(), or in a wait_for() like a task. Written under mutex_; a hint outside.
   std::atomic<bool> parked_{false};
   sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-  // Of a nested scope, taken out of waiter_: woken without the lock.
+  // Nested scopes only: a waiter that was taken out of waiter_, to be woken without the lock.
   sync::Waiter* woken_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   bool meeting_ SHOAL_GUARDED_BY(mutex_) = false;             // somebody is in meet()
   bool waiter_counts_here_ SHOAL_GUARDED_BY(mutex_) = false;  // is a task of this scope
@@ -304,8 +306,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   std::uint64_t park_count_ SHOAL_GUARDED_BY(mutex_) = 0;
   Outcome outcome_ SHOAL_GUARDED_BY(mutex_) = Outcome::running;
 
-  // Those that are counted as created, or fewer. Lowered under mutex_. A release pairs with the
-  // acquire in snapshot().
+  // Number of Holds. Raised after each counts as a created task, so it may be too small. Lowered
+  // under mutex_. A release pairs with the acquire in snapshot().
   std::atomic<int> holds_{0};
   bool ignores_holds_ SHOAL_GUARDED_BY(mutex_) = false;
 

@@ -195,8 +195,8 @@ bool MpiEngine::send() {
   return outbox_.send_ready() || started;
 }
 
-// Of what moves inside MPI nothing can be seen before it has ended. A payload that its other side
-// has not started looks like one that moves: for a while.
+// MPI does not show the progress of a transfer before it has ended. So payloads count as moving for
+// as long as a slow network takes for them, also when the peer has not started its side.
 void MpiEngine::look_at_streams(std::uint64_t now_ns) {
   constexpr std::uint64_t kAtLeastNs = 100'000;
   constexpr std::uint64_t kSlowestNsPerByte = 4;

@@ -124,8 +124,8 @@ bool MpiOutbox::serve(MpiLink& link, bool& sent) {
 
 void MpiOutbox::send(MpiLink& link, Packet* packet) {
   const PacketHeader& header = packet->header();
-  // What counts beside the messages is memory of this process, free once they have left. Control
-  // packets are not acknowledged: all of theirs is.
+  // The peer acknowledges the bytes of the messages. The rest of the accounted bytes is memory of
+  // this process, which is free once the packet has left. Control packets are not acknowledged.
   const std::size_t acknowledged_later =
       link.lane() == Lane::normal ? static_cast<std::size_t>(header.size_bytes) : 0;
   const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;
@@ -179,7 +179,7 @@ void MpiOutbox::start(Packet* packet, int process, int tag, std::size_t link_ind
   }
 }
 
-// Those that wait are older.
+// Packets that wait are older and go first.
 void MpiOutbox::hand_over(Waiting one, int process) {
   Peer& to = peer(process);
   if (to.waiting.empty() && node_.try_send(process, *one.packet)) {

@@ -245,7 +245,7 @@ void MpiSession::close() {
   MpiLifetime::of_process().world_ends();
 }
 
-// Of all calls the only one that another thread may be in MPI beside: nothing comes after it.
+// May run while another thread is inside MPI, unlike all other calls: the process ends here.
 void MpiSession::abort(int exit_code) const {
   if (MpiLifetime::is_up()) {
     // The program's communicator may be smaller than the job, and this one may be freed: end the
