@@ -5,7 +5,9 @@
 # make format  apply clang-format               make clean   remove build/
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-export JOBS
+# Tests wait more than they compute.
+TEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
+export JOBS TEST_JOBS
 # Paths relative to the checkout: another clone of the same sources hits the compiler cache.
 export CCACHE_BASEDIR = $(CURDIR)
 export CCACHE_NOHASHDIR = 1
@@ -42,7 +44,7 @@ check-tsan: PRESET = tsan
 check-dev check-asan check-tsan: setup-check
 	cmake --preset $(PRESET) --log-level=NOTICE
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
-	ctest --preset $(PRESET) --parallel $(JOBS)
+	ctest --preset $(PRESET) --parallel $(TEST_JOBS)
 
 # BENCH: further options of tools/shoal-bench, such as BENCH="--group tasks --rounds 3".
 bench: setup-bench

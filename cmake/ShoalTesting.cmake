@@ -61,6 +61,9 @@ endfunction()
 function(shoal_test_properties test label timeout)
   math(EXPR timeout "${timeout} * ${SHOAL_TEST_TIMEOUT_SCALE}")
   set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${timeout} ${ARGN})
+  if(label MATCHES "^(tidy|install|cluster)$") # long ones begin first, so that none is left alone
+    set_tests_properties(${test} PROPERTIES COST 100)
+  endif()
 endfunction()
 
 # Every tests/<kind>/*_test.cpp is one GoogleTest program and one ctest test <kind>.<file>. Files

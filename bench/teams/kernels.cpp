@@ -1,0 +1,84 @@
+#include "teams/kernels.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "common/stopwatch.hpp"
+
+namespace teams {
+
+namespace {
+
+// The first and the last element of round `i` from rank 0, or summed over `ranks`.
+double expected(std::int64_t i, int ranks) {
+  return static_cast<double>(i % 1000) * ranks + static_cast<double>(ranks) * (ranks - 1) / 2;
+}
+
+bool array_round(const Side& side, std::span<double> values, std::int64_t i, bool sums) {
+  const double mine = static_cast<double>(i % 1000) + side.rank;
+  if (sums || side.rank == 0) values.front() = values.back() = mine;
+  if (sums) {
+    side.sum_array(values);
+  } else {
+    side.broadcast(values);
+  }
+  const double want = sums ? expected(i, side.size) : expected(i, 1);
+  return values.front() == want && values.back() == want;
+}
+
+bench::Sample run_once(const Options& options, const Side& side) {
+  const bool is_array = options.kernel == "broadcast" || options.kernel == "allreduce_array";
+  std::vector<double> values(is_array ? options.elements() : 0, 1.0);
+  bench::Sample sample;
+  const auto round = [&](std::int64_t i) {
+    if (options.kernel == "barrier") {
+      side.barrier();
+    } else if (options.kernel == "allreduce") {
+      const std::int64_t ranks = side.size;
+      sample.verified &= side.sum(i + side.rank) == i * ranks + ranks * (ranks - 1) / 2;
+    } else if (options.kernel == "split") {
+      side.split();
+    } else if (options.kernel == "list") {
+      side.list();
+    } else {
+      sample.verified &= array_round(side, values, i, options.kernel == "allreduce_array");
+    }
+  };
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(options.count, 10); ++i) round(i);
+  side.barrier();
+  const bench::Stopwatch watch;
+  for (std::int64_t i = 0; i < options.count; ++i) round(i);
+  side.barrier();
+  sample.seconds = watch.seconds();
+  return sample;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& options) {
+  add_run_options(app, options.run);
+  app.add_option("kernel", options.kernel, "What is measured")
+      ->required()
+      ->check(
+          CLI::IsMember({"barrier", "allreduce", "allreduce_array", "broadcast", "split", "list"}));
+  app.add_option("--size", options.size_bytes, "Bytes of an array: a multiple of 8")
+      ->check(CLI::Range(std::size_t{8}, std::size_t{1} << 30U));
+  app.add_option("--count", options.count, "Operations, one after the other")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+}
+
+bench::Sample measure(const Options& options, const Side& side) {
+  std::vector<bench::Sample> samples;
+  for (int i = 0; i < options.run.repeat; ++i) samples.push_back(run_once(options, side));
+  return bench::median(samples);
+}
+
+int finish(const Options& options, const std::string& side, const bench::Sample& sample,
+           bench::Values config) {
+  config.emplace_back("size", static_cast<std::uint64_t>(options.size_bytes));
+  config.emplace_back("count", options.count);
+  const double each_us = sample.seconds * 1e6 / static_cast<double>(options.count);
+  return bench::finish({options.kernel, side, {{"each_us", each_us}}, config}, sample.verified);
+}
+
+}  // namespace teams
