@@ -121,8 +121,8 @@ class Writer {
         static_cast<double>(std::min(columns, std::max<std::size_t>(1, grid_.panels.size()))) *
         (kLeft + kPanelWidth + kRight);
     const auto per_line = std::max<std::size_t>(1, static_cast<std::size_t>(width / kLegendEntry));
-    const double legend_height =
-        kLegendHeight * static_cast<double>((legend.size() + per_line - 1) / per_line);
+    const std::size_t legend_lines = (legend.size() + per_line - 1) / per_line;
+    const double legend_height = kLegendHeight * static_cast<double>(legend_lines);
     const double panels_height = static_cast<double>(rows) * (kTop + kPanelHeight + kBottom);
     const double height = kTitleHeight + panels_height + legend_height + 12;
     svg_ = fmt::format(
@@ -132,15 +132,15 @@ class Writer {
         width, height);
     text(width / 2, 24, grid_.title, "text-anchor=\"middle\" font-size=\"15\"");
     for (std::size_t i = 0; i < grid_.panels.size(); ++i) {
+      const std::size_t row = i / columns;
       left_edge_ = static_cast<double>(i % columns) * (kLeft + kPanelWidth + kRight) + kLeft;
-      top_edge_ =
-          kTitleHeight + static_cast<double>(i / columns) * (kTop + kPanelHeight + kBottom) + kTop;
+      top_edge_ = kTitleHeight + static_cast<double>(row) * (kTop + kPanelHeight + kBottom) + kTop;
       write_panel(grid_.panels[i]);
     }
     for (std::size_t i = 0; i < legend.size(); ++i) {
-      write_legend(
-          *legend[i], 20 + kLegendEntry * static_cast<double>(i % per_line),
-          kTitleHeight + panels_height + kLegendHeight * static_cast<double>(i / per_line) + 12);
+      const std::size_t row = i / per_line;
+      write_legend(*legend[i], 20 + kLegendEntry * static_cast<double>(i % per_line),
+                   kTitleHeight + panels_height + kLegendHeight * static_cast<double>(row) + 12);
     }
     return svg_ + "</svg>\n";
   }

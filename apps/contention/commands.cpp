@@ -23,7 +23,7 @@ namespace {
 
 using apps::InputError;
 
-constexpr int kMaxNode = 1 << 16;
+constexpr int kMaxIndex = 1 << 16;
 
 Model read_model(const std::string& path) {
   try {
@@ -182,12 +182,12 @@ class Commands {
     command
         .add_option("--computation-node", with_->fixed.computation_node,
                     "NUMA node of the data of computation")
-        ->check(CLI::Range(0, kMaxNode))
+        ->check(CLI::Range(0, kMaxIndex))
         ->option_text("N [all]");
     command
         .add_option("--communication-node", with_->fixed.communication_node,
                     "NUMA node of the buffers of communication")
-        ->check(CLI::Range(0, kMaxNode))
+        ->check(CLI::Range(0, kMaxIndex))
         ->option_text("N [all]");
   }
   void add_noise(CLI::App& command, const std::string& help) {
@@ -246,6 +246,9 @@ class Commands {
         ->check(CLI::Range(0.0, 1.0))
         ->option_text("X [0.9]");
     add_nodes(command);
+    command.add_option("--cores", with_->fixed.cores, "computing cores while data arrives")
+        ->check(CLI::Range(0, kMaxIndex))
+        ->option_text("N [the best]");
     command.add_flag("--json", with_->json, "The best choice for the phase, as JSON");
     add_output(command, "file to write");
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 namespace shoal::contention {
@@ -75,8 +76,8 @@ Choice evaluate(const Curves& curves, const Phase& phase, int cores) {
 /// The nodes to search.
 std::vector<int> nodes_of(const Model& model, const std::optional<int>& fixed) {
   if (fixed) return {*fixed};
-  std::vector<int> all;
-  for (int node = 0; node < model.nodes; ++node) all.push_back(node);
+  std::vector<int> all(static_cast<std::size_t>(model.nodes));
+  std::iota(all.begin(), all.end(), 0);
   return all;
 }
 

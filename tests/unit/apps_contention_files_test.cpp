@@ -23,9 +23,9 @@ using contention::Sample;
 using contention::Traffic;
 using ::testing::HasSubstr;
 
-const Machine kMachine{"m", "a processor, 2 GHz", 8, 4, 2};
+Machine machine() { return {"m", "a processor, 2 GHz", 8, 4, 2}; }
 
-std::string header() { return header_text(kMachine, {"one node: no other"}); }
+std::string header() { return header_text(machine(), {"one node: no other"}); }
 
 Sample full_sample() {
   Sample sample;
@@ -61,7 +61,7 @@ TEST(ContentionFiles, Samples_ComeBackEqual) {
   alone.computation_mb_s = 5000;
   const Measurements back =
       contention::parse(header() + line_of(full_sample()) + line_of(alone), "data.csv");
-  EXPECT_EQ(back.machine, kMachine);
+  EXPECT_EQ(back.machine, machine());
   EXPECT_EQ(back.notes, std::vector<std::string>{"one node: no other"});
   EXPECT_EQ(back.samples, (std::vector<Sample>{full_sample(), alone}));
 }
