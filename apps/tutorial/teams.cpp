@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace {
 
@@ -36,6 +37,19 @@ bool fails_alone(shoal::World& world) {
   return false;
 }
 
+/// Runs on each member of a team that one rank makes.
+void count_members(shoal::Team& team, const std::string& name) {
+  const int members = team.allreduce(1, std::plus<>());
+  if (team.rank() == 0) std::printf("%s: %d members\n", name.c_str(), members);
+}
+
+/// The last rank makes a team of every second rank, and hears when its work has ended.
+void launch_from_one_rank(shoal::World& world) {
+  if (world.rank() != world.size() - 1) return;
+  const auto every_second = shoal::RankSet::range(shoal::Rank(0), (world.size() + 1) / 2, 2);
+  world.launch_team(every_second, shoal::am<count_members>, std::string("every second")).get();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,6 +59,8 @@ int main(int argc, char** argv) {
     shoal::Team half = world.split(colour, 0, colour == 0 ? "even" : "odd");
     const int sum = sum_around(half);  // the two teams do not wait for each other
     if (half.rank() == 0) std::printf("ranks %d, ...: sum %d\n", world.rank().value(), sum);
+
+    launch_from_one_rank(world);
 
     const bool good = sum == 5050 && fails_alone(world);
     world.wait();

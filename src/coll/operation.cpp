@@ -1,5 +1,6 @@
 #include "coll/operation.hpp"
 
+#include <shoal/base/binomial.hpp>
 #include <shoal/base/check.hpp>
 
 #include <fmt/format.h>
@@ -101,16 +102,11 @@ std::span<std::byte> Operation::place_of(std::uint32_t phase, std::size_t size_b
   return place_.subspan(offset, size_bytes);
 }
 
-Rank Operation::parent() const { return rank_of(number() & (number() - 1)); }
+Rank Operation::parent() const { return rank_of(binomial_parent(number())); }
 
 std::vector<Rank> Operation::children() const {
-  const auto mine = static_cast<unsigned>(number());
-  const auto size = static_cast<unsigned>(size_);
-  const unsigned first = mine == 0 ? std::bit_ceil(size) : mine & (~mine + 1);
   std::vector<Rank> result;
-  for (unsigned bit = first / 2; bit > 0; bit /= 2) {
-    if (mine + bit < size) result.push_back(rank_of(static_cast<int>(mine + bit)));
-  }
+  for (const int child : binomial_children(number(), size_)) result.push_back(rank_of(child));
   return result;
 }
 

@@ -69,14 +69,12 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   Receive receive(Rank source, std::uint32_t phase);
   [[nodiscard]] std::span<std::byte> place_of(std::uint32_t phase, std::size_t size_bytes) const;
 
-  // A binomial tree over the members, renumbered so that the root is 0: each number's parent is the
-  // number without its lowest bit.
+  // A binomial tree over the members, renumbered so that the root is 0.
   [[nodiscard]] int number() const { return (rank_.value() - call_.root.value() + size_) % size_; }
   [[nodiscard]] Rank rank_of(int number) const {
     return Rank((number + call_.root.value()) % size_);
   }
   [[nodiscard]] Rank parent() const;
-  /// The one with the largest subtree first.
   [[nodiscard]] std::vector<Rank> children() const;
   [[nodiscard]] Rank neighbour(int distance) const {
     return Rank((rank_.value() + distance + size_) % size_);

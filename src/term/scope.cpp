@@ -61,7 +61,13 @@ Scope::Scope(Scope& outer, messaging::ChannelTeam team, std::string name)
       detector_(tree_, *this),
       out_of_memory_(outer.out_of_memory_) {}
 
-Scope::~Scope() = default;
+Scope::~Scope() {
+  std::unique_ptr<ScopeOwner> owner;  // refers to the members
+  {
+    const sync::Lock lock(mutex_);
+    owner = std::move(owner_);
+  }
+}
 
 std::string Scope::describe() const {
   return outer_ == nullptr ? name_ : fmt::format("team '{}'", name_);

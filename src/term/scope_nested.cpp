@@ -102,8 +102,11 @@ Scope::Outcome Scope::stand_in_meeting(const std::string& what, bool final,
 
 // The caller is about to unwind, because an outer scope has failed: tasks of this one, which are
 // dropped unless they run, may use what stands on its stack. For a main function all has ended.
+// So it is for a task of this scope, which ends with the others.
 void Scope::drain() {
   if (sched::in_main_function()) return;
+  const sched::TaskScope* const own = sched::current_task()->scope;
+  if (own != nullptr && own->is_within(*this)) return;
   while (!is_at_rest_here()) {
     sched::block(scheduler().env(), "the end of the tasks of a team that failed",
                  [](sync::Waiter& waiter) {
@@ -201,19 +204,33 @@ bool Scope::is_abandoned() const {
   return abandoned_;
 }
 
+void Scope::stand_until_ended() {
+  for (bool all_ended = is_abandoned(); !all_ended;) {
+    static_cast<void>(stand_in_meeting("", true, [] { return false; }));
+    const sync::Lock lock(mutex_);
+    all_ended = all_final_ || abandoned_;
+  }
+}
+
 // Called by destructors, so it does not throw: errors fail the outer scope.
 void Scope::end() noexcept {
   try {
-    for (bool all_ended = is_abandoned(); !all_ended;) {
-      static_cast<void>(stand_in_meeting("", true, [] { return false; }));
-      const sync::Lock lock(mutex_);
-      all_ended = all_final_ || abandoned_;
-    }
+    stand_until_ended();
     if (failed()) pass_failure_outwards();
   } catch (const CancelledError&) {  // the outer scope has failed, which others are told
   } catch (const TaskError&) {       // likewise
   } catch (...) {
     outer_->fail("the end of " + describe(), std::current_exception());
+  }
+}
+
+std::exception_ptr Scope::end_and_take_failure() noexcept {
+  try {
+    failure_told_ = true;
+    stand_until_ended();
+    return failed() ? std::make_exception_ptr(TaskError(*failure())) : nullptr;
+  } catch (...) {
+    return std::current_exception();
   }
 }
 
@@ -247,6 +264,14 @@ void Scope::release() {
   scheduler.look_again();
 }
 
+void Scope::abandon(std::unique_ptr<ScopeOwner> owner) {
+  {
+    const sync::Lock lock(mutex_);
+    owner_ = std::move(owner);
+  }
+  release();
+}
+
 std::vector<std::shared_ptr<Scope>> Scope::nested() const {
   if (!world_.has_nested_.load(std::memory_order_acquire)) return {};
   const sync::Lock lock(world_.nesting_mutex_);
@@ -274,9 +299,12 @@ bool Scope::poll_nested() {
 
 // Complete on all ranks, for good, and nothing here refers to it.
 bool Scope::has_ended() const {
-  if (channel_.handlers().live_count() > 0 || !nested().empty()) return false;
+  if (!nested().empty()) return false;
+  const bool has_handlers = channel_.handlers().live_count() > 0;
   const sync::Lock lock(mutex_);
-  return released_ && (all_final_ || abandoned_) && sources_.empty();
+  if (!released_) return false;
+  if (owner_ != nullptr) return abandoned_;
+  return (all_final_ || abandoned_) && sources_.empty() && !has_handlers;
 }
 
 void Scope::sweep(const std::shared_ptr<Scope>& inner) {

@@ -11,11 +11,14 @@
 #include <atomic>
 #include <functional>
 #include <stdexcept>
+#include <vector>
 
 namespace {
 
 using shoal::ActiveMessage;
+using shoal::Future;
 using shoal::Rank;
+using shoal::RankSet;
 using shoal::TaskError;
 using shoal::Team;
 using shoal::World;
@@ -114,6 +117,42 @@ TEST(TeamStress, TeamsThatFail_LeaveTheWorldAlone) {
   EXPECT_EQ(code, 0);
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(failures, kRounds * kRanks);
+}
+
+std::atomic<int>& launched() {
+  static std::atomic<int> count{0};
+  return count;
+}
+
+// From all ranks at the same time, so that teams are met in different orders.
+TEST(TeamStress, LaunchedTeams_ComeAndGo) {
+  static constexpr int kTeams = sized(3000, 400);
+  launched() = 0;
+  std::atomic<int> wrong{0};
+  const int code = run_world(kRanks, kWorkers, [&](World& world) {
+    std::vector<Future<void>> ends;
+    for (int i = 0; i < kTeams; ++i) {
+      const auto ranks = RankSet::range(Rank(i % kRanks), kRanks - i % kRanks);
+      ends.push_back(world.launch_team(
+          ranks,
+          [](Team& team, int number) {
+            ++launched();
+            if (number % 3 == 0) team.barrier();
+            team.send([](Team& team) { team.spawn([] { ++launched(); }); }, Rank(0));
+          },
+          i));
+      if (ends.size() < 20) continue;
+      for (Future<void>& end : ends) end.get();
+      ends.clear();
+    }
+    for (Future<void>& end : ends) end.get();
+    world.wait();
+    if (world.scope().nested_count() != 0) ++wrong;
+    return 0;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(launched(), kRanks * kTeams / kRanks * (4 + 3 + 2 + 1) * 2);
 }
 
 }  // namespace

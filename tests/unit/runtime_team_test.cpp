@@ -10,15 +10,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using shoal::Rank;
+using shoal::RankSet;
 using shoal::TaskGraph;
 using shoal::Team;
 using shoal::World;
@@ -332,6 +336,174 @@ TEST(Team, ManyShortOnes_LeaveNothing) {
     return 0;
   });
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);
+}
+
+// --- teams made by one rank. Functions have no captures: what they saw stands in globals, one for
+// each simulated world.
+
+struct Seen {
+  std::vector<std::pair<int, int>> members;  // rank in the world, rank in the team
+  std::int64_t sum = 0;
+};
+Seen& seen() {
+  static Seen all;
+  return all;
+}
+
+void note_member(Team& team, int value) {
+  seen().members.emplace_back(team.world_rank(team.rank()).value(), team.rank().value());
+  seen().sum += team.allreduce(value, std::plus<>());
+}
+
+TEST(Team, Launch_RunsOnItsMembers_WhichItsCallerNeedNotBe) {
+  const std::vector<RankSet> sets{
+      {Rank(4), Rank(0), Rank(3)},
+      RankSet::range(Rank(4), 3, -2),
+      RankSet::where(5, [](Rank rank) { return rank > 0; }),
+      {Rank(2)},
+      RankSet::range(Rank(0), 5),
+  };
+  for (const RankSet& set : sets) {
+    in_many_worlds(5, [&](World& world) {
+      if (world.rank() == 0) seen() = {};
+      world.barrier();
+      if (world.rank() == 1) world.launch_team(set, shoal::am<note_member>, 7).get();
+      world.wait();
+      std::vector<std::pair<int, int>> expected;
+      for (int i = 0; i < set.size(); ++i) expected.emplace_back(set[i].value(), i);
+      EXPECT_THAT(seen().members, testing::UnorderedElementsAreArray(expected));
+      EXPECT_EQ(seen().sum, 7 * set.size() * set.size());
+      EXPECT_EQ(world.scope().nested_count(), 0);
+    });
+  }
+}
+
+// The future waits for all that the team does, also after the sections.
+TEST(Team, Launch_EndsWhenTheTeamsWorkHas) {
+  in_many_worlds(4, [](World& world) {
+    if (world.rank() == 0) seen() = {};
+    world.barrier();
+    if (world.rank() == 3) {
+      auto ended = world.launch_team(
+          RankSet::range(Rank(0), 4),
+          [](Team& team, int hops) {
+            team.send(
+                [](Team& team, int left) {
+                  ++seen().sum;
+                  team.spawn([&team, left] {
+                    if (left == 0) return;
+                    team.send(
+                        [](Team& team, int left) { team.spawn([left] { seen().sum += left; }); },
+                        Rank(left % team.size()), left);
+                  });
+                },
+                Rank((team.rank() + 1) % team.size()), hops);
+          },
+          5);
+      ended.get();
+      EXPECT_EQ(seen().sum, 4 + 4 * 5);
+    }
+    world.wait();
+  });
+}
+
+void launch_further(Team& team, int depth) {
+  ++seen().sum;
+  if (depth == 0 || team.rank() != team.size() - 1) return;
+  const RankSet fewer = RankSet::range(Rank(0), std::max(1, team.size() - 1));
+  team.launch_team(fewer, shoal::am<launch_further>, depth - 1).get();
+}
+
+TEST(Team, Launch_Nests) {
+  in_many_worlds(4, [](World& world) {
+    if (world.rank() == 0) seen() = {};
+    world.barrier();
+    if (world.rank() == 0) {
+      world.launch_team(RankSet::range(Rank(0), 4), shoal::am<launch_further>, 5).get();
+      EXPECT_EQ(seen().sum, 4 + 3 + 2 + 1 + 1 + 1);
+    }
+    world.wait();
+  });
+}
+
+void throw_on_one(Team& team, int who) {
+  if (team.rank() == who) throw std::runtime_error("planned");
+  team.barrier();  // which that one never calls
+}
+
+TEST(Team, LaunchThatFails_TellsTheFuture_AndTheWorldGoesOn) {
+  in_many_worlds(5, [](World& world) {
+    if (world.rank() == 2) {
+      for (int who = 0; who < 3; ++who) {
+        auto ended = world.launch_team({Rank(1), Rank(3), Rank(4)}, shoal::am<throw_on_one>, who);
+        try {
+          ended.get();
+          ADD_FAILURE();
+        } catch (const shoal::RemoteError& error) {
+          EXPECT_THAT(error.what(), HasSubstr("planned"));
+        }
+      }
+    }
+    world.wait();
+    EXPECT_EQ(world.allreduce(1, std::plus<>()), 5);
+    EXPECT_EQ(world.scope().nested_count(), 0);
+  });
+}
+
+// Sections stand in operations, run, or have not begun; the world ends all the same.
+TEST(Team, LaunchInAWorldThatFails_Ends) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const TurnResult result = run_turns({.seed = seed, .ranks = 4, .workers = 2}, [](World& world) {
+      if (world.rank() == 0) {
+        static_cast<void>(world.launch_team({Rank(3), Rank(1), Rank(2)}, [](Team& team) {
+          if (team.rank() != 1) team.barrier();
+          team.spawn([&team] { team.send([](Team&) {}, Rank(0)); });
+          team.wait();
+        }));
+        world.spawn([] { throw std::runtime_error("the world fails"); });
+      }
+      world.wait();
+      return 0;
+    });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_NE(error, nullptr) << seed;
+      EXPECT_THAT(shoal::describe(error), HasSubstr("the world fails")) << seed;
+    }
+  }
+}
+
+TEST(Team, LaunchOnBadRanks_IsRefused) {
+  in_many_worlds(3, [](World& world) {
+    if (world.rank() == 0) {
+      const auto none = [](Team&) {};
+      const auto refused = [&](const RankSet& ranks) {
+        return refusal_of([&] { static_cast<void>(world.launch_team(ranks, none)); });
+      };
+      EXPECT_THAT(refused({Rank(3)}), HasSubstr("rank 3 of a team is out of range"));
+      EXPECT_THAT(refused(RankSet::range(Rank(2), 2)), HasSubstr("rank 3 of a team"));
+      EXPECT_THAT(refused({Rank(1), Rank(2), Rank(1)}), HasSubstr("rank 1 is twice"));
+      EXPECT_THAT(refused({}), HasSubstr("no ranks"));
+    }
+    world.wait();
+  });
+}
+
+TEST(Team, ThatWasLaunchedAndIsStuck_IsNamed) {
+  const TurnResult result = run_turns({.seed = 1, .ranks = 3, .workers = 1}, [](World& world) {
+    if (world.rank() == 0) {
+      static_cast<void>(world.launch_team({Rank(1), Rank(2)}, [](Team& team) {
+        if (team.rank() == 0) team.barrier();
+      }));
+    }
+    world.wait();
+    return 0;
+  });
+  for (const std::exception_ptr& error : result.errors) {
+    ASSERT_NE(error, nullptr);
+    EXPECT_THAT(shoal::describe(error),
+                AllOf(HasSubstr("nothing runs any more"), HasSubstr("team '1 of rank 0'"),
+                      HasSubstr("barrier()")));
+  }
 }
 
 // In a task of each member, while other teams of the same ranks have operations of their own.

@@ -6,6 +6,7 @@
 #include <shoal/am/large_message.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/coll/typed.hpp>
+#include <shoal/runtime/rank_set.hpp>
 #include <shoal/runtime/remote_promise.hpp>
 #include <shoal/sched/async_task.hpp>
 #include <shoal/sched/function_task.hpp>
@@ -286,6 +287,33 @@ class Team {
     return call_through<Named>(target, std::forward<Args>(args)...);
   }
 
+  // --- teams made by one rank
+
+  /// Makes a team of `ranks` of this one, and runs the function named by `am<function>` there: a
+  /// task on each member, as function(args...), with Team& (the new one) or World& first. The team
+  /// ends when these tasks, all others of the team, and its messages have ended. Called by one
+  /// rank, which need not be among them; returns at once.
+  /// **Future**: fulfilled when the team has ended; gets RemoteError if anything of it has thrown,
+  /// while this team goes on. **Errors**: CheckError for bad ranks. **Cost**: log2(members)
+  /// messages in depth; messages for the team that arrive before it is there wait. **Source**:
+  /// stapl-rts thesis, section 7.4.
+  template <auto Function, Delivery How, class... Args>
+  [[nodiscard]] Future<void> launch_team(const RankSet& ranks, messaging::StaticAm<Function, How>,
+                                         Args&&... args) {
+    struct Named {
+      static auto function() { return Function; }
+    };
+    return launch_through<Named>(ranks, std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
+    struct Named {
+      static Closure function() { return {}; }
+    };
+    return launch_through<Named>(ranks, std::forward<Args>(args)...);
+  }
+
   // --- collective operations. All members call the same ones in the same order: from their main
   // functions, or for a team also from a task of each. Each is there twice: one parks the caller,
   // the other returns a future at once, and the operation goes on in handlers; any number may be
@@ -427,7 +455,26 @@ class Team {
   explicit Team(const Parts& parts);
 
  private:
+  /// What makes a team on its members: see launch_team().
+  struct Invitation {
+    std::uint64_t id = 0;
+    RankSet ranks;
+    std::string name;
+    RemotePromise<void> ended;
+
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(id, ranks, name, ended);
+    }
+  };
+  class Ender;
+
   Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name);
+  Team(const Invitation& invitation, Team& parent);
+  /// Of a member: makes its tables, under an id that all members know.
+  void enter(Team& parent, std::uint64_t id, const messaging::SharedRankMap& members,
+             const std::string& name);
+  void release() noexcept;
   /// Members of `parent` that gave this colour.
   static messaging::SharedRankMap select(Team& parent, int colour, int key);
 
@@ -501,6 +548,26 @@ class Team {
         {.name = "a call"});
   }
 
+  template <class Named, class... Args>
+  Future<void> launch_through(const RankSet& ranks, Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Named::function())>;
+    return launch_as<Named>(ranks, typename Traits::Wires{}, std::forward<Args>(args)...);
+  }
+  template <class Named, class... Ws, class... Args>
+  Future<void> launch_as(const RankSet& ranks, messaging::TypeList<Ws...>, Args&&... args) {
+    static_assert(sizeof...(Ws) == sizeof...(Args),
+                  "shoal: the number of arguments differs from the function's parameters");
+    Promise<void> promise(scheduler(), "the end of a team");
+    Future<void> future = promise.future();
+    const Invitation invitation = invite(ranks, std::move(promise));
+    send(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, ranks[0], invitation,
+         messaging::Storage<Ws>(std::forward<Args>(args))...);
+    return future;
+  }
+  [[nodiscard]] Invitation invite(const RankSet& ranks, Promise<void> promise);
+  template <class Named, class... Values>
+  static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
+
   [[nodiscard]] messaging::Channel& channel() const { return scope().channel(); }
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
@@ -524,5 +591,41 @@ class Team {
   int size_ = 0;
   std::unique_ptr<coll::Collectives> collectives_;  // not of the world
 };
+
+/// Owns a team on one member while its section runs, and then ends it in a task of the parent.
+class Team::Ender {
+ public:
+  Ender(Team& parent, const Invitation& invitation);
+  ~Ender();
+  Ender(const Ender&) = delete;
+  Ender& operator=(const Ender&) = delete;
+
+  [[nodiscard]] Team& team() const { return *team_; }
+  /// Ranks of the parent that are invited from here.
+  [[nodiscard]] std::vector<Rank> children() const;
+
+ private:
+  class Leaving;
+
+  static void end(Team& parent, Team& team, const RemotePromise<void>& ended);
+
+  Team& parent_;
+  const Invitation invitation_;
+  std::unique_ptr<Team> team_;
+};
+
+template <class Named, class... Values>
+void Team::accept_invitation(Team& parent, const Invitation& invitation, Values... values) {
+  auto ender = std::make_unique<Ender>(parent, invitation);
+  for (const Rank child : ender->children()) {
+    parent.send(am<&Team::accept_invitation<Named, Values...>>, child, invitation, values...);
+  }
+  Team& team = ender->team();
+  auto section = [ender = std::move(ender),
+                  values = std::tuple<Values...>(std::move(values)...)]() mutable {
+    std::apply([&](Values&... each) { apply<Named>(ender->team(), each...); }, values);
+  };
+  team.spawn(std::move(section), {.name = "the section of team " + invitation.name});
+}
 
 }  // namespace shoal

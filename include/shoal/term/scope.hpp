@@ -63,6 +63,12 @@ struct ScopeState {
 
 class Scope;
 
+/// Owns what uses a scope.
+class ScopeOwner {
+ public:
+  virtual ~ScopeOwner() = default;
+};
+
 /// Keeps wait() from completing: for threads that are not workers and will still submit or send.
 class Hold {
  public:
@@ -103,15 +109,23 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   /// that no member was told of fails the outer scope. Nested scopes only. **Caller** and
   /// **Blocks**: as wait().
   void end() noexcept;
+  /// As end(), for a caller that waits for the team from outside: returns the failure, if there was
+  /// one, and the outer scope does not hear of it.
+  [[nodiscard]] std::exception_ptr end_and_take_failure() noexcept;
   /// Gives the scope up after end(). Nested scopes only. **Lifetime**: the caller must not use it
   /// afterwards.
   void release();
+  /// As release(), without end(): an outer scope has failed. `owner` is destroyed when nothing of
+  /// this scope is left.
+  void abandon(std::unique_ptr<ScopeOwner> owner);
   /// Control channel and counts of this rank in the team: see Team.
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
   /// Scopes that are nested in this one and have not ended.
   [[nodiscard]] int nested_count() const { return static_cast<int>(nested().size()); }
   /// Counts the teams that were made in this scope, for names that all members derive alike.
   [[nodiscard]] std::uint64_t next_nested_number() { return ++nested_numbers_; }
+  /// Counts the teams that this rank has made alone.
+  [[nodiscard]] std::uint64_t next_own_number() { return ++world_.own_numbers_; }
 
   /// Collective over the main functions of all ranks: returns when no task and no message exists
   /// or can exist. **Caller**: main function. **Blocks**: suspends it. **Errors**: TaskError, the
@@ -271,6 +285,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   [[nodiscard]] bool is_abandoned() const;
   void fail_from_outside(const TaskError& error);
   void pass_failure_outwards();
+  void stand_until_ended();
   void wake_waiter();
   [[nodiscard]] std::vector<std::string> describe_stuck() const SHOAL_REQUIRES(mutex_);
 
@@ -315,7 +330,9 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   std::atomic<bool> released_{false};
   std::vector<Rank> asking_ SHOAL_GUARDED_BY(mutex_);  // see on_ask()
   bool abandoned_ SHOAL_GUARDED_BY(mutex_) = false;    // the outer scope has failed, and completed
+  std::unique_ptr<ScopeOwner> owner_ SHOAL_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> nested_numbers_{0};
+  std::atomic<std::uint64_t> own_numbers_{0};  // the world's
 
   // Nested scopes. The lock of the world's scope guards those of all.
   mutable sync::Mutex nesting_mutex_;
