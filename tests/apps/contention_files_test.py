@@ -11,7 +11,9 @@ import unittest
 import xml.etree.ElementTree
 
 CONTENTION = sys.argv.pop(1)
-MACHINES = pathlib.Path(__file__).resolve().parent.parent.parent / "apps/contention/machines"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MACHINES = ROOT / "apps/contention/machines"
+PHASE = ["--computation-mb", 50000, "--communication-mb", 8000]
 
 
 def run(*arguments, code=0):
@@ -20,6 +22,65 @@ def run(*arguments, code=0):
     if done.returncode != code:
         raise AssertionError(f"exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
+
+
+def table_of(name):
+    """Rows of a table in docs/contention.md, as lists of cells."""
+    text = (ROOT / "docs/contention.md").read_text().split(f"<!-- table: {name} -->\n")[1]
+    lines = text.split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def shares_of(machine):
+    """A row of the table "shares"."""
+    model = json.loads((MACHINES / f"{machine}.json").read_text())
+    row = [machine]
+    for node, part in ((0, "local"), (model["nodes_per_socket"], "remote")):
+        text, _ = run("predict", MACHINES / f"{machine}.json", "--computation-node", node,
+                      "--communication-node", node)
+        last = list(csv.DictReader(text.splitlines()))[-1]
+        last = {key: float(value) for key, value in last.items()}
+        row.append(f"{100 * last['communication_mb_s'] / model[part]['network_mb_s']:.0f} %")
+        row.append(f"{100 * last['computation_mb_s'] / last['computation_alone_mb_s']:.0f} %")
+    return row
+
+
+def phases_of(machine):
+    """A row of the table "phases"."""
+    path = MACHINES / f"{machine}.json"
+    model = json.loads(path.read_text())
+
+    def advise(*fixed):
+        return json.loads(run("advise", path, *PHASE, "--json", *fixed)[0])
+
+    def best(*fixed):
+        choice = advise(*fixed)
+        return f"{choice['end_s']:.3f} ({choice['cores']} cores)"
+
+    row = [machine]
+    for node in (0, model["nodes_per_socket"]):
+        nodes = ["--computation-node", node, "--communication-node", node]
+        row.append(f"{advise(*nodes, '--cores', model['cores'])['end_s']:.3f}")
+        row.append(best(*nodes))
+    return row + [best()]
+
+
+class ContentionDocs(unittest.TestCase):
+    def test_tables_are_what_the_program_says(self):
+        for name, row_of in (("shares", shares_of), ("phases", phases_of)):
+            rows = table_of(name)
+            self.assertEqual(len(rows), 9)
+            for row in rows:
+                self.assertEqual(row, row_of(row[0]), name)
+
+    def test_pictures_are_what_the_program_draws(self):
+        pictures = list((ROOT / "docs/contention").glob("*.svg"))
+        self.assertEqual(len(pictures), 6)
+        for path in pictures:
+            machine, _, figure = path.stem.partition("_")
+            text, _ = run("plot", "--model", MACHINES / f"{machine}.json", "--figure",
+                          figure or "placements", "-o", "-")
+            self.assertTrue(text == path.read_text(), f"{path} is out of date: draw it again")
 
 
 class ContentionFiles(unittest.TestCase):
@@ -69,12 +130,11 @@ class ContentionFiles(unittest.TestCase):
         self.assertIn("</svg>", picture.read_text())
 
     def test_advice(self):
-        phase = ["--computation-mb", 50000, "--communication-mb", 8000]
-        text, _ = run("advise", MACHINES / "henrisubnuma.json", *phase)
+        text, _ = run("advise", MACHINES / "henrisubnuma.json", *PHASE)
         self.assertIn("best", text)
-        choice = json.loads(run("advise", MACHINES / "henrisubnuma.json", *phase, "--json")[0])
+        choice = json.loads(run("advise", MACHINES / "henrisubnuma.json", *PHASE, "--json")[0])
         self.assertNotEqual(choice["computation_node"], choice["communication_node"])
-        fixed = json.loads(run("advise", MACHINES / "henrisubnuma.json", *phase, "--json",
+        fixed = json.loads(run("advise", MACHINES / "henrisubnuma.json", *PHASE, "--json",
                                "--computation-node", 0, "--communication-node", 0)[0])
         self.assertEqual(fixed["communication_node"], 0)
         self.assertGreater(fixed["end_s"], choice["end_s"])
