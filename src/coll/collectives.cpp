@@ -37,10 +37,20 @@ const char* name_of(Kind kind) {
   return index < kNames.size() ? kNames[index] : "an unknown operation";
 }
 
-/// Operations that are under way, and pieces of those that have not begun here.
+/// Operations that are under way, few at a time, and pieces of those that have not begun here.
 struct Collectives::Table {
+  [[nodiscard]] SharedOperation find(std::uint64_t sequence) const {
+    for (const SharedOperation& operation : running) {
+      if (operation->sequence() == sequence) return operation;
+    }
+    return nullptr;
+  }
+  void remove(const Operation& operation) {
+    std::erase_if(running, [&](const auto& one) { return one.get() == &operation; });
+  }
+
   std::uint64_t begun = 0;  // operations so far
-  std::map<std::uint64_t, SharedOperation> running;
+  std::vector<SharedOperation> running;
   std::map<std::uint64_t, std::vector<std::pair<PieceHeader, Block>>> early;
   std::set<std::uint64_t> given_up;
 };
@@ -88,8 +98,7 @@ SharedOperation Collectives::enter(const Call& call) {
               call.root.value(), scope_.describe(), size_ - 1);
   const sync::Lock lock(mutex_);
   auto operation = std::make_shared<Operation>(*this, ++table_->begun, call);
-  const auto early = table_->early.find(operation->sequence());
-  if (early != table_->early.end()) {
+  if (const auto early = table_->early.find(operation->sequence()); early != table_->early.end()) {
     for (auto& [header, block] : early->second) {
       const std::string text = mismatch(header, operation.get());
       SHOAL_CHECK(text.empty(), "{}", text);
@@ -98,7 +107,7 @@ SharedOperation Collectives::enter(const Call& call) {
     }
     table_->early.erase(early);
   }
-  table_->running.emplace(operation->sequence(), operation);
+  table_->running.push_back(operation);
   return operation;
 }
 
@@ -173,7 +182,7 @@ const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {
   if (is_done()) return operation->results();
   try {
     // Looked at only when parked: else the piece that completes it could come in between.
-    scope_.park_main(operation->describe(), [&] {
+    scope_.park_main(operation->standing(), [&] {
       const sync::Lock lock(mutex_);
       operation->has_waiter_ = !operation->done_;
       return operation->done_;
@@ -206,7 +215,7 @@ void Collectives::complete(Operation& operation) {
     operation.done_ = true;
     completion = std::move(operation.completion_);
     has_waiter = operation.has_waiter_;
-    table_->running.erase(operation.sequence());
+    table_->remove(operation);
   }
   if (completion != nullptr) completion->complete(operation.results());
   if (has_waiter) scope_.unpark_main();
@@ -217,7 +226,7 @@ void Collectives::give_up(Operation& operation) {
   operation.has_waiter_ = false;
   operation.awaited_ = nullptr;
   table_->given_up.insert(operation.sequence());
-  table_->running.erase(operation.sequence());
+  table_->remove(operation);
 }
 
 void Collectives::fail(const Operation& operation) {
@@ -226,8 +235,7 @@ void Collectives::fail(const Operation& operation) {
 
 SharedOperation Collectives::find(std::uint64_t sequence) const {
   const sync::Lock lock(mutex_);
-  const auto it = table_->running.find(sequence);
-  return it != table_->running.end() ? it->second : nullptr;
+  return table_->find(sequence);
 }
 
 // --- pieces
@@ -243,8 +251,7 @@ void Collectives::on_piece(const PieceHeader& header, Block block) {
       table_->early[header.sequence].emplace_back(header, std::move(block));
       return;
     }
-    const auto it = table_->running.find(header.sequence);
-    if (it != table_->running.end()) operation = it->second;
+    operation = table_->find(header.sequence);
     wrong = mismatch(header, operation.get());
     if (wrong.empty()) {
       Piece piece{header.phase, header.source, header.announced, std::move(block)};
@@ -290,7 +297,7 @@ std::string Collectives::mismatch(const PieceHeader& piece, const Operation* her
 std::uint64_t Collectives::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
   std::uint64_t count = 0;
-  for (const auto& [sequence, operation] : table_->running) {
+  for (const SharedOperation& operation : table_->running) {
     count += operation->completion_ != nullptr ? 1 : 0;
   }
   return count;
@@ -299,7 +306,7 @@ std::uint64_t Collectives::unsatisfied_count() const {
 std::vector<std::string> Collectives::describe_unsatisfied() const {
   const sync::Lock lock(mutex_);
   std::vector<std::string> lines;
-  for (const auto& [sequence, operation] : table_->running) {
+  for (const SharedOperation& operation : table_->running) {
     if (operation->completion_ == nullptr || operation->awaited_ == nullptr) continue;
     lines.push_back(fmt::format("{} waits for a message from rank {}", operation->describe(),
                                 operation->awaited_->source_));

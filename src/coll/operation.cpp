@@ -3,8 +3,6 @@
 #include <shoal/base/binomial.hpp>
 #include <shoal/base/check.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -47,10 +45,6 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
 }
 
 }  // namespace
-
-std::string Operation::describe() const {
-  return fmt::format("{} (collective number {})", name_of(call_.kind), sequence_);
-}
 
 bool Operation::Receive::take_from(std::vector<Piece>& pieces) {
   const auto it = std::find_if(pieces.begin(), pieces.end(),

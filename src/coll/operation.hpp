@@ -49,8 +49,8 @@ class Operation final : public std::enable_shared_from_this<Operation> {
 
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
-  /// "barrier() (collective number 3)".
-  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] term::Standing standing() const { return {name_of(call_.kind), sequence_}; }
+  [[nodiscard]] std::string describe() const { return standing().text(); }
   /// Once it has ended.
   [[nodiscard]] const std::vector<Block>& results() const { return results_; }
 

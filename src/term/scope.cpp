@@ -73,6 +73,11 @@ std::string Scope::describe() const {
   return outer_ == nullptr ? name_ : fmt::format("team '{}'", name_);
 }
 
+std::string Standing::text() const {
+  if (is_wait()) return "wait()";
+  return number == 0 ? name : fmt::format("{} (collective number {})", name, number);
+}
+
 void Scope::insist(FunctionRef<void()> step) {
   try {
     return step();
@@ -109,15 +114,15 @@ void Scope::check_member(const char* what) const {
 
 void Scope::wait() {
   check_member("wait()");
-  if (outer_ != nullptr) return meet("", false, [] { return false; });
-  park("", false, [] {});
+  if (outer_ != nullptr) return meet({}, false, [] { return false; });
+  park({}, false, [] {});
 }
 
 void Scope::wait_for_end() {
   std::exception_ptr first;
   bool all_ended = false;
   while (!all_ended) {
-    const Outcome outcome = stand("", true, [] {});
+    const Outcome outcome = stand({}, true, [] {});
     if (outcome == Outcome::failed && first == nullptr) insist([&] { first = tell_of_failure(); });
     std::exception_ptr stuck;
     {
@@ -144,20 +149,20 @@ void Scope::end_before_unwinding(FunctionRef<std::string()> text) {
   };
   ignore_holds(true);
   insist([this] {
-    stand("its unwinding, before which all that may use its stack must end", false, [] {});
+    stand({"its unwinding, before which all that may use its stack must end"}, false, [] {});
   });
   ignore_holds(false);
 }
 
-void Scope::park_main(const std::string& what, FunctionRef<bool()> is_over) {
-  check_member(what.c_str());
+void Scope::park_main(const Standing& what, FunctionRef<bool()> is_over) {
+  check_member(what.name);
   if (outer_ != nullptr) return meet(what, false, is_over);
   park(what, false, [&] {
     if (is_over()) unpark_main();
   });
 }
 
-void Scope::park(const std::string& what, bool final, FunctionRef<void()> start) {
+void Scope::park(const Standing& what, bool final, FunctionRef<void()> start) {
   const Outcome outcome = stand(what, final, start);
   if (outcome == Outcome::failed) throw_failure();
   if (outcome == Outcome::stuck) throw_stuck();
@@ -173,9 +178,9 @@ void Scope::throw_stuck() {
   throw StuckError(text);
 }
 
-Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<void()> start) {
+Scope::Outcome Scope::stand(const Standing& what, bool final, FunctionRef<void()> start) {
   open_all_handlers();
-  const char* const shown = what.empty() ? "wait()" : what.c_str();
+  const char* const shown = what.is_wait() ? "wait()" : what.name;
   {
     const sync::Lock lock(mutex_);
     parked_in_ = what;
@@ -195,7 +200,7 @@ Scope::Outcome Scope::stand(const std::string& what, bool final, FunctionRef<voi
     parked_.store(waiter_ != nullptr, std::memory_order_release);
     return true;
   });
-  if (what.empty()) sync::observe_all();
+  if (what.is_wait()) sync::observe_all();
   // What this rank has just told others (that all is done, say) leaves now, even if the main
   // function goes on to block this thread outside shoal.
   messenger_.flush();
@@ -425,7 +430,7 @@ ScopeState Scope::state() const {
   state.totals = all_totals();
   for (const std::shared_ptr<Scope>& inner : nested()) inner->add_team_states(state.teams);
   if (waiter_ != nullptr) {
-    state.main_in = parked_in_.empty() ? "wait()" : parked_in_;
+    state.main_in = parked_in_.text();
     state.main_since_ns = parked_since_ns_;
     state.main_final = final_;
   }

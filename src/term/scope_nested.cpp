@@ -17,7 +17,7 @@ namespace shoal::term {
 /// Wait of a member of a nested scope: in wait(), or in a collective operation.
 class Scope::Meeting final : public sched::Waitable {
  public:
-  Meeting(Scope& scope, const std::string& what, bool final, FunctionRef<bool()> is_over)
+  Meeting(Scope& scope, const Standing& what, bool final, FunctionRef<bool()> is_over)
       : Waitable(scope.scheduler()), scope_(scope), what_(what), final_(final), is_over_(is_over) {}
 
   bool enlist(sync::Waiter& waiter) override {
@@ -50,23 +50,23 @@ class Scope::Meeting final : public sched::Waitable {
   }
   [[nodiscard]] std::string describe() const override {
     const char* const wait = final_ ? "the end" : "wait()";
-    return fmt::format("{} of {}", what_.empty() ? wait : what_, scope_.describe());
+    return fmt::format("{} of {}", what_.is_wait() ? wait : what_.text(), scope_.describe());
   }
 
  private:
   Scope& scope_;
-  const std::string what_;
+  const Standing what_;
   const bool final_;
   const FunctionRef<bool()> is_over_;
 };
 
-void Scope::meet(const std::string& what, bool final, FunctionRef<bool()> is_over) {
+void Scope::meet(const Standing& what, bool final, FunctionRef<bool()> is_over) {
   const Outcome outcome = stand_in_meeting(what, final, is_over);
   if (outcome == Outcome::failed) throw_failure();
   if (outcome == Outcome::stuck) throw_stuck();
 }
 
-Scope::Outcome Scope::stand_in_meeting(const std::string& what, bool final,
+Scope::Outcome Scope::stand_in_meeting(const Standing& what, bool final,
                                        FunctionRef<bool()> is_over) {
   channel_.open_handlers();
   if (sched::in_main_function()) world_.open_all_handlers();
@@ -75,7 +75,7 @@ Scope::Outcome Scope::stand_in_meeting(const std::string& what, bool final,
     SHOAL_CHECK(waiter_ == nullptr && !meeting_,
                 "{} was called while another task of this rank stands in an operation of {}: "
                 "members take part one task at a time",
-                what.empty() ? "wait()" : what, describe());
+                what.text(), describe());
     meeting_ = true;
     const sched::Task* const task = sched::current_task();
     waiter_counts_here_ = task->scope != nullptr && task->scope->is_within(*this);
@@ -206,7 +206,7 @@ bool Scope::is_abandoned() const {
 
 void Scope::stand_until_ended() {
   for (bool all_ended = is_abandoned(); !all_ended;) {
-    static_cast<void>(stand_in_meeting("", true, [] { return false; }));
+    static_cast<void>(stand_in_meeting({}, true, [] { return false; }));
     const sync::Lock lock(mutex_);
     all_ended = all_final_ || abandoned_;
   }
@@ -327,7 +327,7 @@ void Scope::add_team_states(std::vector<TeamState>& states) const {
   {
     const sync::Lock lock(mutex_);
     if (waiter_ != nullptr) {
-      state.waits_in = !parked_in_.empty() ? parked_in_ : final_ ? "its end" : "wait()";
+      state.waits_in = parked_in_.is_wait() && final_ ? "its end" : parked_in_.text();
       state.since_ns = parked_since_ns_;
     }
   }
@@ -371,7 +371,7 @@ std::uint64_t Scope::all_held() const {
 // Without what is held. A task that waits for the end of its own team is not what the team waits
 // for.
 std::uint64_t Scope::count_unsatisfied() const {
-  const bool in_wait = released_ || (waiter_ != nullptr && parked_in_.empty());
+  const bool in_wait = released_ || (waiter_ != nullptr && parked_in_.is_wait());
   std::uint64_t count = in_wait ? 0 : 1;
   if (outer_ == nullptr) {
     count += scheduler().waiting_count();

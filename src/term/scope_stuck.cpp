@@ -52,9 +52,9 @@ void Scope::add_stuck_teams(std::vector<StuckTeam>& teams) const {
 
 std::vector<std::string> Scope::describe_stuck() const {
   std::vector<std::string> lines;
-  if (waiter_ != nullptr && !parked_in_.empty()) {
-    lines.push_back(
-        fmt::format("the main function waits in {}, which not every rank called", parked_in_));
+  if (waiter_ != nullptr && !parked_in_.is_wait()) {
+    lines.push_back(fmt::format("the main function waits in {}, which not every rank called",
+                                parked_in_.text()));
   }
   for (std::string& line : describe_waiting()) lines.push_back(std::move(line));
   return lines;

@@ -61,6 +61,16 @@ struct ScopeState {
   std::vector<TeamState> teams;      // nested ones, outer ones first
 };
 
+/// Operation that a member stands in. Its text is made for reports only.
+struct Standing {
+  const char* name = "";     // of a collective operation; "": wait()
+  std::uint64_t number = 0;  // of the operation in its team; 0: it has none
+
+  [[nodiscard]] bool is_wait() const { return *name == '\0'; }
+  /// "barrier() (collective number 3)".
+  [[nodiscard]] std::string text() const;
+};
+
 class Scope;
 
 /// Owns what uses a scope.
@@ -143,10 +153,10 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   /// **Blocks**: suspends it, until every main function is parked.
   void end_before_unwinding(FunctionRef<std::string()> text);
 
-  /// Parks the main function in a collective operation that is called `what`, unless `is_over()`,
+  /// Parks the main function in the collective operation `what`, unless `is_over()`,
   /// which runs once it is parked, says that it may go on. Errors as wait().
   /// In a nested scope, or a task, it parks the caller.
-  void park_main(const std::string& what, FunctionRef<bool()> is_over);
+  void park_main(const Standing& what, FunctionRef<bool()> is_over);
   /// Ends park_main(). Called by the handler of the message that completes the operation.
   void unpark_main();
 
@@ -221,8 +231,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
       SHOAL_REQUIRES(mutex_);
   void completed(const Counts& total) override SHOAL_REQUIRES(mutex_);
 
-  void park(const std::string& what, bool final, FunctionRef<void()> start);
-  Outcome stand(const std::string& what, bool final, FunctionRef<void()> start);
+  void park(const Standing& what, bool final, FunctionRef<void()> start);
+  Outcome stand(const Standing& what, bool final, FunctionRef<void()> start);
   void finish_park(Outcome outcome) SHOAL_REQUIRES(mutex_);
   void check_main_goes_on() SHOAL_REQUIRES(mutex_);
   void tell_sources_of_rest() SHOAL_REQUIRES(mutex_);
@@ -271,8 +281,8 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void open_all_handlers();
   bool poll_nested();
   bool poll_detector();
-  void meet(const std::string& what, bool final, FunctionRef<bool()> is_over);
-  Outcome stand_in_meeting(const std::string& what, bool final, FunctionRef<bool()> is_over);
+  void meet(const Standing& what, bool final, FunctionRef<bool()> is_over);
+  Outcome stand_in_meeting(const Standing& what, bool final, FunctionRef<bool()> is_over);
   void drain();
   [[nodiscard]] bool is_at_rest_here() const;
   /// A member of the scope, or of one nested in it, stands in an operation of that.
@@ -313,7 +323,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   sync::Waiter* woken_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   bool meeting_ SHOAL_GUARDED_BY(mutex_) = false;             // somebody is in meet()
   bool waiter_counts_here_ SHOAL_GUARDED_BY(mutex_) = false;  // is a task of this scope
-  std::string parked_in_ SHOAL_GUARDED_BY(mutex_);  // a collective's name, or "" in wait()
+  Standing parked_in_ SHOAL_GUARDED_BY(mutex_);
   bool final_ SHOAL_GUARDED_BY(mutex_) = false;
   int main_waits_ SHOAL_GUARDED_BY(mutex_) = 0;  // 1: it stands in a wait_for()
   std::uint64_t parked_since_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
