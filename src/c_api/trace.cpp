@@ -10,7 +10,7 @@ using shoal::trace::Kind;
 bool records() { return shoal::trace::on(Category::user); }
 
 shoal::trace::NameId name_of(const char* name) {
-  return name == nullptr ? 0 : shoal::trace::intern(name);
+  return name == nullptr ? 0 : shoal::trace::detail::name_of(name);
 }
 
 }  // namespace

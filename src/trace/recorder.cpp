@@ -110,6 +110,20 @@ void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexc
     stream->record(kind, id, value, name);
 }
 
+NameId name_of(std::string_view text) noexcept {
+  try {
+    OfThread& mine = of_thread();
+    std::string key(text);
+    const auto known = mine.names.find(key);
+    if (known != mine.names.end()) return known->second;
+    const NameId id = Names::of_process().intern(text);
+    mine.names.emplace(std::move(key), id);
+    return id;
+  } catch (...) {
+    return 0;  // no memory: the event has no name
+  }
+}
+
 }  // namespace detail
 
 std::uint64_t new_id() noexcept {
@@ -132,21 +146,11 @@ void depends_on(std::uint64_t task, std::uint64_t other) noexcept {
 
 NameId intern(std::string_view text) noexcept {
   if ((detail::g_flags.load(std::memory_order_relaxed) & kCategoryMask) == 0) return 0;
-  try {
-    OfThread& mine = of_thread();
-    std::string key(text);
-    const auto known = mine.names.find(key);
-    if (known != mine.names.end()) return known->second;
-    const NameId id = Names::of_process().intern(text);
-    mine.names.emplace(std::move(key), id);
-    return id;
-  } catch (...) {
-    return 0;  // no memory: the event has no name
-  }
+  return detail::name_of(text);
 }
 
 NameId Name::find() const noexcept {
-  const NameId id = intern(text_);
+  const NameId id = detail::name_of(text_);
   if (id != 0) known_.store(id, std::memory_order_relaxed);
   return id;
 }

@@ -56,6 +56,12 @@ struct Truth {
   }
 };
 
+/// Of the program that runs, for functions without captures.
+Truth*& running() {
+  static Truth* truth = nullptr;
+  return truth;
+}
+
 /// Lives as long as something that was made.
 class Thing {
  public:
@@ -99,10 +105,15 @@ class Member {
         });
       }
       if (depth > 0 && truth_.decide(place_, "nest") % 3 != 0) nest(depth);
+      if (depth > 0 && truth_.below(4) == 0) launch(depth);
+      shoal::Future<int> pending;
+      const bool sums = truth_.decide(place_, "pending") % 3 == 0;
+      if (sums) pending = team_.allreduce_async(1, std::plus<>());
       team_.wait();
       if (const int left = truth_.alive_in(place_); left != 0 && !truth_.may_fail) {
         truth_.mistakes.push_back(place_ + " has " + std::to_string(left) + " things after wait()");
       }
+      if (sums && pending.get() != team_.size()) truth_.mistakes.push_back(place_ + ": pending");
       if (truth_.decide(place_, "sum") % 2 == 0 &&
           team_.allreduce(1, std::plus<>()) != team_.size()) {
         truth_.mistakes.push_back(place_ + ": a wrong sum");
@@ -148,6 +159,28 @@ class Member {
     }
   }
 
+  // A team that this rank makes alone.
+  void launch(int depth) {
+    const int first = truth_.below(team_.size());
+    const int count = 1 + truth_.below(team_.size() - first);
+    const std::string path = place_ + "L" + std::to_string(++truth_.teams) + ":";
+    const auto section = [](Team& team, const std::string& path, int depth) {
+      Member member(*running(), team, path, nullptr);
+      member.play(depth);
+    };
+    auto ended =
+        team_.launch_team(shoal::RankSet::range(Rank(first), count), section, path, depth - 1);
+    if (truth_.below(2) == 0) return;
+    try {
+      ended.get();
+      if (!truth_.may_fail && truth_.alive_in(path) != 0) {
+        truth_.mistakes.push_back(path + " has not ended");
+      }
+    } catch (const shoal::RemoteError&) {
+      if (!truth_.may_fail) throw;
+    }
+  }
+
   Truth& truth_;
   Team& team_;
   const std::string path_;
@@ -162,6 +195,7 @@ int run_program(std::uint64_t seed, bool may_fail) {
   truth.seed = seed;
   truth.may_fail = may_fail;
   truth.random.seed(seed);
+  running() = &truth;
   TurnOptions options;
   options.seed = seed;
   options.ranks = 1 + static_cast<int>(seed % 7);

@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <bit>
 #include <csignal>
 #include <fstream>
@@ -264,12 +263,11 @@ TEST_F(TraceRecorder, ThreadThatEnds_GivesItsBufferBack) {
 }
 
 TEST_F(TraceRecorder, RecordingsComeAndGo_WhileThreadsRecord) {
-  std::atomic<bool> stops{false};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   threads.reserve(3);
   for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&stops] {
-      for (std::uint64_t i = 0; !stops.load(); ++i) {
+    threads.emplace_back([](const std::stop_token& stop) {
+      for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
         const Span span("busy", i);
         depends_on(i, i + 1);
         if (i % 64 == 0) std::this_thread::yield();
@@ -290,11 +288,9 @@ TEST_F(TraceRecorder, RecordingsComeAndGo_WhileThreadsRecord) {
     EXPECT_EQ(content.damage, "");
     EXPECT_TRUE(content.has_end);
     for (const Event& event : content.of(Kind::span_begin)) {
-      ASSERT_TRUE(content.names.contains(event.name));
+      ASSERT_TRUE(content.names.contains(event.name)) << event.name;
     }
   }
-  stops = true;
-  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(TraceRecorder, FullBuffer_DropsCountsAndMarksThePlace) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 namespace shoal::trace {
 
@@ -40,6 +41,10 @@ is_set:
 /// Records one event on the calling thread's track. Any thread. No lock, no system call; a thread's
 /// first event makes its track. **Cost**: see docs/design/traces.md.
 void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexcept;
+
+/// Number of a text, recorded or not: a probe that is under way keeps its name when one recording
+/// ends and the next begins meanwhile. Any thread. 0 without memory.
+[[nodiscard]] NameId name_of(std::string_view text) noexcept;
 
 }  // namespace detail
 

@@ -24,7 +24,7 @@ class Name {
   Name& operator=(const Name&) = delete;
 
   [[nodiscard]] const char* text() const { return text_; }
-  /// Its number; 0 as long as nothing was recorded. Any thread.
+  /// Its number. Any thread. 0 without memory.
   [[nodiscard]] NameId id() const noexcept {
     const NameId known = known_.load(std::memory_order_relaxed);
     return known != 0 ? known : find();
@@ -48,7 +48,7 @@ class Span {
   }
   explicit Span(std::string_view name, std::uint64_t value = 0) noexcept {
     if (on<Category::user>()) [[unlikely]]
-      begin(intern(name), value);
+      begin(detail::name_of(name), value);
   }
   ~Span() {
     if (id_ != 0) [[unlikely]]
@@ -74,7 +74,7 @@ inline void mark(const Name& name, std::uint64_t value = 0) {
 }
 inline void mark(std::string_view name, std::uint64_t value = 0) {
   if (on<Category::user>()) [[unlikely]]
-    detail::record(Kind::mark, 0, value, intern(name));
+    detail::record(Kind::mark, 0, value, detail::name_of(name));
 }
 
 /// The value that a quantity of the program has from now on. Any thread.
@@ -85,7 +85,7 @@ inline void counter(const Name& name, double value) {
 }
 inline void counter(std::string_view name, double value) {
   if (on<Category::user>()) [[unlikely]] {
-    detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), intern(name));
+    detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), detail::name_of(name));
   }
 }
 
