@@ -105,9 +105,10 @@ class Member {
         });
       }
       if (depth > 0 && truth_.decide(place_, "nest") % 3 != 0) nest(depth);
-      if (depth > 0 && truth_.below(4) == 0) launch(depth);
+      // Nobody waits for the future of a team that has failed: not here.
+      if (depth > 0 && !truth_.may_fail && truth_.below(4) == 0) launch(depth);
       shoal::Future<int> pending;
-      const bool sums = truth_.decide(place_, "pending") % 3 == 0;
+      const bool sums = !truth_.may_fail && truth_.decide(place_, "pending") % 3 == 0;
       if (sums) pending = team_.allreduce_async(1, std::plus<>());
       team_.wait();
       if (const int left = truth_.alive_in(place_); left != 0 && !truth_.may_fail) {
