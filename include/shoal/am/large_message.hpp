@@ -113,7 +113,7 @@ template <class F, class... Args>
 decltype(auto) call_with_first(F& f, Args&&... args) {
   const auto call = [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
     auto all = std::forward_as_tuple(std::forward<Args>(args)...);
-    return f(std::get<I>(std::move(all))...);
+    return f(std::forward<std::tuple_element_t<I, decltype(all)>>(std::get<I>(all))...);
   };
   return call(std::make_index_sequence<parameter_count<F>(sizeof...(Args))>());
 }
@@ -271,12 +271,14 @@ class LargeMessage {
     constexpr std::size_t kCount = sizeof...(Args);
     if constexpr (kCount == sizeof...(Wires) + 1) {
       auto all = std::forward_as_tuple(std::forward<Args>(args)...);
-      using Last = std::remove_cvref_t<decltype(std::get<kCount - 1>(all))>;
+      using LastArgument = std::tuple_element_t<kCount - 1, decltype(all)>;
+      using Last = std::remove_cvref_t<LastArgument>;
       static_assert(messaging::is_on_release_v<Last>,
                     "shoal: the number of arguments differs from the functions' parameters");
       if constexpr (messaging::is_on_release_v<Last>) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-          send_fitting(target, payload, std::get<kCount - 1>(std::move(all)).function,
+          send_fitting(target, payload,
+                       std::forward<LastArgument>(std::get<kCount - 1>(all)).function,
                        std::get<I>(all)...);
         }(std::make_index_sequence<sizeof...(Wires)>());
       }
