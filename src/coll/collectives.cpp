@@ -195,14 +195,27 @@ const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {
 }
 
 void Collectives::then(const SharedOperation& operation, std::unique_ptr<Completion> completion) {
+  bool is_done = false;
   {
     const sync::Lock lock(mutex_);
-    if (!operation->done_) {
-      operation->completion_ = std::move(completion);
-      return;
-    }
+    is_done = operation->done_;
+    if (!is_done) operation->completion_.swap(completion);
   }
-  completion->complete(operation->results());
+  if (is_done) {
+    completion->complete(operation->results());
+  } else if (scope_.failed()) {
+    scope_.give_up_promises();
+  }
+}
+
+void Collectives::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
+  if (&failed != &scope_) return;
+  const sync::Lock lock(mutex_);
+  for (const SharedOperation& operation : table_->running) {
+    if (operation->completion_ == nullptr) continue;
+    promises.emplace_back([given = std::shared_ptr<Completion>(std::move(operation->completion_))](
+                              const std::exception_ptr& error) { given->fail(error); });
+  }
 }
 
 // Its coroutine stands at its end, or is not gone on with any more.

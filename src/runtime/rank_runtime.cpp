@@ -57,6 +57,7 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
       scope_(messenger_),
       collectives_(scope_),
+      promises_(scope_),
       world_({&scope_, &collectives_, &promises_, options.args, options.launch, options.dry}) {
   messenger_.set_context(&world_);
   scope_.channel().set_context(static_cast<Team*>(&world_));

@@ -13,15 +13,34 @@ RemoteError::RemoteError(Rank rank, std::string text)
 
 namespace runtime {
 
+// nullptr: given up, and not fulfilled since.
 struct PromiseTable::Entries : std::unordered_map<std::uint64_t, std::unique_ptr<EntryBase>> {};
 
-PromiseTable::PromiseTable() : entries_(std::make_unique<Entries>()) {}
-PromiseTable::~PromiseTable() = default;
+PromiseTable::PromiseTable(term::Scope& world)
+    : world_(world), entries_(std::make_unique<Entries>()) {
+  world_.add(*this);
+}
+PromiseTable::~PromiseTable() { world_.remove(*this); }
 
-std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry) {
+std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry, term::Scope& scope) {
+  entry->team = scope.channel().team();
+  std::uint64_t number = 0;
+  {
+    const sync::Lock lock(mutex_);
+    entries_->emplace(++numbers_, std::move(entry));
+    number = numbers_;
+  }
+  if (scope.failed()) scope.give_up_promises();
+  return number;
+}
+
+void PromiseTable::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
   const sync::Lock lock(mutex_);
-  entries_->emplace(++numbers_, std::move(entry));
-  return numbers_;
+  for (auto& [number, entry] : *entries_) {
+    if (entry == nullptr || entry->team != failed.channel().team()) continue;
+    promises.emplace_back([given = std::shared_ptr<EntryBase>(std::move(entry))](
+                              const std::exception_ptr& error) { given->fail(error); });
+  }
 }
 
 std::unique_ptr<PromiseTable::EntryBase> PromiseTable::take_entry(std::uint64_t number,
@@ -32,7 +51,7 @@ std::unique_ptr<PromiseTable::EntryBase> PromiseTable::take_entry(std::uint64_t 
               "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
               "published",
               number);
-  SHOAL_CHECK(signature == 0 || it->second->signature == signature,
+  SHOAL_CHECK(it->second == nullptr || signature == 0 || it->second->signature == signature,
               "promise {} of this rank cannot be fulfilled with a value of another type", number);
   std::unique_ptr<EntryBase> entry = std::move(it->second);
   entries_->erase(it);
@@ -40,7 +59,8 @@ std::unique_ptr<PromiseTable::EntryBase> PromiseTable::take_entry(std::uint64_t 
 }
 
 void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {
-  take_entry(number, 0)->fail(std::move(error));
+  const std::unique_ptr<EntryBase> entry = take_entry(number, 0);
+  if (entry != nullptr) entry->fail(std::move(error));
 }
 
 }  // namespace runtime

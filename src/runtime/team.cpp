@@ -164,7 +164,7 @@ void Team::fulfill(const RemotePromise<void>& promise) {
 }
 
 void Team::accept_void(Team& team, std::uint64_t number) {
-  team.parts_.promises->take<void>(number).set_value();
+  if (auto promise = team.parts_.promises->take<void>(number)) promise->set_value();
 }
 
 void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {

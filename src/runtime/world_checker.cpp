@@ -8,11 +8,14 @@ namespace shoal::runtime {
 
 std::vector<std::string> WorldChecker::outstanding() const {
   std::vector<std::string> lines;
+  // In a world that has failed, a main function that stood in an operation of a team is told of the
+  // team's end, and goes on to hear of the world's. It may send until then.
+  const auto may_be_told = [this](Rank rank) {
+    const term::Scope& scope = ranks_[static_cast<std::size_t>(rank.value())]->scope();
+    return scope.failed() && scope.had_nested();
+  };
   for (const auto& rank : ranks_) {
-    // In a world that has failed, a main function that stands in an operation of a team may just be
-    // told of the team's end, and goes on to hear of the world's.
-    const bool may_be_told = rank->scope().failed() && rank->scope().nested_count() > 0;
-    if (rank->scheduler().holds_work() && !may_be_told) {
+    if (rank->scheduler().holds_work() && !may_be_told(rank->rank())) {
       lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
     }
     // Between steps only work in a handler keeps it from ending. The root finds completion in one.
@@ -20,7 +23,8 @@ std::vector<std::string> WorldChecker::outstanding() const {
       lines.push_back(fmt::format("a handler of rank {}", rank->rank().value()));
     }
   }
-  const auto add_link = [&lines](Rank source, Rank target, const char* where) {
+  const auto add_link = [&](Rank source, Rank target, const char* where) {
+    if (may_be_told(source)) return;
     lines.push_back(
         fmt::format("messages of rank {} for rank {}, {}", source.value(), target.value(), where));
   };

@@ -9,6 +9,7 @@ Counts& Counts::operator+=(const Counts& other) {
   processed += other.processed;
   unsatisfied += other.unsatisfied;
   all_final = all_final && other.all_final;
+  failed = failed && other.failed;
   return *this;
 }
 

@@ -363,6 +363,7 @@ std::optional<Snapshot> Scope::snapshot() {
   result.counts.queued = now.queued;
   result.counts.processed = now.processed + held;
   result.counts.all_final = released_ || (waiter_ != nullptr && final_);
+  result.counts.failed = error_.has_value();
   result.tasks = now.created;
   result.parks = count_parks();
   // Only tasks, messages and the main function change what waits, so the sources are asked only
@@ -391,6 +392,9 @@ void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
 void Scope::completed(const Counts& total) {
   // Only the world's scope decides that something is stuck: a team may wait for a task outside it.
   if (outer_ != nullptr && total.unsatisfied > 0 && !error_.has_value()) return;
+  // A rank that has not heard of the failure may go on when a nested team completes. It will
+  // report.
+  if (error_.has_value() && !total.failed) return;
   const bool is_final_word = total.unsatisfied == 0 || error_.has_value();
   if (is_final_word && completion_check_) completion_check_();
   tell_sources_of_rest();

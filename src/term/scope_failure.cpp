@@ -49,6 +49,7 @@ void Scope::spread() {
   scheduler().cancel_waiting(*this);
   for (const std::shared_ptr<Scope>& inner : nested()) inner->fail_from_outside(*failure());
   answer_all();
+  give_up_promises();
   const sync::Lock lock(mutex_);
   const auto tell = [this, &error = *error_](const messaging::StaticHandler& handler, Rank rank) {
     ScopeMessages::send(*this, handler, rank, error.rank().value(), error.task_name(),
@@ -60,6 +61,19 @@ void Scope::spread() {
   } else {
     tell(ScopeMessages::failure_up, tree_.parent());
   }
+}
+
+// Those of the world need not: all who wait are cancelled.
+void Scope::give_up_promises() {
+  if (outer_ == nullptr || !failed()) return;
+  std::vector<GivenUp> promises;
+  for (Scope* const scope : {this, &world_}) {
+    const sync::Lock lock(scope->mutex_);
+    for (Unsatisfied* const source : scope->sources_) source->give_up(*this, promises);
+  }
+  if (promises.empty()) return;
+  const std::exception_ptr error = std::make_exception_ptr(*failure());
+  for (GivenUp& promise : promises) promise(error);
 }
 
 // Only what runs here is told: the other members hear of the outer scope's failure as well.

@@ -78,13 +78,13 @@ Scope::Outcome Scope::stand_in_meeting(const Standing& what, bool final,
                 what.text(), describe());
     meeting_ = true;
     const sched::Task* const task = sched::current_task();
-    waiter_counts_here_ = task->scope != nullptr && task->scope->is_within(*this);
+    waiter_scope_ = task->scope;
   }
   Outcome outcome = Outcome::running;
   const auto leave = [&] {
     const sync::Lock lock(mutex_);
     meeting_ = false;
-    waiter_counts_here_ = false;
+    waiter_scope_ = nullptr;
     outcome = outcome_;
   };
   Meeting meeting(*this, what, final, is_over);
@@ -109,11 +109,23 @@ void Scope::drain() {
   if (own != nullptr && own->is_within(*this)) return;
   while (!is_at_rest_here()) {
     sched::block(scheduler().env(), "the end of the tasks of a team that failed",
-                 [](sync::Waiter& waiter) {
-                   waiter.wake();
+                 [this](sync::Waiter& waiter) {
+                   const sync::Lock lock(mutex_);
+                   draining_.push_back(&waiter);
                    return true;
                  });
   }
+}
+
+// A worker that ends the last task, or parks in drain(), looks here afterwards.
+void Scope::wake_draining() {
+  std::vector<sync::Waiter*> woken;
+  {
+    const sync::Lock lock(mutex_);
+    if (draining_.empty() || !is_at_rest_here()) return;
+    woken.swap(draining_);
+  }
+  for (sync::Waiter* const waiter : woken) waiter->wake();
 }
 
 bool Scope::is_at_rest_here() const {
@@ -132,15 +144,18 @@ void Scope::wake_waiter() {
   for (const std::shared_ptr<Scope>& inner : nested()) inner->wake_waiter();
 }
 
+bool Scope::is_parked() const { return has_parked(*this); }
+
 // relaxed: written under mutex_, which is held. In a team that has failed a member may stand in an
 // operation of a nested one that others will never take part in: it is taken out of that when the
-// outer one completes.
-bool Scope::is_parked() const {
-  if (parked_.load(std::memory_order_relaxed)) return true;
+// outer one completes. A task of `team` that stands there is no member of it: it was cancelled.
+bool Scope::has_parked(const Scope& team) const {
+  const bool is_task = this != &team && waiter_scope_ != nullptr && waiter_scope_->is_within(team);
+  if (!is_task && parked_.load(std::memory_order_relaxed)) return true;
   if (outer_ == nullptr || !failed()) return false;
   for (const std::shared_ptr<Scope>& inner : nested()) {
     const sync::Lock lock(inner->mutex_);
-    if (!inner->released_ && inner->is_parked()) return true;
+    if (!inner->released_ && inner->has_parked(team)) return true;
   }
   return false;
 }
@@ -289,6 +304,7 @@ bool Scope::poll_nested() {
     did = inner->poll_nested() || did;
     did = inner->poll_detector() || did;
     inner->wake_waiter();
+    inner->wake_draining();
     if (inner->has_ended()) {
       sweep(inner);
       did = true;
@@ -299,12 +315,20 @@ bool Scope::poll_nested() {
 
 // Complete on all ranks, for good, and nothing here refers to it.
 bool Scope::has_ended() const {
-  if (!nested().empty()) return false;
+  if (!nested().empty() || !is_complete_for_good()) return false;
   const bool has_handlers = channel_.handlers().live_count() > 0;
   const sync::Lock lock(mutex_);
-  if (!released_) return false;
-  if (owner_ != nullptr) return abandoned_;
-  return (all_final_ || abandoned_) && sources_.empty() && !has_handlers;
+  return released_ && (owner_ != nullptr || (sources_.empty() && !has_handlers));
+}
+
+// A member that is taken out may send until it has unwound: outer scopes count these messages, and
+// other members drop them, or ask this scope. They have ended when the outer one does.
+bool Scope::is_complete_for_good() const {
+  {
+    const sync::Lock lock(mutex_);
+    if (all_final_ || !abandoned_) return all_final_;
+  }
+  return outer_->outer_ == nullptr || outer_->is_complete_for_good();
 }
 
 void Scope::sweep(const std::shared_ptr<Scope>& inner) {
@@ -377,7 +401,9 @@ std::uint64_t Scope::count_unsatisfied() const {
     count += scheduler().waiting_count();
   } else {
     count += all_parked();
-    if (waiter_ != nullptr && waiter_counts_here_ && count > 0) --count;
+    if (waiter_ != nullptr && waiter_scope_ != nullptr && waiter_scope_->is_within(*this) &&
+        count > 0)
+      --count;
   }
   return count + count_sources();
 }

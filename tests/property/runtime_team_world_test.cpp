@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,6 +37,7 @@ struct Truth {
   bool may_fail = false;
   std::mt19937_64 random;
   std::map<std::string, int> alive;
+  std::vector<std::shared_ptr<void>> members;  // of sections
   std::vector<std::string> mistakes;
   int teams = 0;
   int failures = 0;
@@ -88,10 +91,11 @@ class Member {
         team_(team),
         path_(std::move(path)),
         outer_(outer),
-        hop_(team.make_am([this](const std::string& place, int fuel) {
+        hop_(std::in_place, team.make_am([this](const std::string& place, int fuel) {
           --truth_.alive[place];
           go_on(place, fuel);
         })) {}
+  void leave() { hop_.reset(); }
 
   void play(int depth) {
     const int rounds = 1 + static_cast<int>(truth_.decide(path_, "rounds") % 3);
@@ -105,10 +109,9 @@ class Member {
         });
       }
       if (depth > 0 && truth_.decide(place_, "nest") % 3 != 0) nest(depth);
-      // Nobody waits for the future of a team that has failed: not here.
-      if (depth > 0 && !truth_.may_fail && truth_.below(4) == 0) launch(depth);
+      if (depth > 0 && truth_.below(4) == 0) launch(depth);
       shoal::Future<int> pending;
-      const bool sums = !truth_.may_fail && truth_.decide(place_, "pending") % 3 == 0;
+      const bool sums = truth_.decide(place_, "pending") % 3 == 0;
       if (sums) pending = team_.allreduce_async(1, std::plus<>());
       team_.wait();
       if (const int left = truth_.alive_in(place_); left != 0 && !truth_.may_fail) {
@@ -135,8 +138,9 @@ class Member {
         if (outer_ == nullptr) return;
         return outer_->make(outer_->place_, fuel - 1);
       default:
+        if (!hop_.has_value()) return;
         ++truth_.alive[place];
-        return hop_.send(Rank(truth_.below(team_.size())), place, fuel);
+        return hop_->send(Rank(truth_.below(team_.size())), place, fuel);
     }
   }
   void go_on(const std::string& place, int fuel) {
@@ -160,14 +164,22 @@ class Member {
     }
   }
 
+  struct Leaving {
+    ~Leaving() { member.leave(); }
+    Member& member;
+  };
   // A team that this rank makes alone.
   void launch(int depth) {
     const int first = truth_.below(team_.size());
     const int count = 1 + truth_.below(team_.size() - first);
     const std::string path = place_ + "L" + std::to_string(++truth_.teams) + ":";
     const auto section = [](Team& team, const std::string& path, int depth) {
-      Member member(*running(), team, path, nullptr);
-      member.play(depth);
+      Truth& truth = *running();
+      const auto member = std::make_shared<Member>(truth, team, path, nullptr);
+      // A section is a task: others of its team may outlive one that a failure ends.
+      truth.members.push_back(member);
+      const Leaving leaving{*member};
+      member->play(depth);
     };
     auto ended =
         team_.launch_team(shoal::RankSet::range(Rank(first), count), section, path, depth - 1);
@@ -187,7 +199,7 @@ class Member {
   const std::string path_;
   std::string place_;
   Member* const outer_;
-  const shoal::ActiveMessage<std::string, int> hop_;
+  std::optional<const shoal::ActiveMessage<std::string, int>> hop_;
 };
 
 /// How many teams there were.

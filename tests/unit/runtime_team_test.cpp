@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -447,6 +448,65 @@ TEST(Team, LaunchThatFails_TellsTheFuture_AndTheWorldGoesOn) {
     world.wait();
     EXPECT_EQ(world.allreduce(1, std::plus<>()), 5);
     EXPECT_EQ(world.scope().nested_count(), 0);
+  });
+}
+
+template <class T>
+std::string failure_of(shoal::Future<T> future) {
+  try {
+    static_cast<void>(future.get());
+  } catch (const shoal::TaskError& error) {
+    return error.what();
+  }
+  return "a value";
+}
+
+// A main function is no task of the team, so nothing cancels it: its futures get the failure.
+TEST(Team, ThatFails_GivesTheFailureToItsFutures) {
+  in_many_worlds(4, [](World& world) {
+    const auto until_it_fails = [](Team& team) {
+      while (!team.scope().failed()) shoal::sleep_for(std::chrono::microseconds(10));
+    };
+    try {
+      Team team = world.split(0, 0);
+      if (team.rank() == 3) {
+        team.spawn([] {
+          shoal::sleep_for(std::chrono::microseconds(100));
+          throw std::runtime_error("planned");
+        });
+        EXPECT_THAT(failure_of(team.call(Rank(0), until_it_fails)), HasSubstr("planned"));
+        EXPECT_THAT(failure_of(team.call(Rank(1), until_it_fails)), HasSubstr("planned"));
+      } else {
+        EXPECT_THAT(failure_of(team.barrier_async()), HasSubstr("planned"));
+        EXPECT_THAT(failure_of(team.launch_team({Rank(0), Rank(3)}, until_it_fails)),
+                    HasSubstr("planned"));
+      }
+      team.wait();
+      ADD_FAILURE();
+    } catch (const shoal::TaskError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("planned"));
+    }
+    world.wait();
+    EXPECT_EQ(world.allreduce(1, std::plus<>()), 4);
+  });
+}
+
+// Given up already: whoever fulfils it later is not told.
+TEST(Team, APromiseOfATeamThatFailed_MayBeFulfilledLater) {
+  in_many_worlds(2, [](World& world) {
+    shoal::RemotePromise<int> remote;
+    try {
+      Team team = world.split(0, 0);
+      shoal::Promise<int> promise(world, "an answer");
+      auto future = promise.future();
+      remote = team.publish(std::move(promise));
+      if (team.rank() == 0) team.spawn([] { throw std::runtime_error("planned"); });
+      EXPECT_THAT(failure_of(std::move(future)), HasSubstr("planned"));
+      team.wait();
+    } catch (const shoal::TaskError&) {
+    }
+    world.fulfill(remote, 7);
+    world.wait();
   });
 }
 

@@ -52,6 +52,8 @@ class Completion {
  public:
   virtual ~Completion() = default;
   virtual void complete(const std::vector<Block>& results) = 0;
+  /// Instead: the scope has failed.
+  virtual void fail(const std::exception_ptr& error) = 0;
 };
 
 /// What members tell each other in an operation; `place` holds short values.
@@ -126,6 +128,7 @@ class Collectives final : private term::Unsatisfied {
   [[nodiscard]] SharedOperation find(std::uint64_t sequence) const;
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
 
   term::Scope& scope_;
   const Rank rank_;

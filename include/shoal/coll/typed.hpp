@@ -83,6 +83,7 @@ class Started {
       void complete(const std::vector<Block>& results) override {
         promise.set_from([&] { return convert(results); });
       }
+      void fail(const std::exception_ptr& error) override { promise.set_exception(error); }
       Promise<R> promise;
       Convert convert;
     };

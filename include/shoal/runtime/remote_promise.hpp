@@ -6,12 +6,15 @@
 #include <shoal/base/ids.hpp>
 #include <shoal/sched/future.hpp>
 #include <shoal/sync/mutex.hpp>
+#include <shoal/term/scope.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace shoal {
 
@@ -37,26 +40,28 @@ class RemoteError : public Error {
 
 namespace runtime {
 
-/// The promises of one rank that others may fulfil. Any thread.
-class PromiseTable {
+/// The promises of one rank that others may fulfil. When the scope that one was published in fails,
+/// it gets that failure. Any thread.
+class PromiseTable final : private term::Unsatisfied {
  public:
-  PromiseTable();
+  explicit PromiseTable(term::Scope& world);
   ~PromiseTable();
   PromiseTable(const PromiseTable&) = delete;
   PromiseTable& operator=(const PromiseTable&) = delete;
 
   template <class T>
-  std::uint64_t add(Promise<T> promise) {
-    return add_entry(std::make_unique<Entry<T>>(std::move(promise)));
+  std::uint64_t add(Promise<T> promise, term::Scope& scope) {
+    return add_entry(std::make_unique<Entry<T>>(std::move(promise)), scope);
   }
-  /// Takes it out. **Errors**: CheckError when it is not there: it was fulfilled already, or its
-  /// type is another.
+  /// Takes it out; nothing, if its scope has failed. **Errors**: CheckError when it is not there:
+  /// it was fulfilled already, or its type is another.
   template <class T>
-  Promise<T> take(std::uint64_t number) {
+  std::optional<Promise<T>> take(std::uint64_t number) {
     const std::unique_ptr<EntryBase> entry = take_entry(number, type_signature<T>());
+    if (entry == nullptr) return std::nullopt;
     return std::move(static_cast<Entry<T>&>(*entry).promise);
   }
-  /// Gives it the exception, whatever its type.
+  /// Gives it the exception, whatever its type, unless its scope has failed.
   void fail(std::uint64_t number, std::exception_ptr error);
 
  private:
@@ -64,6 +69,7 @@ class PromiseTable {
     virtual ~EntryBase() = default;
     virtual void fail(std::exception_ptr error) = 0;
     std::uint32_t signature = 0;
+    std::uint64_t team = 0;
   };
   struct Entries;
   template <class T>
@@ -74,10 +80,14 @@ class PromiseTable {
     void fail(std::exception_ptr error) override { promise.set_exception(std::move(error)); }
     Promise<T> promise;
   };
-  std::uint64_t add_entry(std::unique_ptr<EntryBase> entry);
-  /// `signature` 0: of any type.
+  std::uint64_t add_entry(std::unique_ptr<EntryBase> entry, term::Scope& scope);
+  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override { return 0; }
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override { return {}; }
+  /// nullptr: its scope has failed. `signature` 0: of any type.
   std::unique_ptr<EntryBase> take_entry(std::uint64_t number, std::uint32_t signature);
 
+  term::Scope& world_;
   sync::Mutex mutex_;
   const std::unique_ptr<Entries> entries_ SHOAL_PT_GUARDED_BY(mutex_);
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;

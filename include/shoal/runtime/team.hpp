@@ -248,10 +248,11 @@ class Team {
   // --- futures across ranks
 
   /// Lets other ranks fulfil the promise: the result travels in messages. It is fulfilled once, by
-  /// fulfill() or fail() on any rank. Any thread.
+  /// fulfill() or fail() on any rank; gets TaskError if this team fails before, and is no world.
+  /// Any thread.
   template <class T>
   [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
-    return {messenger().rank().value(), parts_.promises->add(std::move(promise))};
+    return {messenger().rank().value(), parts_.promises->add(std::move(promise), scope())};
   }
   /// Fulfils a promise of some rank; a message, as send(). **Errors**: the scope fails there when
   /// it was fulfilled already.
@@ -294,9 +295,9 @@ class Team {
   /// ends when these tasks, all others of the team, and its messages have ended. Called by one
   /// rank, which need not be among them; returns at once.
   /// **Future**: fulfilled when the team has ended; gets RemoteError if anything of it has thrown,
-  /// while this team goes on. **Errors**: CheckError for bad ranks. **Cost**: log2(members)
-  /// messages in depth; messages for the team that arrive before it is there wait. **Source**:
-  /// stapl-rts thesis, section 7.4.
+  /// while this team goes on; TaskError if this team, no world, fails before. **Errors**:
+  /// CheckError for bad ranks. **Cost**: log2(members) messages in depth; messages for the team
+  /// that arrive before it is there wait. **Source**: stapl-rts thesis, section 7.4.
   template <auto Function, Delivery How, class... Args>
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, messaging::StaticAm<Function, How>,
                                          Args&&... args) {
@@ -481,7 +482,7 @@ class Team {
   // Handlers of fulfill() and fail().
   template <class T>
   static void accept_value(Team& team, std::uint64_t number, T value) {
-    team.parts_.promises->take<T>(number).set_value(std::move(value));
+    if (auto promise = team.parts_.promises->take<T>(number)) promise->set_value(std::move(value));
   }
   static void accept_void(Team& team, std::uint64_t number);
   static void accept_error(Team& team, std::uint64_t number, int rank, const std::string& text) {

@@ -16,6 +16,7 @@ struct Counts {
   std::uint64_t processed = 0;
   std::uint64_t unsatisfied = 0;  // things that wait for something: keys, held messages, mains
   bool all_final = true;          // every main function has ended
+  bool failed = true;             // every rank has heard that the scope has failed
   bool operator==(const Counts&) const = default;
   Counts& operator+=(const Counts& other);
 };

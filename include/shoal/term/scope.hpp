@@ -21,6 +21,11 @@
 
 namespace shoal::term {
 
+class Scope;
+
+/// Gives a promise the failure of its scope.
+using GivenUp = Function<void(const std::exception_ptr&)>;
+
 /// Something that may be left waiting when nothing runs any more: a task graph.
 class Unsatisfied {
  public:
@@ -31,6 +36,9 @@ class Unsatisfied {
   /// Nothing runs or travels any more: a wait() may be about to return. With a lock of the scope
   /// held.
   virtual void at_rest() {}
+  /// `failed` has failed: moves out each promise of it that nothing may fulfil any more, to be
+  /// given the failure. With a lock of a scope held.
+  virtual void give_up(const Scope& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
 
  protected:
   ~Unsatisfied() = default;
@@ -131,6 +139,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   /// Control channel and counts of this rank in the team: see Team.
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
   /// Scopes that are nested in this one and have not ended.
+  [[nodiscard]] bool had_nested() const { return has_nested_.load(std::memory_order_acquire); }
   [[nodiscard]] int nested_count() const { return static_cast<int>(nested().size()); }
   /// Counts the teams that were made in this scope, for names that all members derive alike.
   [[nodiscard]] std::uint64_t next_nested_number() { return ++nested_numbers_; }
@@ -173,6 +182,10 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void remove(Unsatisfied& source);
 
   void fail(const std::string& task_name, const std::exception_ptr& error) override;
+  /// Of a nested scope that has failed: gives the failure to all promises that it owes, which tasks
+  /// of outer scopes may wait for. Called as well by who makes such a promise afterwards. Any
+  /// thread.
+  void give_up_promises();
   void main_parks() override;
   void main_goes_on() override;
   void thread_parks() override { end_hold(); }
@@ -275,6 +288,7 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   [[nodiscard]] std::shared_ptr<Scope> find_or_keep(std::uint64_t team,
                                                     FunctionRef<EarlyControl()> control);
   [[nodiscard]] bool has_ended() const;
+  [[nodiscard]] bool is_complete_for_good() const;
   /// Takes a scope that has ended out of this one.
   void sweep(const std::shared_ptr<Scope>& inner);
   /// Of this scope and of those nested in it: the main function waits.
@@ -284,9 +298,12 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   void meet(const Standing& what, bool final, FunctionRef<bool()> is_over);
   Outcome stand_in_meeting(const Standing& what, bool final, FunctionRef<bool()> is_over);
   void drain();
+  void wake_draining();
   [[nodiscard]] bool is_at_rest_here() const;
   /// A member of the scope, or of one nested in it, stands in an operation of that.
   [[nodiscard]] bool is_parked() const SHOAL_REQUIRES(mutex_);
+  /// Of a member of `team`, this one or an outer one.
+  [[nodiscard]] bool has_parked(const Scope& team) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t count_parks() const SHOAL_REQUIRES(mutex_);
   void take_out(Outcome outcome);
   // Messages of this team wait on `asking`, a rank of the world where the team does not exist.
@@ -321,8 +338,10 @@ class Scope final : public sched::TaskScope, public messaging::IdleListener, pri
   sync::Waiter* waiter_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   // Nested scopes only: a waiter that was taken out of waiter_, to be woken without the lock.
   sync::Waiter* woken_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-  bool meeting_ SHOAL_GUARDED_BY(mutex_) = false;             // somebody is in meet()
-  bool waiter_counts_here_ SHOAL_GUARDED_BY(mutex_) = false;  // is a task of this scope
+  std::vector<sync::Waiter*> draining_ SHOAL_GUARDED_BY(mutex_);  // see drain()
+  bool meeting_ SHOAL_GUARDED_BY(mutex_) = false;                 // somebody is in meet()
+  // Of the task in meet(); nullptr: the main function.
+  const sched::TaskScope* waiter_scope_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   Standing parked_in_ SHOAL_GUARDED_BY(mutex_);
   bool final_ SHOAL_GUARDED_BY(mutex_) = false;
   int main_waits_ SHOAL_GUARDED_BY(mutex_) = 0;  // 1: it stands in a wait_for()
