@@ -21,9 +21,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 namespace shoal::runtime {
 
@@ -58,6 +60,7 @@ class Process {
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
   [[nodiscard]] bool is_oversubscribed() const;
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
+  void leave_words_to_launcher() const;
   [[noreturn]] void end_at_once(const std::string& text);
   [[noreturn]] void give_up(const std::string& text);
   void finish_transport();
@@ -279,7 +282,11 @@ void Process::finish_transport() {
                      "not answer: the run is given up (--stall-abort)\n",
                      1);
   }
-  transport_->finish();
+  try {
+    transport_->finish();
+  } catch (const Error& error) {  // other processes would wait for this one
+    end_at_once(error.what());
+  }
 }
 
 // Until all ranks have ended, those that have keep polling the transport for the others.
@@ -289,9 +296,17 @@ void Process::stop_after_last() {
   if (transport_ != nullptr) transport_->request_stop();
 }
 
+// Launchers forward a process's output and its MPI_Abort() on different paths: one that hears of
+// the abort first ends without the text (Hydra of MPICH 4.0 under load).
+void Process::leave_words_to_launcher() const {
+  constexpr std::chrono::milliseconds kForwarding{200};
+  if (transport_ != nullptr) std::this_thread::sleep_for(kForwarding);
+}
+
 void Process::end_at_once(const std::string& text) {
   fmt::print(stderr, "shoal: error: {}\n", text);  // takes no memory, which may have run out
   std::fflush(stderr);
+  leave_words_to_launcher();
   if (transport_ != nullptr) transport_->abort(1);
   std::abort();
 }
@@ -303,6 +318,7 @@ void Process::give_up(const std::string& text) {
   const env::ExitDeadline deadline(kLongestNs, "", 1);
   if (!text.empty()) say("error: " + text);
   std::fflush(nullptr);
+  leave_words_to_launcher();
   if (transport_ != nullptr) transport_->abort(1);
   std::_Exit(1);
 }

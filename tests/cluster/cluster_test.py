@@ -40,6 +40,8 @@ class Launch:
         launcher = [options.launcher]
         if options.preload:
             launcher += ["-genv", "LD_PRELOAD", options.preload]
+        if options.mpi == "mpich":  # else UCX ends idle connections after 16 s without an answer
+            launcher += ["-genv", "UCX_TCP_KEEPIDLE", "60s"]
         # host_options: the processes of one host each, with arguments or variables of their own.
         if host_options is None:
             launcher += ["-n", str(count), *command]
