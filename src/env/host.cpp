@@ -11,10 +11,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace shoal::env {
@@ -73,6 +75,10 @@ void write_to_standard_error(std::string_view text) {
     if (written < 0 && errno != EINTR) return;  // nobody to tell
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void sleep_for(std::uint64_t duration_ns) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(duration_ns));
 }
 
 void run_in_silent_child(const std::function<void()>& function) {

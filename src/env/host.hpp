@@ -1,6 +1,7 @@
 #pragma once
 // The machine and its processes.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,10 @@ std::string program_id();
 /// Writes all of `text` to standard error at once, so that what other processes write comes before
 /// or behind it.
 void write_to_standard_error(std::string_view text);
+
+/// Stops the calling thread for `duration_ns` of real time. Takes no memory. For a process that
+/// ends; a worker parks.
+void sleep_for(std::uint64_t duration_ns);
 
 /// Runs `function` in a copy of this process whose output goes nowhere, and waits for its end.
 /// **Caller**: a process with one thread. **Errors**: Error when there can be no copy. How it ended

@@ -21,11 +21,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <thread>
 
 namespace shoal::runtime {
 
@@ -299,8 +297,8 @@ void Process::stop_after_last() {
 // Launchers forward a process's output and its MPI_Abort() on different paths: one that hears of
 // the abort first ends without the text (Hydra of MPICH 4.0 under load).
 void Process::leave_words_to_launcher() const {
-  constexpr std::chrono::milliseconds kForwarding{200};
-  if (transport_ != nullptr) std::this_thread::sleep_for(kForwarding);
+  constexpr std::uint64_t kForwardingNs = 200'000'000;
+  if (transport_ != nullptr) env::sleep_for(kForwardingNs);
 }
 
 void Process::end_at_once(const std::string& text) {
