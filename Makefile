@@ -2,7 +2,8 @@
 # make check   set up, build and run every test: with gcc, and with clang under sanitizers
 # make bench   set up, build and run the benchmarks, beside the runtime systems of others
 # make build   build with the dev preset        make lint    clang-tidy over everything
-# make format  apply clang-format               make clean   remove build/
+# make docs    the documentation: build/site    make format  apply clang-format
+# make clean   remove build/
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute.
@@ -14,8 +15,8 @@ export CCACHE_NOHASHDIR = 1
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo build check check-dev check-asan check-tsan bench lint format clean
-.PHONY: setup-demo setup-check setup-bench
+.PHONY: demo build check check-dev check-asan check-tsan bench docs lint format clean
+.PHONY: setup-demo setup-check setup-bench setup-docs
 
 setup-demo:
 	@tools/setup demo
@@ -25,6 +26,9 @@ setup-check:
 
 setup-bench:
 	@tools/setup bench
+
+setup-docs:
+	@tools/setup docs
 
 demo: setup-demo
 	cmake --preset release --log-level=NOTICE
@@ -52,10 +56,14 @@ bench: setup-bench
 	cmake --build --preset release --parallel $(JOBS)
 	tools/shoal-bench --build build/release --json build/release/bench.json $(BENCH)
 
+docs: setup-docs
+	@tools/site/build
+
 lint: setup-check
 	cmake --preset asan-ubsan --log-level=NOTICE
 	tools/check_layers
 	tools/check_docs
+	tools/lint prose
 	tools/lint format
 	tools/lint bad
 	tools/lint tidy-all build/asan-ubsan

@@ -119,7 +119,7 @@ shoal_add_app_run(cholesky_dry_1024_ranks COMMAND cholesky --sim-dry --ranks 102
                                                   --n 16384 --tile 512)
 shoal_add_error_test(no_rates PATTERN "/nonexistent: cannot open this file of kernel rates"
                      COMMAND cholesky --sim-dry --kernel-rates /nonexistent --ranks 2)
-shoal_add_error_test(bad_rates PATTERN "not_symmetric.mtx: these are no kernel rates"
+shoal_add_error_test(bad_rates PATTERN "not_symmetric.mtx: this file has no kernel rates"
                      COMMAND gemm2d --sim-dry --kernel-rates "${small_data}/not_symmetric.mtx")
 shoal_add_error_test(calibrate_one_rank PATTERN "measured between two ranks"
                      COMMAND calibrate net)
@@ -137,4 +137,15 @@ endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/bfs/tests.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/insitu/tests.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/objects.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/qr/tests.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/contention/tests.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/memory_tests.cmake")
+
+if(TARGET cholesky AND NOT SHOAL_SANITIZE)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME apps.demo
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/apps/demo_test.py"
+                   $<TARGET_FILE:cholesky>)
+  shoal_test_properties(apps.demo apps 60 PROCESSORS 2 SKIP_RETURN_CODE 77)
+endif()

@@ -1,7 +1,7 @@
 # How shoal is compiled where the project that adds it has no build type, and a warning that this
 # project then gets no optimized code. Read by shoal's own build and by shoalConfig.cmake.
 
-# shoal_has_optimization(<out>): whether somebody chose an optimization, or its absence.
+# shoal_has_optimization(<out>): whether an optimization was chosen, or its absence.
 function(shoal_has_optimization out)
   set(${out} OFF PARENT_SCOPE)
   get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)

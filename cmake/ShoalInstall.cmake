@@ -22,7 +22,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INS
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-bench"
                  "${PROJECT_SOURCE_DIR}/tools/shoal-explore"
         DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS shoal-trace RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/gdb")
 install(

@@ -27,8 +27,7 @@ function(shoal_add_install_tests)
   shoal_test_properties(install.subfolder install ${arg_TIMEOUT})
 endfunction()
 
-# What the README says under "A first program", done to the letter: a project with shoal as a
-# subfolder.
+# Follows "A first program" of the README to the letter: a project with shoal as a subfolder.
 function(shoal_add_first_program_test)
   add_test(
     NAME install.first_program

@@ -1,8 +1,8 @@
 # pkg-config files of the installed libraries: shoal_<variant>.pc for C++, shoal_c_<variant>.pc and
 # shoal_edat_<variant>.pc for C; without a variant, the default one's.
 
-# What of shoal an archive has to be linked with, in the order of the link line, and packages and
-# options for what is not shoal's.
+# Collects the archives of shoal that an archive has to be linked with, in the order of the link
+# line, and packages and options of other projects.
 function(shoal_collect_archives target)
   get_property(known GLOBAL PROPERTY SHOAL_PC_SEEN)
   if(target IN_LIST known)

@@ -1,7 +1,7 @@
 # Functions that define shoal's targets. The table of the layers itself is in src/CMakeLists.txt.
 
-# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer.
-# Nobody replaces a function of ours at run time: gcc may inline them in -fPIC code, as clang does.
+# Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer. No
+# program replaces our functions at run time, so gcc may inline them in -fPIC code, as clang does.
 function(shoal_target_defaults target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   if(NOT shoal_optimization_chosen)
@@ -61,6 +61,9 @@ function(shoal_pch target)
   shoal_build_if_needed(${target})
   target_link_libraries(${target} PRIVATE ${arg_LINK})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
+  set_target_properties(
+    ${target} PROPERTIES CXX_COMPILER_LAUNCHER
+                         "${PROJECT_SOURCE_DIR}/cmake/new_output;${CMAKE_CXX_COMPILER_LAUNCHER}")
 endfunction()
 
 function(shoal_use_pch target pch)
@@ -139,7 +142,7 @@ function(shoal_variant name)
   # runtime calls functions that a variant defines: the variant follows it on the link line.
   add_library(shoal_shoal_${name} INTERFACE)
   shoal_library(shoal_shoal_${name} shoal_${name})
-  target_link_libraries(shoal_shoal_${name} INTERFACE shoal_runtime ${library})
+  target_link_libraries(shoal_shoal_${name} INTERFACE shoal_object shoal_runtime ${library})
 endfunction()
 
 # shoal_c_library(<name> LAYER <layer> VARIANT <variant> INCLUDE <folder>)
@@ -174,7 +177,7 @@ function(shoal_c_library name)
 endfunction()
 
 # shoal_default_c_library(<name> VARIANT <variant>): that variant is also shoal::<name>, and
-# libshoal_<name>.so for those who link by hand.
+# libshoal_<name>.so for linking by hand.
 function(shoal_default_c_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "")
   set(library shoal_${name}_${arg_VARIANT})
@@ -199,8 +202,10 @@ function(shoal_fortran_library)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "DEFAULT" "VARIANTS")
   set(modules "${CMAKE_CURRENT_BINARY_DIR}/fortran")
   set(sources "${PROJECT_SOURCE_DIR}/src/fortran")
-  add_library(shoal_fortran_module STATIC "${sources}/shoal_events.f90"
-                                          "${sources}/shoal_trace.f90")
+  add_library(
+    shoal_fortran_module STATIC
+    "${sources}/shoal_events.f90" "${sources}/shoal_events_c.f90"
+    "${sources}/shoal_events_firing.f90" "${sources}/shoal_trace.f90")
   set_target_properties(
     shoal_fortran_module PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran_module
                                     POSITION_INDEPENDENT_CODE ON)

@@ -6,7 +6,7 @@
 namespace bfs {
 namespace {
 
-// Few enough for others to hear soon, many enough to share messages.
+// Few enough to reach other ranks soon, many enough to share messages.
 constexpr std::size_t kVerticesPerBatch = 1024;
 
 }  // namespace
@@ -33,7 +33,7 @@ void AsyncSearch::run(Vertex root) {
   context_.world.wait();
 }
 
-// There are tasks as long as waiting_ is not empty: whoever fills it starts one, unless there are
+// Tasks exist while waiting_ is not empty: the code that fills it starts one, unless there are
 // enough, and each looks again, under the lock, before it ends.
 void AsyncSearch::visit(shoal::Rank source, int level, std::span<const Visit> visits) {
   const Vertex first = context_.graph.first();

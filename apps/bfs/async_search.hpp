@@ -1,5 +1,5 @@
 #pragma once
-// Asynchronous breadth-first search: nobody waits for anybody before the end.
+// Asynchronous breadth-first search: no rank waits for another before the end.
 
 #include <shoal/sync/mutex.hpp>
 
@@ -12,13 +12,13 @@
 
 namespace bfs {
 
-/// Label-correcting: a vertex that is told of a shorter way takes it, and tells its neighbours
-/// again. Ends when there is nothing to tell, by wait().
+/// Label-correcting search: a vertex that learns of a shorter way takes it, and tells its
+/// neighbours again. wait() returns when no vertex has anything to tell.
 ///
-/// Why the levels are right then: whenever a vertex p gets a smaller level, all its neighbours are
-/// told of it later. So at the end no neighbour of p has a level above level(p) + 1, and the level
-/// of a vertex v is that of its parent plus one: its parent told it so, and would have told it
-/// again had it got a smaller one.
+/// Correctness of the levels: whenever a vertex p gets a smaller level, it tells all its neighbours
+/// later. So at the end no neighbour of p has a level above level(p) + 1, and the level of a vertex
+/// v is the level of its parent plus one: its parent told it so, and would have told it again if it
+/// had got a smaller one.
 class AsyncSearch final : public Search {
  public:
   explicit AsyncSearch(const SearchContext& context);
@@ -43,8 +43,8 @@ class AsyncSearch final : public Search {
   const SearchContext context_;
   Tree tree_;  // changed under mutex_ until wait() has returned; then read by the main function
   shoal::sync::Mutex mutex_;
-  // Vertices that got a level and have not told it: by level, because what a near vertex tells is
-  // less likely to be corrected. One that has got a smaller level since stands there twice.
+  // Vertices that got a level and have not told it: by level, because news of a near vertex is less
+  // likely to be corrected. A vertex that has got a smaller level since is listed twice.
   std::map<int, std::vector<Vertex>> waiting_ SHOAL_GUARDED_BY(mutex_);
   int tellers_ SHOAL_GUARDED_BY(mutex_) = 0;  // tasks that will look at waiting_ again
   Exchange<Visit> exchange_;

@@ -14,7 +14,7 @@ namespace bfs {
 /// For each level a task per rank, which depends on one event "visit_<level>" of every rank: with
 /// the vertices that the sender wants to be visited, and how many it visited in the level before.
 /// The task visits, and fires the events of the next level; when no rank has visited any, it is the
-/// last one. Nobody waits for all ranks but by these events.
+/// last one. These events are the only way in which ranks wait for each other.
 class EventSearch final : public Search {
  public:
   explicit EventSearch(const SearchContext& context);

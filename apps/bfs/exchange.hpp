@@ -17,9 +17,9 @@ namespace bfs {
 template <class Item>
 class Exchange {
  public:
-  /// What the owner does with items of one level from one rank. It runs in a handler, or in the
+  /// Function of the owner for items of one level from one rank. It runs in a handler, or in the
   /// task that sent them if that is on the same rank, so several may run at the same time: it locks
-  /// what it changes.
+  /// the data that it changes.
   using Take = std::function<void(shoal::Rank source, int level, std::span<const Item> items)>;
 
   Exchange(shoal::World& world, std::string name, Take take)

@@ -36,8 +36,8 @@ class LocalGraph {
     const std::size_t row = index(vertex);
     return std::span(columns_).subspan(begins_[row], begins_[row + 1] - begins_[row]);
   }
-  /// Asks for what neighbours() reads, and then for the first neighbours: in this order, each a few
-  /// vertices before they are needed.
+  /// Prefetches the fields that neighbours() reads, and then the first neighbours: in this order,
+  /// each a few vertices ahead.
   void prefetch_row(Vertex vertex) const { __builtin_prefetch(&begins_[index(vertex)]); }
   void prefetch_neighbours(Vertex vertex) const {
     constexpr std::size_t kPerLine = 64 / sizeof(Vertex);

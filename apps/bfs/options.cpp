@@ -39,7 +39,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag_callback(
       "--verify", [&options] { options.verify = true; }, "Check every tree [on]");
   app.add_flag_callback(
-      "--no-verify", [&options] { options.verify = false; }, "Do not check them");
+      "--no-verify", [&options] { options.verify = false; }, "Do not check the results");
   apps::add_json_option(app, options.json);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the user of `bfs` may choose.
+// Options of `bfs`.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a search reached.
+// Vertices and edges that a search reached.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ struct Reach {
   std::uint64_t checksum = 0;  // of all levels: the same for every right search
 };
 
-/// Of all ranks. Blocks: collective, with the same result on all ranks.
+/// Reach on all ranks. Blocks: collective, with the same result on all ranks.
 [[nodiscard]] Reach reach_of(const SearchContext& context, Vertex root, const Tree& tree);
 
 }  // namespace bfs

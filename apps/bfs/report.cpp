@@ -22,7 +22,7 @@ std::vector<double> values_of(const Results& results,
   return values;
 }
 
-/// What the specification asks statistics of.
+/// Values for which the specification wants statistics.
 struct AllStatistics {
   explicit AllStatistics(const Results& results)
       : seconds(statistics_of(

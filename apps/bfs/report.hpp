@@ -36,7 +36,7 @@ struct Results {
   std::uint64_t bytes = 0;
 
   [[nodiscard]] bool good() const;
-  /// Of all levels of all searches.
+  /// Checksum of all levels of all searches.
   [[nodiscard]] std::uint64_t checksum() const;
 };
 

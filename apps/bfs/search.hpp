@@ -1,5 +1,5 @@
 #pragma once
-// Breadth-first search: what all variants have in common.
+// Breadth-first search: common parts of all variants.
 
 #include <shoal/shoal.hpp>
 
@@ -20,7 +20,7 @@ namespace bfs {
 /// Instead of a level or a parent: the vertex was not reached.
 inline constexpr int kNone = -1;
 
-/// How many visits ahead a level is asked for: most are in no near cache.
+/// Number of visits by which a level is prefetched: most are in no near cache.
 inline constexpr std::size_t kVisitsAhead = 8;
 
 /// The result of a search at the own vertices, by their local number. The root is its own parent.
@@ -29,16 +29,16 @@ struct Tree {
   std::vector<int> level;  // edges from the root
 };
 
-/// For who must not wait for a lock: others may write the level at the same time.
+/// For callers that must not wait for a lock: others may write the level at the same time.
 [[nodiscard]] inline int read_level(const Tree& tree, std::size_t index) {
-  // relaxed: levels only get smaller; whoever reads an old one does more than is needed
+  // relaxed: levels only get smaller; a reader of an old one does more than is needed
   return std::atomic_ref(const_cast<int&>(tree.level[index])).load(std::memory_order_relaxed);
 }
 inline void write_level(Tree& tree, std::size_t index, int level) {
   std::atomic_ref(tree.level[index]).store(level, std::memory_order_relaxed);
 }
 
-/// Of an own vertex, by a neighbour of the rank that tells of it; both by their number there.
+/// Visit of an own vertex by a neighbour on the telling rank; both by their number there.
 struct Visit {
   std::uint32_t at;
   std::uint32_t parent;
@@ -51,8 +51,8 @@ struct SearchContext {
   const LocalGraph& graph;
 };
 
-/// Tells all neighbours of `vertices`, which are at level - 1, but for own ones that need not be
-/// told: `is_near(index)`.
+/// Tells all neighbours of `vertices`, which are at level - 1, except own ones for which
+/// `is_near(index)` is true.
 template <class IsNear>
 void tell_neighbours(const SearchContext& context, const Exchange<Visit>& exchange,
                      std::span<const Vertex> vertices, int level, const Tree& tree,

@@ -1,5 +1,5 @@
 #pragma once
-// The statistics that the Graph500 specification asks for.
+// The statistics of the Graph500 specification.
 
 #include <vector>
 
@@ -15,9 +15,9 @@ struct Statistics {
   double deviation = 0;
 };
 
-/// Of at least one value. Quartiles between two values are interpolated linearly (the specification
-/// leaves open how); the mean is the arithmetic one, the deviation that of a sample (0 for a single
-/// value).
+/// Statistics of at least one value. Quartiles between two values are interpolated linearly (the
+/// specification leaves this open); the mean is arithmetic, the deviation that of a sample (0 for a
+/// single value).
 [[nodiscard]] Statistics statistics_of(std::vector<double> values);
 
 /// The same for rates, which are positive: their mean is the harmonic one, and the deviation the

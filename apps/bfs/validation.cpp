@@ -81,8 +81,8 @@ Verdict Validator::check(Vertex root, const Tree& tree) {
   return context_.world.allreduce(mine, merge);
 }
 
-// Levels are derived from the parents alone: children are found from the root downwards. What is
-// not found so hangs on a cycle, or on something that is not in the tree.
+// Levels are derived from the parents alone: children are found from the root downwards. A vertex
+// that is not found so belongs to a cycle, or to a vertex outside the tree.
 void Validator::walk_tree(Vertex root, const Tree& tree) {
   send_children(root, tree);
   context_.world.wait();

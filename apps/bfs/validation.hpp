@@ -18,7 +18,7 @@
 
 namespace bfs {
 
-/// What a tree must not be, in the order of the specification's checks.
+/// Faults of a tree, in the order of the specification's checks.
 enum class Fault {
   cycle,        // from a vertex of the tree, parents do not lead to the root
   tree_level,   // a vertex is not one level below its parent, or the root is not at level 0
@@ -28,7 +28,7 @@ enum class Fault {
 };
 inline constexpr std::size_t kFaultCount = 5;
 
-/// What the checks found.
+/// Result of the checks.
 struct Verdict {
   std::array<std::int64_t, kFaultCount> counts{};  // by Fault
   std::array<Vertex, kFaultCount> examples{};      // the smallest vertex with the fault
@@ -39,11 +39,11 @@ struct Verdict {
   }
 };
 
-/// What is wrong, in words; empty if nothing is.
+/// Description of the faults; empty without faults.
 [[nodiscard]] std::string describe(const Verdict& verdict);
 
 /// The five checks of the Graph500 specification for kernel 2, on all ranks. They look at the
-/// neighbours that the graph keeps, which are all edges that were given but for self-loops.
+/// neighbours that the graph keeps, which are all given edges except self-loops.
 class Validator {
  public:
   /// Collective: all ranks make theirs.

@@ -59,8 +59,8 @@ void run(Kernel kernel, const Tile& a, const Tile& b, Tile& c) {
   }
 }
 
-/// Seconds of one call, the mean of many: what disturbs a kernel also disturbs an application. No
-/// operand was touched since all others of the set were.
+/// Seconds of one call, the mean of many, since applications suffer the same disturbances. Each
+/// operand is touched again only after all others of the set.
 double time_kernel(shoal::World& world, Kernel kernel, int n) {
   std::vector<Tile> results = make_set(n);
   const std::vector<Tile> operands = make_set(n);
@@ -86,7 +86,7 @@ double time_on_all_workers(shoal::World& world, Kernel kernel, int n) {
   for (int worker = 0; worker < world.worker_count(); ++worker) {
     world.spawn(
         [&, worker] {
-          // All begin together. Their number is that of the workers, so each has one.
+          // All tasks begin together. There is one for each worker.
           missing.fetch_sub(1, std::memory_order_relaxed);
           while (missing.load(std::memory_order_relaxed) > 0) {
           }

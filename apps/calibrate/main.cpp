@@ -19,7 +19,7 @@
 namespace calibrate {
 namespace {
 
-/// Where the result goes. Opened before anything is measured.
+/// File for the result. Opened before anything is measured.
 class Output {
  public:
   /// Collective. Errors: InputError on all ranks when rank 0 cannot write the file.
@@ -68,8 +68,7 @@ int main(int argc, char** argv) {
     app.add_option("what", what, "net: latency, bandwidth, cost of a task; kernels: rates of BLAS")
         ->required()
         ->check(CLI::IsMember({"net", "kernels"}));
-    app.add_option("--out", path, "Where the result goes")
-        ->option_text("FILE [-: standard output]");
+    app.add_option("--out", path, "File for the result")->option_text("FILE [-: standard output]");
     return apps::run_app(app, world, [&] { return calibrate::run(world, what, path); });
   });
 }

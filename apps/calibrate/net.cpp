@@ -130,8 +130,8 @@ std::string to_config(const shoal::World& world, const NetFigures& figures) {
       world.size(), mpi ? "MPI" : "embedded", figures.one_way_ns, figures.packet_bytes,
       figures.packet_ns, figures.byte_ns, figures.task_ns, latency, overhead,
       figures.byte_ns * 1000,
-      // In one process the receiver copies as soon as it hears of a payload; MPI asks first when
-      // a message is longer than its eager limit (4 KiB in Open MPI's shared memory).
+      // In one process the receiver copies as soon as a payload is announced; MPI does a round trip
+      // first for messages above its eager limit (4 KiB in Open MPI's shared memory).
       mpi ? "4096" : "1024G", std::max(1.0, figures.task_ns));
 }
 

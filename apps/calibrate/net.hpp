@@ -1,5 +1,5 @@
 #pragma once
-// The parameters of the network between two ranks, and what a task costs.
+// Parameters of the network between two ranks, and the cost of a task.
 
 #include <shoal/shoal.hpp>
 
@@ -7,7 +7,7 @@
 
 namespace calibrate {
 
-/// What was measured, all in nanoseconds.
+/// Measured times in nanoseconds.
 struct NetFigures {
   double task_ns = 0;       // to make and run an empty task
   double one_way_ns = 0;    // half a round trip of 8 bytes, handler to handler

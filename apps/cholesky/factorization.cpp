@@ -135,7 +135,7 @@ shoal::Cost Factorization::cost(apps::Kernel kernel, int row) const {
 }
 
 void Factorization::publish(int i, int k) {
-  for (const shoal::Rank rank : layout_.readers(i, k)) channel_.send(rank, i, k);
+  channel_.send(layout_.readers(i, k), i, k);
   fulfill_uses(i, k);
 }
 
@@ -155,9 +155,10 @@ int Factorization::use_count(int i, int k) const {
   return count;
 }
 
-// What is on the critical path of blocks of tiles comes first; within a block, what the cache has.
-// Panels come before updates, since other ranks wait for them.
+// Tasks on the critical path of blocks of tiles come first; within a block, tasks with data in the
+// cache. Panels come before updates, since other ranks wait for them.
 int Factorization::priority(int k, int i, int j) const {
+  if (!has_priorities_) return 0;
   const int depth = order_.depth();
   const int block = k / depth;
   const int row = i / depth;

@@ -38,6 +38,8 @@ class Factorization {
   Factorization(shoal::World& world, const apps::TriangleLayout& layout, apps::AmKind am,
                 apps::TileTable& tiles, apps::RunMeter& meter);
 
+  /// All tasks are equally important from now on. Before run().
+  void ignore_priorities() { has_priorities_ = false; }
   /// Number of tasks of this rank.
   [[nodiscard]] std::uint64_t task_count() const;
 
@@ -56,9 +58,9 @@ class Factorization {
   void run_gemm(int k, int i, int j);
   /// The tile (i, k) of L is here: own tasks that read it may run.
   void fulfill_uses(int i, int k);
-  /// The own tile (i, k) of L is final: tells everybody who reads it.
+  /// The own tile (i, k) of L is final: sends it to all ranks that read it.
   void publish(int i, int k);
-  /// Of the task that writes the tile (i, j) after panel k, or as part of it.
+  /// Priority of the task that writes the tile (i, j) after panel k, or as part of it.
   [[nodiscard]] int priority(int k, int i, int j) const;
   [[nodiscard]] int worker_of(int i, int j) const;
   [[nodiscard]] int use_count(int i, int k) const;
@@ -68,6 +70,7 @@ class Factorization {
   apps::TileTable& tiles_;
   apps::RunMeter& meter_;
   const apps::CacheOrder order_;
+  bool has_priorities_ = true;
   const apps::CriticalPath critical_path_;  // of blocks of order_.depth() x order_.depth() tiles
   apps::TileChannel channel_;
   shoal::TaskGraph<int> potrf_;

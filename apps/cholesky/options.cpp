@@ -12,6 +12,8 @@ void add_options(CLI::App& app, Options& options) {
                  "Tiles of random sizes: largest / average, from 1 to 2")
       ->option_text("RHO");
   app.add_flag("--compare-lapack", options.compare_lapack, "Time LAPACK on the same matrix");
+  app.add_flag("--no-priorities", options.ignore_priorities,
+               "All tasks are equally important: shows what priorities gain");
   app.add_flag("--checksum", options.checksum, "Print a hash of the bits of the factor");
 }
 

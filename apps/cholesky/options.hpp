@@ -1,5 +1,5 @@
 #pragma once
-// What the user of `cholesky` may choose.
+// Options of `cholesky`.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -15,6 +15,7 @@ struct Options {
   double rho = 1;      // largest block / average block; 1: equal blocks
   bool compare_lapack = false;
   bool checksum = false;
+  bool ignore_priorities = false;
 };
 
 /// Adds all options to `app`.

@@ -51,7 +51,7 @@ double ResidualCheck::run() {
 void ResidualCheck::send_panel(int k) {
   for (int i = k; i < layout_.n(); ++i) {
     if (!layout_.mine(i, k)) continue;
-    for (const shoal::Rank rank : layout_.readers(i, k)) channel_.send(rank, i, k);
+    channel_.send(layout_.readers(i, k), i, k);
   }
 }
 

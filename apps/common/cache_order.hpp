@@ -11,8 +11,8 @@ namespace apps {
 /// 2008, as priorities of tasks.
 class CacheOrder {
  public:
-  /// Of `rows` x `columns` tiles, which `workers` share: with few tiles, squares are smaller, so
-  /// that each worker has some.
+  /// Order of `rows` x `columns` tiles, which `workers` share: with few tiles, squares are smaller,
+  /// so that each worker has some.
   CacheOrder(int rows, int columns, int depth, int workers);
 
   [[nodiscard]] int depth() const { return depth_; }

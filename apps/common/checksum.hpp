@@ -1,5 +1,5 @@
 #pragma once
-// A 64-bit hash of the bits of a matrix that does not depend on who holds which tile.
+// A 64-bit hash of the bits of a matrix that does not depend on the distribution of its tiles.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
 // Priorities of the tasks of a tiled Cholesky factorization: the length of the longest path from a
-// task to the end of the graph, the task included. What is on the critical path runs first.
+// task to the end of the graph, the task included. Tasks on the critical path run first.
 //
 // Source: the ALAP schedule of Beaumont, Langou, Quach, Shilova, "A makespan lower bound for the
 // scheduling of the tiled Cholesky factorization" (reference [5] of the TaskTorrent paper): run on

@@ -6,7 +6,7 @@
 
 namespace apps {
 
-/// What the user gave cannot be used; what() says what, where, and what to do.
+/// Unusable input of the user; what() says what was wrong, where, and what to do.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

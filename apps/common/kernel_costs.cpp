@@ -44,7 +44,7 @@ KernelCosts::KernelCosts(const std::string& path) {
     }
   } catch (const std::exception& error) {
     throw InputError(
-        fmt::format("{}: these are no kernel rates ({}); `calibrate kernels` writes "
+        fmt::format("{}: this file has no kernel rates ({}); `calibrate kernels` writes "
                     "them",
                     path, error.what()));
   }

@@ -26,8 +26,8 @@ class KernelCosts {
   /// Rates in the JSON file that `calibrate kernels` wrote. Errors: InputError naming the file.
   explicit KernelCosts(const std::string& path);
 
-  /// Of `flops` operations of the kernel on tiles of about n x n: between the sizes that were
-  /// measured, rates are interpolated.
+  /// Cost of `flops` operations of the kernel on tiles of about n x n: between the measured sizes,
+  /// rates are interpolated.
   [[nodiscard]] shoal::Cost cost(Kernel kernel, double n, double flops) const;
   /// The same for whole tiles of n x n.
   [[nodiscard]] shoal::Cost cost(Kernel kernel, double n) const {

@@ -21,7 +21,7 @@ namespace apps {
 /// blas: one call of BLAS on many threads, when all tiles are there.
 enum class ProductMode { tiled, blas };
 
-/// What a product runs with.
+/// Context of a product.
 struct ProductContext {
   shoal::World& world;
   const BlockPartition& partition;

@@ -104,21 +104,21 @@ struct Header {
   bool symmetric = false;
 };
 
-/// What the matrix is for: its values, or only where it has some.
-enum class Use { values, pattern };
+/// Use of the matrix: the values of a symmetric one, only their positions, or the values of any.
+enum class Use { values, pattern, general };
 
 void check_field(const Lines& lines, const Header& header, const std::string& field, Use use) {
-  if (header.pattern && use == Use::values) {
+  if (header.pattern && use != Use::pattern) {
     lines.fail(
         "field 'pattern' is not supported, only 'real' and 'integer' are: a factorization needs "
         "real values");
   }
   if (header.pattern && !header.coordinate) {
-    lines.fail("an 'array' cannot have the field 'pattern': it is nothing but values");
+    lines.fail("an 'array' cannot have the field 'pattern': it consists of values");
   }
   if (field != "real" && !header.integer && !header.pattern) {
     lines.fail(fmt::format("field {} is not supported, only 'real'{} are", in_quotes(field),
-                           use == Use::values ? " and 'integer'" : ", 'integer' and 'pattern'"));
+                           use != Use::pattern ? " and 'integer'" : ", 'integer' and 'pattern'"));
   }
 }
 
@@ -166,7 +166,8 @@ struct FileEntry {
 };
 
 struct Size {
-  int size = 0;
+  int size = 0;  // number of rows
+  int columns = 0;
   std::int64_t entry_count = 0;
 };
 
@@ -180,7 +181,7 @@ std::int64_t positive_integer(const Lines& lines, std::string_view token, std::s
   return *number;
 }
 
-Size read_size(Lines& lines, const Header& header) {
+Size read_size(Lines& lines, const Header& header, Use use) {
   auto tokens = lines.next_filled();
   while (tokens && tokens->front().front() == '%') tokens = lines.next_filled();
   if (!tokens) lines.fail("the file ends before the line with the size of the matrix");
@@ -192,20 +193,22 @@ Size read_size(Lines& lines, const Header& header) {
   }
   const auto rows = positive_integer(lines, (*tokens)[0], "number of rows", 1);
   const auto columns = positive_integer(lines, (*tokens)[1], "number of columns", 1);
-  if (rows != columns) {
+  if (rows != columns && (use != Use::general || header.symmetric)) {
     lines.fail(fmt::format("the matrix is {} x {}: it must be square", rows, columns));
   }
-  if (rows > std::numeric_limits<int>::max()) {
+  if (std::max(rows, columns) > std::numeric_limits<int>::max()) {
     lines.fail(fmt::format("a matrix of {} rows is too large", rows));
   }
-  const std::int64_t most = header.symmetric ? rows * (rows + 1) / 2 : rows * rows;
-  if (!header.coordinate) return {static_cast<int>(rows), most};
+  const std::int64_t most = header.symmetric ? rows * (rows + 1) / 2 : rows * columns;
+  const int row_count = static_cast<int>(rows);
+  const int column_count = static_cast<int>(columns);
+  if (!header.coordinate) return {row_count, column_count, most};
   const auto entries = positive_integer(lines, (*tokens)[2], "number of entries", 0);
   if (entries > most) {
     lines.fail(
         fmt::format("{} entries announced, but this matrix holds at most {}", entries, most));
   }
-  return {static_cast<int>(rows), entries};
+  return {row_count, column_count, entries};
 }
 
 double read_value(const Lines& lines, const Header& header, std::string_view token) {
@@ -230,13 +233,13 @@ int read_index(const Lines& lines, std::string_view token, std::string_view what
 }
 
 FileEntry read_coordinate(const Lines& lines, const Header& header, const Tokens& tokens,
-                          int size) {
+                          const Size& size) {
   if (tokens.size() != (header.pattern ? 2 : 3)) {
     lines.fail(fmt::format("expected 'row column{}', found {} fields",
                            header.pattern ? "" : " value", tokens.size()));
   }
-  const int row = read_index(lines, tokens[0], "row", size);
-  const int column = read_index(lines, tokens[1], "column", size);
+  const int row = read_index(lines, tokens[0], "row", size.size);
+  const int column = read_index(lines, tokens[1], "column", size.columns);
   if (header.symmetric && row < column) {
     lines.fail(
         fmt::format("entry ({}, {}) lies above the diagonal: a symmetric file holds the "
@@ -268,7 +271,7 @@ void for_each_entry_line(Lines& lines, std::int64_t count, Take take) {
 std::vector<FileEntry> read_coordinates(Lines& lines, const Header& header, const Size& size) {
   std::vector<FileEntry> entries;
   for_each_entry_line(lines, size.entry_count, [&](const Tokens& tokens) {
-    entries.push_back(read_coordinate(lines, header, tokens, size.size));
+    entries.push_back(read_coordinate(lines, header, tokens, size));
   });
   return entries;
 }
@@ -320,13 +323,15 @@ void check_symmetric(const Lines& lines, const std::vector<FileEntry>& sorted) {
 /// All that a file has, the two entries of a symmetric pair side by side.
 struct Content {
   int size = 0;
+  int columns = 0;
+  bool symmetric = false;  // the file has the lower triangle only
   std::vector<FileEntry> entries;
 };
 
 Content read_content(std::istream& in, const std::string& name, Use use) {
   Lines lines(in, name);
   const Header header = read_banner(lines, use);
-  const Size size = read_size(lines, header);
+  const Size size = read_size(lines, header, use);
   auto entries =
       header.coordinate ? read_coordinates(lines, header, size) : read_array(lines, header, size);
   std::sort(entries.begin(), entries.end(), [](const FileEntry& a, const FileEntry& b) {
@@ -334,7 +339,7 @@ Content read_content(std::istream& in, const std::string& name, Use use) {
   });
   check_no_duplicates(lines, entries);
   if (!header.symmetric && use == Use::values) check_symmetric(lines, entries);
-  return {size.size, std::move(entries)};
+  return {size.size, size.columns, header.symmetric, std::move(entries)};
 }
 
 std::ifstream open(const std::string& path) {
@@ -357,6 +362,19 @@ SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name) {
 SymmetricMatrix read_matrix_market_file(const std::string& path) {
   std::ifstream file = open(path);
   return read_matrix_market(file, path);
+}
+
+GeneralMatrix read_matrix_market_general_file(const std::string& path) {
+  std::ifstream file = open(path);
+  const Content content = read_content(file, path, Use::general);
+  GeneralMatrix matrix{content.size, content.columns, {}};
+  for (const FileEntry& entry : content.entries) {
+    matrix.entries.push_back({entry.row, entry.column, entry.value});
+    if (content.symmetric && entry.row != entry.column) {
+      matrix.entries.push_back({entry.column, entry.row, entry.value});
+    }
+  }
+  return matrix;
 }
 
 SymmetricPattern read_matrix_market_pattern(std::istream& in, const std::string& name) {

@@ -30,6 +30,16 @@ SymmetricMatrix read_matrix_market(std::istream& in, const std::string& name);
 /// The same for the file at `path`. Errors: also InputError when it cannot be opened or read.
 SymmetricMatrix read_matrix_market_file(const std::string& path);
 
+/// A real matrix of any shape: its entries, each once.
+struct GeneralMatrix {
+  int rows = 0;
+  int columns = 0;
+  std::vector<Entry> entries;  // 0 <= row < rows, 0 <= column < columns
+};
+
+/// Reads `real` or `integer` matrices of the file at `path`; of a `symmetric` one both triangles.
+GeneralMatrix read_matrix_market_general_file(const std::string& path);
+
 /// Where an entry is: 0 <= column <= row < size.
 struct Position {
   int row;
@@ -45,7 +55,7 @@ struct SymmetricPattern {
 };
 
 /// As read_matrix_market(), but takes `pattern` matrices too, and `general` ones that are not
-/// symmetric. What a `coordinate` file lists is an entry, whatever its value.
+/// symmetric. Each position that a `coordinate` file lists is an entry, also with the value 0.
 SymmetricPattern read_matrix_market_pattern(std::istream& in, const std::string& name);
 SymmetricPattern read_matrix_market_pattern_file(const std::string& path);
 

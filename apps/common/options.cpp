@@ -28,7 +28,10 @@ void add_count(CLI::App& app, const std::string& name, int& value, const std::st
 void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
                 const std::string& help, const std::function<void(std::size_t word)>& choose) {
   const auto read = [words, choose, name](const std::string& text) {
-    const auto found = std::ranges::find(words, text);
+    const auto found =
+        std::ranges::find_if(words, [lower = CLI::detail::to_lower(text)](const std::string& word) {
+          return CLI::detail::to_lower(word) == lower;
+        });
     if (found == words.end()) {
       throw CLI::ValidationError(name,
                                  fmt::format("'{}' is none of {}", text, fmt::join(words, ", ")));
@@ -61,7 +64,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
       "--no-bar", [&options] { options.bar = false; }, "No progress bar on a terminal");
   add_json_option(app, options.json);
   app.add_option("--kernel-rates", options.kernel_rates,
-                 "What kernels take in simulated runs, from calibrate kernels")
+                 "Durations of kernels in simulated runs, from calibrate kernels")
       ->option_text("FILE [--sim-flops]");
 }
 

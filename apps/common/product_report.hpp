@@ -22,7 +22,7 @@ struct ProductOptions {
 
 void add_product_options(CLI::App& app, ProductOptions& options);
 
-/// What was computed, and what rank 0 reports about it.
+/// Result of a product, as rank 0 reports it.
 struct ProductResult {
   std::string_view program;
   std::string grid;  // of ranks

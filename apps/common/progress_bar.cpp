@@ -22,7 +22,7 @@ ProgressBar::ProgressBar(shoal::World& world, std::string title, bool wanted)
 
 void ProgressBar::start(std::uint64_t total) {
   total_ = total;
-  // No task runs: what follows orders these stores before any load of a task.
+  // No task runs yet: submitting tasks orders these stores before their loads.
   done_.store(0, std::memory_order_relaxed);
   next_draw_ns_.store(0, std::memory_order_relaxed);
 }
@@ -34,7 +34,7 @@ void ProgressBar::advance() {
   const std::uint64_t now_ns = world_.now_ns();
   std::uint64_t next_ns = next_draw_ns_.load(std::memory_order_relaxed);
   if (now_ns < next_ns) return;
-  // Whoever wins the exchange draws, so that two workers do not write at once.
+  // The winner of the exchange draws, so that two workers do not write at once.
   if (next_draw_ns_.compare_exchange_strong(next_ns, now_ns + kPeriod_ns,
                                             std::memory_order_relaxed)) {
     draw(done);

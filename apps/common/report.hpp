@@ -13,7 +13,7 @@
 
 namespace apps {
 
-/// What the active messages, and a way to start ranks, are called in the summary.
+/// Names of kinds of active messages, and of ways to start ranks, in the summary.
 std::string_view describe(AmKind am);
 std::string_view describe(shoal::Launch launch);
 
@@ -26,7 +26,7 @@ void print_rate(std::string_view label, const std::vector<double>& seconds, doub
 /// A table with one line per rank, and their sum.
 void print_costs(const std::vector<RankCost>& costs, int workers);
 
-/// What print_title(), print_rate() and print_costs() show, as JSON.
+/// Output of print_title(), print_rate() and print_costs() as JSON.
 nlohmann::json json_of_run(std::string_view program, const shoal::World& world, AmKind am,
                            const TimedRuns& runs);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What one timed run of an application cost, on each rank.
+// Costs of one timed run of an application, on each rank.
 
 #include <shoal/shoal.hpp>
 
@@ -30,7 +30,7 @@ class RunMeter {
   RunMeter(shoal::World& world, std::string title, bool bar_wanted, KernelCosts costs = {})
       : world_(world), bar_(world, std::move(title), bar_wanted), costs_(std::move(costs)) {}
 
-  /// What kernels take in a simulated run.
+  /// Costs of kernels in a simulated run.
   [[nodiscard]] const KernelCosts& costs() const { return costs_; }
 
   /// Collective: all ranks start together. `kernel_count` calls of timed() follow on this rank.

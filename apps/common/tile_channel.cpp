@@ -25,6 +25,17 @@ void TileChannel::send(shoal::Rank to, int i, int j) {
   }
 }
 
+void TileChannel::send(std::span<const shoal::Rank> to, int i, int j) {
+  if (to.empty()) return;
+  if (to.size() == 1) return send(to.front(), i, j);
+  const auto values = std::as_const(tiles_).at(i, j).values();
+  if (small_) {
+    small_->multicast(to, i, j, values);
+  } else {
+    large_->multicast(to, values, i, j);
+  }
+}
+
 void TileChannel::make_small(shoal::World& world) {
   small_.emplace(world.make_am(
       [this](int i, int j, std::span<const double> values) {

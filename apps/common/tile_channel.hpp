@@ -22,8 +22,8 @@ enum class AmKind { small, large };
 /// in the same order.
 class TileChannel {
  public:
-  /// What the receiver does. Both functions are called for each tile in progress context, where
-  /// they may not block: `uses` before the data is there, `arrived` when it is.
+  /// Functions of the receiver. Both are called for each tile in progress context, where they must
+  /// not block: `uses` before the data is there, `arrived` when it is.
   struct Receiver {
     std::string name;  // of the message, for error reports
     /// How often the copy will be released: see TileTable::put().
@@ -37,6 +37,8 @@ class TileChannel {
   /// Sends the tile (i, j), which must not change before the program's next wait() is over.
   /// Caller: any thread.
   void send(shoal::Rank to, int i, int j);
+  /// Multicasts it to these ranks.
+  void send(std::span<const shoal::Rank> to, int i, int j);
 
  private:
   void make_small(shoal::World& world);

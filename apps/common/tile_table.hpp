@@ -13,9 +13,9 @@
 
 namespace apps {
 
-/// A table of rows x columns places, each empty or with a tile. Takes memory for those with a tile.
-/// Caller: any thread, as long as nobody puts or drops a tile while another one looks at the same
-/// place; the dependencies of the tasks ensure that.
+/// A table of rows x columns places, each empty or with a tile. Takes memory for places with a
+/// tile. Caller: any thread, unless another one puts or drops a tile at the same place; the
+/// dependencies of the tasks ensure that.
 class TileTable {
  public:
   /// Instead of a number of uses: the tile stays until it is dropped.
@@ -27,7 +27,7 @@ class TileTable {
   void put(int i, int j, Tile tile, int uses = kKept);
   /// One use of the tile is over; does nothing for tiles that are kept.
   void release(int i, int j);
-  /// Empties the place, and returns what was there.
+  /// Empties the place, and returns its tile.
   Tile drop(int i, int j);
   /// Empties all places. Caller: main, while no task runs.
   void clear();

@@ -1,5 +1,5 @@
 #pragma once
-// Which rank has which tile of the lower triangle, and which ones need it.
+// Owners of the tiles of the lower triangle, and the ranks that need them.
 
 #include <shoal/base/ids.hpp>
 

@@ -49,7 +49,7 @@ struct Grid {
   std::vector<Panel> panels;
 };
 
-/// The grid as an SVG document. Axes begin at 0, but for a logarithmic one. Text is escaped; a grid
+/// The grid as an SVG document. Axes begin at 0, except logarithmic ones. Text is escaped; a grid
 /// without points has empty charts.
 [[nodiscard]] std::string to_svg(const Grid& grid);
 

@@ -14,6 +14,7 @@
 #include "common/output_file.hpp"
 #include "contention/figures.hpp"
 #include "contention/measurements.hpp"
+#include "contention/png.hpp"
 #include "contention/report.hpp"
 #include "contention/selection.hpp"
 #include "contention/synthetic.hpp"
@@ -94,12 +95,6 @@ int run_predict(const Arguments& with) {
 }
 
 int run_plot(const Arguments& with) {
-  if (with.output.ends_with(".png")) {
-    throw InputError(
-        fmt::format("{}: figures are written as SVG: give a name that ends in .svg and convert "
-                    "that, with rsvg-convert for example",
-                    with.output));
-  }
   FigureInput input{nullptr, nullptr, with.selection()};
   Model model;
   Measurements measurements;
@@ -111,7 +106,12 @@ int run_plot(const Arguments& with) {
     measurements = read_measurements(with.data);
     input.measurements = &measurements;
   }
-  write_file(with.output, to_svg(make_figure(with.figure, input)));
+  const std::string svg = to_svg(make_figure(with.figure, input));
+  if (with.output.ends_with(".png")) {
+    write_png(svg, with.output);
+  } else {
+    write_file(with.output, svg);
+  }
   return 0;
 }
 
@@ -216,7 +216,7 @@ class Commands {
     add_output(command, "file to write");
   }
   void add_plot() {
-    CLI::App& command = add("plot", "Draws measurements, a model or both as SVG", run_plot);
+    CLI::App& command = add("plot", "Draws measurements, a model or both as SVG or PNG", run_plot);
     command.add_option("--model", with_->model, "JSON file that calibrate wrote")
         ->option_text("FILE");
     command.add_option("--data", with_->data, "CSV file that measure wrote")->option_text("FILE");
@@ -242,7 +242,8 @@ class Commands {
         ->check(CLI::NonNegativeNumber)
         ->option_text("X");
     command
-        .add_option("--share", with_->share, "of its bandwidth that the network is to keep, 0 to 1")
+        .add_option("--share", with_->share,
+                    "share of its bandwidth that the network keeps, 0 to 1")
         ->check(CLI::Range(0.0, 1.0))
         ->option_text("X [0.9]");
     add_nodes(command);

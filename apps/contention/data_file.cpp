@@ -51,14 +51,10 @@ int DataFile::repetitions(const Point& point) const {
   return found == repetitions_.end() ? 0 : found->second;
 }
 
-void DataFile::add(const std::vector<Sample>& samples) {
-  std::string text;
-  for (const Sample& sample : samples) {
-    text += line_of(sample);
-    content_.samples.push_back(sample);
-    ++repetitions_[sample.point];
-  }
-  write(text);
+void DataFile::add(const Sample& sample) {
+  content_.samples.push_back(sample);
+  ++repetitions_[sample.point];
+  write(line_of(sample));
 }
 
 void DataFile::write(const std::string& text) {

@@ -10,7 +10,7 @@
 
 namespace contention {
 
-/// Collects samples and writes each point at once, so that an interrupted program can go on.
+/// Collects samples and writes each one at once, so that an interrupted program can go on.
 class DataFile {
  public:
   /// Reads the file if it is there, and goes on with it. `path` may be standard output.
@@ -20,8 +20,8 @@ class DataFile {
 
   /// Number of repetitions of a point that are there.
   [[nodiscard]] int repetitions(const Point& point) const;
-  /// Adds the repetitions of a point. Errors: InputError when they cannot be written.
-  void add(const std::vector<Sample>& samples);
+  /// Adds a repetition. Errors: InputError when it cannot be written.
+  void add(const Sample& sample);
 
   /// All that is in the file.
   [[nodiscard]] const Measurements& measurements() const { return content_; }

@@ -173,6 +173,8 @@ const std::vector<Sweep>& sweeps() {
        forget_size},
       {"sizes-latency", "Message sizes", kSizeLabel, true, Kernel::triad, Traffic::ping_pong, true,
        size_x, forget_size},
+      {"gets", "Reads of global memory", kSizeLabel, true, Kernel::triad, Traffic::receive, false,
+       size_x, forget_size},
       {"intensity", "From memory-bound to compute-bound", kIntensityLabel, true, Kernel::triad,
        Traffic::receive, false, intensity_x, forget_work},
       {"intensity-latency", "From memory-bound to compute-bound", kIntensityLabel, true,

@@ -159,7 +159,6 @@ void Host::write_notes() {
     notes_.emplace_back("threads cannot be bound to cores: measurements may vary more");
   }
   if (!core_mhz(0)) notes_.emplace_back("the system does not tell the frequency of cores");
-  notes_.emplace_back("no hardware counters are read: bandwidths are bytes per time");
 #if !defined(__x86_64__)
   notes_.emplace_back("fill has no non-temporal stores on this processor: it goes through caches");
 #endif
@@ -186,11 +185,22 @@ bool Host::bind_thread(std::optional<int> core) const {
 }
 
 bool Host::can_bind() const {
-  // Binding it to what it is bound to changes nothing.
+  // Binding it to the same cores again changes nothing.
   const Bitmap bound;
   return topology_->is_this_machine() &&
          hwloc_get_cpubind(topology_->handle, bound.get(), HWLOC_CPUBIND_THREAD) == 0 &&
          hwloc_set_cpubind(topology_->handle, bound.get(), HWLOC_CPUBIND_THREAD) == 0;
+}
+
+std::vector<int> Host::socket_processors() const {
+  std::vector<int> processors;
+  if (!topology_->is_this_machine()) return processors;
+  hwloc_obj_t package = nullptr;
+  while ((package = hwloc_get_next_obj_by_type(topology_->handle, HWLOC_OBJ_PACKAGE, package)) !=
+         nullptr) {
+    processors.push_back(hwloc_bitmap_first(package->cpuset));
+  }
+  return processors;
 }
 
 std::optional<double> Host::core_mhz(int core) const {

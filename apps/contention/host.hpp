@@ -42,6 +42,10 @@ class Host {
   /// Binds the calling thread to a core, or with no core to all. False when the system refuses.
   [[nodiscard]] bool bind_thread(std::optional<int> core) const;
 
+  /// One processor of each socket, as the operating system numbers them; none of a host that does
+  /// not exist.
+  [[nodiscard]] std::vector<int> socket_processors() const;
+
   /// Frequency of a core in MHz, if the system tells.
   [[nodiscard]] std::optional<double> core_mhz(int core) const;
 

@@ -40,7 +40,21 @@ double copy(Values a, Values b) {
   return static_cast<double>(a.size_bytes() + b.size_bytes());
 }
 
-double triad(Values a, Values b, Values c, int work) {
+/// Parts that the arrays of triad are worked on in, one for each pass, so that a pass with many
+/// operations on each element does not take long.
+std::size_t parts_of(Values a, int work) {
+  constexpr std::size_t kWorkMax = 8;  // of a pass over all elements
+  return std::clamp<std::size_t>(static_cast<std::size_t>(work) / kWorkMax, 1,
+                                 std::max<std::size_t>(1, a.size() / kLine));
+}
+
+double triad(Values a, Values b, Values c, int work, std::size_t turn) {
+  const std::size_t parts = parts_of(a, work);
+  const std::size_t count = a.size() / parts / kLine * kLine;
+  const std::size_t first = turn % parts * count;
+  a = a.subspan(first, count);
+  b = b.subspan(first, count);
+  c = c.subspan(first, count);
   for (std::size_t i = 0; i < a.size(); i += kLine) {
     double line[kLine];
     for (std::size_t j = 0; j < kLine; ++j) line[j] = a[i + j];
@@ -86,7 +100,8 @@ double poll(int pauses, std::atomic<bool>& locked) {
 
 }  // namespace
 
-double run_pass(const Point& point, std::span<std::byte> memory, std::atomic<bool>& lock) {
+double run_pass(const Point& point, std::span<std::byte> memory, std::size_t turn,
+                std::atomic<bool>& lock) {
   switch (point.kernel) {
     case Kernel::none:
       return 0;
@@ -96,7 +111,7 @@ double run_pass(const Point& point, std::span<std::byte> memory, std::atomic<boo
       return copy(values_of(memory, 0, 2), values_of(memory, 1, 2));
     case Kernel::triad:
       return triad(values_of(memory, 0, 3), values_of(memory, 1, 3), values_of(memory, 2, 3),
-                   point.work);
+                   point.work, turn);
     case Kernel::primes:
       return primes();
     case Kernel::poll:

@@ -9,8 +9,10 @@
 
 namespace contention {
 
-/// One pass of the kernel of a point over the memory of a core; polling threads share `lock`.
+/// Pass number `turn` of the kernel of a point over the memory of a core, or over the next part of
+/// it where all would take long; polling threads share `lock`.
 /// Returns the bytes that it moved, or for kernels without memory traffic its operations.
-double run_pass(const Point& point, std::span<std::byte> memory, std::atomic<bool>& lock);
+double run_pass(const Point& point, std::span<std::byte> memory, std::size_t turn,
+                std::atomic<bool>& lock);
 
 }  // namespace contention

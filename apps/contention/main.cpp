@@ -56,9 +56,11 @@ int finish(contention::Session& session) {
 int measure(const std::vector<const char*>& arguments) {
   // Options of shoal that the measurements need, unless the user gives others. No other thread
   // runs.
-  setenv("SHOAL_RANKS", "2", 0);                // NOLINT(concurrency-mt-unsafe)
-  setenv("SHOAL_WORKERS", "1", 0);              // NOLINT(concurrency-mt-unsafe)
-  setenv("SHOAL_PIN", "none", 0);               // NOLINT(concurrency-mt-unsafe)
+  setenv("SHOAL_RANKS", "2", 0);    // NOLINT(concurrency-mt-unsafe)
+  setenv("SHOAL_WORKERS", "1", 0);  // NOLINT(concurrency-mt-unsafe)
+  setenv("SHOAL_PIN", "none", 0);   // NOLINT(concurrency-mt-unsafe)
+  // One core may compute for long without a task or a message, the more so on a busy machine.
+  setenv("SHOAL_STALL_REPORT", "0s", 0);        // NOLINT(concurrency-mt-unsafe)
   std::array<contention::Session, 2> sessions;  // by rank; one process may have both
   bool has_measured = false;                    // not where -h was asked for
   const int code =

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
+#include "contention/counters.hpp"
 #include "contention/selection.hpp"
 #include "contention/team.hpp"
 
@@ -28,7 +30,7 @@ class Progress {
     if (!is_shown_) return;
     constexpr std::size_t kWidth = 24;
     const std::size_t filled = done * kWidth / total_;
-    fmt::print(stderr, "\r[{:#<{}}{:{}}] {:>4}/{}  {:<6} {:<5} {:>3} cores", "", filled, "",
+    fmt::print(stderr, "\r[{:#<{}}{:{}}] {:>5}/{}  {:<6} {:<5} {:>3} cores", "", filled, "",
                kWidth - filled, done, total_, word(point.kernel), word(point.channel), point.cores);
     std::fflush(stderr);
   }
@@ -42,27 +44,29 @@ class Progress {
 class Meter {
  public:
   Meter(const Host& host, Link& link, const MeasureOptions& options)
-      : host_(host), link_(link), options_(options), team_(host, options.memory_bytes) {}
+      : host_(host),
+        link_(link),
+        options_(options),
+        team_(host, options.memory_bytes),
+        counters_(options.counters, host.socket_processors()) {}
 
-  /// Repetitions from `first` on.
-  std::vector<Sample> measure(const Point& point, int first) {
+  Sample measure(const Point& point, int repetition) {
     if (point.channel != Channel::none) bind(point.thread_node);
-    std::vector<Sample> samples;
-    for (int i = first; i < options_.repetitions; ++i) {
-      Sample sample;
-      sample.point = point;
-      sample.repetition = i;
-      const std::chrono::milliseconds duration(options_.duration_ms);
-      const auto end = point.cores > 0 ? team_.start(point, duration) : Clock::now() + duration;
-      if (point.channel != Channel::none) set_communication(sample, link_.exchange(point, end));
-      if (point.cores > 0) {
-        const TeamResult result = team_.finish();
-        sample.computation_mb_s = result.rate;
-        sample.core_mhz = result.core_mhz;
-      }
-      samples.push_back(sample);
+    Sample sample;
+    sample.point = point;
+    sample.repetition = repetition;
+    const std::chrono::milliseconds duration(options_.duration_ms);
+    const auto end = point.cores > 0 ? team_.start(point, duration) : Clock::now() + duration;
+    counters_.start();
+    if (point.channel != Channel::none) set_communication(sample, link_.exchange(point, end));
+    if (counters_.is_counting()) std::this_thread::sleep_until(end);
+    sample.memory_mb_s = counters_.stop();
+    if (point.cores > 0) {
+      const TeamResult result = team_.finish();
+      sample.computation_mb_s = result.rate;
+      sample.core_mhz = result.core_mhz;
     }
-    return samples;
+    return sample;
   }
 
  private:
@@ -76,6 +80,7 @@ class Meter {
   Link& link_;
   const MeasureOptions& options_;
   Team team_;
+  Counters counters_;
   int node_ = -1;  // that this thread is bound to
 };
 
@@ -83,19 +88,29 @@ class Meter {
 
 MeasureOptions completed(MeasureOptions options) {
   const bool quick = options.extent.quick;
-  if (options.repetitions == 0) options.repetitions = quick ? 3 : 7;
-  if (options.duration_ms == 0) options.duration_ms = quick ? 60 : 200;
+  if (options.repetitions == 0) {
+    options.repetitions = quick ? kRepetitionsMin : 7;
+    options.time_limit = std::chrono::minutes(3);
+  }
+  if (options.duration_ms == 0) options.duration_ms = quick ? 40 : 60;
   return options;
 }
 
 void make_measurements(const Host& host, Link& link, const std::vector<Point>& plan,
                        const MeasureOptions& options, DataFile& file) {
   Meter meter(host, link, options);
-  const Progress progress(options.bar, plan.size());
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    progress.show(i, plan[i]);
-    const int done = file.repetitions(plan[i]);
-    if (done < options.repetitions) file.add(meter.measure(plan[i], done));
+  const Progress progress(options.bar, plan.size() * static_cast<std::size_t>(options.repetitions));
+  const Clock::time_point begin = Clock::now();
+  std::size_t done = 0;
+  for (int round = 0; round < options.repetitions; ++round) {
+    for (const Point& point : plan) {
+      progress.show(done++, point);
+      if (file.repetitions(point) > round) continue;
+      const bool is_wanted = round < kRepetitionsMin || !options.time_limit ||
+                             Clock::now() - begin < *options.time_limit;
+      if (!is_wanted) return;
+      file.add(meter.measure(point, round));
+    }
   }
 }
 

@@ -39,7 +39,8 @@ const Words<Channel>& channels() {
   static const Words<Channel> all{{Channel::none, "none"},
                                   {Channel::mpi, "mpi"},
                                   {Channel::small, "small"},
-                                  {Channel::large, "large"}};
+                                  {Channel::large, "large"},
+                                  {Channel::memory, "memory"}};
   return all;
 }
 
@@ -99,6 +100,7 @@ struct Column {
   std::string_view name;
   std::string (*write)(const Sample&);
   void (*read)(Sample&, std::string_view);
+  bool is_optional = false;  // files without it are read, too
 };
 
 std::string text_of(const std::optional<double>& value) {
@@ -140,6 +142,8 @@ const std::vector<Column>& columns() {
        [](Sample& of, Text text) { of.latency_us = quantity_of(text); }},
       {"core_mhz", [](const Sample& of) { return text_of(of.core_mhz); },
        [](Sample& of, Text text) { of.core_mhz = quantity_of(text); }},
+      {"memory_mb_s", [](const Sample& of) { return text_of(of.memory_mb_s); },
+       [](Sample& of, Text text) { of.memory_mb_s = quantity_of(text); }, true},
   };
   return all;
 }
@@ -207,6 +211,10 @@ class Parser {
   void find_columns(const std::vector<std::string_view>& names) {
     for (const Column& column : columns()) {
       const auto found = std::ranges::find(names, column.name);
+      if (found == names.end() && column.is_optional) {
+        places_.push_back(kNowhere);
+        continue;
+      }
       if (found == names.end()) {
         throw InputError(fmt::format("the column '{}' is missing", column.name));
       }
@@ -223,6 +231,7 @@ class Parser {
     }
     Sample sample;
     for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i] == kNowhere) continue;
       try {
         columns()[i].read(sample, fields[places_[i]]);
       } catch (const InputError& error) {
@@ -241,6 +250,8 @@ class Parser {
     }
     result_.samples.push_back(sample);
   }
+
+  static constexpr std::size_t kNowhere = SIZE_MAX;
 
   Measurements result_;
   std::size_t line_ = 0;

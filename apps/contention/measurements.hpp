@@ -27,13 +27,14 @@ enum class Channel {
   none,
   mpi,    // MPI alone
   small,  // active messages of shoal
-  large   // large messages of shoal
+  large,  // large messages of shoal
+  memory  // global memory of shoal: get() from the heap of the peer
 };
 
 /// Messages of a measurement.
 enum class Traffic {
   none,
-  receive,   // messages to the machine, which answers with a few bytes
+  receive,   // messages to the machine, which answers with a few bytes, or has asked for them
   ping_pong  // messages of one size to and fro
 };
 
@@ -66,8 +67,9 @@ struct Sample {
   // All cores together; of kernels without memory traffic, 10^6 operations per second.
   std::optional<double> computation_mb_s;
   std::optional<double> communication_mb_s;
-  std::optional<double> latency_us;  // one way
-  std::optional<double> core_mhz;    // of the first computing core, at the end
+  std::optional<double> latency_us;   // one way
+  std::optional<double> core_mhz;     // of the first computing core, at the end
+  std::optional<double> memory_mb_s;  // traffic that the memory controllers counted
 
   bool operator==(const Sample&) const = default;
 };

@@ -61,12 +61,17 @@ class Planner {
     add(both);
   }
 
+  /// Reads of the peer's global memory.
+  void add_gets(const Point& computation, std::uint64_t bytes) {
+    if (!with_mpi_) add_both(computation, communicating(Channel::memory, Traffic::receive, bytes));
+  }
+
   /// Large messages to the machine.
   [[nodiscard]] Point bandwidth() const {
     return communicating(with_mpi_ ? Channel::mpi : Channel::large, Traffic::receive,
                          extent_.message_bytes_max);
   }
-  /// Few bytes to and fro.
+  /// Round trips of few bytes.
   [[nodiscard]] Point latency() const {
     return communicating(with_mpi_ ? Channel::mpi : Channel::small, Traffic::ping_pong,
                          kLatencyBytes);
@@ -95,6 +100,7 @@ class Planner {
       for (int cores = 1; cores <= machine_.cores; ++cores) {
         add_both(computing(kernel, cores), bandwidth());
         add_both(computing(kernel, cores), latency());
+        if (kernel == Kernel::triad) add_gets(computing(kernel, cores), extent_.message_bytes_max);
       }
     }
   }
@@ -112,6 +118,7 @@ class Planner {
           continue;
         }
         add_both(computation, communicating(Channel::large, Traffic::ping_pong, bytes));
+        add_gets(computation, bytes);
         if (bytes > kSmallBytesMax) continue;
         add_both(computation, communicating(Channel::small, Traffic::ping_pong, bytes));
       }

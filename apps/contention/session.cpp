@@ -12,6 +12,7 @@
 
 #include "common/input_error.hpp"
 #include "common/output_file.hpp"
+#include "contention/counters.hpp"
 #include "contention/figures.hpp"
 #include "contention/selection.hpp"
 
@@ -60,16 +61,16 @@ std::string picture_path(const std::string& path) {
 }  // namespace
 
 void add_measure_options(CLI::App& app, MeasureOptions& options) {
-  app.add_option("-o,--output", options.output, "CSV file to write, or to go on with")
+  app.add_option("-o,--output", options.output, "CSV file to write, or to continue")
       ->required()
       ->option_text("FILE");
   app.add_flag("--quick", options.extent.quick, "Fewer and shorter measurements");
   app.add_option("--repetitions", options.repetitions, "of each measurement")
       ->check(CLI::Range(1, 1000))
-      ->option_text("N [7; quick: 3]");
+      ->option_text("N [as many as fit in 3 minutes, 3 to 7; quick: 3]");
   app.add_option("--duration", options.duration_ms, "of a repetition, in milliseconds")
       ->check(CLI::Range(1, 60'000))
-      ->option_text("N [200; quick: 60]");
+      ->option_text("N [60; quick: 40]");
   app.add_option("--message-bytes", options.extent.message_bytes_max, "largest message")
       ->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 30))
       ->option_text(fmt::format("N [{}]", options.extent.message_bytes_max));
@@ -78,6 +79,10 @@ void add_measure_options(CLI::App& app, MeasureOptions& options) {
          "of each computing core, in MiB; more than its share of the caches")
       ->check(CLI::Range(1, kMaxMebibytes))
       ->option_text(fmt::format("N [{}]", options.memory_bytes >> 20));
+  app.add_option("--counters", options.counters,
+                 "PAPI events of 64 bytes of memory traffic each, in place of those found")
+      ->delimiter(',')
+      ->option_text("EVENT[,EVENT...]");
   app.add_flag_callback(
       "--no-bar", [&options] { options.bar = false; }, "No progress bar on a terminal");
 }
@@ -98,11 +103,14 @@ void Session::on_tested_rank(shoal::World& world, Step step) {
 void Session::measure_with_shoal(shoal::World& world) {
   check(world);
   options = completed(options);
+  const bool with_mpi = world.launch() == shoal::Launch::mpi;  // measures as much again
+  if (with_mpi && options.time_limit) *options.time_limit /= 2;
   host_.emplace(peer_of(world));
   options.extent.thread_node = host_->default_thread_node();
   world.barrier();  // in one process: hosts are looked at before threads are bound
   on_tested_rank(world, [&] {
     std::vector<std::string> notes = host_->notes();
+    notes.push_back(Counters(options.counters, host_->socket_processors()).note());
     if (world.launch() == shoal::Launch::embedded) {
       notes.emplace_back("MPI alone is not measured: mpirun -n 2 starts measurements with it");
     }

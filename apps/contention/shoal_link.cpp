@@ -1,3 +1,6 @@
+#include <shoal/memory.hpp>
+
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -32,12 +35,15 @@ struct Buffers {
 class ShoalLink final : public Link {
  public:
   using Begin = std::function<void(const Point&, const Buffers&)>;
+  using Get = std::function<void(std::span<char>)>;
 
-  ShoalLink(const Host& host, std::uint64_t message_bytes_max, Buffers& buffers, Begin begin)
+  ShoalLink(const Host& host, std::uint64_t message_bytes_max, Buffers& buffers, Begin begin,
+            Get get)
       : host_(host),
         message_bytes_max_(message_bytes_max),
         buffers_(buffers),
-        begin_(std::move(begin)) {}
+        begin_(std::move(begin)),
+        get_(std::move(get)) {}
 
   std::vector<double> exchange(const Point& point, Clock::time_point end) override {
     if (node_ != point.communication_node) {
@@ -47,6 +53,10 @@ class ShoalLink final : public Link {
     point_ = point;
     end_ = end;
     seconds_.clear();
+    if (point.channel == Channel::memory) {
+      read();
+      return std::move(seconds_);
+    }
     done_.emplace("end of the exchanges");
     shoal::Future<void> done = done_->future();
     start();
@@ -66,6 +76,14 @@ class ShoalLink final : public Link {
   }
 
  private:
+  void read() {
+    for (Clock::time_point now = Clock::now(); seconds_.empty() || now < end_;) {
+      begin_time_ = now;
+      get_(buffers_.receive(point_.message_bytes));
+      now = Clock::now();
+      seconds_.push_back(std::chrono::duration<double>(now - begin_time_).count());
+    }
+  }
   void start() {
     begin_time_ = Clock::now();
     begin_(point_, buffers_);
@@ -75,6 +93,7 @@ class ShoalLink final : public Link {
   const std::uint64_t message_bytes_max_;
   Buffers& buffers_;
   const Begin begin_;
+  const Get get_;
   int node_ = -1;
   Point point_;
   Clock::time_point end_;
@@ -115,7 +134,16 @@ void with_shoal_link(shoal::World& world, const Host& host, std::uint64_t messag
                                 [] {});
   send_large = [&](std::size_t count) { large.send(peer, buffers.send(count)); };
   const auto ask = world.make_am([&](std::uint64_t count) { send_large(count); });
-  ShoalLink the_link(host, message_bytes_max, buffers, [&](const Point& point, const Buffers& of) {
+  // Twice as much: one half of a heap is for collective allocations.
+  constexpr std::size_t kSomeMore = std::size_t{1} << 20U;
+  shoal::GlobalMemory memory(world, {.name = "contention",
+                                     .heap_bytes = 2 * message_bytes_max + kSomeMore,
+                                     .checks = shoal::GlobalMemoryOptions::Checks::off});
+  const auto data = memory.collective_allocate<char>(message_bytes_max);
+  std::fill_n(memory.local(data), message_bytes_max, 'm');
+  world.barrier();
+  const auto get = [&](std::span<char> place) { memory.get(data.on(peer), place); };
+  const auto begin = [&](const Point& point, const Buffers& of) {
     if (point.channel == Channel::small) {
       small.send(peer, of.send(point.message_bytes));
     } else if (point.traffic == Traffic::receive) {
@@ -123,7 +151,8 @@ void with_shoal_link(shoal::World& world, const Host& host, std::uint64_t messag
     } else {
       send_large(point.message_bytes);
     }
-  });
+  };
+  ShoalLink the_link(host, message_bytes_max, buffers, begin, get);
   link = &the_link;
   if (is_tested) use(the_link);
   world.wait();

@@ -61,7 +61,9 @@ class Maker {
 
   void add(const Point& point, double computation_mb_s, double communication_mb_s) {
     for (int i = 0; i < repetitions_; ++i) {
-      Sample sample{point, i, {}, {}, {}, {}};
+      Sample sample;
+      sample.point = point;
+      sample.repetition = i;
       if (computation_mb_s > 0) sample.computation_mb_s = computation_mb_s * factor_(random_);
       if (communication_mb_s > 0) sample.communication_mb_s = communication_mb_s * factor_(random_);
       samples_.push_back(sample);

@@ -50,13 +50,13 @@ Clock::time_point Team::start(const Point& point, Clock::duration duration) {
     const auto compute = [this, &worker, core, point] {
       static_cast<void>(host_.bind_thread(core));
       const std::span<std::byte> memory = memory_[static_cast<std::size_t>(core)].bytes();
-      static_cast<void>(run_pass(point, memory, shared_->polled));
+      static_cast<void>(run_pass(point, memory, 0, shared_->polled));
       shared_->missing.fetch_sub(1, std::memory_order_relaxed);  // a count; `begins` orders
       while (!shared_->begins.load(std::memory_order_acquire)) std::this_thread::yield();
       Pass pass;
       do {
         pass.begin = Clock::now();
-        pass.amount = run_pass(point, memory, shared_->polled);
+        pass.amount = run_pass(point, memory, worker.passes.size() + 1, shared_->polled);
         pass.end = Clock::now();
         worker.passes.push_back(pass);
       } while (pass.end < shared_->end);

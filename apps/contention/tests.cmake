@@ -7,19 +7,24 @@ if(TARGET contention)
                "SHOAL_CONTENTION_MACHINES=${PROJECT_SOURCE_DIR}/apps/contention/machines")
   shoal_add_app_script(contention_files tests/apps/contention_files_test.py contention)
 endif()
+if(TARGET overlap)
+  shoal_add_app_script(overlap tests/apps/overlap_test.py overlap)
+  shoal_add_app_mpi_test(
+    overlap
+    APP overlap
+    TIMEOUT 120
+    PATTERN "; verified"
+    PROCESSES 2
+    ARGS --tasks 40 --task-mb 5 --messages 20 --message-mb 2 --workers 2 --memory-bound-max 1
+         --buffer-node 0)
+endif()
 if(TARGET contention AND NOT SHOAL_SANITIZE)
   shoal_add_app_script(contention_measure tests/apps/contention_measure_test.py contention)
-  set(short --quick --repetitions 1 --duration 1 --memory 1 --message-bytes 65536 -o -)
-  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-    shoal_app_of_variant(contention ${variant} program)
-    if(program)
-      shoal_add_mpi_test(
-        apps.contention_measure.${variant}.np2
-        VARIANT ${variant}
-        PROCESSES 2
-        TIMEOUT 120
-        PATTERN "triad,512,1?[0-9]*,0,mpi,receive,65536,"
-        COMMAND $<TARGET_FILE:${program}> measure ${short})
-    endif()
-  endforeach()
+  shoal_add_app_mpi_test(
+    contention_measure
+    APP contention
+    TIMEOUT 120
+    PATTERN "triad,512,1?[0-9]*,0,mpi,receive,65536,"
+    PROCESSES 2
+    ARGS measure --quick --repetitions 1 --duration 1 --memory 1 --message-bytes 65536 -o -)
 endif()

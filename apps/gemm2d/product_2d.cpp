@@ -82,18 +82,22 @@ void Product2d::define_sends() {
 
 // Ranks beyond the last tile have no part of C and need nothing.
 void Product2d::send_a(int i, int k) {
+  std::vector<shoal::Rank> row;
   for (int column = 0; column < std::min(grid_.columns(), partition_.count()); ++column) {
     const shoal::Rank to = grid_.at(grid_.row_of(world_.rank()), column);
-    if (to != world_.rank()) channel_a_.send(to, i, k);
+    if (to != world_.rank()) row.push_back(to);
   }
+  channel_a_.send(row, i, k);
   product_.a_arrived(i, k);
 }
 
 void Product2d::send_b(int k, int j) {
+  std::vector<shoal::Rank> column;
   for (int row = 0; row < std::min(grid_.rows(), partition_.count()); ++row) {
     const shoal::Rank to = grid_.at(row, grid_.column_of(world_.rank()));
-    if (to != world_.rank()) channel_b_.send(to, k, j);
+    if (to != world_.rank()) column.push_back(to);
   }
+  channel_b_.send(column, k, j);
   product_.b_arrived(k, j);
 }
 

@@ -7,7 +7,7 @@
 
 namespace insitu {
 
-/// What the analytics of one field at one timestep are to yield, of any part of its values.
+/// Diagnostics of one field at one timestep, or of a part of its values.
 struct Diagnostics {
   double min = 0;
   double max = 0;
@@ -17,9 +17,9 @@ struct Diagnostics {
   bool operator==(const Diagnostics&) const = default;
 };
 
-/// Of no values if that is empty.
+/// Diagnostics of `values`, which may be empty.
 [[nodiscard]] Diagnostics analyse(std::span<const double> values);
-/// Of the values of both.
+/// Diagnostics of the values of both.
 [[nodiscard]] Diagnostics merge(const Diagnostics& a, const Diagnostics& b);
 
 /// One field at one timestep.

@@ -20,7 +20,7 @@
 namespace insitu {
 namespace {
 
-/// What the diagnostics of an item have to be, computed anew.
+/// Expected diagnostics of an item, computed anew.
 Diagnostics expected(const Options& options, const Roles& roles, const Item& item) {
   Diagnostics all;
   for (int rank = 0; rank < roles.compute_count(); ++rank) {

@@ -27,7 +27,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag_callback(
       "--verify", [&options] { options.verify = true; }, "Check every result [on]");
   app.add_flag_callback(
-      "--no-verify", [&options] { options.verify = false; }, "Do not check them");
+      "--no-verify", [&options] { options.verify = false; }, "Do not check the results");
   app.add_option("--out", options.out, "Write the diagnostics to this file; -: standard output")
       ->option_text("FILE");
   apps::add_json_option(app, options.json);

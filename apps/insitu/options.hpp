@@ -1,5 +1,5 @@
 #pragma once
-// What the user of `insitu` may choose.
+// Options of `insitu`.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

@@ -29,7 +29,7 @@ Pipeline::Pipeline(shoal::World& world, const Options& options)
   check_file();
 }
 
-// All ranks are to hear of it.
+// All ranks must learn of the error.
 void Pipeline::check_file() {
   if (options_.out.empty()) return;
   const bool good = world_.allreduce(file_.is_good(), std::logical_and<>());
@@ -64,7 +64,7 @@ void Pipeline::run() {
   check_file();
 }
 
-// The model: its items come at times that nobody knows beforehand.
+// The model: its items come at unpredictable times.
 void Pipeline::compute() {
   const int rank = world_.rank().value();
   std::mt19937_64 random(apps::mix_bits(options_.seed + static_cast<std::uint64_t>(rank)));

@@ -12,9 +12,8 @@
 
 namespace insitu {
 
-/// Which ranks do what: the first half computes, the second half analyses, one for one. A single
-/// rank does both, and with an odd number the last one analyses for nobody but takes part in the
-/// reductions.
+/// Roles of ranks: the first half computes, the second half analyses, one for one. A single rank
+/// does both, and with an odd number the last one has no partner but takes part in the reductions.
 class Roles {
  public:
   explicit Roles(int size) : size_(size), compute_count_(size == 1 ? 1 : size / 2) {}
@@ -54,7 +53,7 @@ class Pipeline {
   /// Collective. Returns when all is analysed and written. **Errors**: the same.
   void run();
 
-  /// Of this rank's reductions.
+  /// Results of this rank's reductions.
   [[nodiscard]] const std::vector<Result>& results() const { return results_; }
   /// From when an item was fired until its result was there, added up over the parts of this rank's
   /// results.

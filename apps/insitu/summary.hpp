@@ -1,12 +1,12 @@
 #pragma once
-// What came of a run of the pipeline.
+// Summary of a run of the pipeline.
 
 #include <cstdint>
 #include <string>
 
 namespace insitu {
 
-/// Of all ranks.
+/// Summary of all ranks.
 struct Summary {
   double seconds = 0;
   double latency_us = 0;              // mean
@@ -18,7 +18,7 @@ struct Summary {
   [[nodiscard]] double items_per_second() const { return static_cast<double>(items) / seconds; }
   /// Every result is there, and none is wrong.
   [[nodiscard]] bool good() const { return results == expected_results && wrong == 0; }
-  /// "good", or what is the matter.
+  /// "good", or the defect.
   [[nodiscard]] std::string verdict() const;
 };
 

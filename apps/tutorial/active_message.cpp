@@ -1,4 +1,4 @@
-// An active message runs a function on another rank. Nobody has to wait for it there.
+// An active message runs a function on another rank. The receiver does not have to wait for it.
 
 #include <shoal/shoal.hpp>
 
@@ -24,14 +24,13 @@ int main(int argc, char** argv) {
     world.send(shoal::am<greet>, shoal::Rank(next), "rank " + std::to_string(world.rank()),
                numbers);
 
-    // A handler with captures is made on all ranks, in the same order. The handlers of a rank run
-    // one at a time.
+    // [closure]
+    // A handler with captures is made on all ranks, in the same order. Handlers run one at a time.
     int sum = 0;
     const auto add = world.make_am([&sum](int x) { sum += x; });
     for (int rank = 0; rank < world.size(); ++rank) add.send(shoal::Rank(rank), 1);
-
-    // Returns when there are no tasks and no messages anywhere: now each rank has one from each.
-    world.wait();
+    world.wait();  // until no task and no message exists anywhere: now sum is complete
+    // [/closure]
     return sum == world.size() ? 0 : 1;
   });
 }

@@ -1,4 +1,4 @@
-// How long will it take, on a machine that is not there? Declare what work costs, and simulate.
+// Predicts how long a program takes on another machine: declare the cost of work, and simulate.
 //
 //   tutorial_costs --sim --ranks 64                      in virtual time, with the work done
 //   tutorial_costs --sim-dry --ranks 4096 --sim-net loggp:1us,300ns,100ns,80ps,8192

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
       std::printf("Rank %d knows: %s on rank %d threw \"%s\".\n", int{world.rank()},
                   error.task_name().c_str(), int{error.rank()}, error.text().c_str());
     }
-    // Whoever catches the error may save what it has and return what it likes. Uncaught on any
-    // rank, it makes the exit code of the program 1.
+    // A main function that catches the error may save its results and return any value. If one of
+    // them does not catch it, the exit code of the program is 1.
   });
 }

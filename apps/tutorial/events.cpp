@@ -17,13 +17,15 @@ int main(int argc, char** argv) {
         events.fire(shoal::all, "sum", sum);
       });
     }
+    events.fire(shoal::Rank(0), "part", world.rank() + 1);
+    // [sum]
     int sum = 0;
     events.submit({{shoal::Rank(0), "sum"}},
                   [&](shoal::EventList& list) { sum = list[0].get<int>(); });
-    events.fire(shoal::Rank(0), "part", world.rank() + 1);
+    // [/sum]
 
-    // A persistent task runs as often as its events come: here whenever any rank sends a value. The
-    // event "data" protects what its address points to, as there is only one of it.
+    // A persistent task runs as often as its events come: here whenever any rank sends a value.
+    // There is one event "data": only the task that has it uses the vector that it points to.
     std::vector<int> data;
     events.submit({{shoal::self, "data"}, {shoal::any, "value"}},
                   [&](shoal::EventList& list) {

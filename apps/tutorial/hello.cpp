@@ -1,4 +1,4 @@
-// Every rank runs the same main function and knows who it is.
+// Every rank runs the same main function and knows its number.
 
 #include <shoal/shoal.hpp>
 

@@ -1,4 +1,4 @@
-// A value that nobody changes any more is shared by the ranks of a process, and copied only where
+// A value that does not change any more is shared by the ranks of a process, and copied only where
 // it has to cross to another process. The program cannot tell the difference, except by the time.
 
 #include <shoal/shoal.hpp>
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     }
     world.wait();
 
-    // The table lives as long as somebody has a handle to it.
+    // The table lives as long as a handle to it exists.
     return received->size() == 100'000 && received->back() == 42 ? 0 : 1;
   });
 }

@@ -11,29 +11,21 @@ int main(int argc, char** argv) {
     const auto rank_of = [&](int k) { return shoal::Rank(k % world.size()); };
     long level[n] = {};  // of the tasks of this rank: how far below the root they are
 
+    // [graph]
     shoal::TaskGraph<int> tree(world, "tree");
 
-    // What a task of another rank sends: the data for the task d, and that it may run.
-    const auto am = world.make_am([&](int d, long level_of_d) {
-      level[d] = level_of_d;
-      tree.fulfill(d);
-    });
-
-    tree.set_indegree([](int /*k*/) { return 1; })
+    // [task]
+    tree.set_rank(rank_of)
         .set_mapping([&](int k) { return k % world.worker_count(); })
-        .set_task([&](int k) {
-          for (int d = 2 * k + 1; d <= 2 * k + 2 && d < n; ++d) {
-            if (rank_of(d) == world.rank()) {
-              level[d] = level[k] + 1;
-              tree.fulfill(d);
-            } else {
-              am.send(rank_of(d), d, level[k] + 1);
-            }
-          }
+        .set_task([&](int k, long level_of_k) {  // the input is the only dependency
+          level[k] = level_of_k;
+          for (int d = 2 * k + 1; d <= 2 * k + 2 && d < n; ++d) tree.send(d, 0, level_of_k + 1);
         });
+    // [/task]
 
-    if (rank_of(0) == world.rank()) tree.fulfill(0);  // the rest of the graph unfolds from here
+    if (rank_of(0) == world.rank()) tree.send(0, 0, 0L);  // the rest of the graph unfolds from here
     world.wait();
+    // [/graph]
 
     for (int k = world.rank(); k < n; k += world.size()) {
       long expected = 0;

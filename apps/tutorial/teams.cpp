@@ -43,7 +43,7 @@ void count_members(shoal::Team& team, const std::string& name) {
   if (team.rank() == 0) std::printf("%s: %d members\n", name.c_str(), members);
 }
 
-/// The last rank makes a team of every second rank, and hears when its work has ended.
+/// The last rank makes a team of every second rank, and waits for the end of its work.
 void launch_from_one_rank(shoal::World& world) {
   if (world.rank() != world.size() - 1) return;
   const auto every_second = shoal::RankSet::range(shoal::Rank(0), (world.size() + 1) / 2, 2);
@@ -54,9 +54,11 @@ void launch_from_one_rank(shoal::World& world) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
+    // [split]
     // Collective: the ranks that give the same colour make a team.
     const int colour = world.rank() % 2;
     shoal::Team half = world.split(colour, 0, colour == 0 ? "even" : "odd");
+    // [/split]
     const int sum = sum_around(half);  // the two teams do not wait for each other
     if (half.rank() == 0) std::printf("ranks %d, ...: sum %d\n", world.rank().value(), sum);
 

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
 
     for (int step = 0; step < kSteps; ++step) {
       if (step > 0) steps.reset();  // all tasks may run once more
-      world.barrier();              // nobody fulfills tasks of a rank that has not got so far
+      world.barrier();              // no message reaches a rank before its reset()
       for (int part = first; part < first + kParts; ++part) {
         const Part& cells = now[index(part)];
         if (part > 0) hand_over.send(rank_of(part - 1), part - 1, 1, cells.front());

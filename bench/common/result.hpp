@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel program prints: one JSON object, as tools/shoal-bench reads it.
+// Output of a kernel program: one JSON object, as tools/shoal-bench reads it.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ struct Result {
 /// Prints a result whose answer was checked.
 void print(const Result& result);
 
-/// Of at least one value.
+/// Median of at least one value.
 [[nodiscard]] double median(std::vector<double> values);
 
 }  // namespace bench

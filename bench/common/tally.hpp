@@ -1,5 +1,5 @@
 #pragma once
-// Counts what many threads do, without a line that they share.
+// Counts events of many threads, without a shared cache line.
 
 #include <array>
 #include <atomic>
@@ -14,7 +14,7 @@ class Tally {
   /// Any thread of the first 256 that ever count.
   void add() {
     std::atomic<std::uint64_t>& mine = slots_[thread_number()].count;
-    // relaxed: one writer each; whoever sums has waited for the tasks
+    // relaxed: one writer each; the reader of the sum has waited for the tasks
     mine.store(mine.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint64_t sum() const {

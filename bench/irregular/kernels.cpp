@@ -14,7 +14,7 @@ Word weight(Word index) { return mix(index) | 1U; }
 
 void add_options(CLI::App& app, Options& options) {
   add_run_options(app, options.run);
-  app.add_option("kernel", options.kernel, "What is measured")
+  app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(CLI::IsMember({"histogram", "index_gather"}));
   app.add_option("--table", options.table_log2, "Logarithm of the words of the table")

@@ -1,7 +1,6 @@
 #pragma once
 // Random updates and random reads of a table that is distributed over the ranks (the kernels
-// histogram and index gather of "bale"): what all sides are told, and what their answers have to
-// be.
+// histogram and index gather of "bale"): configuration and checks of all sides.
 
 #include <cstdint>
 #include <functional>
@@ -62,7 +61,7 @@ class Layout {
   unsigned block_log2_;
 };
 
-/// What one rank does of a kernel: its visits, its block of the table, and the check of both.
+/// Share of one rank in a kernel: its visits, its block of the table, and the check of both.
 class Share {
  public:
   Share(const Options& options, int rank, int ranks);
@@ -71,12 +70,12 @@ class Share {
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Stream stream() const { return {options_, rank_}; }
 
-  /// Of histogram: zeros.
+  /// Counters of histogram: zeros.
   [[nodiscard]] std::vector<Word> make_counters() const;
   /// 0 in the sum over all ranks, modulo 2^64, if the counters hold exactly what was visited.
   [[nodiscard]] Word surplus(std::span<const Word> counters) const;
 
-  /// Of index gather: a word that belongs to each place.
+  /// Values of index gather: a word that belongs to each place.
   [[nodiscard]] std::vector<Word> make_values() const;
   /// Whether `found` has what belongs to each visited place.
   [[nodiscard]] bool is_found(std::span<const Word> found) const;
@@ -88,7 +87,7 @@ class Share {
   const std::int64_t count_;
 };
 
-/// Of one side; each measures one run.
+/// Functions of one side; each measures one run.
 struct Side {
   std::string name;
   std::function<bench::Sample()> histogram;

@@ -140,7 +140,7 @@ class Search {
     levels_[at] = level_;
     next_.push_back(graph_.first() + static_cast<Vertex>(at));
   }
-  // The level's own exchange is gone before anybody begins the next one, which uses the same tag.
+  // The level's own exchange is gone before any rank begins the next one, which uses the same tag.
   void tell() {
     irregular::Exchange<Visit> visits(world_, 0, packet_bytes_,
                                       [this](int source, std::span<const Visit> some) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the sides over MPI share. Headers only, as bench/ranks/mpi_side.hpp.
+// Shared by the sides over MPI. Headers only, as bench/ranks/mpi_side.hpp.
 
 #include <string>
 #include <utility>

@@ -29,7 +29,7 @@ double element(const Options& options, Matrix matrix, int row, int column) {
   return apps::random_spd_element(kSeed, options.size, row, column);
 }
 
-// Which elements of a block count, and what they are multiplied as.
+// Elements of a block that count, and their use as a factor.
 enum class Part { all, lower, lower_transposed, symmetric };
 
 // y += block x, both vectors being those of the whole matrix.
@@ -106,7 +106,7 @@ double gflop(const Options& options) {
 
 void add_options(CLI::App& app, Options& options) {
   add_run_options(app, options.run);
-  app.add_option("kernel", options.kernel, "What is measured")
+  app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(CLI::IsMember({"cholesky", "gemm"}));
   app.add_option("--n", options.size, "Rows of the matrix")->check(CLI::Range(1, 1 << 20));

@@ -1,6 +1,5 @@
 #pragma once
-// The Cholesky factorization and the matrix product: what all sides are told, and what their
-// answers have to be.
+// The Cholesky factorization and the matrix product: configuration and checks of all sides.
 
 #include <functional>
 #include <string>

@@ -3,20 +3,17 @@
 #include <starpu.h>
 
 #include <CLI/CLI.hpp>
-#include <stdexcept>
 #include <vector>
 
+#include "common/starpu.hpp"
 #include "common/stopwatch.hpp"
 #include "linalg/problem.hpp"
 #include "linalg/starpu_flow.hpp"
 
 namespace {
 
+using bench::require;
 using linalg::Options;
-
-void require(int result, const char* what) {
-  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
-}
 
 bench::Sample run_once(const Options& options, linalg::Codelets& codelets) {
   linalg::Problem problem(options, {});
@@ -34,16 +31,12 @@ bench::Sample run_once(const Options& options, linalg::Codelets& codelets) {
 int run(const Options& options, int workers) {
   bench::limit_time(options.run);
   linalg::use_one_blas_thread();
-  starpu_conf conf{};
-  starpu_conf_init(&conf);
-  conf.ncpus = workers;
-  conf.ncuda = 0;
-  conf.nopencl = 0;
-  require(starpu_init(&conf), "starpu_init()");
-  linalg::Codelets codelets;
   std::vector<bench::Sample> samples;
-  for (int i = 0; i < options.run.repeat; ++i) samples.push_back(run_once(options, codelets));
-  starpu_shutdown();
+  {
+    const bench::StarPuRun starpu(workers);
+    linalg::Codelets codelets;
+    for (int i = 0; i < options.run.repeat; ++i) samples.push_back(run_once(options, codelets));
+  }
   return linalg::finish(options, "starpu", bench::median(samples), {{"workers", workers}});
 }
 

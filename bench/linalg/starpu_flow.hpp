@@ -1,6 +1,6 @@
 #pragma once
-// What the sides of StarPU share: tiles as its data, kernels, and the order in which sequential
-// task flow inserts the tasks.
+// Shared by the sides of StarPU: tiles as its data, kernels, and the order in which sequential task
+// flow inserts the tasks.
 
 #include <starpu.h>
 
@@ -73,7 +73,7 @@ struct Problem {
   Problem(const Options& options, const TileData::Place& place);
 
   TileData answer;
-  // Of the product.
+  // Factors of the product.
   std::optional<TileData> a;
   std::optional<TileData> b;
 };

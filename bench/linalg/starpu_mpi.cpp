@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <stdexcept>
 #include <vector>
 
+#include "common/starpu.hpp"
 #include "common/stopwatch.hpp"
 #include "linalg/mpi_parts.hpp"
 #include "linalg/problem.hpp"
@@ -14,12 +14,9 @@
 
 namespace {
 
+using bench::require;
 using linalg::Options;
 using linalg::TileData;
-
-void require(int result, const char* what) {
-  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
-}
 
 class Side {
  public:
@@ -65,11 +62,7 @@ int run(const Options& options, const bench::MpiWorld& world, int workers) {
   // All ranks are on one machine, where StarPU would bind the first worker of each to one core.
   setenv("STARPU_WORKERS_NOBIND", "1", 0);
   setenv("STARPU_MPI_NOBIND", "1", 0);
-  starpu_conf conf{};
-  starpu_conf_init(&conf);
-  conf.ncpus = workers;
-  conf.ncuda = 0;
-  conf.nopencl = 0;
+  starpu_conf conf = bench::starpu_on_cpus(workers);
   require(starpu_mpi_init_conf(nullptr, nullptr, 0, MPI_COMM_WORLD, &conf),
           "starpu_mpi_init_conf()");
   std::vector<bench::Sample> samples;

@@ -26,11 +26,11 @@ const Side::Make& chosen(const Options& options, const Side& side) {
 
 void add_options(CLI::App& app, Options& options) {
   add_run_options(app, options.run);
-  app.add_option("kernel", options.kernel, "What is made")
+  app.add_option("kernel", options.kernel, "Objects to make")
       ->required()
       ->check(CLI::IsMember({"live", "keys", "parked"}));
   app.add_option("--count", options.count, "How many at once")->check(CLI::Range(1, 100'000'000));
-  app.add_option("--form", options.form, "How keys are found")
+  app.add_option("--form", options.form, "Storage of keys")
       ->check(CLI::IsMember({"hash", "dense"}));
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// How much memory tasks take that have not run yet: what all sides are told, and how it is
-// measured.
+// Memory of tasks that have not run yet: configuration and measurement of all sides.
 
 #include <functional>
 #include <memory>
@@ -30,7 +29,7 @@ class Batch {
   [[nodiscard]] virtual std::uint64_t ran() const = 0;
 };
 
-/// What a runtime system can make. Null: refused.
+/// Things that a runtime system can make. Null: refused.
 struct Side {
   using Make = std::function<std::unique_ptr<Batch>()>;
 

@@ -7,12 +7,12 @@ namespace bench::memory {
 
 void add_options(CLI::App& app, PairOptions& options) {
   add_run_options(app, options.run);
-  app.add_option("kernel", options.kernel, "What is measured")
+  app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(CLI::IsMember({"idle", "traffic"}));
-  app.add_option("--peers", options.peers, "How many others each rank sends to; 0: all")
+  app.add_option("--peers", options.peers, "Number of ranks that each rank sends to; 0: all")
       ->check(CLI::Range(0, 1 << 16));
-  app.add_option("--messages", options.messages, "How many each of them gets")
+  app.add_option("--messages", options.messages, "Messages to each of them")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--most", options.most, "Ranks of the largest idle world")
       ->check(CLI::Range(4, 1024));

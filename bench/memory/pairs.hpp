@@ -1,5 +1,5 @@
 #pragma once
-// How much memory ranks take for each other: what all sides are told, and what is reported.
+// Memory of ranks for each other: configuration and report of all sides.
 
 #include <cstdint>
 #include <string>

@@ -27,8 +27,8 @@ class Live final : public Batch {
   std::uint64_t ran_ = 0;
 };
 
-/// Hash-keyed keys are of one graph, which has forgotten the first when the second are made. Those
-/// of a dense graph run once, so that each batch needs a graph of its own.
+/// Batches of hash-keyed keys share one graph, which forgets a batch when it has run. Keys of a
+/// dense graph run once, so each batch gets a graph of its own.
 class Keys final : public Batch {
  public:
   Keys(shoal::World& world, bool dense) : world_(world), dense_(dense) {}

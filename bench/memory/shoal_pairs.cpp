@@ -46,7 +46,7 @@ int traffic(shoal::World& world, const PairOptions& options) {
   return bench::memory::finish_traffic(options, "shoal", world.size(), usage, all_good);
 }
 
-/// What a world of `ranks` ranks takes that has done nothing, in a process of its own.
+/// Memory of an idle world of `ranks` ranks, in a process of its own.
 std::int64_t idle_bytes(int ranks) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw std::runtime_error("pipe() failed");

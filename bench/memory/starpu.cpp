@@ -4,18 +4,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
+#include "common/starpu.hpp"
 #include "memory/kernels.hpp"
 
 namespace {
 
+using bench::require;
 using bench::memory::Batch;
-
-void require(int result, const char* what) {
-  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
-}
 
 void run_task(void* /*buffers*/[], void* argument) { ++*static_cast<std::uint64_t*>(argument); }
 void run_nothing(void* /*buffers*/[], void* /*argument*/) {}
@@ -96,18 +93,11 @@ class Keys final : public StarPuBatch {
 
 int run(const bench::memory::Options& options) {
   bench::limit_time(options.run);
-  starpu_conf conf{};
-  starpu_conf_init(&conf);
-  conf.ncpus = 1;
-  conf.ncuda = 0;
-  conf.nopencl = 0;
-  require(starpu_init(&conf), "starpu_init()");
-  const int code = bench::memory::measure(options, {.name = "starpu",
-                                                    .live = [] { return std::make_unique<Live>(); },
-                                                    .keys = [] { return std::make_unique<Keys>(); },
-                                                    .parked = {}});
-  starpu_shutdown();
-  return code;
+  const bench::StarPuRun starpu(1);
+  return bench::memory::measure(options, {.name = "starpu",
+                                          .live = [] { return std::make_unique<Live>(); },
+                                          .keys = [] { return std::make_unique<Keys>(); },
+                                          .parked = {}});
 }
 
 }  // namespace

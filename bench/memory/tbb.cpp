@@ -32,7 +32,7 @@ class Live final : public Batch {
   std::uint64_t ran_ = 0;
 };
 
-/// Nodes that have heard from one of two predecessors.
+/// Nodes with one of two predecessors finished.
 class Keys final : public Batch {
  public:
   void make(int count) override {

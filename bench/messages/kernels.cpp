@@ -7,12 +7,12 @@ namespace messages {
 
 void add_options(CLI::App& app, Options& options) {
   add_run_options(app, options.run);
-  app.add_option("kernel", options.kernel, "What is measured")
+  app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(CLI::IsMember({"round_trip", "rate", "bandwidth"}));
-  app.add_option("--mode", options.mode, "What throws a ball back (shoal)")
+  app.add_option("--mode", options.mode, "Code that returns the ball (shoal)")
       ->check(CLI::IsMember({"handler", "task", "event", "large"}));
-  app.add_option("--from", options.from, "What sends the items of rate (shoal)")
+  app.add_option("--from", options.from, "Code that sends the items of rate (shoal)")
       ->check(CLI::IsMember({"task", "thread"}));
   app.add_option("--size", options.size_bytes, "Bytes of a message: a multiple of 8")
       ->check(CLI::Range(8, 1 << 30));

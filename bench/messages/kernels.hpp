@@ -1,5 +1,5 @@
 #pragma once
-// The message kernels: what all sides are told, and what their answers have to be.
+// The message kernels: configuration and checks of all sides.
 
 #include <chrono>
 #include <cstddef>
@@ -32,7 +32,7 @@ struct Options {
 
 void add_options(CLI::App& app, Options& options);
 
-/// Of one side; each measures one run.
+/// Functions of one side; each measures one run.
 struct Side {
   std::string name;
   std::function<bench::Sample()> round_trip;
@@ -53,7 +53,7 @@ inline double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What a ball of round_trip carries behind the number of its hop.
+/// Words that a ball of round_trip carries behind the number of its hop.
 std::vector<Word> make_ballast(std::size_t words);
 [[nodiscard]] bool is_ballast(std::span<const Word> words);
 

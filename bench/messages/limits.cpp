@@ -1,5 +1,5 @@
-// What two threads can do with shared memory: a line that goes to and fro, a ring with one writer
-// and one reader; and what one thread can copy.
+// Limits of shared memory: a line that two threads pass in round trips, a ring with one writer and
+// one reader, and the copies of one thread.
 
 #include <sched.h>
 
@@ -130,7 +130,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  const bench::Program program{"messages_limits", "What the machine allows the message kernels.",
+  const bench::Program program{"messages_limits", "Limits of the machine for the message kernels.",
                                [&](CLI::App& app) { messages::add_options(app, options); },
                                [&] { return run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);

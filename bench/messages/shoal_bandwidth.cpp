@@ -9,7 +9,7 @@ namespace {
 
 using Buffer = std::vector<Word>;
 
-/// What rank 1 receives into: as many buffers as messages are under way.
+/// Receive buffers of rank 1: as many as messages in flight.
 class Receiver {
  public:
   Receiver(std::size_t buffers, std::size_t words) : words_(words) {

@@ -98,7 +98,7 @@ bench::Sample event_balls(shoal::World& world, const Options& options) {
   return play(world, player, [&] { events.fire(player.partner(), "ball", std::int64_t{1}); });
 }
 
-/// The payload is not changed, so nobody waits for its release.
+/// The payload is not changed, so there is no wait for its release.
 bench::Sample large_balls(shoal::World& world, const Options& options) {
   Player player(world, options);
   const std::vector<Word> outgoing = make_ballast(options.words());

@@ -11,7 +11,7 @@ namespace metg {
 
 namespace {
 
-// What the tasks take of which the peak is measured; any overhead is small beside it.
+// Duration of the tasks of the peak measurement; any overhead is small beside it.
 constexpr double kPeakTaskUs = 500;
 constexpr int kPeakSteps = 8;
 constexpr double kLookUs = 50;
@@ -19,7 +19,7 @@ constexpr int kLooks = 100;
 // Runs of one kind are repeated no longer than this.
 constexpr double kEnoughSeconds = 0.1;
 
-// Of one side with one graph.
+// Measurement of one side with one graph.
 class Measurement {
  public:
   Measurement(Side& side, const Options& options, const Kernel& kernel)
@@ -64,8 +64,8 @@ class Measurement {
     return seconds;
   }
 
-  // What an iteration takes the calling thread: the least of many looks, each of which is short, so
-  // that some are not disturbed.
+  // Time of an iteration in the calling thread: the least of many samples, each of which is short,
+  // so that some are not disturbed.
   double alone() {
     std::int64_t iterations = 1;
     while (look(iterations) < kLookUs) iterations *= 2;
@@ -85,7 +85,7 @@ class Measurement {
   bool right_ = true;
 };
 
-// What is printed: METG, or how long tasks of so many iterations take.
+// Printed values: METG, or the time of tasks of so many iterations.
 bench::Values values_of(Measurement& measurement, Work& work, const Options& options) {
   if (options.iterations >= 0) {
     return {{"granularity_us", measurement.fastest_us(work, options.iterations)}};
@@ -118,12 +118,12 @@ void add_options(CLI::App& app, Options& options, const std::vector<std::string>
   add_run_options(app, options.run);
   options.run.repeat = 20;
   options.form = forms.front();
-  app.add_option("pattern", options.pattern, "Who depends on whom")
+  app.add_option("pattern", options.pattern, "Pattern of dependencies")
       ->required()
       ->check(CLI::IsMember(pattern_names()));
-  app.add_option("--kernel", options.kernel, "What tasks do")
+  app.add_option("--kernel", options.kernel, "Work of the tasks")
       ->check(CLI::IsMember({"compute", "memory"}));
-  app.add_option("--form", options.form, "Which way to use this runtime system")
+  app.add_option("--form", options.form, "Form of the program for this runtime system")
       ->check(CLI::IsMember(forms));
   app.add_option("--steps", options.shape.steps, "Steps of the graph")
       ->check(CLI::Range(1, 100000));
@@ -132,7 +132,7 @@ void add_options(CLI::App& app, Options& options, const std::vector<std::string>
       ->check(CLI::Range(1, 256));
   app.add_option("--seed", options.shape.seed, "Of random");
   app.add_option("--iterations", options.iterations,
-                 "Of each task; METG is not searched for, only the granularity printed");
+                 "Iterations of each task; prints their granularity and does not search METG");
   app.add_option("--buffer", options.buffer_kib, "KiB that the tasks of a column read (memory)")
       ->check(CLI::Range(1, 1 << 20));
 }

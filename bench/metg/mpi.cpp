@@ -34,7 +34,7 @@ class Exchange {
     return {mine_.first, std::min(mine_.last, graph().width_at(step))};
   }
 
-  /// What the tasks of a step depend on, of other ranks.
+  /// Receives the dependencies of a step from other ranks.
   void post_receives(int step) {
     Arrivals& arrivals = arrivals_[static_cast<std::size_t>(step % 2)];
     arrivals.from.clear();
@@ -71,7 +71,7 @@ class Exchange {
                 &departures.requests.emplace_back());
     }
   }
-  /// What the tasks of the step have sent is on its way.
+  /// Waits until the messages of the step are sent.
   void wait_for_sends(int step) {
     Departures& departures = departures_[static_cast<std::size_t>(step % 2)];
     MPI_Waitall(static_cast<int>(departures.requests.size()), departures.requests.data(),
@@ -99,7 +99,7 @@ class Exchange {
   const MpiWorld& world_;
   Work& work_;
   const Columns mine_;
-  // Of even and of odd steps.
+  // For even and for odd steps.
   std::array<Arrivals, 2> arrivals_;
   std::array<Departures, 2> departures_;
 };

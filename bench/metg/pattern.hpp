@@ -9,8 +9,8 @@
 
 namespace metg {
 
-/// Who depends on whom. **Source**: the patterns of "Task Bench: A Parameterized Benchmark for
-/// Evaluating Parallel Runtime Performance", SC 2020.
+/// Dependencies between tasks. **Source**: the patterns of "Task Bench: A Parameterized Benchmark
+/// for Evaluating Parallel Runtime Performance", SC 2020.
 enum class Pattern {
   trivial,           // on nothing
   stencil,           // on the same column and both neighbours
@@ -56,7 +56,7 @@ class Graph {
   }
 
  private:
-  // Of a column, in the steps of one set.
+  // Edges of a column, in the steps of one set.
   struct Edges {
     std::vector<int> dependencies;
     std::vector<int> dependants;  // in the step itself; the column is of the step before

@@ -80,7 +80,7 @@ class Shoal final : public metg::Side {
                     [](int key) { return static_cast<std::size_t>(key); });
   }
 
-  // Those that depend on nothing.
+  // Starts the tasks without dependencies.
   void start() {
     for (int step = 0; step < shape().steps(); ++step) {
       for (int column = mine_.first; column < std::min(mine_.last, shape().width_at(step));
@@ -107,7 +107,7 @@ class Shoal final : public metg::Side {
   const bool is_dense_;
   const int width_;
   const Columns mine_;
-  // Of the run under way.
+  // State of the current run.
   Work* work_ = nullptr;
   std::optional<Tasks> graph_;
 

@@ -22,7 +22,7 @@ struct Options {
   bench::RunOptions run;
 };
 
-/// What runs graphs. On all ranks alike, if there are several.
+/// Runtime system that runs graphs. The same on all ranks, if there are several.
 class Side {
  public:
   virtual ~Side() = default;
@@ -38,7 +38,7 @@ class Side {
   [[nodiscard]] virtual int rank_count() const { return 1; }
   /// The largest of what the ranks give, on all of them.
   [[nodiscard]] virtual double largest(double value) { return value; }
-  /// What is printed beside the options.
+  /// Values to print beside the options.
   [[nodiscard]] virtual bench::Values config() const { return {}; }
 };
 
@@ -46,7 +46,7 @@ class Side {
 [[nodiscard]] inline Columns share_of(int width, int count, int index) {
   return {width * index / count, width * (index + 1) / count};
 }
-/// Whose share a column is in.
+/// Owner of a column.
 [[nodiscard]] inline int owner_of(int width, int count, int column) {
   return ((column + 1) * count - 1) / width;
 }

@@ -4,25 +4,22 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/starpu.hpp"
 #include "common/stopwatch.hpp"
 #include "metg/side.hpp"
 
 namespace {
 
+using bench::require;
 using metg::Graph;
 using metg::Work;
 
 // Pieces of data are for so many steps, as each takes kilobytes. Then they are used again, when
 // those that used them are long gone.
 constexpr int kSteps = 64;
-
-void require(int result, const char* what) {
-  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
-}
 
 struct Task {
   Work* work;
@@ -59,21 +56,12 @@ class Pieces {
 
 class StarPu final : public metg::Side {
  public:
-  explicit StarPu(int workers) : workers_(workers) {
-    starpu_conf conf{};
-    starpu_conf_init(&conf);
-    conf.ncpus = workers;
-    conf.ncuda = 0;
-    conf.nopencl = 0;
-    require(starpu_init(&conf), "starpu_init()");
+  explicit StarPu(int workers) : run_(workers), workers_(workers) {
     starpu_codelet_init(&codelet_);
     codelet_.cpu_funcs[0] = run_task;
     codelet_.name = "metg";
     codelet_.nbuffers = STARPU_VARIABLE_NBUFFERS;
   }
-  ~StarPu() override { starpu_shutdown(); }
-  StarPu(const StarPu&) = delete;
-  StarPu& operator=(const StarPu&) = delete;
 
   [[nodiscard]] std::string name() const override { return "starpu"; }
   [[nodiscard]] int cores() const override { return workers_; }
@@ -106,6 +94,7 @@ class StarPu final : public metg::Side {
         "starpu_task_insert()");
   }
 
+  const bench::StarPuRun run_;
   const int workers_;
   starpu_codelet codelet_{};
 };

@@ -34,7 +34,8 @@ void pin_to(int core) {
   pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-// Step by step. What a task depends on is awaited by its value, which is stored last.
+// Step by step. A task waits for each input until its value, which is stored last, has the expected
+// step.
 void run_columns(Work& work, const Columns& columns) {
   const Graph& graph = work.graph();
   for (int step = 0; step < graph.steps(); ++step) {

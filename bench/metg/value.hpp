@@ -1,5 +1,5 @@
 #pragma once
-// What tasks compute: numbers that tell whose they are and what went into them.
+// Values that tasks compute: numbers that identify their task and its inputs.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ constexpr Value mix(Value x) {
   return x ^ (x >> 31U);
 }
 
-/// Of a task without its inputs. Odd, as all values are: 0 says that there is none yet.
+/// Value of a task without its inputs. Odd, as all values are: 0 means that there is none yet.
 constexpr Value first_value(int step, int column) {
   return ((static_cast<Value>(step) << 20U) + static_cast<Value>(column)) * 0x9e3779b97f4a7c15U |
          1U;

@@ -1,5 +1,5 @@
 #pragma once
-// What the tasks of a graph do, and the check of what came of it: the same for all sides.
+// Work of the tasks of a graph, and the check of its result: the same for all sides.
 
 #include <atomic>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace metg {
 
-/// What keeps a task busy.
+/// Kernel that keeps a task busy.
 class Kernel {
  public:
   enum class Bound { compute, memory };
@@ -59,7 +59,7 @@ class Work {
   [[nodiscard]] Value value(int step, int column) const {
     return slot(step, column).load(std::memory_order_relaxed);
   }
-  /// What a task of another rank has computed.
+  /// Stores the value that a task of another rank has computed.
   void receive(int step, int column, Value value) {
     slot(step, column).store(value, std::memory_order_relaxed);
   }

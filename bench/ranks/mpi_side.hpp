@@ -29,7 +29,7 @@ class MpiWorld {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
-  /// Of all ranks, on every rank.
+  /// Conjunction over all ranks, on every rank.
   [[nodiscard]] static bool all_hold(bool holds) {
     int all = holds ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
 #pragma once
-// What kernel programs of several ranks share: how they read options and end.
+// Shared by kernel programs of several ranks: options and exit.
 
 #include <functional>
 #include <string>

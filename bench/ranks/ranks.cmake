@@ -1,4 +1,4 @@
-# What kernels of several ranks share.
+# Shared by kernels of several ranks.
 
 include_guard(GLOBAL)
 

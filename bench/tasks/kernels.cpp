@@ -100,7 +100,7 @@ void Switching::check(int times) const {
 }
 
 void RoundTrips::check(std::uint64_t sum) const {
-  require_equal(sum, product(rounds, rounds - 1) / 2, "is the sum of what came back");
+  require_equal(sum, product(rounds, rounds - 1) / 2, "is the sum of the returned values");
 }
 
 void HandOver::check(int times) const {

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels about tasks: what is configured and checked is the same for all sides.
+// The kernels about tasks: configuration and checks are the same for all sides.
 
 #include <array>
 #include <atomic>
@@ -124,7 +124,7 @@ class RoundTrips {
   void check(std::uint64_t sum) const;
 };
 
-/// Tasks that want the same lock; who has it lets the others run, so that it is handed over.
+/// Tasks that take the same lock; its owner lets the others run, so that the lock is handed over.
 class HandOver {
  public:
   int tasks = 4;

@@ -55,7 +55,7 @@ class Program {
         ->check(CLI::Range(1, 64));
     kernel.add_option("--repeat", repeat_, "Timed runs, of which the median is printed")
         ->check(CLI::PositiveNumber);
-    kernel.add_option("--form", side_.form, "Which way to use this runtime system")
+    kernel.add_option("--form", side_.form, "Form of the program for this runtime system")
         ->check(CLI::IsMember(side_.forms()));
     kernel.callback([this, name, run = std::move(run)] {
       result_.kernel = name;
@@ -79,7 +79,7 @@ class Program {
       report_tasks(seconds, static_cast<double>(flood_.tasks), flood_.body_us);
     });
     kernel.add_option("--tasks", flood_.tasks, "Number of tasks")->check(CLI::PositiveNumber);
-    kernel.add_option("--body-us", flood_.body_us, "What each task takes");
+    kernel.add_option("--body-us", flood_.body_us, "Duration of each task");
     kernel.add_flag("--ready", flood_.ready, "Make all tasks before the clock starts");
   }
 
@@ -101,7 +101,7 @@ class Program {
     add_count(kernel, "--rows", grid_.rows, "Tasks of a column");
     add_count(kernel, "--columns", grid_.columns, "Number of columns");
     add_count(kernel, "--dependencies", grid_.dependencies, "Tasks that each one depends on");
-    kernel.add_option("--body-us", grid_.body_us, "What each task takes");
+    kernel.add_option("--body-us", grid_.body_us, "Duration of each task");
     kernel.add_flag("--every-edge", grid_.every_edge, "Check every dependency, in the tasks");
   }
 

@@ -4,9 +4,11 @@
 
 #include <array>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "tasks/gate.hpp"
 #include "tasks/side.hpp"
@@ -17,12 +19,16 @@ namespace {
 class Shoal final : public Side {
  public:
   [[nodiscard]] std::string name() const override { return "shoal"; }
-  // How the keys of the grid are found.
-  [[nodiscard]] std::vector<std::string> forms() const override { return {"hash", "dense"}; }
+  // How the keys of the grid are found; "traced": by hash, and the run is recorded.
+  [[nodiscard]] std::vector<std::string> forms() const override {
+    return {"hash", "dense", "traced"};
+  }
 
   void start(int workers, const std::function<void()>& body) override {
     const std::string count = std::to_string(workers);
-    const std::array<const char*, 3> argv{"shoal", "--workers", count.c_str()};
+    std::vector<const char*> argv{"shoal", "--workers", count.c_str()};
+    const std::string trace = std::filesystem::temp_directory_path() / "shoal_bench.trace";
+    if (form == "traced") argv.insert(argv.end(), {"--trace", trace.c_str()});
     std::exception_ptr error;
     shoal::run(static_cast<int>(argv.size()), argv.data(), [&](shoal::World& world) {
       world_ = &world;
@@ -32,6 +38,7 @@ class Shoal final : public Side {
         error = std::current_exception();
       }
     });
+    if (form == "traced") std::filesystem::remove(trace);
     if (error) std::rethrow_exception(error);
   }
 

@@ -9,8 +9,8 @@
 
 namespace bench::tasks {
 
-/// What runs the kernels. Those that it has no means for are not overridden. Most return the
-/// seconds of the timed part, and store their answer where their check() looks.
+/// Runtime system that runs the kernels. A side overrides the kernels that it has means for. Most
+/// return the seconds of the timed part, and store their answer where their check() looks.
 class Side {
  public:
   virtual ~Side() = default;

@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/starpu.hpp"
 #include "tasks/side.hpp"
 
 namespace bench::tasks {
 namespace {
-
-void require(int result, const char* what) {
-  if (result != 0) throw std::runtime_error(std::string(what) + " failed");
-}
 
 void run_flood(void* /*buffers*/[], void* argument) { static_cast<Flood*>(argument)->run_task(); }
 
@@ -64,14 +60,8 @@ class StarPu final : public Side {
   [[nodiscard]] std::vector<std::string> forms() const override { return {"task", "flow"}; }
 
   void start(int count, const std::function<void()>& body) override {
-    starpu_conf conf{};
-    starpu_conf_init(&conf);
-    conf.ncpus = count;
-    conf.ncuda = 0;
-    conf.nopencl = 0;
-    require(starpu_init(&conf), "starpu_init()");
+    const StarPuRun run(count);
     body();
-    starpu_shutdown();
   }
 
   double flood(Flood& flood) override {

@@ -57,7 +57,7 @@ bench::Sample run_once(const Options& options, const Side& side) {
 
 void add_options(CLI::App& app, Options& options) {
   add_run_options(app, options.run);
-  app.add_option("kernel", options.kernel, "What is measured")
+  app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(
           CLI::IsMember({"barrier", "allreduce", "allreduce_array", "broadcast", "split", "list"}));

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of collective operations and teams: what all sides are told, and how they are timed.
+// The kernels of collective operations and teams: configuration and timing of all sides.
 
 #include <cstddef>
 #include <cstdint>

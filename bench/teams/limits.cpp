@@ -1,4 +1,4 @@
-// What a broadcast in a process cannot be faster than: a copy.
+// Lower limit of the time of a broadcast in a process: a copy.
 
 #include <algorithm>
 #include <stdexcept>

@@ -86,19 +86,12 @@ byte helds_left = HELDS;
 
 #define ROOM 10 /* more than is ever used, which is asserted */
 
-mtype = { report, confirmation, stuck_part, request, done, verdict };
-
 /* kind, epoch, version or wave, queued, processed, unsatisfied */
 chan up[RANKS] = [ROOM] of { mtype, byte, byte, byte, byte, byte };
 /* kind, epoch, wave or unsatisfied, version */
 chan down[RANKS] = [ROOM] of { mtype, byte, byte, byte };
 
 #define no_control(r) (len(up[r]) == 0 && len(down[r]) == 0)
-
-/* Of use within one step only. */
-hidden mtype got;
-hidden byte got_epoch, got_number, got_version, got_queued, got_processed, got_unsatisfied;
-hidden byte sum_queued, sum_processed, sum_unsatisfied, too_early;
 
 #define send_up(kind, number, q, p, u) \
   assert(nfull(up[me])); up[me]!kind(epoch, number, q, p, u)
@@ -108,8 +101,6 @@ hidden byte sum_queued, sum_processed, sum_unsatisfied, too_early;
 /* --- snapshots. A look holds the rank's lock from its beginning to its end: no control message is
  * taken and no main function is parked or woken meanwhile, but tasks, handlers and messages go on.
  * Messages that are held count as processed and as unsatisfied. */
-
-mtype = { nothing, for_report, for_request, for_root };
 
 #ifndef READS_APART
 #define look_finished finished[me]
@@ -135,78 +126,15 @@ mtype = { nothing, for_report, for_request, for_root };
 #endif
 
 #define is_idle (main_is_idle && no_task && at_rest)
-#define is_as_reported \
-  (look_finished == reported_tasks && look_processed + held[me] == reported_processed && \
-   look_queued == reported_queued && parks[me] == reported_parks)
+#define held_now held[me]
+#define unsatisfied_now held[me]
+#define parks_now parks[me]
+#define note_reported() skip
+#define note_confirmed() skip
 
-#ifdef BROKEN_NO_SECOND_LOOK
-#define confirms true
-#else
-#define confirms (is_idle && is_as_reported)
-#endif
-#define reports (is_idle && (must_report || !is_as_reported))
+#include "detector.pml"
 
-/* --- Detector, function by function. */
-
-#if ARITY == 1
-#define each_child(action) action(0)
-#define all_children_reported child_reported(0)
-#elif ARITY == 2
-#define each_child(action) action(0); action(1)
-#define all_children_reported (child_reported(0) && child_reported(1))
-#else
-#define each_child(action) action(0); action(1); action(2)
-#define all_children_reported (child_reported(0) && child_reported(1) && child_reported(2))
-#endif
-
-#define child_reported(k) (!has_child(k) || child_epoch[k] == epoch)
-
-inline add_child(k) {
-  if
-  :: has_child(k) ->
-    sum_queued = sum_queued + child_queued[k];
-    sum_processed = sum_processed + child_processed[k];
-    sum_unsatisfied = sum_unsatisfied + child_unsatisfied[k]
-  :: else
-  fi
-}
-
-inline add_subtree() {
-  sum_queued = reported_queued;
-  sum_processed = reported_processed;
-  sum_unsatisfied = reported_unsatisfied;
-  each_child(add_child)
-}
-
-inline ask_child(k) {
-  if
-  :: has_child(k) ->
-    missing++;
-    send_down(k, request, wave, child_version[k])
-  :: else
-  fi
-}
-
-inline tell_child_done(k) {
-  if
-  :: has_child(k) -> send_down(k, done, got_unsatisfied, 0)
-  :: else
-  fi
-}
-
-inline tell_child_verdict(k) {
-  if
-  :: has_child(k) -> send_down(k, verdict, 0, 0)
-  :: else
-  fi
-}
-
-inline await_part(k) {
-  if
-  :: has_child(k) -> parts_missing++
-  :: else
-  fi
-}
+/* --- Scope. */
 
 /* wait() returns or throws: once for each completion. */
 inline finish_park() {
@@ -255,129 +183,6 @@ inline completed() {
   assert(sum_unsatisfied == all_held);
   got_unsatisfied = sum_unsatisfied;
   on_done()
-}
-
-inline finish_root_look() {
-  if
-  :: confirms -> completed()
-  :: else -> must_report = true
-  fi
-}
-
-inline wave_confirmed() {
-  if
-  :: !is_root -> send_up(confirmation, wave, 0, 0, 0)
-  :: is_root && must_report
-  :: is_root && !must_report ->
-#ifdef READS_APART
-    look = for_root
-#else
-    finish_root_look()
-#endif
-  fi
-}
-
-inline start_wave(number) {
-  wave = number;
-  missing = 0;
-  each_child(ask_child);
-  if
-  :: missing == 0 -> wave_confirmed()
-  :: else
-  fi
-}
-
-inline send_report() {
-  /* Scope::snapshot() looks at what waits only when something else has changed. */
-  reported_unsatisfied = (is_as_reported -> reported_unsatisfied : held[me]);
-  reported_tasks = look_finished;
-  reported_processed = look_processed + held[me];
-  reported_queued = look_queued;
-  reported_parks = parks[me];
-  must_report = false;
-  version++;
-  assert(version < 255);
-  add_subtree();
-  if
-  :: !is_root -> send_up(report, version, sum_queued, sum_processed, sum_unsatisfied)
-  :: else ->
-    /* A wave that is under way ends: its second look would be compared with this report. */
-#ifdef BROKEN_KEEPS_OLD_WAVE
-    wave = (sum_queued == sum_processed -> wave + 1 : wave);
-#else
-    wave++;
-#endif
-    if
-    :: sum_queued == sum_processed -> start_wave(wave)
-    :: else
-    fi
-  fi
-}
-
-inline finish_look() {
-  if
-  :: reports -> send_report()
-  :: else
-  fi
-}
-
-inline on_report(k) {
-  child_epoch[k] = got_epoch;
-  child_version[k] = got_number;
-  child_queued[k] = got_queued;
-  child_processed[k] = got_processed;
-  child_unsatisfied[k] = got_unsatisfied;
-#ifndef BROKEN_DEAF
-  must_report = true
-#endif
-}
-
-inline finish_request_look(number) {
-  if
-  :: confirms -> start_wave(number)
-  :: else -> must_report = true
-  fi
-}
-
-#ifdef BROKEN_IGNORES_VERSION
-#define is_my_report true
-#else
-#define is_my_report (got_version == version)
-#endif
-#ifdef BROKEN_IGNORES_MUST_REPORT
-#define nothing_new true
-#else
-#define nothing_new (!must_report)
-#endif
-#ifdef BROKEN_COUNTS_OLD_CONFIRMATIONS
-#define is_my_wave true
-#else
-#define is_my_wave (got_number == wave)
-#endif
-
-inline on_request() {
-  if
-  :: got_epoch == epoch && is_my_report && nothing_new ->
-#ifdef READS_APART
-    look = for_request;
-    look_wave = got_number
-#else
-    finish_request_look(got_number)
-#endif
-  :: else
-  fi
-}
-
-inline on_confirmation() {
-  if
-  :: got_epoch == epoch && is_my_wave ->
-    missing--;
-    if
-    :: missing == 0 -> wave_confirmed()
-    :: else
-    fi
-  :: else
-  fi
 }
 
 inline from_child(k) {

@@ -7,6 +7,7 @@
 #include <shoal/base/error.hpp>         // IWYU pragma: export
 #include <shoal/base/ids.hpp>           // IWYU pragma: export
 #include <shoal/event/events.hpp>       // IWYU pragma: export
+#include <shoal/flow/flow.hpp>          // IWYU pragma: export
 #include <shoal/graph/outputs.hpp>      // IWYU pragma: export
 #include <shoal/graph/task_graph.hpp>   // IWYU pragma: export
 #include <shoal/runtime/run.hpp>        // IWYU pragma: export

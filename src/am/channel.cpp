@@ -2,6 +2,7 @@
 #include <shoal/am/messenger.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/trace/probes.hpp>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ namespace shoal::messaging {
 
 Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team)
     : messenger_(messenger),
+      host_(messenger.channel_host()),
       scheduler_(messenger.scheduler()),
       scope_(scope),
       team_(std::move(team)),
@@ -21,11 +23,21 @@ Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team
       fast_size_(team_.ranks == nullptr ? size_ : 0),
       links_(messenger.fabric().links_of(messenger.rank())),
       layout_(messenger.fabric().layout()),
-      polls_next_(messenger.polls_next()) {}
+      crosses_(team_.ranks != nullptr),
+      polls_next_(host_.polls_next()) {}
 
-void Channel::open() { messenger_.add_channel(*this); }
+void Channel::open() { host_.add(*this); }
 
-Channel::~Channel() { messenger_.remove_channel(*this); }
+Channel::~Channel() { host_.remove(*this); }
+
+// A message of a task of another team counts here, and its team waits until it is handled. If that
+// is an outer one, it counts there as well.
+void Channel::note_sender(net::MessageHeader& header) const {
+  sched::TaskScope* const sender = sched::current_scope();
+  if (sender == nullptr || scope_.is_within(*sender) || (header.handler & kLargeBit) != 0) return;
+  header.sender = sender->begin_message_outside();
+  if (header.sender != 0) header.handler |= net::kTeamBit;
+}
 
 Rank Channel::to_world(Rank member) const {
   if (team_.ranks == nullptr) return member;
@@ -40,10 +52,10 @@ Rank Channel::to_world(Rank member) const {
   return rank;
 }
 
-net::Link& Channel::admit_slowly(Rank target) {
+net::Link& Channel::admit_slowly(Rank target, net::Lane lane) {
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
   const Rank world_rank = to_world(target);
-  net::Link& link = messenger_.link_to(world_rank, net::Lane::normal);
+  net::Link& link = messenger_.link_to(world_rank, lane);
   if (link.has_room()) {
     give_way(link);
     return link;
@@ -56,18 +68,21 @@ net::Link& Channel::admit_slowly(Rank target) {
   }
   const sched::ParkedSenderMark mark;
   const std::string what = fmt::format("send() to rank {}", world_rank.value());
+  const auto peer = static_cast<std::uint32_t>(world_rank.value());
+  trace::window_full(peer);
   while (!link.has_room()) {
     sched::block(scheduler_.env(), what.c_str(),
                  [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
   }
+  trace::window_open(peer);
   return link;
 }
 
-// The window bounds what this rank sends, not what the others' handlers send back. Those are
-// bounded because a task that sends lets its worker handle arrivals at least this often.
+// The window bounds the messages that this rank sends, not the answers of the others' handlers. A
+// task that sends lets its worker handle arrivals at least this often, which bounds the answers.
 void Channel::give_way(const net::Link& link) {
   if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
-  if (!messenger_.looks_busy() || !sched::in_suspendable_task()) return;
+  if (!host_.looks_busy() || !sched::in_suspendable_task()) return;
   sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
     waiter.wake();  // the worker looks at its arrivals, then goes on here
     return true;
@@ -75,23 +90,25 @@ void Channel::give_way(const net::Link& link) {
 }
 
 void Channel::append_bytes(net::Link& link, const net::MessageHeader& header,
-                           std::span<const std::byte> bytes) {
-  append(link, header, 0, [bytes](std::span<std::byte> place) {
+                           std::span<const std::byte> bytes, const net::RunPrefix* prefix) {
+  const auto write = [bytes](std::span<std::byte> place) {
     if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
-  });
+  };
+  append(link, header, 0, write, prefix);
 }
 
 void Channel::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
-                            std::unique_ptr<ObjectMessage> object) {
+                            std::unique_ptr<ObjectMessage> object, const net::RunPrefix* prefix) {
   header.handler |= kObjectBit;
   header.size_bytes = sizeof(std::uintptr_t);
-  append(link, header, extra_bytes, [&object](std::span<std::byte> place) {
+  const auto write = [&object](std::span<std::byte> place) {
     const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
     std::memcpy(place.data(), &raw, sizeof raw);
-  });
+  };
+  append(link, header, extra_bytes, write, prefix);
 }
 
-void Channel::flush() { messenger_.flush(); }
+void Channel::flush() { host_.flush(); }
 
 std::uint32_t Channel::add_handler(std::shared_ptr<Handler> handler, const std::string& name,
                                    std::string_view spelled) {
@@ -99,16 +116,16 @@ std::uint32_t Channel::add_handler(std::shared_ptr<Handler> handler, const std::
       handlers_.add(std::move(handler), name, spelled, sched::in_main_function());
   if (!added.opened) return added.index;
   sync::publish(&messenger_);
-  messenger_.retry_if_early();
+  host_.retry_if_early();
   return added.index;
 }
 
 void Channel::open_handlers() {
   if (!handlers_.open_all()) return;
   sync::publish(&messenger_);
-  messenger_.retry_if_early();
+  host_.retry_if_early();
 }
 
-void Channel::remove_handler(std::uint32_t index) { messenger_.remove(handlers_.remove(index)); }
+void Channel::remove_handler(std::uint32_t index) { host_.reclaim(handlers_.remove(index)); }
 
 }  // namespace shoal::messaging

@@ -1,4 +1,4 @@
-#include "am/early_messages.hpp"
+#include <shoal/am/early_messages.hpp>
 
 namespace shoal::messaging {
 

@@ -1,6 +1,11 @@
 #include <shoal/am/large_message.hpp>
 #include <shoal/am/messenger.hpp>
+#include <shoal/net/message_id.hpp>
+#include <shoal/sched/memory_bound.hpp>
+#include <shoal/trace/probes.hpp>
 
+#include "am/large_wire.hpp"
+#include "am/receiver.hpp"
 #include "env/host.hpp"
 
 #include <fmt/format.h>
@@ -12,12 +17,9 @@ namespace shoal::messaging {
 
 namespace {
 
-// What a payload counts towards the window: enough to hold back a flood of payloads that the
-// transport would buffer, not so much that one large payload waits for the last.
+// Weight of a payload in the window: enough to hold back a flood of payloads that the transport
+// would buffer, not so much that one large payload waits for the last.
 constexpr std::size_t kPayloadWeightMax = 64UL << 10U;
-
-static_assert(sizeof(LargeHeader) % 8 == 0);
-constexpr std::size_t kHeaderBytes = net::align_up(sizeof(LargeHeader));
 
 class DiscardEvent final : public CountedEvent {
  public:
@@ -29,8 +31,8 @@ class DiscardEvent final : public CountedEvent {
   const std::unique_ptr<std::byte[]> scratch_;
 };
 
-/// Stands before the arrival of a payload: looks whether it is what was sent.
-class CheckEvent final : public net::Event {
+/// Event before the arrival of a payload: checks that it is the one that was sent.
+class CheckEvent final : public net::Completion {
  public:
   CheckEvent(const Message& message, std::uint64_t expected, std::span<const std::byte> place,
              std::unique_ptr<CountedEvent> arrived)
@@ -60,6 +62,26 @@ class CheckEvent final : public net::Event {
   const std::uint64_t expected_;
   const std::span<const std::byte> place_;
   std::unique_ptr<CountedEvent> arrived_;
+};
+
+/// Event at the end of a large transfer to this process.
+class TransferEvent final : public net::Completion {
+ public:
+  TransferEvent(sched::MemoryBoundLimit& limit, net::Completion* next)
+      : limit_(limit), next_(next) {
+    limit.begin_transfer();
+  }
+
+  void run() override {
+    const std::unique_ptr<TransferEvent> self(this);
+    limit_.end_transfer();
+    sync::pass_on(this, next_);
+    next_->run();
+  }
+
+ private:
+  sched::MemoryBoundLimit& limit_;
+  net::Completion* const next_;
 };
 
 class FunctionTask final : public sched::Task {
@@ -93,14 +115,28 @@ void PayloadSizes::note(const std::string& name, std::size_t size_bytes) {
       kLooks, name, mean_bytes, kLargeMessageBytes));
 }
 
+namespace {
+
+constexpr const char* kArrived = "payload arrived";
+
+void note_phase(std::uint64_t id, Rank peer, std::size_t size_bytes, const char* phase) {
+  if (id == 0 || !trace::on<trace::Category::message>()) return;
+  trace::large_phase(id, static_cast<std::uint32_t>(peer.value()), size_bytes,
+                     trace::detail::name_of(phase));
+}
+
+}  // namespace
+
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
+  note_phase(message_id_, peer_, 0, phase_);
   if (channel_.scope().failed()) return;
   sched::HandlerMark mark;
   mark.show(name_);
+  if (phase_ == kArrived) mark.number_from(message_id_);  // handled once more, with its payload
   mark.begin();
   try {
-    channel_.messenger().run_as_handler(this, [this] { act(); });
+    channel_.messenger().receiver().run_as_handler(this, [this] { act(); });
   } catch (...) {
     channel_.scope().fail(name_, std::current_exception());
   }
@@ -142,14 +178,19 @@ void send_large(Channel& channel, const Route& route, const Payload& payload,
       header.checksum = net::checksum_of(bytes);
     }
   }
-  const net::MessageHeader message = channel.header_of(route, kHeaderBytes + arguments.size());
+  const net::MessageHeader message = channel.header_of(route, kLargeHeaderBytes + arguments.size());
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
   try {
     channel.append(link, message, weight, [&](std::span<std::byte> place) {
       std::memcpy(place.data(), &header, sizeof header);
       if (!arguments.empty()) {
-        std::memcpy(place.data() + kHeaderBytes, arguments.data(), arguments.size());
+        std::memcpy(place.data() + kLargeHeaderBytes, arguments.data(), arguments.size());
       }
+      if (!trace::on<trace::Category::message>()) return;
+      const auto number = static_cast<std::uint32_t>(link.message_count());
+      const std::uint64_t id = net::trace_id(link.source(), link.target(), link.lane(), number);
+      done->set_phase(id, link.target(), "payload released");
+      note_phase(id, link.target(), bytes.size(), "payload announced");
     });
   } catch (...) {
     release.reset(done);
@@ -159,19 +200,26 @@ void send_large(Channel& channel, const Route& route, const Payload& payload,
   if (!local) transport->send_payload(messenger.rank(), link.target(), header.tag, bytes, done);
 }
 
+// The payload of a multicast is sent only on request, so there is none to drop.
+void drop_payload(const Message& message, const LargeHeader& header) {
+  if (message.multicast == nullptr) drop_large(message, header);
+}
+
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {
-  if (message.arguments.size() < kHeaderBytes) {
+  if (message.arguments.size() < kLargeHeaderBytes) {
     throw DecodeError("a large message is shorter than its header");
   }
   LargeHeader header{};
   std::memcpy(&header, message.arguments.data(), sizeof header);
-  arguments = message.arguments.subspan(kHeaderBytes);
+  arguments = message.arguments.subspan(kLargeHeaderBytes);
   return header;
 }
 
 void receive_large(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                    std::unique_ptr<CountedEvent> arrived) {
   Messenger& messenger = message.channel->messenger();
+  note_phase(sched::traced_message(), message.source, header.size_bytes, "payload awaited");
+  arrived->set_phase(sched::traced_message(), message.source, kArrived);
   if (header.local_release != 0) {
     if (header.size_bytes > 0) {
       std::memcpy(place.data(), reinterpret_cast<const void*>(header.local_payload),
@@ -183,11 +231,16 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
     return;
   }
   // Events delete themselves when they have run.
-  net::Event* done = nullptr;
+  net::Completion* done = nullptr;
   if (header.checked != 0) {
     done = new CheckEvent(message, header.checksum, place, std::move(arrived));
   } else {
     done = arrived.release();
+  }
+  if (header.size_bytes >= kLargeTransferBytes) {
+    messenger.place_buffer(place);
+    sched::MemoryBoundLimit* const limit = messenger.scheduler().memory_bound_limit();
+    if (limit != nullptr) done = new TransferEvent(*limit, done);
   }
   sync::publish(done);
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
@@ -200,8 +253,8 @@ void drop_large(const Message& message, const LargeHeader& header) {
     messenger.fabric().port(message.source).post(release_of(header));
     return;
   }
-  // The bytes are under way: they must be received, if only to end the sender's operation.
-  // Not written here: only what arrives takes memory.
+  // The bytes are under way and must be received to end the sender's operation. This code does not
+  // touch the memory: only arriving bytes take pages.
   std::unique_ptr<std::byte[]> scratch(new (std::nothrow) std::byte[header.size_bytes]);
   if (scratch == nullptr) {
     messenger.end_at_once(fmt::format("no memory to drop a payload of {} bytes from rank {}",

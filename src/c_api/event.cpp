@@ -2,16 +2,15 @@
 
 #include <shoal/c_api/event.h>
 
+#include "c_api/errors.hpp"
 #include "c_api/payload.hpp"
 
 #include <shoal/event/events.hpp>
 #include <shoal/runtime/run.hpp>
-#include <shoal/sched/park.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +29,7 @@ struct shoal_events {
 
 struct shoal_world {
   shoal::World& world;
-  // What the last shoal_wait() told the main function, and whether it told of a failure.
+  // Result of the last shoal_wait(), and whether it reported a failure.
   int last_wait = SHOAL_OK;
   bool failure_told = false;
   std::vector<std::unique_ptr<shoal_events>> events{};  // the main function's
@@ -40,82 +39,6 @@ struct shoal_world {
 namespace shoal::c_api {
 
 namespace {
-
-// --- errors
-
-/// Of a task: it may go on on another thread.
-struct TaskErrorText final : sched::TaskLocal {
-  std::string text;
-};
-
-/// Where the caller's last error is kept; `is_new` is false if there is nothing to be found.
-std::string* error_text(bool is_new) {
-  // Of threads that run no task. An error belongs to the caller, who cannot name a place for it.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
-  static thread_local std::string t_text;
-  sched::Task* const task = sched::current_task();
-  if (task == nullptr) return &t_text;
-  auto* found = task->find_local<TaskErrorText>();
-  if (found == nullptr && is_new) {
-    task->add_local(std::make_unique<TaskErrorText>());
-    found = task->find_local<TaskErrorText>();
-  }
-  return found != nullptr ? &found->text : nullptr;
-}
-
-int fail(int code, const char* call, const char* text) noexcept {
-  try {
-    *error_text(true) = fmt::format("{}: {}", call, text);
-  } catch (...) {  // no memory for the text: the code must do
-  }
-  return code;
-}
-
-/// Inside a catch block: the code for what was thrown.
-int fail_with_current(const char* call) noexcept {
-  try {
-    throw;
-  } catch (const TaskError& error) {
-    return fail(SHOAL_ERROR_TASK, call, error.what());
-  } catch (const StuckError& error) {
-    return fail(SHOAL_ERROR_STUCK, call, error.what());
-  } catch (const CancelledError& error) {
-    return fail(SHOAL_ERROR_CANCELLED, call, error.what());
-  } catch (const CheckError& error) {
-    return fail(SHOAL_ERROR_USE, call, error.what());
-  } catch (const std::exception& error) {
-    return fail(SHOAL_ERROR_OTHER, call, error.what());
-  } catch (...) {
-    return fail(SHOAL_ERROR_OTHER, call, "an exception that is no std::exception");
-  }
-}
-
-/// Calls `body`, and gives the code of what it throws.
-template <class Body>
-int guarded(const char* call, const Body& body) noexcept {
-  try {
-    body();
-    return SHOAL_OK;
-  } catch (...) {
-    return fail_with_current(call);
-  }
-}
-
-/// The same for a number that `body` returns: errors are negative.
-template <class Body>
-int guarded_number(const char* call, const Body& body) noexcept {
-  try {
-    return static_cast<int>(body());
-  } catch (...) {
-    return -fail_with_current(call);
-  }
-}
-
-template <class T>
-T& given(T* pointer, const char* what) {
-  if (pointer == nullptr) throw CheckError(fmt::format("{} is NULL", what));
-  return *pointer;
-}
 
 // --- from C
 
@@ -143,7 +66,7 @@ int watch(const char* call, unsigned long long* number, const Body& body) noexce
   });
 }
 
-/// Calls `send(target, name, payload)` with what C has given, and returns what it returns.
+/// Converts the arguments of C, calls `send(target, name, payload)`, and returns its result.
 template <class Send>
 auto with_payload(shoal_events& to, int target, const char* name, const shoal_payload* payload,
                   const Send& send) {

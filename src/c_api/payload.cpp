@@ -57,7 +57,7 @@ bool Contexts::is_defined(int type) const {
 
 void* Contexts::create(int type) {
   if (!is_defined(type)) {
-    throw CheckError(fmt::format("{} is the type of no context: define it first", type));
+    throw CheckError(fmt::format("{} is not the type of a context: define it first", type));
   }
   const sync::Lock lock(mutex_);
   Definition& definition = definitions_[static_cast<std::size_t>(type - kFirstType)];
@@ -73,7 +73,7 @@ Outgoing::Outgoing(const Contexts& contexts, const shoal_payload& payload)
   raw_.count = payload.count;
   if (is_address_) {
     if (type != SHOAL_ADDRESS && !contexts.is_defined(type)) {
-      throw CheckError(fmt::format("{} is no type: no context of that number is defined", type));
+      throw CheckError(fmt::format("{} is not a type: no context of that number is defined", type));
     }
     raw_.bytes = std::as_bytes(std::span(&address_, 1));
     return;
@@ -81,10 +81,10 @@ Outgoing::Outgoing(const Contexts& contexts, const shoal_payload& payload)
   if (type == SHOAL_NONE) return;
   const std::size_t size = element_size(type);
   if (size == 0) {
-    throw CheckError(
-        fmt::format("{} is no type: there are none (0), int (1), float (2), double (3), byte (4), "
-                    "address (5), long (6), and contexts",
-                    type));
+    throw CheckError(fmt::format(
+        "{} is not a type: there are none (0), int (1), float (2), double (3), byte (4), "
+        "address (5), long (6), and contexts",
+        type));
   }
   if (payload.data == nullptr && payload.count > 0) {
     throw CheckError(fmt::format("there are {} elements, but the data are NULL", payload.count));

@@ -1,5 +1,5 @@
 #pragma once
-// What the interfaces for other languages share: numbers for peers and types, and contexts.
+// Shared by the interfaces for other languages: numbers for peers and types, and contexts.
 
 #include <shoal/c_api/event.h>
 #include <shoal/event/event.hpp>
@@ -40,10 +40,10 @@ class Contexts {
   std::vector<Definition> definitions_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// What is fired as raw bytes: elements, or the address of memory.
+/// Payload that is fired as raw bytes: elements, or the address of memory.
 class Outgoing {
  public:
-  /// **Errors**: CheckError for a type that there is not, for data that is missing.
+  /// **Errors**: CheckError for an unknown type and for missing data.
   Outgoing(const Contexts& contexts, const shoal_payload& payload);
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;

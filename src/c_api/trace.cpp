@@ -37,4 +37,8 @@ void shoal_trace_counter(const char* name, double value) {
   }
 }
 
+void shoal_trace_resume(void) { shoal::trace::resume(); }
+
+void shoal_trace_pause(void) { shoal::trace::pause(); }
+
 int shoal_trace_on(void) { return records() ? 1 : 0; }

@@ -1,6 +1,5 @@
 #include "coll/operation.hpp"
 
-#include <shoal/base/binomial.hpp>
 #include <shoal/base/check.hpp>
 
 #include <algorithm>
@@ -9,8 +8,6 @@
 namespace shoal::coll {
 
 namespace {
-
-constexpr std::size_t kSegmentBytes = 256UL << 10U;
 
 // Blocks of several ranks in one.
 Block pack(const std::vector<Block>& blocks) {
@@ -68,40 +65,53 @@ PieceHeader Operation::header(std::uint32_t phase) const {
           .kind = call_.kind};
 }
 
-void Operation::send(Rank target, std::uint32_t phase, const Block& block,
-                     std::uint64_t announced) {
+void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
   PieceHeader header = this->header(phase);
-  header.announced = announced;
   if (block.shared()) {
-    in_.piece_.send(target, header, block.shared());
+    in_.piece().send(target, header, block.shared());
   } else {
     header.inline_size = static_cast<std::uint16_t>(block.size());
     copy(block.bytes(), header.place);
-    in_.short_piece_.send(target, header);
+    in_.short_piece().send(target, header);
+  }
+}
+
+std::vector<Rank> Operation::others() const {
+  std::vector<Rank> others;
+  others.reserve(static_cast<std::size_t>(size_));
+  for (int number = 1; number < size_; ++number) others.push_back(rank_of(number));
+  return others;
+}
+
+void Operation::multicast(const Block& block, const Announcement& announced) {
+  const Recipients to(others());
+  PieceHeader header = this->header(0);
+  header.announced = announced;
+  if (block.object().value != nullptr) {
+    in_.object_piece().multicast(to, header, block.object());
+  } else if (block.shared()) {
+    in_.piece().multicast(to, header, block.shared());
+  } else {
+    header.inline_size = static_cast<std::uint16_t>(block.size());
+    copy(block.bytes(), header.place);
+    in_.short_piece().multicast(to, header);
   }
 }
 
 void Operation::send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes) {
-  in_.payload_.send(
+  in_.payload().send(
       target, bytes, header(phase),
       on_release([&in = in_, released = header(kReleased)] { in.on_piece(released, {}); }));
 }
 
-std::span<std::byte> Operation::place_of(std::uint32_t phase, std::size_t size_bytes) const {
-  const std::size_t offset = segment_bytes_ * (phase - 1);
-  SHOAL_CHECK(offset + size_bytes <= place_.size(),
-              "{}: a member sends more bytes than this one gives room for: all must give values of "
-              "the same size",
-              describe());
-  return place_.subspan(offset, size_bytes);
-}
-
-Rank Operation::parent() const { return rank_of(binomial_parent(number())); }
-
-std::vector<Rank> Operation::children() const {
-  std::vector<Rank> result;
-  for (const int child : binomial_children(number(), size_)) result.push_back(rank_of(child));
-  return result;
+messaging::CastPlace Operation::cast_place() const {
+  const std::vector<Rank> members = others();
+  const MulticastTree tree = messaging::resolve({}, members.size());
+  const messaging::TreePlace place = messaging::place_in(tree, call_.root, members, rank_);
+  const messaging::Channel& channel = in_.scope().channel();
+  messaging::CastPlace cast{channel.to_world(place.parent), place.parent == call_.root, {}};
+  for (const Rank child : place.children) cast.children.push_back(channel.to_world(child));
+  return cast;
 }
 
 // D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988.
@@ -113,51 +123,43 @@ Operation::Body Operation::barrier() {
   }
 }
 
-// Large values follow in segments, which are passed on as they come, once all below have said that
-// they have a place for them.
+// A large value is announced, and follows in segments: see PayloadCasts.
 Operation::Body Operation::broadcast(Block mine, std::optional<std::span<std::byte>> place) {
   const bool is_root = rank_ == call_.root;
-  const std::vector<Rank> below = children();
-  std::span<const std::byte> source = place.has_value() ? *place : mine.bytes();
-  Piece head;
-  if (is_root && source.size() >= kLargeMessageBytes) {
-    head.announced = source.size();
-  } else if (is_root) {
-    head.block = place.has_value() ? Block(source) : mine;
-  } else {
-    head = co_await receive(parent(), 0);
-    const std::size_t size = head.announced > 0 ? head.announced : head.block.size();
-    SHOAL_CHECK(!place.has_value() || place->size() == size,
-                "{}: the root gives {} bytes and this member room for {}: all must give the same",
-                describe(), size, place->size());
+  messaging::Channel& channel = in_.scope().channel();
+  messaging::PayloadCasts& casts = messaging::PayloadCasts::of(channel);
+  const auto ended = [&in = in_, over = header(kReleased)] { in.on_piece(over, {}); };
+  if (is_root) {
+    const std::span<const std::byte> source = place.has_value() ? *place : mine.bytes();
+    if (source.size() < kLargeMessageBytes || size_ == 1) {
+      if (size_ > 1) multicast(place.has_value() ? Block(source) : mine, {});
+    } else {
+      const messaging::CastKey key = casts.begin(source, cast_place().children, ended);
+      multicast({}, {source.size(), key.number});
+      co_await receive(rank_, kReleased);
+    }
+    if (!place.has_value()) results_.push_back(mine);
+    co_return;
   }
-  for (const Rank child : below) send(child, 0, head.block, head.announced);
-  if (head.announced == 0) {
-    if (!place.has_value()) {
-      results_.push_back(head.block);
-    } else if (!is_root) {
+  const Piece head = co_await receive(call_.root, 0);
+  const std::size_t size = head.announced.size > 0 ? head.announced.size : head.block.size();
+  SHOAL_CHECK(!place.has_value() || place->size() == size,
+              "{}: the root gives {} bytes and this member room for {}: all must give the same",
+              describe(), size, place->size());
+  if (head.announced.size == 0) {
+    if (place.has_value()) {
       copy(head.block.bytes(), *place);
+    } else {
+      results_.push_back(head.block);
     }
     co_return;
   }
   Bytes buffer;
-  if (!is_root) {
-    if (!place.has_value()) buffer.resize(head.announced);
-    place_ = place.value_or(std::span(buffer));
-    segment_bytes_ = kSegmentBytes;
-    source = place_;
-    send(parent(), kReady);
-  }
-  for (const Rank child : below) co_await receive(child, kReady);
-  std::uint32_t segments = 0;
-  for (std::size_t offset = 0; offset < source.size(); offset += kSegmentBytes) {
-    ++segments;
-    if (!is_root) co_await receive(parent(), segments);
-    const auto segment = source.subspan(offset, std::min(kSegmentBytes, source.size() - offset));
-    for (const Rank child : below) send_payload(child, segments, segment);
-  }
-  for (std::size_t i = 0; i < segments * below.size(); ++i) co_await receive(rank_, kReleased);
-  if (!place.has_value()) results_.push_back(is_root ? mine : Block(std::move(buffer)));
+  if (!place.has_value()) buffer.resize(size);
+  casts.join({channel.to_world(call_.root).value(), head.announced.cast, false}, cast_place(),
+             place.value_or(std::span(buffer)), ended);
+  co_await receive(rank_, kReleased);
+  if (!place.has_value()) results_.push_back(Block(std::move(buffer)));
 }
 
 // Along the tree of rank 0, in which each member stands for those that follow it.
@@ -226,7 +228,8 @@ Operation::Body Operation::allreduce_ring(std::span<std::byte> place, std::size_
     const std::size_t begin = count * i / n;
     return place.subspan(begin * element_bytes, (count * (i + 1) / n - begin) * element_bytes);
   };
-  Bytes scratch((count / static_cast<std::size_t>(size_) + 1) * element_bytes);
+  const std::size_t scratch_bytes = (count / static_cast<std::size_t>(size_) + 1) * element_bytes;
+  const auto scratch = std::make_unique_for_overwrite<std::byte[]>(scratch_bytes);
   const int rank = rank_.value();
   const int half = size_ - 1;
   for (int step = 0; step < 2 * half; ++step) {
@@ -234,7 +237,7 @@ Operation::Body Operation::allreduce_ring(std::span<std::byte> place, std::size_
     const std::span<std::byte> target = chunk(combines ? rank - step - 1 : rank - (step - half));
     const std::span<std::byte> mine = chunk(combines ? rank - step : rank + 1 - (step - half));
     const auto phase = static_cast<std::uint32_t>(step) + 1;
-    place_ = combines ? std::span(scratch).first(target.size()) : target;
+    place_ = combines ? std::span(scratch.get(), target.size()) : target;
     send(neighbour(-1), kReady + phase);
     co_await receive(neighbour(1), kReady + phase);
     send_payload(neighbour(1), phase, mine);
@@ -254,7 +257,7 @@ Operation::Body Operation::gather(Block mine) {
     unpack(piece.block, blocks);
   }
   if (rank_ != call_.root) {
-    send(parent(), 0, pack(blocks));
+    send(rank_of(static_cast<int>(number - step)), 0, pack(blocks));
     co_return;
   }
   std::rotate(blocks.begin(), blocks.end() - call_.root.value(), blocks.end());

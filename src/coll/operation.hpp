@@ -1,7 +1,11 @@
 #pragma once
-// One collective operation on one rank: a coroutine that goes on when what it waits for has come.
+// One collective operation on one rank: a coroutine that is resumed by the messages it waits for.
 
-#include <shoal/coll/collectives.hpp>
+#include <shoal/am/payload_cast.hpp>
+#include <shoal/base/check.hpp>
+#include <shoal/trace/trace.hpp>
+
+#include "coll/exchange.hpp"
 
 #include <coroutine>
 #include <exception>
@@ -10,25 +14,29 @@
 
 namespace shoal::coll {
 
-/// What one member sends to another in one phase of an operation.
+/// Message of one member to another in one phase of an operation.
 struct Piece {
   std::uint32_t phase = 0;
   std::int32_t source = 0;
-  std::uint64_t announced = 0;
+  Announcement announced;
   Block block;
 };
 
 class Operation final : public std::enable_shared_from_this<Operation> {
  public:
-  Operation(Collectives& in, std::uint64_t sequence, const Call& call)
-      : in_(in), sequence_(sequence), call_(call), rank_(in.rank_), size_(in.size_) {}
+  Operation(Exchange& in, std::uint64_t sequence, const Call& call)
+      : in_(in), sequence_(sequence), call_(call), rank_(in.rank()), size_(in.size()) {
+    if (!trace::on<trace::Category::message>()) return;
+    trace_id_ = trace::new_id();
+    trace::collective_begin(trace_id_, trace::intern(name_of(call.kind)));
+  }
   ~Operation() {
     if (body_) body_.destroy();
   }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// The coroutine. It starts when it is called, and ends by telling its Collectives.
+  /// The coroutine. It starts when it is called, and ends by telling its Exchange.
   class Body {
    public:
     struct promise_type;
@@ -55,7 +63,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   [[nodiscard]] const std::vector<Block>& results() const { return results_; }
 
  private:
-  friend class Collectives;
+  friend class Exchange;
   class Receive;
 
   // Phases that no algorithm counts up to.
@@ -63,33 +71,44 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   static constexpr std::uint32_t kReleased = 2U << 30U;  // to itself: a payload may be reused
 
   [[nodiscard]] PieceHeader header(std::uint32_t phase) const;
-  void send(Rank target, std::uint32_t phase, const Block& block = {}, std::uint64_t announced = 0);
+  void send(Rank target, std::uint32_t phase, const Block& block = {});
+  /// To all others, in phase 0.
+  void multicast(const Block& block, const Announcement& announced);
   /// Into the target's place_, which has said that it is ready. kReleased follows.
   void send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes);
   Receive receive(Rank source, std::uint32_t phase);
-  [[nodiscard]] std::span<std::byte> place_of(std::uint32_t phase, std::size_t size_bytes) const;
+  [[nodiscard]] std::span<std::byte> place_of(std::size_t size_bytes) const {
+    SHOAL_CHECK(
+        size_bytes <= place_.size(),
+        "{}: a member sends more bytes than this one gives room for: all must give values of "
+        "the same size",
+        describe());
+    return place_.first(size_bytes);
+  }
 
-  // A binomial tree over the members, renumbered so that the root is 0.
+  // The members, renumbered so that the root is 0.
   [[nodiscard]] int number() const { return (rank_.value() - call_.root.value() + size_) % size_; }
   [[nodiscard]] Rank rank_of(int number) const {
     return Rank((number + call_.root.value()) % size_);
   }
-  [[nodiscard]] Rank parent() const;
-  [[nodiscard]] std::vector<Rank> children() const;
+  /// All but the root.
+  [[nodiscard]] std::vector<Rank> others() const;
+  /// This member in the tree of the payload.
+  [[nodiscard]] messaging::CastPlace cast_place() const;
   [[nodiscard]] Rank neighbour(int distance) const {
     return Rank((rank_.value() + distance + size_) % size_);
   }
 
-  Collectives& in_;
+  Exchange& in_;
   const std::uint64_t sequence_;
   const Call call_;
   const Rank rank_;
   const int size_;
   std::coroutine_handle<> body_;
   std::vector<Block> results_;
-  std::span<std::byte> place_;     // where payloads go
-  std::size_t segment_bytes_ = 0;  // of place_, for each phase; 0: all of it
+  std::span<std::byte> place_;  // where payloads go
   bool failed_ = false;
+  std::uint64_t trace_id_ = 0;
 
   // Guarded by in_.mutex_.
   std::vector<Piece> pieces_;  // have come, and nobody has asked for them
@@ -107,6 +126,7 @@ struct Operation::Body::promise_type {
     static bool await_ready() noexcept { return false; }
     static void await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
       Operation& operation = handle.promise().operation;
+      if (operation.trace_id_ != 0) trace::collective_end(operation.trace_id_);
       operation.in_.complete(operation);
     }
     static void await_resume() noexcept {}
@@ -143,7 +163,7 @@ class Operation::Receive {
   Piece await_resume() { return std::move(piece_); }
 
  private:
-  friend class Collectives;
+  friend class Exchange;
   [[nodiscard]] bool fits(const Piece& piece) const {
     return piece.source == source_ && piece.phase == phase_;
   }

@@ -108,6 +108,13 @@ Choice advise(const Model& model, const Phase& phase, const Fixed& fixed) {
   return *best;
 }
 
+Choice advise_evenly(const Model& model, Fixed fixed) {
+  check(model);
+  if (!fixed.computation_node) fixed.computation_node = 0;
+  const Curves curves(model, {*fixed.computation_node, fixed.communication_node.value_or(0)});
+  return advise(model, {curves.alone_mb_s, curves.network_mb_s}, fixed);
+}
+
 int most_cores(const Model& model, const Placement& placement, double share) {
   if (!(share >= 0 && share <= 1)) {
     throw ConfigError(

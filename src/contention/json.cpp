@@ -123,7 +123,7 @@ std::string to_json(const Model& model) {
 
 Model model_from_json(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) throw ConfigError("contention model: the text is no JSON");
+  if (json.is_discarded()) throw ConfigError("contention model: the text is not valid JSON");
   Model model;
   read(json, "", model);
   check(model);

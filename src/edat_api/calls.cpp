@@ -19,26 +19,21 @@ void check_rank(const Program& program, int rank, const std::string& who) {
 
 bool is_special(int peer) { return peer == EDAT_ALL || peer == EDAT_ANY || peer == EDAT_SELF; }
 
-/// Of one element; nothing for EDAT_NOTYPE.
+/// Size of one element; 0 for EDAT_NOTYPE.
 std::size_t size_of_element(const Program& program, const std::string& event, int type) {
   if (type == EDAT_NOTYPE) return 0;
   if (travels_as_address(type, program.addresses())) return 0;
   if (type == EDAT_ADDRESS) return sizeof(char*);
   const std::size_t size = c_api::element_size(type);
   if (size > 0) return size;
-  throw CheckError(
-      fmt::format("\"{}\": {} is no type: there are EDAT_NOTYPE (0), EDAT_INT (1), EDAT_FLOAT (2), "
-                  "EDAT_DOUBLE (3), EDAT_BYTE (4), EDAT_ADDRESS (5), EDAT_LONG (6), and what "
-                  "edatDefineContext returns",
-                  event, type));
+  throw CheckError(fmt::format(
+      "\"{}\": {} is not a type: there are EDAT_NOTYPE (0), EDAT_INT (1), EDAT_FLOAT (2), "
+      "EDAT_DOUBLE (3), EDAT_BYTE (4), EDAT_ADDRESS (5), EDAT_LONG (6), and types that "
+      "edatDefineContext returned",
+      event, type));
 }
 
 }  // namespace
-
-bool travels_as_address(int type, AddressRule addresses) {
-  return type >= c_api::Contexts::kFirstType ||
-         (type == EDAT_ADDRESS && addresses == AddressRule::paper);
-}
 
 void check_dependency_count(int count) {
   if (count < 0) throw CheckError(fmt::format("the number of dependencies is {}", count));
@@ -68,8 +63,8 @@ RawPayload to_payload(Program& program, const std::string& event, int type, int 
   }
   RawPayload payload{type, static_cast<std::size_t>(count), {}};
   if (type >= c_api::Contexts::kFirstType && !program.contexts().is_defined(type)) {
-    throw CheckError(
-        fmt::format("\"{}\": {} is no type: edatDefineContext has not returned it", event, type));
+    throw CheckError(fmt::format("\"{}\": {} is not a type: edatDefineContext has not returned it",
+                                 event, type));
   }
   if (travels_as_address(type, program.addresses())) {
     payload.bytes = std::as_bytes(std::span(data, 1));
@@ -90,8 +85,8 @@ RawPayload to_payload(Program& program, const std::string& event, int type, int 
 
 void* create_context(Program& program, int type) {
   if (!program.contexts().is_defined(type)) {
-    throw CheckError(
-        fmt::format("{} is no type of a context: edatDefineContext has not returned it", type));
+    throw CheckError(fmt::format(
+        "{} is not the type of a context: edatDefineContext has not returned it", type));
   }
   return program.contexts().create(type);
 }

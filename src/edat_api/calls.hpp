@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of the calls of edat.h: what they mean for shoal, and refusals in EDAT's words.
+// Arguments of the calls of edat.h: conversion to shoal's, and refusals in EDAT's terms.
 
 #include "edat_api/program.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace shoal::edat_api {
 
-// All throw CheckError for what cannot be right.
+// All throw CheckError for invalid arguments.
 
 void check_dependency_count(int count);
 EventDependency to_dependency(const Program& program, int source, const char* event_id);
@@ -22,8 +22,5 @@ void* create_context(Program& program, int type);
 
 void submit_task(Program& program, void (*task)(EDAT_Event*, int), const EventTaskOptions& options,
                  const std::vector<EventDependency>& dependencies);
-
-/// Whether events of this type carry the address itself.
-bool travels_as_address(int type, AddressRule addresses);
 
 }  // namespace shoal::edat_api

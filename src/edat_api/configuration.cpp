@@ -54,14 +54,14 @@ std::string changed(std::string text, int (*change)(int)) {
   return text;
 }
 
-[[noreturn]] void refuse(const Setting& setting, std::string_view allowed) {
+[[noreturn]] void refuse_setting(const Setting& setting, std::string_view allowed) {
   throw ConfigError(
       fmt::format("{}: '{}' is not allowed; allowed: {}", setting.where, setting.value, allowed));
 }
 
 bool to_bool(const Setting& setting) {
   const std::string value = changed(setting.value, std::tolower);
-  if (value != "true" && value != "false") refuse(setting, "true, false");
+  if (value != "true" && value != "false") refuse_setting(setting, "true, false");
   return value == "true";
 }
 
@@ -70,7 +70,7 @@ std::string to_workers(const Setting& setting) {
                          std::all_of(setting.value.begin(), setting.value.end(),
                                      [](unsigned char letter) { return std::isdigit(letter); });
   if (!is_number || setting.value.find_first_not_of('0') == std::string::npos) {
-    refuse(setting, "a whole number from 1");
+    refuse_setting(setting, "a whole number from 1");
   }
   return setting.value;
 }
@@ -79,27 +79,27 @@ std::string to_pin(const Setting& setting) {
   const std::string value = changed(setting.value, std::tolower);
   if (value == "auto") return "none";
   if (value != "linear" && value != "linearfromcore") {
-    refuse(setting, "auto, linear, linearfromcore");
+    refuse_setting(setting, "auto, linear, linearfromcore");
   }
   return "core";
 }
 
 AddressRule to_rule(const Setting& setting) {
   const std::string value = changed(setting.value, std::tolower);
-  if (value != "library" && value != "paper") refuse(setting, "library, paper");
+  if (value != "library" && value != "paper") refuse_setting(setting, "library, paper");
   return value == "paper" ? AddressRule::paper : AddressRule::library;
 }
 
 void check_bridge(const Setting& setting) {
   if (changed(setting.value, std::tolower) != "false") {
-    refuse(setting, "false, as this library has no bridge");
+    refuse_setting(setting, "false, as this library has no bridge");
   }
 }
 
 void check_resilience(const Setting& setting) {
   const std::string value = changed(setting.value, std::tolower);
   if (value != "0" && value != "false") {
-    refuse(setting, "0, false, as this library has no resilience");
+    refuse_setting(setting, "0, false, as this library has no resilience");
   }
 }
 

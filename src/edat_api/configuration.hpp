@@ -1,5 +1,5 @@
 #pragma once
-// What EDAT's keys and environment variables mean for shoal.
+// Meaning of EDAT's keys and environment variables for shoal.
 
 #include <functional>
 #include <optional>

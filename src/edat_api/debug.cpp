@@ -34,7 +34,12 @@ int edatGetWorker(void) {
 }
 
 int edatGetNumActiveWorkers(void) {
-  return running("edatGetNumActiveWorkers").world().scope().scheduler().active_worker_count();
+  return running("edatGetNumActiveWorkers")
+      .world()
+      .scope()
+      .scheduler()
+      .inspector()
+      .active_worker_count();
 }
 
 void edatPauseMainThread(void) {

@@ -73,8 +73,8 @@ EDAT_Event* hand_over(const Program& program, const EventList& events) {
   return kept.back()->events();
 }
 
-/// A thread of the program in a call that may wait. That of main() counts as a task there: what
-/// waits for ever is found.
+/// A thread of the program in a call that may wait. The thread of main() counts as a task there, so
+/// that a wait without end is found.
 class WaitingThread {
  public:
   explicit WaitingThread(Program& program) : program_(program) {
@@ -273,7 +273,7 @@ EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...) {
     int& number = given(number_retrieved, "the place for the number of events");
     const shoal::EventList got = program.events().retrieve_any(read_pairs(program, count, pairs));
     number = static_cast<int>(got.size());
-    // A task may ask again and again: what it asks for comes when its worker looks for messages.
+    // A task may poll in a loop: the event arrives only when its worker looks for messages.
     const bool may_yield =
         shoal::sched::current_task() != nullptr && !program.has_locked_communication(belongings());
     if (got.empty() && may_yield) shoal::sched::yield();

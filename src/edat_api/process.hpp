@@ -36,7 +36,7 @@ void finish();
 
 Program& running(const char* call);
 
-/// Reason of the failure of the world, of which a task that waited is told.
+/// Reason of the failure of the world, reported to a task that waited.
 std::string reason_of_failure(const Program& program, const std::exception& error);
 
 /// Calls `body(program)`; no exception gets into code that may be C.

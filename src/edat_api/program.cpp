@@ -1,7 +1,5 @@
 #include "edat_api/program.hpp"
 
-#include "edat_api/calls.hpp"
-
 #include "env/host.hpp"
 #include "env/topology.hpp"
 
@@ -18,6 +16,11 @@
 namespace shoal::edat_api {
 
 // --- events
+
+bool travels_as_address(int type, AddressRule addresses) {
+  return type >= c_api::Contexts::kFirstType ||
+         (type == EDAT_ADDRESS && addresses == AddressRule::paper);
+}
 
 Shown::Shown(const EventList& events, AddressRule addresses) {
   copies_.reserve(events.size());
@@ -49,7 +52,7 @@ struct OfTask final : sched::TaskLocal {
 }  // namespace
 
 Belongings& belongings() {
-  // Of threads of the program. edat.h has no handle that it could hang on.
+  // Belongings of threads of the program: edat.h has no handle to keep them in.
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
   static thread_local Belongings t_belongings;
   sched::Task* const task = sched::current_task();

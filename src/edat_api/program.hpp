@@ -21,6 +21,9 @@
 
 namespace shoal::edat_api {
 
+/// Whether events of this type carry the address itself.
+[[nodiscard]] bool travels_as_address(int type, AddressRule addresses);
+
 /// Events as EDAT shows them: with data of their own, which the program may change.
 class Shown {
  public:
@@ -40,7 +43,7 @@ class Shown {
   std::vector<EDAT_Event> shown_;
 };
 
-/// What belongs to a task, or to a thread of the program.
+/// Belongings of a task, or of a thread of the program.
 struct Belongings {
   std::set<std::string, std::less<>> locks;
   std::vector<std::unique_ptr<Shown>> shown;  // what edatWait and edatRetrieveAny returned
@@ -56,7 +59,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Of the thread that calls edatInit, here: main().
+  // For the thread that calls edatInit: main().
 
   /// **Blocks**: until events can be fired, or the world has ended without coming so far.
   /// Returns whether it runs.

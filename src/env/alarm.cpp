@@ -44,7 +44,7 @@ void add(int descriptor, std::uint64_t value) {
   [[maybe_unused]] const auto written = write(descriptor, &value, sizeof value);
 }
 
-// A signal is the process's, and so is what follows from it.
+// Signals belong to the process, and so do their handlers.
 constexpr int kSlots = 64;
 constexpr int kFree = -1;
 struct Slot {
@@ -95,8 +95,8 @@ bool handler_is(int signal, void (*wanted)(int)) {
          now.sa_handler == wanted;
 }
 
-// MPICH installs a handler for SIGUSR1, by which its launcher tells of processes that failed: that
-// is no choice of the program's.
+// MPICH installs a handler for SIGUSR1, with which its launcher reports failed processes: not a
+// choice of the program.
 bool is_of_mpi_library(void (*handler)(int)) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(handler), &info) == 0 || info.dli_fname == nullptr) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -68,6 +69,14 @@ std::string program_id() {
   return id.empty() ? "without a build id" : "build " + id;
 }
 
+std::int64_t process_id() { return getpid(); }
+
+std::string program_path() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : path.native();
+}
+
 void write_to_standard_error(std::string_view text) {
   std::fflush(stderr);
   while (!text.empty()) {
@@ -96,7 +105,7 @@ void run_in_silent_child(const std::function<void()>& function) {
   const bool silent = std::freopen("/dev/null", "w", stdout) != nullptr &&
                       std::freopen("/dev/null", "w", stderr) != nullptr;
   try {
-    // What the program does must not depend on addresses: let them differ.
+    // The behaviour of the program must not depend on addresses: let them differ.
     const std::vector<char> shift(12'345);
     if (silent) function();
   } catch (...) {  // the parent runs into it, too

@@ -14,8 +14,14 @@ std::string host_name();
 /// none. Two builds of different sources have different identifiers.
 std::string program_id();
 
-/// Writes all of `text` to standard error at once, so that what other processes write comes before
-/// or behind it.
+/// Number of the calling process, as the system counts them.
+std::int64_t process_id();
+
+/// Path of the running program, or "".
+std::string program_path();
+
+/// Writes all of `text` to standard error at once, so that texts of other processes come before or
+/// after it.
 void write_to_standard_error(std::string_view text);
 
 /// Stops the calling thread for `duration_ns` of real time. Takes no memory. For a process that
@@ -23,8 +29,8 @@ void write_to_standard_error(std::string_view text);
 void sleep_for(std::uint64_t duration_ns);
 
 /// Runs `function` in a copy of this process whose output goes nowhere, and waits for its end.
-/// **Caller**: a process with one thread. **Errors**: Error when there can be no copy. How it ended
-/// is not told.
+/// **Caller**: a process with one thread. **Errors**: Error when there can be no copy. The caller
+/// does not learn how it ended.
 void run_in_silent_child(const std::function<void()>& function);
 
 }  // namespace shoal::env

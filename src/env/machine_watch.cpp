@@ -20,7 +20,7 @@ struct MachineWatch::Watched {
   Callback callback;
   int descriptor = -1;           // is due when this can be read
   std::size_t memory_bytes = 0;  // or, if not 0, when more is in use
-  // Of a signal; the alarm outlives what rings it.
+  // Alarm of a signal; it outlives the code that rings it.
   std::unique_ptr<Alarm> alarm{};
   std::optional<AlarmOnSignal> on_signal{};
 

@@ -9,7 +9,7 @@ namespace shoal::env {
 
 namespace {
 
-/// Below, what a page of its own would waste is more than what it could save.
+/// Below this size, a page of its own wastes more than it saves.
 constexpr std::size_t kMappedMin = std::size_t{16} << 10U;
 
 }  // namespace

@@ -31,7 +31,7 @@ std::size_t in_whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// How many mappings guards may take: two each, and some thousand are left for everybody else.
+// How many mappings guards may take: two each, and some thousand are left for others.
 std::size_t mapped_guards_max() {
   constexpr std::size_t kDefault = 65530;
   constexpr std::size_t kReserve = 4096;
@@ -118,7 +118,7 @@ void StackMemory::keep(const Stack& stack) {
 
 namespace {
 
-// What a signal handler needs; set while any FaultWatch lives.
+// State of the signal handler; set while any FaultWatch lives.
 struct FaultState {
   std::mutex mutex;
   int watches = 0;               // guarded by mutex

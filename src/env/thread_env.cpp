@@ -19,7 +19,7 @@ class ThreadParker final : public Parker {
   void park(std::uint64_t timeout_ns) override {
     std::unique_lock lock(mutex_);
     const auto is_set = [this] { return token_; };
-    // The present time plus more than this would not fit into 64 bits; nobody sees it pass.
+    // The present time plus more than this would not fit into 64 bits; no process lives that long.
     constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 62U;
     if (timeout_ns == 0 || timeout_ns > kLongestNs) {
       condition_.wait(lock, is_set);

@@ -1,5 +1,7 @@
 #include <shoal/env/ticks.hpp>
 
+#include "env/raw_clock.hpp"
+
 #include <ctime>
 
 #if defined(__x86_64__)
@@ -39,7 +41,7 @@ TickSample sample_ticks(TickSource source) {
     const std::uint64_t raw_ns = monotonic_raw_ns();
     const std::uint64_t width = read_ticks(source) - before;
     if (i > 0 && width / 2 >= best.uncertainty_ticks) continue;
-    best = {before + width / 2, raw_ns, width / 2};
+    best = {before + width / 2, as_raw_clock(raw_ns), width / 2};
   }
   return best;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <hwloc.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -97,8 +98,8 @@ std::string PuSet::to_string() const {
 
 struct Topology::Handle {
   Handle() {
-    // Where /sys is missing, hwloc complains in every process that loads a topology, for itself and
-    // for MPI. One who looks for a reason sets the variable to 0.
+    // Where /sys is missing, hwloc prints a warning in every process that loads a topology, for
+    // itself and for MPI. Setting the variable to 0 brings the warnings back.
     setenv("HWLOC_HIDE_ERRORS", "2", 0);  // NOLINT(concurrency-mt-unsafe): set once, by the first
     SHOAL_CHECK(hwloc_topology_init(&topology) == 0, "hwloc could not start");
   }
@@ -221,6 +222,68 @@ PuSet Topology::current_thread_binding() const {
     return {};
   }
   return to_pu_set(bitmap.get());
+}
+
+Location Topology::locate(const PuSet& set) const {
+  hwloc_topology_t topology = handle_->topology;
+  const int wanted = set.empty() ? pus_ordered_.front() : set.indices().front();
+  const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(wanted));
+  if (pu == nullptr) return {};
+  // On a machine without NUMA nodes, hwloc shows one.
+  hwloc_obj_t numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, nullptr);
+  while (numa != nullptr && hwloc_bitmap_isset(numa->cpuset, pu->os_index) == 0) {
+    numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa);
+  }
+  return {package_of(topology, pu), numa == nullptr ? 0 : static_cast<int>(numa->logical_index)};
+}
+
+std::vector<int> Topology::numa_nodes_from(const PuSet& set) const {
+  hwloc_topology_t topology = handle_->topology;
+  const int home = locate(set).package;
+  std::vector<int> near;
+  std::vector<int> far;
+  hwloc_obj_t numa = nullptr;
+  while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)) != nullptr) {
+    const int first_pu = hwloc_bitmap_first(numa->cpuset);
+    // Memory without processors (high-bandwidth memory, say) is near to no package.
+    const hwloc_obj_t pu =
+        first_pu < 0 ? nullptr
+                     : hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(first_pu));
+    const bool is_near = pu != nullptr && package_of(topology, pu) == home;
+    (is_near ? near : far).push_back(static_cast<int>(numa->logical_index));
+  }
+  near.insert(near.end(), far.begin(), far.end());
+  return near;
+}
+
+bool Topology::bind_memory(std::span<std::byte> buffer, int numa) const {
+  const hwloc_obj_t node =
+      hwloc_get_obj_by_type(handle_->topology, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(numa));
+  if (!handle_->is_real_machine() || node == nullptr) return false;
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* first = buffer.data();
+  std::size_t left_bytes = buffer.size();
+  if (std::align(page_bytes, page_bytes, first, left_bytes) == nullptr) return true;  // no page
+  return hwloc_set_area_membind(handle_->topology, first, left_bytes / page_bytes * page_bytes,
+                                node->nodeset, HWLOC_MEMBIND_BIND,
+                                HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0;
+}
+
+int Topology::numa_node_of(const std::byte* address) const {
+  const Bitmap nodes = make_bitmap();
+  if (!handle_->is_real_machine() ||
+      hwloc_get_area_memlocation(handle_->topology, address, 1, nodes.get(),
+                                 HWLOC_MEMBIND_BYNODESET) != 0) {
+    return -1;
+  }
+  hwloc_obj_t numa = nullptr;
+  while ((numa = hwloc_get_next_obj_by_type(handle_->topology, HWLOC_OBJ_NUMANODE, numa)) !=
+         nullptr) {
+    if (hwloc_bitmap_isset(nodes.get(), numa->os_index) != 0) {
+      return static_cast<int>(numa->logical_index);
+    }
+  }
+  return -1;
 }
 
 std::string Topology::describe(const PuSet& set) const {

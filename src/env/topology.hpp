@@ -4,6 +4,7 @@
 
 #include <shoal/base/ids.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace shoal::env {
 
-/// What a worker is bound to: nothing, a whole core, or one hardware thread (PU).
+/// Binding of workers: none, to a whole core, or to one hardware thread (PU).
 enum class Pin { none, core, pu };
 
 /// A set of PUs, named by the operating system's index. A value; empty means "not bound".
@@ -37,6 +38,12 @@ class PuSet {
   std::vector<int> indices_;
 };
 
+/// Logical indices on one node.
+struct Location {
+  int package = 0;
+  int numa = 0;
+};
+
 /// The packages, cores and PUs that this process may use, as found when the object was made.
 ///
 /// Caller: any thread; a Topology is not changed after construction. Blocks: never.
@@ -57,7 +64,7 @@ class Topology {
   /// How many PUs may be used; at least 1.
   [[nodiscard]] int allowed_pus() const { return allowed_.count(); }
   [[nodiscard]] const PuSet& allowed() const { return allowed_; }
-  /// How many PUs the process could use if its threads were bound to none: those of its cpuset.
+  /// Number of PUs that the process could use if its threads were not bound: those of its cpuset.
   [[nodiscard]] int machine_pus() const { return machine_pus_; }
 
   /// Where to bind the workers [first_worker, first_worker + worker_count) of the `total_workers`
@@ -76,9 +83,19 @@ class Topology {
   [[nodiscard]] bool bind_current_thread(const PuSet& set) const;
   /// How many of the sets the calling thread cannot be bound to. It is bound as before afterwards.
   [[nodiscard]] int count_unbindable(std::span<const PuSet> sets) const;
-  /// What the calling thread is bound to; empty when that is not known.
+  /// Binding of the calling thread; empty when it is not known.
   [[nodiscard]] PuSet current_thread_binding() const;
 
+  /// Where the first PU of the set is, or, of an empty set, the first allowed one.
+  [[nodiscard]] Location locate(const PuSet& set) const;
+  /// Logical indices of all NUMA nodes: those in the package of the set's first PU (of an empty
+  /// set: of the first allowed one), then those of the other packages.
+  [[nodiscard]] std::vector<int> numa_nodes_from(const PuSet& set) const;
+  /// Binds the whole pages of a buffer to a NUMA node, and moves there what was written before.
+  /// False when the system refuses, or when this is not the real machine.
+  [[nodiscard]] bool bind_memory(std::span<std::byte> buffer, int numa) const;
+  /// NUMA node of the page at an address, or -1 when it is not known.
+  [[nodiscard]] int numa_node_of(const std::byte* address) const;
   /// For people: "package 0 core 3 (PU 6-7)"; "not bound" for an empty set.
   [[nodiscard]] std::string describe(const PuSet& set) const;
 
@@ -106,8 +123,8 @@ struct WorkerPlacement {
   PuSet pus;
 };
 
-/// One text that says how many workers share PUs, names some, and says what to do; empty when none
-/// do. All placements must be of one node. Unbound workers share nothing.
+/// Text with the number of workers that share PUs, some of them, and the remedy; empty if none do.
+/// All placements must be of one node. Unbound workers share nothing.
 [[nodiscard]] std::string overlap_warning(std::span<const WorkerPlacement> placements);
 
 }  // namespace shoal::env

@@ -4,6 +4,7 @@
 #include "event/wait.hpp"
 
 #include <shoal/base/check.hpp>
+#include <shoal/trace/trace.hpp>
 
 #include <fmt/format.h>
 
@@ -71,7 +72,13 @@ EventList Core::to_events(const std::vector<Payload>& payloads) {
   EventList events;
   events.reserve(payloads.size());
   for (const Payload& payload : payloads) {
-    events.emplace_back(std::static_pointer_cast<const Content>(payload));
+    auto content = std::static_pointer_cast<const Content>(payload);
+    if (trace::on<trace::Category::event>()) {
+      const sched::Task* const task = sched::current_task();
+      trace::event_matched(content->trace_id, task != nullptr ? task->trace_id : 0,
+                           trace::intern(content->name));
+    }
+    events.emplace_back(std::move(content));
   }
   return events;
 }
@@ -153,13 +160,13 @@ void Core::enqueue(const Ready& ready) {
     }
     auto& body = static_cast<WaitBody&>(task);
     body.wait->instance_ = instance;
-    // If it does not stand still yet it will see that it need not.
+    // A waiter that is not parked yet sees that it need not park.
     body.waiter = std::exchange(body.wait->waiter_, nullptr);
   }
 }
 
-// Outside the lock. Whoever made them ready is itself counted, or is a main function that runs, so
-// the world cannot end before they are.
+// Called without the lock. The code that made the instances ready is itself counted, or is a main
+// function that runs, so the world cannot end before they are submitted.
 void Core::submit_runners(const Ready& ready) {
   for (const auto& instance : ready) {
     TaskBody& task = task_of(*instance);
@@ -242,6 +249,11 @@ Rank Core::check_target(EventPeer target, const Content& content) const {
 void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
   content->source = rank();
   const Rank to = check_target(target, *content);
+  if (trace::on<trace::Category::event>()) {
+    content->trace_id = trace::new_id();
+    trace::event_fired(content->trace_id, static_cast<std::uint32_t>(to.value()),
+                       trace::intern(content->name));
+  }
   if (target.kind() == EventPeer::Kind::all) {
     fire_to_all(content);
   } else if (to != rank()) {
@@ -256,7 +268,7 @@ void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
   }
 }
 
-// What this rank fires to itself needs no message to keep its order: fire() has matched it when it
+// An event to the own rank needs no message to keep its order: fire() has matched it when it
 // returns.
 void Core::deliver_here(const SharedContent& content) {
   Ready ready;
@@ -274,28 +286,37 @@ void Core::fire_to_all(const SharedContent& content) {
     const sync::Lock lock(out_mutex_);
     parcel = outbox_.to_all(content);
   }
-  pass_on_to_others(parcel);
+  multicast(std::move(parcel));
   deliver_here(content);
 }
 
-void Core::pass_on_to_others(const Parcel& parcel) {
-  for (auto& [target, part] : pass_on(parcel, rank(), size())) {
-    send(target, std::move(part));
-  }
-}
-
 // It has its number: were it lost, those behind it would wait for it for ever.
-void Core::send(Rank target, Parcel&& parcel) {
+template <class Send>
+void Core::insist(Send send) {
   try {
-    message_.send(target, std::move(parcel));
+    send();
   } catch (...) {
     scope_.fail(fmt::format("fire() of events '{}'", name_), std::current_exception());
     throw;
   }
 }
 
+void Core::send(Rank target, Parcel&& parcel) {
+  insist([&] { message_.send(target, std::move(parcel)); });
+}
+
+// From this rank on, round the team: each source has a tree of its own.
+void Core::multicast(Parcel&& parcel) {
+  constexpr int kArity = 4;
+  std::vector<Rank> others;
+  others.reserve(static_cast<std::size_t>(size()));
+  for (int i = 1; i < size(); ++i) others.emplace_back((rank().value() + i) % size());
+  insist([&] {
+    message_.multicast(Recipients(others, {TreeShape::k_ary, kArity}), std::move(parcel));
+  });
+}
+
 void Core::receive(const Parcel& parcel) {
-  if (parcel.to_all) pass_on_to_others(parcel);
   Ready ready;
   {
     const sync::Lock lock(mutex_);

@@ -59,7 +59,7 @@ class Core final : private term::Unsatisfied {
 
   [[nodiscard]] Rank rank() const { return scope_.rank(); }
   [[nodiscard]] int size() const { return scope_.size(); }
-  /// `who` begins the text of a refusal.
+  /// `who`: subject of the text of a refusal.
   using Who = std::function<std::string()>;
   [[nodiscard]] std::vector<Dependency> expand(const std::vector<EventDependency>& dependencies,
                                                const Who& who) const;
@@ -68,15 +68,17 @@ class Core final : private term::Unsatisfied {
   void fire_to_all(const SharedContent& content);
   void send(Rank target, Parcel&& parcel);
   void receive(const Parcel& parcel);
-  void pass_on_to_others(const Parcel& parcel);
+  void multicast(Parcel&& parcel);
+  template <class Send>
+  void insist(Send send);
   void arrive(const SharedContent& content, Ready& ready) SHOAL_REQUIRES(mutex_);
   void enqueue(const Ready& ready) SHOAL_REQUIRES(mutex_);
   void submit_runners(const Ready& ready);
   static EventList to_events(const std::vector<Payload>& payloads);
   Begun begin_next();
-  /// What reports call a task.
+  /// Name of a task in reports.
   [[nodiscard]] std::string name_of(const TaskBody& task) const;
-  /// Of the task that begins next.
+  /// Name of the task that begins next.
   [[nodiscard]] std::string next_name() const;
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;

@@ -63,7 +63,7 @@ Events::Draft Events::draft_of(std::string_view name) {
 
 namespace {
 
-/// Fires it, once it is called. What cannot be fired is refused now.
+/// Function that fires the event when it is called. Refuses now an event that cannot be fired.
 std::function<void()> firing(event::Core& core, EventPeer target,
                              const std::shared_ptr<event::Content>& content) {
   static_cast<void>(core.check_target(target, *content));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNamesMin = 64;  // fewer are kept without a look at their use
 
-/// What a group fills next. The smaller one comes first.
+/// Place that a group fills next. The smaller one comes first.
 struct Place {
   std::uint64_t round;  // number of the instance; greedy: 1 if every dependency has an event
   std::uint32_t dependency;
@@ -74,8 +74,8 @@ Matcher::~Matcher() {
   }
 }
 
-// --- names. Those without use go when the table has doubled: so none is made and dropped in turn,
-// and to drop them costs each that was made a constant.
+// --- names. Unused names are dropped when the table has doubled: so no name is made and dropped in
+// turn, and dropping costs a constant for each name made.
 
 NameEntry& Matcher::intern(std::string_view text) {
   ++probe_count_;
@@ -167,8 +167,8 @@ void Matcher::make_groups(Consumer& consumer, std::span<const Dependency> depend
   if (!consumer.is_transient()) consumer.group_of = group_of;
 }
 
-// Dependency by dependency, the earliest event that fits; a persistent task goes on with its next
-// instance, and a greedy one takes the rest, as long as there is something.
+// Takes the earliest event that fits, dependency by dependency; a persistent task then fills its
+// next instance, and a greedy one takes the rest.
 void Matcher::take_what_waits(Consumer& consumer, Ready& ready) {
   const bool greedy = consumer.is_greedy();
   for (bool more = true; more;) more = take_in_turn(consumer, ready) && !greedy;
@@ -202,8 +202,8 @@ void Matcher::match(EventPtr event, Ready& ready) {
   if (give(*group, std::move(event), ready) && !once) take_copies(consumer, ready);
 }
 
-// The earliest consumer stands first in one of two lists. If it is first in both, the event goes to
-// its oldest instance, and in it to the first dependency.
+// The earliest consumer is first in one of two lists. If it is first in both, the event goes to its
+// oldest instance, and in it to the first dependency.
 Group* Matcher::choose(const StoredEvent& event) {
   probe_count_ += 2;
   Group* const exact = event.slot->groups.first();
@@ -235,7 +235,7 @@ bool Matcher::give(Group& group, EventPtr event, Ready& ready) {
   return true;
 }
 
-// The oldest instance is the one that is ready: what it has, younger ones got later.
+// The oldest instance is the one that is ready: younger ones got their events later.
 void Matcher::complete(Consumer& consumer, Ready& ready) {
   std::shared_ptr<Instance> instance =
       consumer.is_greedy() ? consumer.instances.front() : consumer.take_oldest();
@@ -294,7 +294,7 @@ void Matcher::keep(EventPtr owned) {
   event.name->events.insert_before(place_in(event.name->events), event);
 }
 
-// Whoever may have a copy gets one, in the order of submission.
+// Each consumer that may have a copy gets one, in the order of submission.
 void Matcher::keep_persistent(EventPtr owned, Ready& ready) {
   StoredEvent& event = *owned.release();
   ++persistent_count_;
@@ -329,7 +329,7 @@ void Matcher::take_copies(Consumer& consumer, Ready& ready) {
   if (persistent_count_ > 0) take_what_waits(consumer, ready);
 }
 
-// That fires it again: it stands behind all that wait.
+// A copy fires the event again: it goes behind all waiting events.
 EventPtr Matcher::copy(StoredEvent& event) {
   event.number = next_arrival_++;
   event.slot->persistent.erase(event);
@@ -394,57 +394,6 @@ void Matcher::go_on(Consumer& consumer, Ready& ready) {
     for (Group& group : consumer.groups) group.filled_count = 0;
   }
   take_copies(consumer, ready);
-}
-
-// --- removal
-
-bool Matcher::is_submitted(std::string_view name) const {
-  return lists_->by_name.find(name) != lists_->by_name.end();
-}
-
-bool Matcher::remove(std::string_view name, Ready& ready) {
-  ++probe_count_;
-  const auto it = lists_->by_name.find(name);
-  if (it == lists_->by_name.end()) return false;
-  discard(*it->second.first(), ready);
-  return true;
-}
-
-bool Matcher::withdraw(ConsumerId wait, Ready& ready) {
-  ++probe_count_;
-  const auto it = lists_->waits.find(wait);
-  if (it == lists_->waits.end()) return false;
-  discard(*it->second, ready);
-  return true;
-}
-
-void Matcher::give_back(Instance& instance, Ready& ready) {
-  std::vector<EventPtr> events;
-  take_out(instance, events);
-  match_again(std::move(events), ready);
-}
-
-void Matcher::discard(Consumer& consumer, Ready& ready) {
-  std::vector<EventPtr> events;
-  if (consumer.held_up_by != nullptr) consumer.held_up_by->held_up_ = nullptr;
-  for (const auto& instance : consumer.instances) {
-    if (instance == nullptr || instance->is_ready()) continue;  // left, or greedy and still to run
-    take_out(*instance, events);
-  }
-  forget(consumer);
-  match_again(std::move(events), ready);
-}
-
-void Matcher::take_out(Instance& instance, std::vector<EventPtr>& events) {
-  for (EventPtr& event : instance.events_) {
-    if (event != nullptr && !event->persistent) events.push_back(std::move(event));
-  }
-  for (Instance::Extra& extra : instance.extras_) events.push_back(std::move(extra.event));
-}
-
-void Matcher::match_again(std::vector<EventPtr> events, Ready& ready) {
-  std::ranges::sort(events, {}, [](const EventPtr& event) { return event->number; });
-  for (EventPtr& event : events) match(std::move(event), ready);
 }
 
 }  // namespace shoal::event

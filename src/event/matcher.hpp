@@ -1,5 +1,6 @@
 #pragma once
-// Who gets which event: the matching engine of one rank. Pure and single-threaded; callers lock.
+// Matching engine of one rank: decides which consumer gets which event. Pure and single-threaded;
+// callers lock.
 //
 // Invariant, between two calls: no event that waits fits an unfilled dependency of a consumer that
 // waits. So an event that arrives has to be compared with consumers only, a new consumer with
@@ -12,7 +13,7 @@
 //   says which is next, also over the instances of a persistent task: the instances of each
 //   dependency that are filled are always the first ones.
 
-#include "event/list.hpp"
+#include <shoal/sync/list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ struct Dependency {
   std::string name;
 };
 
-/// What was fired, as its consumers get it. The matcher only passes it on.
+/// Payload as its consumers get it. The matcher only passes it on.
 using Payload = std::shared_ptr<const void>;
 
 struct Arrival {
@@ -87,7 +88,7 @@ class Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// Of the consumer's spec.
+  /// Action of the consumer's spec.
   [[nodiscard]] const std::shared_ptr<void>& action() const { return action_; }
   /// All dependencies are met. Stays so.
   [[nodiscard]] bool is_ready() const { return missing_ == 0; }
@@ -135,20 +136,21 @@ class Matcher {
 
   /// A task of this name waits, or is persistent.
   [[nodiscard]] bool is_submitted(std::string_view name) const;
-  /// Removes the earliest submitted task of this name; false: there is none. What it held goes back
-  /// to its old place in the order of arrival and is matched again. Instances that are ready stay.
-  /// Cost: per event that goes back, up to the number of older ones under its name that wait.
+  /// Removes the earliest submitted task of this name; false: there is none. The events that it
+  /// held go back to their old places in the order of arrival and are matched again. Instances that
+  /// are ready stay. Cost: per event that goes back, up to the number of older ones under its name
+  /// that wait.
   bool remove(std::string_view name, Ready& ready);
   /// The same for a wait; false: it is ready, or gone.
   bool withdraw(ConsumerId wait, Ready& ready);
   /// The same for the events of a wait that is ready: in place of begin_run().
   void give_back(Instance& instance, Ready& ready);
 
-  // --- what keeps the world from ending
+  // --- work that keeps the world from ending
 
   /// Transient tasks and waits that are not ready.
   [[nodiscard]] std::uint64_t waiting_count() const { return waiting_count_; }
-  /// Events that are not persistent and that nobody has taken.
+  /// Events that are not persistent and were not taken.
   [[nodiscard]] std::uint64_t unconsumed_count() const { return unconsumed_count_; }
 
   // --- reports
@@ -159,7 +161,7 @@ class Matcher {
   /// Calls `visit` for each of the unconsumed_count(); those of one name in the order of arrival.
   void for_each_unconsumed(const Visit& visit) const;
 
-  /// Entries of lists and tables looked at so far: what tests measure cost by.
+  /// Entries of lists and tables looked at so far: the measure of cost in tests.
   [[nodiscard]] std::uint64_t probe_count() const { return probe_count_; }
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
-// What a Matcher is made of; see matcher.hpp for how it hangs together.
+// Parts of a Matcher; matcher.hpp explains how they work together.
 
-#include "event/list.hpp"
+#include <shoal/sync/list.hpp>
+
 #include "event/matcher.hpp"
 
 #include <cstddef>
@@ -22,8 +23,8 @@ struct StoredEvent {
   Slot* slot = nullptr;  // of its source
   Payload payload;
   bool persistent = false;
-  Link<StoredEvent> in_slot;
-  Link<StoredEvent> in_name;
+  sync::ListLink<StoredEvent> in_slot;
+  sync::ListLink<StoredEvent> in_name;
 };
 
 /// The dependencies of one consumer on one slot. In the slot's list while one may be filled.
@@ -33,24 +34,24 @@ struct Group {
   std::uint64_t filled_count = 0;  // over all instances of a persistent task
   std::uint32_t size = 0;
   std::uint32_t offset = 0;  // into Consumer::members
-  Link<Group> in_slot;
+  sync::ListLink<Group> in_slot;
 };
 
 /// Where events of one source under one name meet dependencies on them; or events of any source.
 struct Slot {
   NameEntry* name = nullptr;
   int source = kAnySource;
-  // Of any source: those of NameEntry instead.
-  List<StoredEvent, &StoredEvent::in_slot> events;
-  List<StoredEvent, &StoredEvent::in_slot> persistent;
-  List<Group, &Group::in_slot> groups;
+  // For any source, the lists of NameEntry are used instead.
+  sync::List<StoredEvent, &StoredEvent::in_slot> events;
+  sync::List<StoredEvent, &StoredEvent::in_slot> persistent;
+  sync::List<Group, &Group::in_slot> groups;
 };
 
 struct NameEntry {
-  const std::string* text = nullptr;                // the key in the table of names
-  std::uint64_t use_count = 0;                      // events and groups that refer to it
-  List<StoredEvent, &StoredEvent::in_name> events;  // of all sources
-  List<StoredEvent, &StoredEvent::in_name> persistent;
+  const std::string* text = nullptr;                      // the key in the table of names
+  std::uint64_t use_count = 0;                            // events and groups that refer to it
+  sync::List<StoredEvent, &StoredEvent::in_name> events;  // of all sources
+  sync::List<StoredEvent, &StoredEvent::in_name> persistent;
   Slot any;
   std::unordered_map<int, Slot> by_source;
 };
@@ -70,8 +71,8 @@ struct Consumer {
   // Ready; until it begins no other one gets copies. Greedy: it takes more until then. Else it has
   // copies only, and there would be more of its kind without end.
   std::shared_ptr<Instance> held_up_by;
-  Link<Consumer> in_order;
-  Link<Consumer> in_name;
+  sync::ListLink<Consumer> in_order;
+  sync::ListLink<Consumer> in_name;
 
   [[nodiscard]] bool is_transient() const {
     return kind == ConsumerKind::task || kind == ConsumerKind::wait;
@@ -92,12 +93,12 @@ struct Consumer {
 
 /// Owns the consumers.
 struct ConsumerLists {
-  List<Consumer, &Consumer::in_order> transient;   // in the order of submission
-  List<Consumer, &Consumer::in_order> persistent;  // the same
-  ByString<List<Consumer, &Consumer::in_name>> by_name;
+  sync::List<Consumer, &Consumer::in_order> transient;   // in the order of submission
+  sync::List<Consumer, &Consumer::in_order> persistent;  // the same
+  ByString<sync::List<Consumer, &Consumer::in_name>> by_name;
   std::unordered_map<ConsumerId, Consumer*> waits;
 
-  [[nodiscard]] List<Consumer, &Consumer::in_order>& of(const Consumer& consumer) {
+  [[nodiscard]] sync::List<Consumer, &Consumer::in_order>& of(const Consumer& consumer) {
     return consumer.is_transient() ? transient : persistent;
   }
 };

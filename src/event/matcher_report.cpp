@@ -1,4 +1,4 @@
-// What a matcher tells about what waits.
+// Reports of a matcher about waiting consumers and events.
 
 #include "event/matcher.hpp"
 #include "event/matcher_parts.hpp"

@@ -7,7 +7,7 @@
 
 namespace shoal::event {
 
-/// What one task holds, here or of other Events.
+/// Locks that one task holds, here or of other Events.
 class NamedLocks::Held final : public sched::TaskLocal {
  public:
   explicit Held(const sched::Task& task) : task_(task) {}

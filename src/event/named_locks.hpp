@@ -13,11 +13,11 @@
 
 namespace shoal::event {
 
-/// Of one rank. **Caller**: tasks, the main function, threads of the program.
+/// Named locks of one rank. **Caller**: tasks, the main function, threads of the program.
 class NamedLocks {
  public:
   explicit NamedLocks(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
-  /// What the caller still holds is his no longer.
+  /// Releases the locks that the caller still holds.
   ~NamedLocks();
   NamedLocks(const NamedLocks&) = delete;
   NamedLocks& operator=(const NamedLocks&) = delete;
@@ -29,8 +29,8 @@ class NamedLocks {
   void unlock(std::string_view name);
 
   /// Calls `wait` without the locks that the caller holds, of other Events too, and takes them
-  /// again in an order that is the same for all: by name. That is done whatever `wait` throws, but
-  /// for CancelledError: then they are lost, and to unlock them does nothing.
+  /// again in an order that is the same for all: by name. It takes them again also when `wait`
+  /// throws, except after CancelledError: then they are lost, and unlocking them does nothing.
   void wait_without(const std::function<void()>& wait);
 
  private:

@@ -3,23 +3,9 @@
 #include <shoal/base/check.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace shoal::event {
-
-namespace {
-
-// Ranks are counted from the source on, so that each source is the root of a tree of its own.
-int distance(Rank source, Rank rank, int size) { return (rank - source + size) % size; }
-
-/// The entries of ranks in [begin, end), and on from `it` which is at the first of them.
-std::vector<Parcel::Before> entries_until(std::vector<Parcel::Before>::const_iterator& it,
-                                          const std::vector<Parcel::Before>& all, int end) {
-  const auto begin = it;
-  while (it != all.end() && it->rank < end) ++it;
-  return {begin, it};
-}
-
-}  // namespace
 
 Parcel Outbox::to_one(Rank target, SharedContent content) {
   Target& to = to_[static_cast<std::size_t>(target.value())];
@@ -32,59 +18,32 @@ Parcel Outbox::to_one(Rank target, SharedContent content) {
 }
 
 Parcel Outbox::to_all(SharedContent content) {
-  const int size = static_cast<int>(to_.size());
   Parcel parcel;
   parcel.content = std::move(content);
   parcel.to_all = true;
   parcel.number = ++all_count_;
-  parcel.end = size;
   for (const int target : new_targets_) {
     Target& to = to_[static_cast<std::size_t>(target)];
     to.is_new = false;
-    parcel.before.push_back({distance(rank_, Rank(target), size), to.count});
+    parcel.before.push_back({target, to.count});
   }
   new_targets_.clear();
   std::ranges::sort(parcel.before, {}, &Parcel::Before::rank);
   return parcel;
 }
 
-// This rank keeps the first entry, if it is its own, and shares the ranks behind itself out in
-// equal parts, of each of which the first is in charge.
-std::vector<std::pair<Rank, Parcel>> pass_on(const Parcel& parcel, Rank me, int size) {
-  const Rank source = parcel.content->source;
-  const int begin = distance(source, me, size) + 1;
-  const int count = std::max(0, parcel.end - begin);
-  std::vector<std::pair<Rank, Parcel>> messages;
-  auto entry = parcel.before.begin();
-  static_cast<void>(entries_until(entry, parcel.before, begin));
-  for (int i = 0; i < kFanOut; ++i) {
-    const int first = begin + count * i / kFanOut;
-    const int end = begin + count * (i + 1) / kFanOut;
-    if (first == end) continue;
-    Parcel part;
-    part.content = parcel.content;
-    part.to_all = true;
-    part.number = parcel.number;
-    part.end = end;
-    part.before = entries_until(entry, parcel.before, end);
-    messages.emplace_back(Rank((source + first) % size), std::move(part));
-  }
-  return messages;
-}
-
 std::uint64_t Inbox::needed_by(const Parcel& parcel) const {
   if (!parcel.to_all) return parcel.all_count;
-  const int size = static_cast<int>(from_.size());
-  const int mine = distance(parcel.content->source, rank_, size);
-  // The entries begin with that of the receiver, if it has one.
-  const bool has_entry = !parcel.before.empty() && parcel.before.front().rank == mine;
-  return has_entry ? parcel.before.front().one_count : 0;
+  const auto entry = std::ranges::lower_bound(parcel.before, std::int64_t{rank_.value()}, {},
+                                              &Parcel::Before::rank);
+  const bool has_entry = entry != parcel.before.end() && entry->rank == rank_.value();
+  return has_entry ? entry->one_count : 0;
 }
 
 void Inbox::accept(const Parcel& parcel, const Deliver& deliver) {
   const int from = parcel.content->source;
   SHOAL_CHECK(from >= 0 && static_cast<std::size_t>(from) < from_.size(),
-              "an event arrived from rank {}, which there is not", from);
+              "an event arrived from rank {}, which does not exist", from);
   Source& source = from_[static_cast<std::size_t>(from)];
   Lane& lane = parcel.to_all ? source.to_all : source.to_one;
   const Lane& other = parcel.to_all ? source.to_one : source.to_all;

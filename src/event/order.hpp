@@ -6,8 +6,8 @@
 // to that rank, and how many were fired to all before it; one to all carries its number among
 // those, and for each rank that was fired to alone since the one before, how many such events that
 // rank has to see first. So a target knows the predecessor of each: of the rank's own events the
-// one before, of those to all the last one before. What comes early waits.
-// Cost: 16 bytes per event; those to all carry one entry per event to one rank at most.
+// one before, of those to all the last one before. An event that comes early waits. Cost: 16 bytes
+// per event; those to all carry one entry per event to one rank at most, to each.
 
 #include "event/parcel.hpp"
 
@@ -15,18 +15,17 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 namespace shoal::event {
 
-/// Numbers what one rank fires to others.
+/// Numbers the events that one rank fires to others.
 class Outbox {
  public:
   Outbox(Rank rank, int size) : rank_(rank), to_(static_cast<std::size_t>(size)) {}
 
   [[nodiscard]] Parcel to_one(Rank target, SharedContent content);
-  /// What this rank itself has of it; pass_on() makes the messages.
+  /// For a multicast to all others.
   [[nodiscard]] Parcel to_all(SharedContent content);
 
  private:
@@ -40,16 +39,12 @@ class Outbox {
   std::uint64_t all_count_ = 0;
 };
 
-/// The messages by which rank `me` passes on an event to all, to at most kFanOut ranks.
-inline constexpr int kFanOut = 4;
-[[nodiscard]] std::vector<std::pair<Rank, Parcel>> pass_on(const Parcel& parcel, Rank me, int size);
-
-/// Puts what arrives from others in the order fired.
+/// Puts events from others in the order fired.
 class Inbox {
  public:
   Inbox(Rank rank, int size) : rank_(rank), from_(static_cast<std::size_t>(size)) {}
 
-  /// Calls `deliver` for what is due now: this event, and those that waited for it.
+  /// Calls `deliver` for the events that are due now: this one, and those that waited for it.
   using Deliver = std::function<void(const SharedContent&)>;
   void accept(const Parcel& parcel, const Deliver& deliver);
   /// Events that wait for earlier ones.

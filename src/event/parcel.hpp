@@ -17,15 +17,14 @@ using SharedContent = std::shared_ptr<const Content>;
 struct Parcel {
   /// So many events to `rank` alone come before an event to all.
   struct Before {
-    std::int64_t rank;  // counted from the source on, round the world
+    std::int64_t rank;
     std::uint64_t one_count;
   };
 
   SharedContent content;
   bool to_all = false;
-  std::uint64_t number = 0;     // from 1 on: of those to this rank alone, or of those to all
-  std::uint64_t all_count = 0;  // to one: so many to all come before
-  std::int32_t end = 0;  // to all: the receiver is in charge of the ranks from itself to here
+  std::uint64_t number = 0;      // from 1 on: of those to this rank alone, or of those to all
+  std::uint64_t all_count = 0;   // to one: so many to all come before
   std::vector<Before> before{};  // to all: of these ranks, in their order
 };
 
@@ -41,8 +40,8 @@ struct Codec<event::Parcel> {
   template <class Archive>
   static void save(Archive& ar, const event::Parcel& parcel) {
     const event::Content& content = *parcel.content;
-    ar(parcel.number, parcel.all_count, parcel.end, parcel.to_all, content.persistent, content.type,
-       content.source, content.signature, content.raw.type, content.raw.count);
+    ar(parcel.number, parcel.all_count, parcel.to_all, content.persistent, content.type,
+       content.source, content.signature, content.raw.type, content.raw.count, content.trace_id);
     ar(parcel.before);
     save_argument(ar, std::string_view(content.name));
     save_argument(ar, content.type_text);

@@ -1,5 +1,7 @@
 #include "event/report.hpp"
 
+#include "base/edit_distance.hpp"
+
 #include <shoal/base/type_name.hpp>
 
 #include <fmt/format.h>
@@ -30,7 +32,7 @@ bool looks_alike(const std::string& a, const std::string& b) {
   return edit_distance(a, b) <= allowed;
 }
 
-/// What may have been meant: the right name from another rank, or a name that is nearly right.
+/// Hint at a likely mistake: the right name from another rank, or a similar name.
 std::string hint_for(const WaitingConsumer& consumer, const std::vector<Unconsumed>& unconsumed) {
   const Unconsumed* alike = nullptr;
   for (const Dependency& wanted : consumer.missing) {
@@ -66,11 +68,11 @@ std::string describe_waiting(const WaitingConsumer& consumer,
 
 std::string describe_unconsumed(const Unconsumed& event) {
   const std::string times = event.count == 1 ? "" : fmt::format(", {} times", event.count);
-  return fmt::format("nobody took \"{}\" from {} with {}{}", event.name, source_text(event.source),
+  return fmt::format("no task took \"{}\" from {} with {}{}", event.name, source_text(event.source),
                      event.type, times);
 }
 
-/// The types that the interfaces for other languages have in common: those of <shoal/event.h>.
+/// The types that all interfaces for other languages have: those of <shoal/event.h>.
 std::string raw_text(const RawPayload& raw) {
   constexpr int kFirstContext = 1000;
   static constexpr std::array<std::string_view, 7> kOne{"nothing", "int",     "float", "double",
@@ -102,25 +104,6 @@ std::string type_of(const Content& content) {
   return text;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before_last(b.size() + 1);
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before_last = std::exchange(last, std::exchange(row, before_last));
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before_last[j - 2] + 1);
-      }
-    }
-  }
-  return row[b.size()];
-}
-
 std::vector<std::string> describe(const std::string& events, const Leftovers& leftovers) {
   std::vector<std::string> lines;
   const auto add = [&](const std::string& text) {
@@ -138,7 +121,7 @@ std::vector<std::string> describe(const std::string& events, const Leftovers& le
   for (std::size_t i = shown; i < leftovers.unconsumed.size(); ++i) {
     left_out += leftovers.unconsumed[i].count;
   }
-  if (left_out > 0) add(fmt::format("and {} more events that nobody took", left_out));
+  if (left_out > 0) add(fmt::format("and {} more events that no task took", left_out));
   for (const Rank source : leftovers.held_sources) {
     add(fmt::format("events from rank {} wait for earlier ones that were lost", source.value()));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The lines that name what waits for events, and events that nobody takes.
+// The lines that name tasks that wait for events, and events that no task takes.
 
 #include "event/matcher.hpp"
 
@@ -20,7 +20,7 @@ struct Unconsumed {
   std::uint64_t count = 0;
 };
 
-/// What is left when nothing runs any more.
+/// Consumers and events that are left when nothing runs any more.
 struct Leftovers {
   std::vector<WaitingConsumer> waiting;  // the first ones
   std::uint64_t waiting_count = 0;       // of all
@@ -34,11 +34,7 @@ inline constexpr std::size_t kLinesMax = 16;
 [[nodiscard]] std::vector<std::string> describe(const std::string& events,
                                                 const Leftovers& leftovers);
 
-/// Of a fired event, as people write it: "int", "std::vector<double>", "nothing".
+/// Type of a fired event, as people write it: "int", "std::vector<double>", "nothing".
 [[nodiscard]] std::string type_of(const Content& content);
-
-/// How many letters have to be changed, added, left out, or exchanged with the next one, to make
-/// one of the other.
-[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace shoal::event

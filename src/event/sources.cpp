@@ -63,7 +63,7 @@ class TimeSource final : public Source, private sched::Timer {
   }
 
   const std::uint64_t delay_ns_;
-  // While the timer is set. Whoever takes the timer out clears it.
+  // Set while the timer is. Taking the timer out clears it.
   std::shared_ptr<Source> self_;
 };
 

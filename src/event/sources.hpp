@@ -1,5 +1,5 @@
 #pragma once
-// What fires events without a task: time, and the machine.
+// Sources of events without a task: time, and the machine.
 
 #include <shoal/env/machine_watch.hpp>
 #include <shoal/sched/function_task.hpp>
@@ -15,16 +15,16 @@
 
 namespace shoal::event {
 
-/// Happens once, or is stopped before. Whoever waits for it counts as running.
+/// An event that happens once, or is stopped before. A task that waits for it counts as running.
 class Source : public sched::WaitingRoom, public std::enable_shared_from_this<Source> {
  public:
   Source(sched::Scheduler& scheduler, std::string text)
       : WaitingRoom(scheduler), text_(std::move(text)) {}
   virtual ~Source();
 
-  /// Begins to watch. **Errors**: what cannot be watched.
+  /// Begins to watch. **Errors**: Error for a source that cannot be watched.
   virtual void start() = 0;
-  /// Ends that; those who wait go on. False: it has happened, or happens right now.
+  /// Stops the source; waiters go on. False: it has happened, or happens right now.
   bool stop();
   [[nodiscard]] bool was_stopped() const { return stopped_.load(std::memory_order_acquire); }
 
@@ -51,7 +51,7 @@ class Sources {
 
   /// Calls `action` in a task that is called `name`, once it has happened.
   std::uint64_t after(std::uint64_t delay_ns, std::string name, std::function<void()> action);
-  // **Errors**: CheckError in simulated worlds; Error for what cannot be watched.
+  // **Errors**: CheckError in simulated worlds; Error for a source that cannot be watched.
   std::uint64_t when_readable(int descriptor, std::string name, std::function<void()> action);
   std::uint64_t on_signal(int signal, std::string name, std::function<void()> action);
   std::uint64_t when_memory_above(std::size_t size_bytes, std::string name,

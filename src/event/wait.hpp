@@ -1,5 +1,5 @@
 #pragma once
-// A task that stands still until events have come.
+// A task that waits for events.
 
 #include "event/core.hpp"
 
@@ -9,7 +9,7 @@ namespace shoal::event {
 
 class EventWait;
 
-/// Stands for a wait where tasks have what they run. Guarded by the lock of the core.
+/// Body of a wait, in place of the function of a task. Guarded by the lock of the core.
 class WaitBody final : public TaskBody {
  public:
   explicit WaitBody(EventWait& of) : wait(&of) { is_wait = true; }
@@ -29,8 +29,8 @@ class EventWait final : public sched::Waitable {
   bool withdraw(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
 
-  /// Returns the events once they are there. **Errors**: as sched::wait_for(); then what it was
-  /// given has gone back to others, and nothing refers to this any more.
+  /// Returns the events once they are there. **Errors**: as sched::wait_for(); then its events have
+  /// gone back to others, and nothing refers to this any more.
   std::vector<Payload> wait();
 
  private:

@@ -8,7 +8,7 @@ module shoal_trace
   implicit none
   private
   public :: shoal_trace_begin, shoal_trace_end, shoal_trace_mark, shoal_trace_counter, &
-    shoal_trace_on
+    shoal_trace_on, shoal_trace_resume, shoal_trace_pause
 
   interface
     function c_begin(name) bind(c, name="shoal_trace_begin") result(span)
@@ -34,6 +34,11 @@ module shoal_trace
     subroutine shoal_trace_end(span) bind(c, name="shoal_trace_end")
       import
       integer(c_int64_t), value :: span
+    end subroutine
+    !> Region of interest: with --trace-paused, nothing is recorded before shoal_trace_resume().
+    subroutine shoal_trace_resume() bind(c, name="shoal_trace_resume")
+    end subroutine
+    subroutine shoal_trace_pause() bind(c, name="shoal_trace_pause")
     end subroutine
   end interface
 

@@ -15,7 +15,7 @@ void refuse_readers(const std::string& outputs, const std::string& key, int read
 
 void refuse_second_put(const std::string& outputs, const std::string& key, int left) {
   throw CheckError(
-      fmt::format("{}[{}] is put, but its last output is still to be taken by {} more readers",
+      fmt::format("{}[{}] is put again, but its last output was not yet taken by {} more readers",
                   outputs, key, left));
 }
 
@@ -23,7 +23,7 @@ void refuse_take(const std::string& outputs, const std::string& key) {
   throw CheckError(
       fmt::format("{}[{}] is taken, but there is no such output: it was not put before its reader "
                   "was fulfilled, "
-                  "or all of its readers have taken it and put() was told too few",
+                  "or all of its readers have taken it and put() was given too few",
                   outputs, key));
 }
 

@@ -2,7 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace shoal::graph {
+
+std::size_t write_text(std::span<char> text, FunctionRef<std::string()> make) noexcept {
+  try {
+    const std::string made = make();
+    return made.copy(text.data(), text.size());
+  } catch (...) {
+    return 0;
+  }
+}
+
+std::size_t write_number(std::span<char> text, std::int64_t number) noexcept {
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0;
+}
+
+std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept {
+  const std::string_view opening = is_first ? "(" : ", ";
+  if (text.size() < opening.size()) return 0;
+  opening.copy(text.data(), opening.size());
+  return opening.size() + write_number(text.subspan(opening.size()), part);
+}
 
 std::string progress_of(const std::string& task, const Entry& entry) {
   return fmt::format("{} has fulfilled {} of {} dependencies", task, entry.fulfilled,
@@ -71,6 +94,39 @@ void refuse_reset(const std::string& graph, const std::vector<std::string>& wait
       graph, fmt::join(waiting, "\n  ")));
 }
 
+// --- inputs
+
+void refuse_slot(const std::string& graph, int slot, int count) {
+  throw CheckError(fmt::format(
+      "task graph '{}': send() to slot {}: the function of set_task() takes {} inputs behind the "
+      "key{}",
+      graph, slot, count, count > 0 ? fmt::format(", slots 0 to {}", count - 1) : ""));
+}
+
+void refuse_input_type(const std::string& graph, int slot, const std::string& given,
+                       const std::string& wanted) {
+  throw CheckError(fmt::format(
+      "task graph '{}': send() of {} to slot {}: the function of set_task() takes {} there", graph,
+      given, slot, wanted));
+}
+
+void refuse_second_input(const std::string& graph, const std::string& key, int slot) {
+  throw CheckError(
+      fmt::format("{}[{}] has its input of slot {} already: it is sent twice", graph, key, slot));
+}
+
+void refuse_missing_input(const std::string& graph, const std::string& key, int slot) {
+  throw CheckError(fmt::format(
+      "{}[{}] runs without its input of slot {}: its dependencies were fulfilled by others; the "
+      "indegree is too small",
+      graph, key, slot));
+}
+
+void refuse_graph_rank(const std::string& task, std::int64_t rank, int size) {
+  throw CheckError(
+      fmt::format("set_rank() puts {} on rank {}: there are ranks 0 to {}", task, rank, size - 1));
+}
+
 // --- --check-graphs
 
 void Fulfillers::add(int dependencies, const std::string& activity) {
@@ -101,8 +157,8 @@ void refuse_again(const std::string& task, int indegree, const std::string& culp
   throw CheckError(fmt::format(
       "{} is fulfilled by {}, but it was made ready before: its indegree is {}, and it was "
       "fulfilled "
-      "by {}; one of these is too many, or the indegree is too small (a graph with tasks that run "
-      "again before wait() has returned says so by set_repeating())",
+      "by {}; one of these is too many, or the indegree is too small (call set_repeating() if "
+      "tasks of the graph may run again before wait() has returned)",
       task, culprit, indegree, names));
 }
 

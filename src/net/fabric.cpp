@@ -3,7 +3,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/env/sparse_array.hpp>
 
-#include "net/local/local_link.hpp"
+#include "net/local_link.hpp"
 
 namespace shoal::net {
 
@@ -46,8 +46,8 @@ const std::atomic<Link*>* Fabric::links_of(Rank source) const {
 std::vector<LinkState> Fabric::link_states(Rank source) const {
   std::vector<LinkState> states;
   const LocalRank& rank = *local_[static_cast<std::size_t>(source - layout_.first_local())];
-  for (std::size_t i = static_cast<std::size_t>(Lane::normal); i < rank.links.size();
-       i += kLaneCount) {
+  for (std::size_t i = 0; i < rank.links.size(); ++i) {
+    if (i % kLaneCount == static_cast<std::size_t>(Lane::control)) continue;
     const Link* const link = rank.links[i].load(std::memory_order_acquire);  // as in link()
     if (link != nullptr) states.push_back(link->state());
   }

@@ -4,10 +4,10 @@
 
 namespace shoal::net {
 
-// Nobody hears of it: senders that wait here, after an error, may be gone already.
+// Notifies no sender: after an error, senders that waited here may be gone already.
 Link::~Link() { take().discard(); }
 
-void Link::open_packet(std::size_t needed_bytes) {
+bool Link::open_packet(std::size_t needed_bytes) {
   // First, as it may throw.
   Packet* const packet = Packet::create(std::max(options_.packet_bytes, needed_bytes));
   packet->owner = this;
@@ -15,16 +15,28 @@ void Link::open_packet(std::size_t needed_bytes) {
   header.lane = static_cast<std::uint32_t>(lane_);
   header.source = source_.value();
   header.target = target_.value();
-  if (open_ != nullptr) {
+  // relaxed: under the lock
+  header.first_message =
+      static_cast<std::uint32_t>(message_count_.load(std::memory_order_relaxed)) + 1;
+  const bool closes = open_ != nullptr;
+  if (closes) {
     account();
     closed_.push_back(open_);
     has_full_.store(true, std::memory_order_relaxed);
   }
   open_ = packet;
+  return closes;
+}
+
+void Link::note_sent(std::uint64_t size_bytes) const {
+  if (lane_ == Lane::control) return;
+  const auto number = static_cast<std::uint32_t>(message_count_.load(std::memory_order_relaxed));
+  trace::message_sent(trace_id(source_, target_, lane_, number),
+                      static_cast<std::uint32_t>(target_.value()), size_bytes, 0);
 }
 
 std::size_t Link::in_flight_bytes() const {
-  const sync::LastingLock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   return in_flight_bytes_.load(std::memory_order_relaxed) + unaccounted_bytes_;
 }
 
@@ -34,18 +46,18 @@ LinkState Link::state() const {
   state.in_flight_bytes = in_flight_bytes();
   state.window_bytes = options_.window_bytes;
   state.message_count = message_count();
-  const sync::LastingLock lock(mutex_);
-  state.byte_count = byte_count_;
+  const sync::StoreReleaseLock lock(mutex_);
+  state.byte_count = byte_count_ + unaccounted_bytes_;
   state.last_handler = last_handler_;
   state.untaken = announced_;
-  for (const sync::Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->next) {
+  for (const sync::Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->link.next) {
     ++state.waiting_senders;
   }
   return state;
 }
 
 PacketList Link::take() {
-  const sync::LastingLock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   account();
   PacketList taken = std::move(closed_);
   if (open_ != nullptr) taken.push_back(std::exchange(open_, nullptr));
@@ -60,14 +72,14 @@ PacketList Link::take() {
 // call that brings them to low water finds the flag.
 bool Link::enlist(sync::Waiter& waiter) {
   const sync::Quiet quiet;
-  const sync::LastingLock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   account();
   has_waiters_.store(true, std::memory_order_seq_cst);
   if (below_low_water(in_flight_bytes_.load(std::memory_order_seq_cst))) {
     if (waiters_ == nullptr) has_waiters_.store(false, std::memory_order_relaxed);
     return false;
   }
-  waiter.next = waiters_;
+  waiter.link.next = waiters_;
   waiters_ = &waiter;
   return true;
 }
@@ -83,12 +95,12 @@ void Link::consumed(std::size_t accounted_bytes) {
 void Link::wake_all() {
   sync::Waiter* list = nullptr;
   {
-    const sync::LastingLock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     list = std::exchange(waiters_, nullptr);
     has_waiters_.store(false, std::memory_order_relaxed);  // written under the lock only
   }
   while (list != nullptr) {
-    sync::Waiter* const next = list->next;  // read first: the waiter may be gone once woken
+    sync::Waiter* const next = list->link.next;  // read first: the waiter may be gone once woken
     list->wake();
     list = next;
   }

@@ -16,19 +16,37 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
+namespace {
+
+template <class Tag>
+bool read_tag(std::span<const std::byte> messages, std::size_t& offset, Tag& tag) {
+  if (messages.size() - offset < sizeof tag) return false;
+  std::memcpy(&tag, messages.data() + offset, sizeof tag);
+  offset += sizeof tag;
+  return true;
+}
+
+bool read_tags(std::span<const std::byte> messages, std::size_t& offset, Run& run) {
+  if ((run.handler & kTeamBit) != 0) {
+    TeamTag tag;
+    if (!read_tag(messages, offset, tag)) return false;
+    run.team = tag.team;
+    run.sender = tag.sender;
+  }
+  return (run.handler & kPrefixBit) == 0 || read_tag(messages, offset, run.prefix);
+}
+
+}  // namespace
+
 bool read_run(std::span<const std::byte> messages, std::size_t& offset, Run& run) {
   const std::size_t at = align_up(offset);
   if (at > messages.size() || messages.size() - at < sizeof(RunHeader)) return false;
   std::memcpy(static_cast<RunHeader*>(&run), messages.data() + at, sizeof(RunHeader));
   offset = at + sizeof(RunHeader);
   run.team = 0;
-  if ((run.handler & kTeamBit) != 0) [[unlikely]] {
-    TeamTag tag;
-    if (messages.size() - offset < sizeof tag) return false;
-    std::memcpy(&tag, messages.data() + offset, sizeof tag);
-    offset += sizeof tag;
-    run.team = tag.team;
-  }
+  run.sender = 0;
+  if ((run.handler & kTagBits) != 0 && !read_tags(messages, offset, run)) [[unlikely]]
+    return false;
   return run.count > 0 && run.step() <= (messages.size() - offset) / run.count;
 }
 
@@ -43,9 +61,9 @@ Packet* Packet::create(std::size_t capacity_bytes) {
 
 Packet* Packet::compact(Packet* packet) {
   const std::size_t size_bytes = packet->header_.size_bytes;
-  // If the caller's reference is the only one, nobody else can add any. acquire pairs with the
-  // release of those who had the others: what they did with the packet, disown() among it, comes
-  // before what is done here.
+  // If the caller's reference is the only one, no other thread can add any. acquire pairs with the
+  // release of the former holders: their accesses to the packet, including disown(), come before
+  // those here.
   const bool shared = packet->references_.load(std::memory_order_acquire) > 1;
   if (shared || 2 * size_bytes >= packet->capacity_bytes_) return packet;
   Packet* const copy = create(size_bytes);
@@ -67,7 +85,7 @@ void Packet::disown() {
 
 void Packet::release() {
   const sync::Quiet quiet;
-  // acq_rel: the last releaser sees what the others did with the packet before it is freed.
+  // acq_rel: the last releaser sees the others' uses of the packet before it frees the packet.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   PacketOwner* const told = owner;
   const std::size_t bytes = accounted_bytes;

@@ -1,5 +1,6 @@
 #pragma once
-// Settings that all processes of a world must share, and who has which value if they do not.
+// Settings that all processes of a world must share, and the processes of each value if they do
+// not.
 
 #include <shoal/net/mpi_transport.hpp>
 

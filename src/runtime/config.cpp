@@ -1,6 +1,8 @@
 #include "runtime/config.hpp"
 
+#include "base/edit_distance.hpp"
 #include "runtime/config_options.hpp"
+#include "runtime/input_file.hpp"
 
 #include <shoal/base/error.hpp>
 
@@ -10,8 +12,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -20,7 +20,6 @@
 #include <span>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace shoal::runtime {
@@ -36,7 +35,7 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-/// What takes a value on the command line and in the environment.
+/// Options that take a value on the command line and in the environment.
 std::vector<std::string> option_names() {
   auto names = key_names();
   names.emplace_back("config");
@@ -53,25 +52,6 @@ std::string variable_name(std::string_view option) {
 
 // ---- likely mistakes ----------------------------------------------------------------------------
 
-/// Letters to insert, drop, change, or swap with a neighbour to get from `a` to `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 [[noreturn]] void refuse_unknown(std::string_view where, std::string_view name,
                                  const std::vector<std::string>& known) {
   const auto nearest =
@@ -82,7 +62,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
                                 *nearest, fmt::join(known, ", ")));
 }
 
-/// `argument` is none of ours and will go to the program: refuses what was meant for us.
+/// `argument` is not an option of shoal and will go to the program: refuses likely misspellings of
+/// shoal's options.
 void check_foreign(const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   if (name.rfind("--shoal-", 0) == 0) {
@@ -109,7 +90,7 @@ void check_foreign(const std::string& argument) {
 
 // ---- sources ------------------------------------------------------------------------------------
 
-/// What one source says: option name -> setting.
+/// Settings of one source: option name -> setting.
 using Layer = std::map<std::string, Setting, std::less<>>;
 
 struct CommandLine {
@@ -233,14 +214,13 @@ std::optional<std::pair<std::string, std::string>> parse_line(const std::string&
 }
 
 std::ifstream open_file(const Setting& path) {
-  errno = 0;
-  std::ifstream file(path.value);
-  if (!file || std::filesystem::is_directory(path.value)) {
-    const std::string reason = file ? "it is a directory" : std::generic_category().message(errno);
+  std::string problem;
+  std::ifstream file = open_input(path.value, problem);
+  if (!problem.empty()) {
     throw ConfigError(
         fmt::format("{}: cannot read the file '{}': {}; name a file with lines "
                     "`key = value`, such as `ranks = 4`",
-                    path.where, path.value, reason));
+                    path.where, path.value, problem));
   }
   return file;
 }
@@ -273,7 +253,7 @@ Layer parse_file(const Setting& path) {
   return layer;
 }
 
-/// Applies the layers, lowest first, and checks what only shows in combination.
+/// Applies the layers, lowest first, and checks combinations of options.
 void apply_layers(Config& config, std::span<const Layer> layers) {
   std::map<std::string_view, std::string> where;  // by option
   for (const Option& option : options()) where[option.name] = "default";
@@ -306,6 +286,7 @@ void apply_layers(Config& config, std::span<const Layer> layers) {
 Config parse_config(int argc, const char* const* argv, const Environment& env) {
   const std::vector<std::string> all(argv, argv + argc);
   Config config;
+  config.command_line = fmt::format("{}", fmt::join(all, " "));
   config.args.push_back(all.empty() ? "" : all.front());
   config.help_text = make_help_text(config.args.front());
   const auto first = all.empty() ? all.end() : all.begin() + 1;

@@ -6,6 +6,9 @@
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
+#include <shoal/net/mpi_transport.hpp>
+#include <shoal/trace/event.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,13 +19,6 @@ namespace shoal::runtime {
 
 using env::Pin;
 
-/// Threads that take messages out of the transport.
-enum class Progress {
-  worker,  // every worker, between tasks
-  main,    // only the thread that called run()
-  thread,  // a thread that does nothing else
-};
-
 /// The settings of a run. Every field has its default until parse_config() fills it.
 struct Config {
   int ranks = 0;    // in all of an embedded run; 0: not given (1)
@@ -30,20 +26,27 @@ struct Config {
   int ranks_per_process = 1;
   int node_processes = 64;
   Pin pin = Pin::none;
-  Progress progress = Progress::worker;
+  net::ProgressPolicy progress = net::ProgressPolicy::worker;
   bool shared_mpi = false;  // the program calls MPI as well, though shoal initializes it
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes
-  std::uint64_t flush_ns = 20'000;   // a message waits this long for a busy MPI engine
-  bool check_payloads = false;       // of large messages between processes, by a checksum
-  std::optional<bool> check_graphs;  // task graphs remember what ran
+  std::uint64_t flush_ns = 20'000;          // a message waits this long for a busy MPI engine
+  bool check_payloads = false;              // of large messages between processes, by a checksum
+  std::optional<bool> check_graphs;         // task graphs remember what ran
+  std::string flow_scheduler = "locality";  // see make_flow_scheduler()
+  std::string flow_models;                  // directory of performance models; empty: none
+  std::size_t global_heap_bytes = std::size_t{4} << 30;  // of a rank, in each GlobalMemory
+  std::size_t local_heap_bytes = std::size_t{4} << 30;
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
   std::uint64_t stall_report_ns = 30'000'000'000;  // without anything happening; 0: no watch
   std::uint64_t stall_abort_ns = 0;                // likewise; 0: the run is never ended
-  bool info = false;                               // print what a run would use, do not run
-  bool sim = false;                                // in virtual time
-  bool sim_check = false;                          // the same, twice, comparing
-  bool sim_races = false;                          // ThreadSanitizer takes tasks for threads
+  std::string trace_path;                          // file of the trace; empty: nothing is recorded
+  std::uint32_t trace_categories = trace::kAllCategories;
+  bool trace_paused = false;  // recording begins when it is resumed
+  bool info = false;          // print what a run would use, do not run
+  bool sim = false;           // in virtual time
+  bool sim_check = false;     // the same, twice, comparing
+  bool sim_races = false;     // ThreadSanitizer takes tasks for threads
   std::uint64_t sim_seed = 1;
   sim::OrderKind sim_order = sim::OrderKind::time;
   std::string sim_net = "fixed:1us,10G";       // see sim::parse_net_model()
@@ -57,10 +60,16 @@ struct Config {
   bool sim_log_detection = false;  // those of completion detection among them
   std::string sim_faults;          // see sim::parse_fault_plan()
   double sim_flops = 10e9;         // per second, for costs in flops
-  bool help = false;               // was asked for: print help_text and end with exit code 0
-  std::string help_text;           // always filled
-  bool version = false;            // was asked for: print it and end with exit code 0
-  std::vector<std::string> args;   // the program's own arguments; [0] = program name
+  std::string sim_memory;          // file of the model of each node's memory; empty: none
+  static constexpr int kAuto = -1;
+  std::optional<int> memory_bound_max;  // tasks beside large transfers; kAuto: by the model
+  std::string memory_model;             // file
+  std::optional<int> buffer_node;       // NUMA node of large receive buffers; kAuto: by the model
+  bool help = false;                    // was asked for: print help_text and end with exit code 0
+  std::string help_text;                // always filled
+  bool version = false;                 // was asked for: print it and end with exit code 0
+  std::string command_line;             // all arguments, as they were given
+  std::vector<std::string> args;        // the program's own arguments; [0] = program name
 
 #ifdef NDEBUG
   static constexpr bool kDebugBuild = false;

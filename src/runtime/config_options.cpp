@@ -84,12 +84,15 @@ std::uint64_t parse_number(const Setting& setting, const NumberKind& kind) {
 
 constexpr NumberKind ranks_kind{"a whole number", count_units, 1, 1 << 20, ""};
 constexpr NumberKind log_kind{"a whole number", count_units, 0, 1'000'000, ""};
+constexpr NumberKind node_kind{"a whole number", count_units, 0, 1 << 10, ""};
 constexpr NumberKind workers_kind{"a whole number", count_units, 1, 1 << 12, ""};
 constexpr std::string_view size_example = ", for example 16384, 16K or 1MiB";
 constexpr std::string_view size_what = "a size in bytes";
 constexpr NumberKind packet_kind{size_what, size_units, 1U << 9, 1U << 20, size_example};
 constexpr NumberKind window_kind{size_what, size_units, 1U << 9, std::uint64_t{1} << 36,
                                  size_example};
+constexpr NumberKind heap_kind{size_what, size_units, 1U << 16, std::uint64_t{1} << 44,
+                               ", for example 64M or 16GiB"};
 constexpr NumberKind stack_kind{size_what, size_units, 1U << 16, 1U << 30,
                                 ", for example 256K or 8MiB"};
 constexpr NumberKind seed_kind{"a whole number", count_units, 0,
@@ -132,8 +135,13 @@ constexpr Words<sim::CostKind, 2> cost_words{
     {{"declared", sim::CostKind::declared}, {"measured", sim::CostKind::measured}}};
 constexpr Words<bool, 6> flag_words{
     {{"true", true}, {"false", false}, {"on", true}, {"off", false}, {"1", true}, {"0", false}}};
-constexpr Words<Progress, 3> progress_words{
-    {{"worker", Progress::worker}, {"main", Progress::main}, {"thread", Progress::thread}}};
+constexpr Words<std::string_view, 4> flow_scheduler_words{{{"locality", "locality"},
+                                                           {"fifo", "fifo"},
+                                                           {"priority", "priority"},
+                                                           {"completion", "completion"}}};
+constexpr Words<net::ProgressPolicy, 3> progress_words{{{"worker", net::ProgressPolicy::worker},
+                                                        {"main", net::ProgressPolicy::main},
+                                                        {"thread", net::ProgressPolicy::thread}}};
 
 template <class E, std::size_t N>
 E parse_word(const Setting& setting, const Words<E, N>& words) {
@@ -155,6 +163,15 @@ std::string show_word(E value, const Words<E, N>& words) {
   return std::string(found->first);
 }
 
+std::uint32_t parse_categories(const Setting& setting) {
+  const std::optional<std::uint32_t> categories = trace::parse_categories(setting.value);
+  if (!categories || *categories == 0) {
+    refuse(setting, fmt::format("'{}' is not a list of categories", setting.value),
+           "all, or some of task,message,sched,term,event,memory,user");
+  }
+  return *categories;
+}
+
 using C = Config;
 using S = Setting;
 // Kept as text, once `parse` has found it right.
@@ -168,7 +185,20 @@ void set_text(std::string& text, const Setting& setting, Parse parse) {
   text = setting.value;
 }
 
-constexpr std::array<Option, 32> all_options{{
+/// A number, a word that stands for nothing, or `auto`.
+std::optional<int> parse_auto(const Setting& setting, std::string_view nothing,
+                              const NumberKind& kind) {
+  if (setting.value == nothing) return std::nullopt;
+  if (setting.value == "auto") return C::kAuto;
+  try {
+    return static_cast<int>(parse_number(setting, kind));
+  } catch (const ConfigError&) {
+    refuse(setting, fmt::format("'{}' is no such number", setting.value),
+           fmt::format("{}, auto, {}", nothing, allowed_text(kind)));
+  }
+}
+
+constexpr std::array<Option, 43> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -181,14 +211,15 @@ constexpr std::array<Option, 32> all_options{{
     {"pin", "none|core|pu", "bind each worker to a core or to a hardware thread",
      [](C& c, const S& s) { c.pin = parse_word(s, pin_words); },
      [](const C& c) { return show_word(c.pin, pin_words); }},
-    {"progress", "worker|main|thread", "who receives messages",
+    {"progress", "worker|main|thread",
+     "threads that call MPI: any worker, the main thread, or one of its own",
      [](C& c, const S& s) { c.progress = parse_word(s, progress_words); },
      [](const C& c) { return show_word(c.progress, progress_words); }},
     {"node-processes", "N",
      "maximum number of processes per node that use shared memory (1 disables it)",
      [](C& c, const S& s) { c.node_processes = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C& c) { return std::to_string(c.node_processes); }},
-    {"shared-mpi", "", "the program calls MPI as well, which shoal initializes",
+    {"shared-mpi", "", "the program calls MPI during the run, too (MPI_THREAD_MULTIPLE)",
      [](C& c, const S& s) { c.shared_mpi = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.shared_mpi, flag_words); }},
     {"packet-bytes", "SIZE", "size of the packets that small messages share",
@@ -200,28 +231,61 @@ constexpr std::array<Option, 32> all_options{{
     {"flush", "TIME", "longest time that a message waits for a busy MPI engine",
      [](C& c, const S& s) { c.flush_ns = parse_number(s, flush_kind); },
      [](const C& c) { return show(c.flush_ns, time_units); }},
-    {"check-payloads", "", "detect damaged payloads of large messages (simulations always do)",
+    {"check-payloads", "", "detect damaged payloads of large messages (always in simulations)",
      [](C& c, const S& s) { c.check_payloads = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_payloads, flag_words); }},
-    {"check-graphs", "", "name who fulfills a task that ran already (simulations always do)",
+    {"check-graphs", "", "report tasks that are fulfilled too often (always in simulations)",
      [](C& c, const S& s) { c.check_graphs = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_graphs.value_or(C::kDebugBuild), flag_words); }},
-    {"stack-bytes", "SIZE", "stack of a task that may wait",
+    {"flow-scheduler", "locality|fifo|priority|completion",
+     "order of the ready tasks of flows that say nothing else",
+     [](C& c, const S& s) { c.flow_scheduler = parse_word(s, flow_scheduler_words); },
+     [](const C& c) { return c.flow_scheduler; }},
+    {"flow-models", "DIR", "keep run times of codelets for --flow-scheduler completion",
+     [](C& c, const S& s) { c.flow_models = s.value; },
+     [](const C&) { return std::string("off"); }},
+    {"global-heap", "SIZE", "address space of the global heap of a rank (global memory)",
+     [](C& c, const S& s) { c.global_heap_bytes = parse_number(s, heap_kind); },
+     [](const C& c) { return show(c.global_heap_bytes, size_units); }},
+    {"local-heap", "SIZE", "address space of the local heap of a rank (global memory)",
+     [](C& c, const S& s) { c.local_heap_bytes = parse_number(s, heap_kind); },
+     [](const C& c) { return show(c.local_heap_bytes, size_units); }},
+    {"stack-bytes", "SIZE", "address space of the stack of a task",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},
-    {"stall-report", "TIME", "say what waits when nothing has happened, and on SIGUSR1; 0s: never",
+    {"stall-report", "TIME",
+     "time without progress after which waiting tasks are reported (0s: never)",
      [](C& c, const S& s) { c.stall_report_ns = parse_number(s, long_kind); },
      [](const C& c) { return show(c.stall_report_ns, time_units); }},
-    {"stall-abort", "TIME", "end the run, after a report, when nothing has happened; 0s: never",
+    {"stall-abort", "TIME", "time without progress after which the run ends (0s: never)",
      [](C& c, const S& s) { c.stall_abort_ns = parse_abort_time(s); },
      [](const C& c) { return c.stall_abort_ns == 0 ? "0s" : show(c.stall_abort_ns, time_units); }},
-    {"info", "", "print what a run would use, and stop",
+    {"memory-bound-max", "off|auto|N",
+     "memory-bound tasks of a process that run beside large transfers, at most",
+     [](C& c, const S& s) { c.memory_bound_max = parse_auto(s, "off", workers_kind); },
+     [](const C&) { return std::string("off"); }},
+    {"buffer-node", "any|auto|N",
+     "NUMA node of large receive buffers (0: the first one of the workers' socket)",
+     [](C& c, const S& s) { c.buffer_node = parse_auto(s, "any", node_kind); },
+     [](const C&) { return std::string("any"); }},
+    {"memory-model", "FILE", "model of `contention calibrate` that decides on `auto`",
+     [](C& c, const S& s) { c.memory_model = s.value; },
+     [](const C&) { return std::string("none"); }},
+    {"trace", "FILE", "record the run into FILE, for `shoal-trace report FILE`",
+     [](C& c, const S& s) { c.trace_path = s.value; }, [](const C&) { return std::string("off"); }},
+    {"trace-categories", "LIST", "categories to record: task,message,sched,term,event,memory,user",
+     [](C& c, const S& s) { c.trace_categories = parse_categories(s); },
+     [](const C&) { return std::string("all"); }},
+    {"trace-paused", "", "begin without recording; shoal::trace::resume() or SIGUSR2 starts it",
+     [](C& c, const S& s) { c.trace_paused = parse_word(s, flag_words); },
+     [](const C& c) { return show_word(c.trace_paused, flag_words); }},
+    {"info", "", "print the ranks, workers, processors and transport of a run, and stop",
      [](C& c, const S& s) { c.info = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.info, flag_words); }},
     {"sim", "", "simulate all ranks in one thread, in virtual time",
      [](C& c, const S& s) { c.sim = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim, flag_words); }},
-    {"sim-races", "", "simulate, and let ThreadSanitizer take tasks for threads",
+    {"sim-races", "", "simulate; ThreadSanitizer reports data races between tasks",
      [](C& c, const S& s) { c.sim_races = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim_races, flag_words); }},
     {"sim-check", "", "simulate twice and compare every event",
@@ -242,10 +306,14 @@ constexpr std::array<Option, 32> all_options{{
     {"sim-node-net", "MODEL", "the network within a node",
      [](C& c, const S& s) { set_text(c.sim_node_net, s, sim::parse_net_model); },
      [](const C& c) { return c.sim_node_net; }},
+    {"sim-memory", "FILE",
+     "memory of each node: model of `contention calibrate`; costs in bytes take their time",
+     [](C& c, const S& s) { c.sim_memory = s.value; },
+     [](const C&) { return std::string("none"); }},
     {"sim-cost", "declared|measured", "cost of work: as the program declares it, or measured",
      [](C& c, const S& s) { c.sim_cost = parse_word(s, cost_words); },
      [](const C& c) { return show_word(c.sim_cost, cost_words); }},
-    {"sim-dry", "", "simulate; work with a declared cost takes its time, but is not done",
+    {"sim-dry", "", "simulate; work with a declared cost takes its virtual time, but is skipped",
      [](C& c, const S& s) { c.sim_dry = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.sim_dry, flag_words); }},
     {"sim-faults", "PLAN", "plan of faults: KIND:key=value,...;..., or @FILE",
@@ -263,7 +331,7 @@ constexpr std::array<Option, 32> all_options{{
     {"sim-step", "TIME", "duration of one step of a worker",
      [](C& c, const S& s) { c.sim_step_ns = parse_number(s, step_kind); },
      [](const C& c) { return show(c.sim_step_ns, time_units); }},
-    {"sim-limit", "TIME", "end a run that takes longer, saying what waits; 0s: no limit",
+    {"sim-limit", "TIME", "maximum virtual time of a run; longer ones end with a report (0s: none)",
      [](C& c, const S& s) { c.sim_limit_ns = parse_number(s, long_kind); },
      [](const C& c) { return c.sim_limit_ns == 0 ? "none" : show(c.sim_limit_ns, time_units); }},
 }};
@@ -295,8 +363,8 @@ std::string make_help_text(const std::string& program) {
   text +=
       "\n--shoal-X is the same as --X. An option also comes from the variable SHOAL_X "
       "(SHOAL_RANKS,\n"
-      "SHOAL_STACK_BYTES, SHOAL_CONFIG) or from the file; the command line goes before the\n"
-      "environment, that before the file. All behind -- goes to the program untouched.\n";
+      "SHOAL_STACK_BYTES, SHOAL_CONFIG) or from the file; the command line wins over the\n"
+      "environment, and the environment over the file. Arguments after -- go to the program.\n";
   return text;
 }
 

@@ -11,7 +11,7 @@
 
 namespace shoal::runtime {
 
-/// A value somebody gave, and where: "command line: --ranks", "file x.toml line 3: ranks".
+/// A given value, and its place: "command line: --ranks", "file x.toml line 3: ranks".
 struct Setting {
   std::string where;
   std::string value;
@@ -29,7 +29,7 @@ struct Option {
 /// All options but --config and --help, which are no settings.
 std::span<const Option> options();
 
-/// What --help prints.
+/// Output of --help.
 std::string make_help_text(const std::string& program);
 
 /// A size as people write it: "8K".

@@ -1,5 +1,5 @@
 #pragma once
-// What is said on standard error, and the exit code, when the ranks of a process have ended.
+// Output to standard error, and the exit code, when the ranks of a process have ended.
 
 #include "runtime/rank_runtime.hpp"
 
@@ -13,7 +13,7 @@ namespace shoal::runtime {
 void say(const std::string& text);
 
 /// Writes the errors that began on these ranks, each once; of those with the same text, the one
-/// that the world has chosen. Returns what run() is to return.
+/// that the world has chosen. Returns the result of run().
 int report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 
 }  // namespace shoal::runtime

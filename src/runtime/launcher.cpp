@@ -54,7 +54,7 @@ std::optional<LaunchInfo> match(const Environment& env, const Signature& signatu
   return LaunchInfo{true, *size, signature.launcher, signature.size, signature.unbind};
 }
 
-// The shells that Slurm runs in steps of its own accord: for a batch script, and for salloc where
+// The shells that Slurm runs in steps by itself: for a batch script, and for salloc where
 // the site asks for it (LaunchParameters=use_interactive_step). Numbers from slurm.h.
 bool is_shell_of_slurm(const Environment& env) {
   const std::optional<std::string> step = env.lookup("SLURM_STEP_ID");
@@ -96,6 +96,13 @@ void check_world_size(const LaunchInfo& info, int seen_size, bool built_with_mpi
       "{} started {} processes ({}), but each would run the whole program alone: {}. If "
       "this shell merely inherited the variable, unset {}.",
       info.launcher, info.size, info.variable, reason, info.variable));
+}
+
+void check_not_launched(const LaunchInfo& info, bool has_communicator) {
+  if (!has_communicator && info.size == 1) return;
+  throw ConfigError(
+      "--sim: a simulated world has all its ranks in one process: start the program without a "
+      "launcher, with --sim --ranks N");
 }
 
 }  // namespace shoal::runtime

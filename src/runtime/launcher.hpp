@@ -1,5 +1,5 @@
 #pragma once
-// Which launcher started this process, if any, and whether the world it promised is there.
+// Launcher that started this process, if any, and whether the world it promised exists.
 
 #include "runtime/environment.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace shoal::runtime {
 
-/// What the environment says about the launch of this process.
+/// Launch of this process according to its environment.
 struct LaunchInfo {
   bool launched = false;
   int size = 1;  // processes of the launch; where only a rank is known, the least it implies
@@ -33,5 +33,9 @@ LaunchInfo detect_launcher(const Environment& env);
 /// program, which may be smaller than the launch on purpose.
 /// Errors: ConfigError when the launcher started several processes and the world has one.
 void check_world_size(const LaunchInfo& info, int seen_size, bool built_with_mpi);
+
+/// Refuses to simulate in one of several processes, or in a communicator of the program.
+/// Errors: ConfigError.
+void check_not_launched(const LaunchInfo& info, bool has_communicator);
 
 }  // namespace shoal::runtime

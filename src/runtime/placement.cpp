@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace shoal::runtime {
@@ -96,6 +97,35 @@ std::vector<std::string> placement_advice(const std::vector<ProcessInfo>& all,
     advice.push_back(text);
   }
   return advice;
+}
+
+std::vector<std::pair<int, int>> locate_ranks(const env::Topology& topology,
+                                              const std::vector<env::PuSet>& places, int ranks) {
+  std::vector<std::pair<int, int>> sites;
+  const std::size_t workers = places.size() / static_cast<std::size_t>(ranks);
+  for (std::size_t first = 0; first < places.size(); first += workers) {
+    const env::Location location = topology.locate(places[first]);
+    sites.emplace_back(location.package, location.numa);
+  }
+  return sites;
+}
+
+std::shared_ptr<const Machine> make_machine(const std::vector<ProcessInfo>& all) {
+  std::map<std::string, int> nodes;
+  std::map<std::pair<int, int>, int> sockets;  // node, package
+  std::map<std::pair<int, int>, int> numas;
+  const auto number_of = [](auto& numbers, const auto& key) {
+    return numbers.try_emplace(key, static_cast<int>(numbers.size())).first->second;
+  };
+  std::vector<Machine::Place> places;
+  for (const ProcessInfo& process : all) {
+    const int node = number_of(nodes, process.host);
+    for (const auto& [package, numa] : process.sites) {
+      places.push_back({node, number_of(sockets, std::pair(node, package)),
+                        number_of(numas, std::pair(node, numa))});
+    }
+  }
+  return std::make_shared<const Machine>(std::move(places));
 }
 
 }  // namespace shoal::runtime

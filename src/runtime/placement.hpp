@@ -1,11 +1,15 @@
 #pragma once
 // Where the workers of the processes of a node run.
 
+#include <shoal/runtime/machine.hpp>
+
 #include "env/topology.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/process_info.hpp"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shoal::runtime {
@@ -23,5 +27,12 @@ std::vector<env::PuSet> place_workers(const env::Topology& topology, env::Pin pi
 std::vector<std::string> placement_advice(const std::vector<ProcessInfo>& all,
                                           const net::Layout& layout, const LaunchInfo& launch,
                                           bool workers_asked);
+
+/// Package and NUMA node of each rank of a process, from the places of all its workers.
+std::vector<std::pair<int, int>> locate_ranks(const env::Topology& topology,
+                                              const std::vector<env::PuSet>& places, int ranks);
+
+/// Places of all ranks, from the data exchanged by the processes.
+std::shared_ptr<const Machine> make_machine(const std::vector<ProcessInfo>& all);
 
 }  // namespace shoal::runtime

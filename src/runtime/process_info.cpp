@@ -45,7 +45,7 @@ void check_ranks(const std::vector<ProcessInfo>& all, const net::Layout& layout)
     if (asked == 0 || asked == layout.world_size) continue;
     throw ConfigError(fmt::format(
         "process {} was told --ranks {}, but the launcher started {} processes with {} ranks each: "
-        "leave --ranks out, or start as many processes as it takes",
+        "leave --ranks out, or start a matching number of processes",
         process, asked, layout.process_count(), layout.ranks_per_process));
   }
 }
@@ -55,6 +55,7 @@ std::vector<net::Setting> agreed_settings(const Config& config) {
           {"the table of active messages", fmt::format("{:x}", messaging::static_fingerprint())},
           {"--window-bytes", std::to_string(config.window_bytes)},
           {"--check-payloads", config.check_payloads ? "on" : "off"},
+          {"--trace", config.trace_path},
           {"--stall-report", show_time(config.stall_report_ns)},
           {"--stall-abort", show_time(config.stall_abort_ns)}};
 }

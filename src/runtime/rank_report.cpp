@@ -1,7 +1,11 @@
 #include "runtime/rank_report.hpp"
 
+#include <shoal/am/message_report.hpp>
+
 #include "runtime/config_options.hpp"
 #include "runtime/count.hpp"
+
+#include <shoal/sched/memory_bound.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,7 +24,7 @@ constexpr std::size_t kPeersMax = 8;      // of one rank, each way
 constexpr std::size_t kParkedMax = 16;    // tasks of one rank
 constexpr std::size_t kDetailedMax = 64;  // ranks with lines of their own
 
-/// Collects what one rank has to say.
+/// Collects the report of one rank.
 class RankWriter {
  public:
   RankWriter(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
@@ -69,11 +73,11 @@ class RankWriter {
   }
   [[nodiscard]] bool main_is_lost() const { return scope_.main_in.empty(); }
 
-  // A worker that did not come by when asked is in code of the program, or its thread has not had
-  // its turn.
+  // A worker that did not answer in time is in code of the program, or its thread has not been
+  // scheduled.
   void write_worker(const sched::WorkerState& worker) {
     if (worker.throttled) {
-      add("worker {}: begins no further task, because so many that it began stand still in send()",
+      add("worker {}: begins no further task, because too many of its tasks wait in send()",
           worker.worker.value());
     }
     std::vector<std::string> runs;
@@ -97,7 +101,7 @@ class RankWriter {
     if (runs.empty()) {
       add("worker {}: did not answer, and nothing is known to run there", worker.worker.value());
     } else {
-      add("worker {}: runs {} for {} and does not come back from it", worker.worker.value(),
+      add("worker {}: runs {} for {} and has not returned from it", worker.worker.value(),
           fmt::join(runs, ", and in it "), time);
     }
   }
@@ -117,12 +121,23 @@ class RankWriter {
     std::vector<std::string> items;
     if (sum.ready + sum.own > 0) items.push_back(count(sum.ready + sum.own, "ready task"));
     if (sum.delivered > 0) items.push_back(count(sum.delivered, "task") + " made from messages");
-    if (sum.resumed > 0) items.push_back(count(sum.resumed, "task") + " woken to go on");
+    if (sum.resumed > 0) items.push_back(count(sum.resumed, "resumed task"));
     if (rank_.messenger().looks_busy()) items.emplace_back("messages that have arrived");
     if (!items.empty()) add("queued: {}", fmt::join(items, ", "));
+    write_held();
   }
 
-  // Many tasks that stand in the same call share a line.
+  void write_held() {
+    const sched::Scheduler& scheduler = rank_.scheduler();
+    if (scheduler.memory_bound_limit() == nullptr) return;
+    const auto state = scheduler.memory_bound_limit()->state(scheduler);
+    if (state.held == 0) return;
+    add("held back: {}, since {} of this process run beside {} (--memory-bound-max {})",
+        count(state.held, "memory-bound task"), state.running,
+        count(static_cast<std::uint64_t>(state.transfers), "large transfer"), state.most);
+  }
+
+  // Tasks parked in the same call share a line.
   void write_parked() {
     std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>> groups;
     for (const auto& worker : workers_) {
@@ -150,7 +165,7 @@ class RankWriter {
     }
   }
 
-  // To park is to move, though no counter tells of it.
+  // Parking counts as progress, although no counter changes.
   void limit_quiet() {
     const auto limit = [this](std::uint64_t since_ns) {
       if (since_ns == 0 || since_ns > history_.now_ns) return;
@@ -165,7 +180,7 @@ class RankWriter {
   void write_team(const term::TeamState& team) {
     std::string line = fmt::format("{} (rank {} of {}): ", team.name, team.rank.value(), team.size);
     line += team.waits_in.empty()
-                ? "nobody waits in it"
+                ? "no member waits in it"
                 : fmt::format("a member in {} for {}", team.waits_in, since(team.since_ns));
     const std::uint64_t open =
         team.totals.created - std::min(team.totals.created, team.totals.finished);
@@ -180,7 +195,7 @@ class RankWriter {
     const std::uint64_t open = part_.created - std::min(part_.created, part_.finished);
     std::string line = fmt::format("{} of {} not finished", open, count(part_.created, "task"));
     if (scope_.holds > 0) {
-      line += fmt::format("; {} of them {} that the program has not ended", scope_.holds,
+      line += fmt::format("; {} of them {} that the program still keeps", scope_.holds,
                           scope_.holds == 1 ? "is a Hold" : "are Holds");
     }
     add(line);
@@ -196,47 +211,47 @@ class RankWriter {
              std::pair(b.in_flight_bytes, b.message_count);
     });
     for (std::size_t i = 0; i < std::min(links.size(), kPeersMax); ++i) write_link(links[i]);
-    if (links.size() > kPeersMax) add("to {} more ranks: less", links.size() - kPeersMax);
+    if (links.size() > kPeersMax) add("to {} more ranks: fewer", links.size() - kPeersMax);
   }
 
   void write_link(const net::LinkState& link) {
     const int target = link.target.value();
     std::string line =
         fmt::format("to rank {}: {}, the last '{}'", target, count(link.message_count, "message"),
-                    rank_.messenger().handler_name(link.last_handler));
+                    messaging::handler_name(rank_.messenger(), link.last_handler));
     if (link.in_flight_bytes > 0) {
       line += fmt::format("; {} bytes in flight", link.in_flight_bytes);
-      line += rank_.messenger().is_local(link.target) && link.untaken
-                  ? fmt::format(", and some wait for rank {} to look", target)
-                  : fmt::format(", which rank {} is not done with", target);
+      line += rank_.messenger().fabric().layout().is_local(link.target) && link.untaken
+                  ? fmt::format(", some not yet received by rank {}", target)
+                  : fmt::format(", not yet consumed by rank {}", target);
     }
     if (link.waiting_senders > 0) {
       line += fmt::format(
           "; {} in send() until half of the window of {} (--window-bytes) is free again",
-          link.waiting_senders == 1 ? "1 sender stands"
-                                    : fmt::format("{} senders stand", link.waiting_senders),
+          link.waiting_senders == 1 ? "1 sender waits"
+                                    : fmt::format("{} senders wait", link.waiting_senders),
           show_size(link.window_bytes));
     }
     add(line);
   }
 
   void write_arrivals() {
-    std::vector<messaging::Messenger::Arrivals> arrivals = rank_.messenger().arrivals();
+    std::vector<messaging::Arrivals> arrivals = rank_.messenger().arrivals().all();
     std::stable_sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
       return a.message_count > b.message_count;
     });
     for (std::size_t i = 0; i < std::min(arrivals.size(), kPeersMax); ++i) {
-      add("from rank {}: {} handled, the last to come '{}'", arrivals[i].source.value(),
+      add("from rank {}: {} handled, the last '{}'", arrivals[i].source.value(),
           count(arrivals[i].message_count, "message"),
-          rank_.messenger().handler_name(arrivals[i].last_handler));
+          messaging::handler_name(rank_.messenger(), arrivals[i].last_handler));
     }
-    if (arrivals.size() > kPeersMax) add("from {} more ranks: less", arrivals.size() - kPeersMax);
+    if (arrivals.size() > kPeersMax) add("from {} more ranks: fewer", arrivals.size() - kPeersMax);
   }
 
   void write_detection() {
     const term::DetectionState& state = scope_.detection;
     std::vector<std::string> reasons;
-    if (main_is_lost()) reasons.emplace_back("this rank's main function to come to wait()");
+    if (main_is_lost()) reasons.emplace_back("the main function of this rank to call wait()");
     if (part_.created != part_.finished) reasons.emplace_back("its tasks");
     if (!state.children_missing.empty()) {
       std::vector<int> missing(state.children_missing.begin(), state.children_missing.end());
@@ -255,15 +270,15 @@ class RankWriter {
 
   void write_title() {
     if (scope_.main_final) {
-      part_.title = "the main function has ended";
+      part_.title = "main function: ended";
     } else if (!scope_.main_in.empty()) {
-      part_.title = fmt::format("the main function stands in {}", scope_.main_in);
+      part_.title = fmt::format("main function: in {}", scope_.main_in);
       part_.age = fmt::format(" for {}", since(scope_.main_since_ns));
     } else if (!main_parked_.empty()) {
-      part_.title = fmt::format("the main function stands in {}", main_parked_);
+      part_.title = fmt::format("main function: in {}", main_parked_);
       part_.age = fmt::format(" for {}", since(main_since_ns_));
     } else {
-      part_.title = "the main function runs";
+      part_.title = "main function: running";
     }
     if (history_.quiet_ns.has_value()) {
       part_.age += history_.active
@@ -316,7 +331,7 @@ std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& mis
                                  sum.created, sum.finished, sum.queued, sum.processed);
   if (!missing.empty()) {
     text += fmt::format(
-        "\n  {} {} not answer: {} workers do not come back from what they run, or {} ended or "
+        "\n  {} {} not answer: {} workers have not returned from their tasks, or {} ended or "
         "cannot "
         "be reached",
         show_ranks(missing).insert(0, missing.size() == 1 ? "rank " : "ranks "),
@@ -325,7 +340,7 @@ std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& mis
   }
   text += details;
   if (!unwritten.empty()) {
-    text += fmt::format("\n  and more of the kind from ranks {}", show_ranks(unwritten));
+    text += fmt::format("\n  more of the same from ranks {}", show_ranks(unwritten));
   }
   for (const auto& [title, ranks] : plain) {
     text += fmt::format("\n  {}{}: {}; nothing runs, waits or is queued there",

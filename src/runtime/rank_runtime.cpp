@@ -3,6 +3,8 @@
 #include "base/thrown.hpp"
 #include "runtime/main_throws.hpp"
 
+#include <shoal/flow/performance_models.hpp>
+
 #include <memory>
 #include <utility>
 
@@ -36,7 +38,7 @@ class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
 
 namespace {
 
-/// What wait() throws, on all ranks alike.
+/// Whether the error is one that wait() throws on all ranks alike.
 bool is_outcome(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -51,18 +53,38 @@ bool is_outcome(const std::exception_ptr& error) {
 
 }  // namespace
 
+flow::Defaults flow_defaults(const Config& config, bool read_only) {
+  flow::Defaults defaults{.scheduler = config.flow_scheduler, .models = nullptr};
+  if (!config.flow_models.empty()) {
+    defaults.models = std::make_shared<PerformanceModels>(
+        PerformanceModels::path_in(config.flow_models), read_only);
+  }
+  return defaults;
+}
+
+memory::Defaults memory_defaults(const Config& config) {
+  return {.heap_bytes = config.global_heap_bytes, .local_heap_bytes = config.local_heap_bytes};
+}
+
 RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
                          messaging::FatalHandler fatal)
     : scheduler_(env, options.scheduler),
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
       scope_(messenger_),
       collectives_(scope_),
-      promises_(scope_),
-      world_({&scope_, &collectives_, &promises_, options.args, options.launch, options.dry}) {
-  messenger_.set_context(&world_);
-  scope_.channel().set_context(static_cast<Team*>(&world_));
+      world_({&scope_, &collectives_, options.args, options.launch, options.dry,
+              options.machine != nullptr ? options.machine : std::make_shared<const Machine>()}),
+      flow_(options.flow),
+      memory_(options.memory) {
+  messenger_.services().provide(world_);
+  messenger_.services().provide(flow_);
+  messenger_.services().provide(memory_);
+  scope_.channel().services().provide<Team>(world_);
   scope_.set_checks_graphs(options.check_graphs);
 }
+
+// Services may use the scope.
+RankRuntime::~RankRuntime() { messenger_.services().clear(); }
 
 bool RankRuntime::has_own_error() const { return error_ != nullptr && !is_outcome(error_); }
 
@@ -77,8 +99,8 @@ void RankRuntime::start(const MainFunction& main_function, std::function<void()>
   return exit_code;
 }
 
-// Whatever happens to the main function, the rank takes part in the others' waits until all main
-// functions have ended: nobody hangs because one of them failed.
+// Even if the main function fails, the rank takes part in the waits of the others until all main
+// functions have ended: no rank hangs because one of them failed.
 void RankRuntime::run_main(const MainFunction& main_function) {
   try {
     exit_code_ = call(main_function);
@@ -89,7 +111,8 @@ void RankRuntime::run_main(const MainFunction& main_function) {
   try {
     scope_.wait_for_end();
   } catch (const TaskError& error) {
-    // This main function's own error as the other ranks hear it: all say the same.
+    // The error of this main function with the text that the other ranks get, so that all are
+    // equal.
     const bool own = error_ != nullptr && error.rank() == rank() && !is_outcome(error_) &&
                      error.text() == describe(error_);
     if (error_ == nullptr || own) error_ = std::current_exception();

@@ -2,14 +2,19 @@
 // Everything that one rank of this process is made of.
 
 #include <shoal/coll/collectives.hpp>
+#include <shoal/flow/scheduler.hpp>
+#include <shoal/memory/core.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/runtime/run.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/strand.hpp>
 #include <shoal/term/scope.hpp>
 
+#include "runtime/config.hpp"
+
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,32 +26,43 @@ struct RankOptions {
   messaging::MessengerOptions messenger;
   std::span<const std::string> args;
   Launch launch = Launch::embedded;
-  bool check_graphs = false;  // see term::Scope::checks_graphs()
+  bool check_graphs = false;               // see term::Scope::checks_graphs()
+  std::shared_ptr<const Machine> machine;  // nullptr: all ranks are on one node
+  flow::Defaults flow;
+  memory::Defaults memory;
   bool dry = false;
 };
+/// Settings of flows; with `read_only` the performance models stay as they are. **Errors**:
+/// ConfigError for a file of models that cannot be read.
+[[nodiscard]] flow::Defaults flow_defaults(const Config& config, bool read_only);
+/// Settings of global memories.
+[[nodiscard]] memory::Defaults memory_defaults(const Config& config);
 
 class RankRuntime {
  public:
   RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
               messaging::FatalHandler fatal);
+  ~RankRuntime();
+  RankRuntime(const RankRuntime&) = delete;
+  RankRuntime& operator=(const RankRuntime&) = delete;
 
   /// Submits the main function; `ended` is called when it and all that it started have ended. The
-  /// workers go on until somebody stops the scheduler: they may be needed to poll for other ranks.
+  /// workers go on until the scheduler is stopped: they may be needed to poll for other ranks.
   void start(const MainFunction& main_function, std::function<void()> ended);
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] messaging::Messenger& messenger() { return messenger_; }
-  [[nodiscard]] term::Scope& scope() { return scope_; }
+  [[nodiscard]] term::WorldScope& scope() { return scope_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
 
   // --- after the end
 
-  /// What the main function returned, or how it failed.
+  /// Exit code of the main function, or its error.
   [[nodiscard]] int exit_code() const { return exit_code_; }
   [[nodiscard]] std::exception_ptr error() const { return error_; }
-  /// The main function failed by something else than what wait() throws on all ranks.
+  /// The main function failed by an error of its own, not by one that wait() throws on all ranks.
   [[nodiscard]] bool has_own_error() const;
-  /// What all ranks were told of, if anything failed anywhere.
+  /// Failure that all ranks learned of, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const { return scope_.failure(); }
 
  private:
@@ -56,10 +72,11 @@ class RankRuntime {
 
   sched::Scheduler scheduler_;
   messaging::Messenger messenger_;
-  term::Scope scope_;
+  term::WorldScope scope_;
   coll::Collectives collectives_;
-  PromiseTable promises_;
   World world_;
+  flow::Defaults flow_;
+  memory::Defaults memory_;
   int exit_code_ = 0;         // written by the main task, read after the workers stopped
   std::exception_ptr error_;  // likewise
 };

@@ -1,5 +1,6 @@
 #include <shoal/runtime/rank_set.hpp>
 
+#include <shoal/am/rank_map_table.hpp>
 #include <shoal/base/check.hpp>
 
 #include <cstddef>
@@ -27,13 +28,14 @@ Rank RankSet::operator[](int index) const {
   return Rank(list_.empty() ? first_ + index * stride_ : list_[static_cast<std::size_t>(index)]);
 }
 
-messaging::SharedRankMap RankSet::map(const messaging::SharedRankMap& outer, int outer_size) const {
+messaging::SharedRankMap RankSet::map(const messaging::SharedRankMap& outer, int outer_size,
+                                      messaging::RankMapTable& table) const {
   SHOAL_CHECK(count_ > 0, "a team of no ranks");
   if (!list_.empty()) {
     std::vector<Rank> ranks;
     ranks.reserve(list_.size());
     for (const int rank : list_) ranks.emplace_back(rank);
-    return messaging::list_ranks(outer, outer_size, ranks);
+    return table.list(outer, outer_size, ranks);
   }
   const int first = first_;
   const int count = count_;

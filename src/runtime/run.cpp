@@ -6,16 +6,21 @@
 
 #include "env/exit_deadline.hpp"
 #include "env/host.hpp"
+#include "env/raw_clock.hpp"
+#include "runtime/clock_sync.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/memory_plan.hpp"
 #include "runtime/placement.hpp"
 #include "runtime/process_info.hpp"
 #include "runtime/rank_runtime.hpp"
 #include "runtime/run_info.hpp"
 #include "runtime/simulated_run.hpp"
 #include "runtime/stall_watch.hpp"
-#include "sched/worker.hpp"
+#include "runtime/status_page.hpp"
+#include "runtime/tracing.hpp"
+#include "runtime/transport_options.hpp"
 
 #include <fmt/format.h>
 
@@ -29,19 +34,7 @@ namespace shoal::runtime {
 
 namespace {
 
-net::ProgressPolicy policy_of(Progress progress) {
-  switch (progress) {
-    case Progress::main:
-      return net::ProgressPolicy::main;
-    case Progress::thread:
-      return net::ProgressPolicy::thread;
-    case Progress::worker:
-      break;
-  }
-  return net::ProgressPolicy::worker;
-}
-
-/// One process of a world: what its ranks share, and the ranks.
+/// One process of a world: its ranks and their common parts.
 class Process {
  public:
   Process(const Config& config, const void* communicator);
@@ -52,6 +45,7 @@ class Process {
 
  private:
   void drive(const std::vector<env::Steppable*>& all);
+  void begin_trace();
   void make_transport(const void* communicator);
   void agree();
   void make_ranks();
@@ -66,21 +60,25 @@ class Process {
 
   const Config& config_;
   const LaunchInfo launch_ = detect_launcher(process_environment());
-  std::unique_ptr<env::Env> env_;
+  std::unique_ptr<env::Env> env_ = env::make_thread_env();
   env::Topology topology_;
+  const MemoryPlan memory_ = plan_memory(config_);
+  const BufferPlace buffers_ = place_buffers(memory_, topology_.numa_nodes_from({}));
+  std::shared_ptr<sched::MemoryBoundLimit> memory_bound_;
   std::unique_ptr<net::MpiTransport> transport_;
   net::Layout layout_;
   int workers_ = 1;  // per rank
   std::vector<ProcessInfo> all_;
   std::vector<env::PuSet> places_;  // of the workers of this process, in rank order
+  std::shared_ptr<const Machine> machine_;
   std::unique_ptr<net::Fabric> fabric_;
   const std::shared_ptr<env::GuardCount> mapped_guards_ = std::make_shared<env::GuardCount>(0);
+  std::unique_ptr<Tracing> tracing_;  // outlives the workers
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
   std::atomic<int> ranks_running_{0};
 };
 
-Process::Process(const Config& config, const void* communicator)
-    : config_(config), env_(env::make_thread_env()) {
+Process::Process(const Config& config, const void* communicator) : config_(config) {
   make_transport(communicator);
   try {
     agree();
@@ -101,6 +99,7 @@ void Process::agree() {
   const std::string host = env::host_name();
   ProcessInfo mine;
   mine.host = host;
+  mine.pid = env::process_id();
   mine.allowed_pus = topology_.allowed().indices();
   mine.node_pus = topology_.machine_pus();
   mine.ranks_asked = config_.ranks;
@@ -119,7 +118,9 @@ void Process::agree() {
   for (const env::PuSet& place : places_) mine.places.push_back(place.indices());
   if (config_.pin != Pin::none) mine.unbindable = topology_.count_unbindable(places_);
   if (transport_ != nullptr) mine.near_count = transport_->near_count();
+  mine.sites = locate_ranks(topology_, places_, mine.ranks);
   all_ = exchange_info(transport_.get(), mine);
+  machine_ = make_machine(all_);
   for (const std::string& text : placement_advice(all_, layout_, launch_, config_.workers > 0)) {
     say(text);
   }
@@ -131,21 +132,9 @@ void Process::make_transport(const void* communicator) {
     check_world_size(launch_, 1, false);
     return;
   }
-  net::MpiOptions options;
-  options.ranks_per_process = config_.ranks_per_process;
-  options.progress = policy_of(config_.progress);
-  options.link = {config_.packet_bytes, config_.window_bytes};
+  net::MpiOptions options = transport_options(config_, topology_.allowed_pus());
   options.communicator = communicator;
   options.env = env_.get();
-  options.flush_ns = config_.flush_ns;
-  options.node_processes = config_.node_processes;
-  options.shared_mpi = config_.shared_mpi;
-  options.exit_timeout_ns = config_.stall_abort_ns;
-  options.settings = agreed_settings(config_);
-  const bool one_worker =
-      config_.workers == 1 || (config_.workers == 0 && topology_.allowed_pus() == 1);
-  options.single_threaded =
-      config_.ranks_per_process == 1 && one_worker && config_.progress != Progress::thread;
   transport_ = net::make_mpi_transport(options);
   if (communicator != nullptr) return;
   try {
@@ -163,6 +152,8 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   options.stack_bytes = config_.stack_bytes;
   options.mapped_guards = mapped_guards_;
   options.oversubscribed = is_oversubscribed();
+  if (tracing_ != nullptr) options.recorder = &tracing_->recorder();
+  options.memory_bound = memory_bound_;
   const std::size_t first =
       static_cast<std::size_t>(rank - layout_.first_local()) * static_cast<std::size_t>(workers_);
   options.on_worker_start = [this, first](WorkerId worker) {
@@ -182,6 +173,7 @@ messaging::MessengerOptions Process::messenger_options(Rank rank) const {
   options.rank = rank;
   options.may_linger = !is_oversubscribed();
   options.check_payloads = config_.check_payloads;
+  options.place_buffer = buffer_binder(topology_, buffers_);
   if (transport_ == nullptr || transport_->engine() != nullptr) return options;
   const bool main_only = transport_->policy() == net::ProgressPolicy::main;
   options.polls_transport = !main_only || rank == layout_.first_local();
@@ -190,19 +182,27 @@ messaging::MessengerOptions Process::messenger_options(Rank rank) const {
 }
 
 void Process::make_ranks() {
+  memory_bound_ = memory_.make_limit(workers_ * layout_.ranks_per_process);
   fabric_ = std::make_unique<net::Fabric>(
       layout_, net::LinkOptions{config_.packet_bytes, config_.window_bytes}, transport_.get());
+  const flow::Defaults flow = flow_defaults(config_, false);
   for (int i = 0; i < layout_.ranks_per_process; ++i) {
     const Rank rank(layout_.first_local() + i);
-    const RankOptions options{scheduler_options(rank), messenger_options(rank), config_.args,
+    const RankOptions options{scheduler_options(rank),
+                              messenger_options(rank),
+                              config_.args,
                               transport_ != nullptr ? Launch::mpi : Launch::embedded,
-                              config_.checks_graphs()};
+                              config_.checks_graphs(),
+                              machine_,
+                              flow,
+                              memory_defaults(config_)};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }
   if (transport_ == nullptr) return;
-  // Something waits to be sent and nobody polls: a sleeping worker that may poll does it. An engine
-  // with its own thread calls only when it has failed, and nobody else would notice.
+  // A message waits to be sent and no thread polls: wakes a sleeping worker that may poll. An
+  // engine with its own thread calls this only when it has failed, which no other thread would
+  // notice.
   transport_->set_poll_waker([this] {
     if (transport_->engine() != nullptr) {
       try {
@@ -213,14 +213,23 @@ void Process::make_ranks() {
       return;
     }
     if (transport_->policy() == net::ProgressPolicy::main) {
-      ranks_.front()->scheduler().wake(WorkerId(0));
+      ranks_.front()->scheduler().idle_workers().wake(WorkerId(0));
       return;
     }
     for (const auto& rank : ranks_) rank->scheduler().wake_one();
   });
 }
 
+void Process::begin_trace() {
+  tracing_ =
+      make_tracing(config_, {layout_, workers_, topology_.allowed_pus(), env::raw_clock_name()},
+                   transport_.get(), nullptr);
+  if (tracing_ == nullptr || transport_ == nullptr) return;
+  transport_->set_before_close([this] { tracing_->finish(); });
+}
+
 int Process::run(const MainFunction& main_function) {
+  begin_trace();
   make_ranks();
   ranks_running_ = static_cast<int>(ranks_.size());
   std::vector<env::Steppable*> all;
@@ -241,13 +250,24 @@ int Process::run(const MainFunction& main_function) {
   if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
   const int exit_code = report_errors(ranks_);
   finish_transport();
+  if (tracing_ != nullptr && transport_ == nullptr) tracing_->finish();
   return exit_code;
 }
 
 void Process::drive(const std::vector<env::Steppable*>& all) {
+  std::optional<StatusPage> page;
+  std::optional<ClockSync> clocks;
+  if (tracing_ != nullptr && layout_.process_count() > 1) {
+    clocks.emplace(*env_, tracing_->recorder(), layout_, ranks_);
+  }
   std::optional<StallWatch> watch;
   if (config_.stall_report_ns > 0) {
+    page.emplace(*env_, page_facts(config_, layout_, all_), ranks_);
     StallWatch::Options options;
+    options.on_turn = [&] {
+      page->update();
+      if (clocks.has_value()) clocks->turn();
+    };
     options.stall_ns = config_.stall_report_ns;
     options.abort_ns = config_.stall_abort_ns;
     options.give_up = [this](const std::string& text) { give_up(text); };
@@ -264,7 +284,8 @@ void Process::print_info() {
       mpi.thread_level = transport_->thread_level();
       mpi.progress = transport_->policy();
     }
-    fmt::print("{}", describe_run(launch_, layout_, all_, mpi));
+    fmt::print("{}{}", describe_run(launch_, layout_, all_, mpi),
+               describe_memory(memory_, all_.front().workers, buffers_.text));
     std::fflush(stdout);
   }
   finish_transport();
@@ -294,8 +315,8 @@ void Process::stop_after_last() {
   if (transport_ != nullptr) transport_->request_stop();
 }
 
-// Launchers forward a process's output and its MPI_Abort() on different paths: one that hears of
-// the abort first ends without the text (Hydra of MPICH 4.0 under load).
+// Launchers forward a process's output and its MPI_Abort() on different paths: a launcher that
+// learns of the abort first ends without the text (Hydra of MPICH 4.0 under load).
 void Process::leave_words_to_launcher() const {
   constexpr std::uint64_t kForwardingNs = 200'000'000;
   if (transport_ != nullptr) env::sleep_for(kForwardingNs);
@@ -309,8 +330,8 @@ void Process::end_at_once(const std::string& text) {
   std::abort();
 }
 
-// Not std::abort(): the report has said what there is to see. MPI may wait for what it cannot
-// reach, and a stream may be locked.
+// Not std::abort(): the report has all information. MPI may wait for unreachable processes, and a
+// stream may be locked.
 void Process::give_up(const std::string& text) {
   constexpr std::uint64_t kLongestNs = 5'000'000'000;
   const env::ExitDeadline deadline(kLongestNs, "", 1);
@@ -321,16 +342,8 @@ void Process::give_up(const std::string& text) {
   std::_Exit(1);
 }
 
-void check_not_launched(const void* communicator) {
-  const LaunchInfo launch = detect_launcher(process_environment());
-  if (communicator == nullptr && launch.size == 1) return;
-  throw ConfigError(
-      "--sim: a simulated world has all its ranks in one process: start the program without a "
-      "launcher, with --sim --ranks N");
-}
-
 void check_not_in_world() {
-  if (sched::current_worker() == nullptr) return;
+  if (!sched::on_worker()) return;
   throw ConfigError(
       "shoal::run was called inside shoal::run, by a main function, a task or a handler: one world "
       "cannot wait for another on its own workers. Call it before or after, or on a thread of the "
@@ -351,7 +364,7 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
       return 0;
     }
     if (config.simulate()) {
-      check_not_launched(communicator);
+      check_not_launched(detect_launcher(process_environment()), communicator != nullptr);
       if (config.info) {
         fmt::print("{}", describe_simulation(config, net::mpi_library()));
         return 0;

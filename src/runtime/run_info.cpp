@@ -2,6 +2,7 @@
 
 #include "env/topology.hpp"
 #include "runtime/count.hpp"
+#include "runtime/memory_plan.hpp"
 
 #include <shoal/base/version.hpp>
 
@@ -92,12 +93,20 @@ std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
 }
 
 std::string describe_simulation(const Config& config, const std::string& mpi_library) {
+  const MemoryPlan memory = plan_memory(config);
+  std::string buffers;
+  if (memory.sim) {
+    buffers = fmt::format("memory of each node: model of {}, received data on NUMA node {}",
+                          memory.sim->machine, std::max(memory.buffer_node, 0));
+  }
   return fmt::format(
-      "shoal {}: {}, simulated in this process\nMPI: {}, not used: --sim\n"
-      "transport: network {} between nodes, {} within a node of {}\nseed {}\n",
-      SHOAL_VERSION, ranks_and_workers(std::max(config.ranks, 1), std::max(config.workers, 1)),
-      mpi_library, config.sim_net, config.sim_node_net, count(config.sim_node_ranks, "rank"),
-      config.sim_seed);
+             "shoal {}: {}, simulated in this process\nMPI: {}, not used: --sim\n"
+             "transport: network {} between nodes, {} within a node of {}\nseed {}\n",
+             SHOAL_VERSION,
+             ranks_and_workers(std::max(config.ranks, 1), std::max(config.workers, 1)), mpi_library,
+             config.sim_net, config.sim_node_net, count(config.sim_node_ranks, "rank"),
+             config.sim_seed) +
+         describe_memory(memory, std::max(config.workers, 1) * config.ranks_per_process, buffers);
 }
 
 }  // namespace shoal::runtime

@@ -20,8 +20,10 @@ int run_and_report(SimulatedWorld& world, const Config& config, const MainFuncti
     world.run(main_function);
   } catch (...) {
     write_log();
+    world.finish_tracing();
     throw;
   }
+  world.finish_tracing();
   const int exit_code = report_errors(world.ranks());
   write_log();
   for (const std::string& line : world.summary()) say(line);

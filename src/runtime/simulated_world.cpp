@@ -3,6 +3,7 @@
 #include "runtime/end_report.hpp"
 #include "runtime/rank_report.hpp"
 
+#include <shoal/am/message_report.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/sched/compute.hpp>
 #include <shoal/sync/strand.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 
 namespace shoal::runtime {
@@ -30,18 +32,22 @@ net::Layout layout_of(const Config& config) {
 sim::SimulatorOptions options_of(const Config& config) {
   const bool measured = config.sim_cost == sim::CostKind::measured;
   if (measured && (config.sim_check || config.sim_dry)) {
-    throw ConfigError(fmt::format(
-        "--sim-cost measured does not go with --sim-{}: {}", config.sim_dry ? "dry" : "check",
-        config.sim_dry ? "what is not done cannot be measured" : "no two runs take the same time"));
+    throw ConfigError(fmt::format("--sim-cost measured does not go with --sim-{}: {}",
+                                  config.sim_dry ? "dry" : "check",
+                                  config.sim_dry ? "skipped work cannot be measured"
+                                                 : "measured times differ from run to run"));
   }
   return {
       config.sim_seed,    config.sim_order, config.sim_dry ? sim::CostKind::dry : config.sim_cost,
       config.sim_step_ns, config.sim_flops, config.sim_limit_ns};
 }
 
-sim::NetModel net_model_of(const Config& config) {
-  return {sim::parse_net_model(config.sim_net), sim::parse_net_model(config.sim_node_net),
-          config.sim_node_ranks};
+// Payloads between nodes come as fast as in the measurements of the memory, if there are some.
+sim::NetModel net_model_of(const Config& config, const MemoryPlan& memory) {
+  sim::NetModel model{sim::parse_net_model(config.sim_net),
+                      sim::parse_net_model(config.sim_node_net), config.sim_node_ranks};
+  if (memory.sim) model.far.byte_gap_ns = 1e3 / sim::network_mb_s(*memory.sim, memory.buffer_node);
+  return model;
 }
 
 }  // namespace
@@ -54,22 +60,46 @@ SimulatedWorld::SimulatedWorld(const Config& config)
       link_options_{config.packet_bytes, config.window_bytes},
       simulator_(options_of(config), {layout_.world_size, workers_}),
       faults_(sim::parse_fault_plan(config.sim_faults), config.sim_seed, layout_.world_size),
-      network_(simulator_, net_model_of(config), faults_, layout_, link_options_) {
+      network_(simulator_, net_model_of(config, memory_plan_), faults_, layout_, link_options_) {
+  if (memory_plan_.sim) {
+    const auto at = [this](std::uint64_t time_ns, std::function<void()> action) {
+      simulator_.at(time_ns, std::move(action));
+    };
+    memory_.emplace(simulator_, at, *memory_plan_.sim, memory_plan_.buffer_node,
+                    sim::Memory::Nodes{config.sim_node_ranks, layout_.world_size});
+    simulator_.set_memory(&*memory_);
+    network_.set_memory(&*memory_);
+  }
+  tracing_ = make_tracing(config, {layout_, workers_, layout_.world_size * workers_, "simulation"},
+                          nullptr, &simulator_);
   make_ranks();
   ranks_.front()->scope().set_completion_check([this] { check_completion(); });
 }
 
 void SimulatedWorld::make_ranks() {
+  std::vector<Machine::Place> places;
+  for (int rank = 0; rank < layout_.world_size; ++rank) {
+    const int node = rank / std::max(config_.sim_node_ranks, 1);
+    places.push_back({node, node, node});
+  }
+  const auto machine = std::make_shared<const Machine>(std::move(places));
   const auto mapped_guards = std::make_shared<env::GuardCount>(0);
+  const flow::Defaults flow = flow_defaults(config_, true);  // its times are not the machine's
   for (int process = 0; process < layout_.process_count(); ++process) {
     net::Transport& transport = network_.transport(process);
     fabrics_.push_back(
         std::make_unique<net::Fabric>(transport.layout(), link_options_, &transport));
   }
+  std::shared_ptr<sched::MemoryBoundLimit> limit;  // of one process
   for (int i = 0; i < layout_.world_size; ++i) {
+    if (i % layout_.ranks_per_process == 0) {
+      limit = memory_plan_.make_limit(workers_ * layout_.ranks_per_process);
+    }
     RankOptions options;
+    options.scheduler.memory_bound = limit;
     options.scheduler.rank = Rank(i);
     options.scheduler.worker_count = workers_;
+    if (tracing_ != nullptr) options.scheduler.recorder = &tracing_->recorder();
     options.scheduler.stack_bytes = config_.stack_bytes;
     options.scheduler.mapped_guards = mapped_guards;
     options.messenger.rank = Rank(i);
@@ -78,6 +108,9 @@ void SimulatedWorld::make_ranks() {
     options.launch = Launch::simulated;
     options.check_graphs = config_.check_graphs.value_or(true);
     options.dry = config_.sim_dry;
+    options.machine = machine;
+    options.flow = flow;
+    options.memory = memory_defaults(config_);
     net::Fabric& fabric = *fabrics_[static_cast<std::size_t>(layout_.process_of(Rank(i)))];
     ranks_.push_back(std::make_unique<RankRuntime>(
         simulator_, fabric, options, [this](const std::string& text) { end_at_once(text); }));
@@ -87,7 +120,7 @@ void SimulatedWorld::make_ranks() {
 void SimulatedWorld::keep_log(std::size_t count, bool detection) {
   simulator_.log().keep(count, detection, [this](const net::Packet& packet) {
     const auto target = static_cast<std::size_t>(packet.header().target);
-    return ranks_[target]->messenger().handler_names(packet);
+    return messaging::handler_names(ranks_[target]->messenger(), packet);
   });
 }
 
@@ -96,7 +129,7 @@ void SimulatedWorld::check_completion() {
   const std::vector<std::string> left = checker_.outstanding();
   if (left.empty()) return;
   simulator_.fail(std::make_exception_ptr(Error(fmt::format(
-      "completion was found at {} ns though there are: {}. This is a mistake of shoal. Replay: "
+      "completion was found at {} ns though there are: {}. This is a defect of shoal. Replay: "
       "--sim-seed {}",
       simulator_.now_ns(), fmt::join(left, "; "), config_.sim_seed))));
 }
@@ -123,7 +156,7 @@ void SimulatedWorld::plan_faults() {
           simulator_.pause(first + i, sim::Simulator::kForever);
         }
       });
-      // What started the processes notices, and ends all.
+      // The launcher notices, and ends all processes.
       simulator_.at(fault.at_ns + kNoticeNs, [&fault] {
         throw TransportError(
             fmt::format("the process of rank {} died: the world ends", fault.rank));
@@ -149,13 +182,14 @@ void SimulatedWorld::run(const MainFunction& main_function) {
   } catch (const env::NoProgress&) {
     const std::vector<std::string> lost = network_.lost();
     if (!lost.empty()) {
-      throw TransportError(
-          fmt::format("the network lost {}: nothing can go on without it", fmt::join(lost, ", ")));
+      throw TransportError(fmt::format("the network lost {}: the run cannot continue without it",
+                                       fmt::join(lost, ", ")));
     }
-    throw_explained(fmt::format(
-        "the simulated world hangs at {} ns: every worker sleeps, nothing is under way, and {} of "
-        "{} main functions have not ended",
-        simulator_.now_ns(), ranks_running_, layout_.world_size));
+    throw_explained(
+        fmt::format("the simulated world hangs at {} ns: every worker sleeps, no message is under "
+                    "way, and {} of "
+                    "{} main functions have not ended",
+                    simulator_.now_ns(), ranks_running_, layout_.world_size));
   } catch (const sim::TimeLimit&) {
     throw_explained(fmt::format(
         "the simulated world has not ended at {} ns (--sim-limit): {} of {} main functions still "
@@ -164,7 +198,7 @@ void SimulatedWorld::run(const MainFunction& main_function) {
   }
   const std::vector<std::string> left = checker_.outstanding();
   if (!left.empty()) {
-    throw Error(fmt::format("the simulated world ended and left: {}. This is a mistake of shoal",
+    throw Error(fmt::format("the simulated world ended and left: {}. This is a defect of shoal",
                             fmt::join(left, "; ")));
   }
 }
@@ -202,7 +236,7 @@ std::string SimulatedWorld::report() {
   for (const auto& rank : ranks_) {
     RankHistory history;
     history.now_ns = simulator_.now_ns();
-    parts.push_back(describe_rank(*rank, rank->scheduler().worker_states_here(), history));
+    parts.push_back(describe_rank(*rank, rank->scheduler().inspector().states_here(), history));
   }
   return merge_parts(std::move(parts), {});
 }

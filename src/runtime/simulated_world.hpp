@@ -2,22 +2,30 @@
 // All that a simulated world is made of.
 
 #include "runtime/config.hpp"
+#include "runtime/memory_plan.hpp"
 #include "runtime/rank_runtime.hpp"
+#include "runtime/tracing.hpp"
 #include "runtime/world_checker.hpp"
+#include "sim/memory.hpp"
 #include "sim/network.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace shoal::runtime {
 
-/// All processes of a world in virtual time, and what joins them.
+/// All processes of a world in virtual time, and their network.
 class SimulatedWorld {
  public:
   explicit SimulatedWorld(const Config& config);
 
+  /// Completes the file of --trace, if there is one, also after run() has thrown.
+  void finish_tracing() {
+    if (tracing_ != nullptr) tracing_->finish();
+  }
   [[nodiscard]] sim::Trace& trace() { return simulator_.trace(); }
   /// Keeps the last `count` happenings for log_lines().
   void keep_log(std::size_t count, bool detection);
@@ -26,12 +34,12 @@ class SimulatedWorld {
   }
   [[nodiscard]] std::uint64_t now_ns() { return simulator_.now_ns(); }
   [[nodiscard]] const std::vector<std::unique_ptr<RankRuntime>>& ranks() const { return ranks_; }
-  /// What the run was and what it took, in a few lines.
+  /// Summary of the run and its costs, in a few lines.
   [[nodiscard]] std::vector<std::string> summary();
 
   /// Once. Returns when all main functions have ended. Errors: Error when nothing can ever happen
   /// again before that, or when the time limit is reached, with the last events and a report of all
-  /// ranks; Error when the trace differs from what it is compared with.
+  /// ranks; Error when the trace differs from the recorded one.
   void run(const MainFunction& main_function);
 
  private:
@@ -39,19 +47,22 @@ class SimulatedWorld {
   void plan_faults();
   void check_completion();
   [[noreturn]] void end_at_once(const std::string& text);
-  /// Throws an Error that says what has happened, the last events, and what all ranks wait for.
+  /// Throws an Error with its cause, the last events, and the waits of all ranks.
   [[noreturn]] void throw_explained(const std::string& what);
-  /// What all ranks say now.
+  /// Report of all ranks at this time.
   [[nodiscard]] std::string report();
 
   const Config config_;
+  const MemoryPlan memory_plan_ = plan_memory(config_);
   const int workers_;  // per rank
   const net::Layout layout_;
   const net::LinkOptions link_options_;
   sim::Simulator simulator_;
   sim::Faults faults_;
   sim::Network network_;
+  std::optional<sim::Memory> memory_;
   std::vector<std::unique_ptr<net::Fabric>> fabrics_;  // by process
+  std::unique_ptr<Tracing> tracing_;                   // outlives the ranks
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
   WorldChecker checker_{ranks_, fabrics_, network_};
   int ranks_running_ = 0;

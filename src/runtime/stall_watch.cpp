@@ -1,6 +1,7 @@
 #include "runtime/stall_watch.hpp"
 
 #include "runtime/count.hpp"
+#include "runtime/stall_messages.hpp"
 
 #include <shoal/am/archive.hpp>
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <numeric>
 
 namespace shoal::runtime {
 
@@ -17,63 +17,19 @@ namespace {
 // Signals of one `kill` of a launcher reach the processes one after the other.
 constexpr std::uint64_t kSameSignalNs = 500'000'000;
 
-// Control messages have so long to leave before the process ends, and a process that is told to end
-// leaves it so long to the launcher.
+// Time for control messages to leave before the process ends, and time that a process told to end
+// gives its launcher.
 constexpr std::uint64_t kLastWordsNs = 500'000'000;
 constexpr std::uint64_t kLauncherNs = 2'000'000'000;
 
 // A sleep that takes so much longer than it should: the process was stopped.
 constexpr std::uint64_t kStoppedNs = 1'000'000'000;
 
-// A process that hears nobody cannot know whether others move: it waits for longer.
+// A process that receives nothing cannot know whether others move: it waits longer.
 constexpr std::uint64_t kDeafFactor = 4;
 
-// Between two looks that are to tell whether anything moves.
+// Time between the two looks that decide whether anything moves.
 constexpr std::uint64_t kLookNs = 20'000'000;
-
-/// The control messages: each hands over to the watch of its process.
-struct StallMessages {
-  using Message = messaging::Message;
-  using Handler = messaging::StaticHandler;
-
-  template <class F>
-  static void with_watch(const Message& message, F function) {
-    if (message.channel->messenger().watch() == nullptr) return;
-    function(*static_cast<StallWatch*>(message.channel->messenger().watch()));
-  }
-  static void on_ask(void*, const Message& message) {
-    with_watch(message, [&](StallWatch& watch) {
-      auto [ask] = decode<StallAsk>(message.arguments);
-      watch.on_ask(message.source, std::move(ask));
-    });
-  }
-  static void on_request(void*, const Message& message) {
-    with_watch(message, [&](StallWatch& watch) {
-      const auto [round] = decode<std::uint64_t>(message.arguments);
-      watch.on_request(message.source, round);
-    });
-  }
-  static void on_answer(void*, const Message& message) {
-    with_watch(message, [&](StallWatch& watch) {
-      auto [answer] = decode<StallAnswer>(message.arguments);
-      watch.on_answer(message.source, std::move(answer));
-    });
-  }
-  static void on_end(void*, const Message& message) {
-    with_watch(message, [](StallWatch& watch) { watch.on_end(); });
-  }
-
-  static constexpr auto kInlined = Delivery::inlined;
-  template <void (*One)(void*, const Message&)>
-  static constexpr messaging::Invoke each = &messaging::invoke_each<One>;
-  // They register themselves.
-  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-  static inline Handler ask{"shoal::stall_ask", 1, kInlined, each<&on_ask>};
-  static inline Handler request{"shoal::stall_request", 2, kInlined, each<&on_request>};
-  static inline Handler answer{"shoal::stall_answer", 3, kInlined, each<&on_answer>};
-  static inline Handler end{"shoal::stall_end", 4, kInlined, each<&on_end>};
-  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
-};
 
 std::uint64_t least_quiet_ns(const std::vector<RankPart>& parts) {
   std::uint64_t least = ~std::uint64_t{0};
@@ -90,20 +46,19 @@ StallWatch::StallWatch(env::Env& env, const net::Layout& layout,
       ranks_(ranks),
       options_(std::move(options)),
       on_signal_(SIGUSR1, alarm_),
-      watched_(ranks.size()),
+      activity_(env, ranks),
       due_ns_(options_.stall_ns),
       abort_due_ns_(options_.abort_ns) {
-  for (Watched& watched : watched_) watched.active_ns = env_.now_ns();
   thread_ = std::make_unique<env::Thread>("shoal watch", "the watch of --stall-report",
                                           [this] { run(); });
-  for (const auto& rank : ranks_) rank->messenger().set_watch(this);
+  for (const auto& rank : ranks_) rank->messenger().services().provide(*this);
 }
 
 StallWatch::~StallWatch() {
   stop_.store(true, std::memory_order_seq_cst);
   alarm_.ring();
   thread_.reset();
-  for (const auto& rank : ranks_) rank->messenger().set_watch(nullptr);
+  for (const auto& rank : ranks_) rank->messenger().services().withdraw<StallWatch>();
 }
 
 // --- from the workers' threads
@@ -152,6 +107,7 @@ void StallWatch::run() {
 
 void StallWatch::turn() {
   look();
+  if (options_.on_turn) options_.on_turn();
   take_mail();
   if (std::exchange(signalled_, false)) notice(true);
   check_quiet();
@@ -172,7 +128,7 @@ void StallWatch::turn() {
 }
 
 void StallWatch::check_quiet() {
-  const std::uint64_t quiet = quiet_ns();
+  const std::uint64_t quiet = activity_.quiet_ns();
   bool due = false;
   if (options_.stall_ns > 0 && quiet >= due_ns_) {
     // The next time after twice as long again, or when something has happened meanwhile.
@@ -181,7 +137,7 @@ void StallWatch::check_quiet() {
     due = true;
   }
   if (options_.abort_ns > 0 && quiet >= abort_due_ns_ + options_.abort_ns / 8) {
-    // An eighth later than asked for: other ranks fell quiet at other times, by a little.
+    // An eighth later than configured, because ranks become quiet at slightly different times.
     abort_due_ns_ = quiet + options_.abort_ns / 8;
     due = true;
   }
@@ -201,13 +157,7 @@ void StallWatch::sleep(std::uint64_t timeout_ns) {
   const std::uint64_t begin_ns = env_.now_ns();
   if (alarm_.wait(timeout_ns).by_signal) signalled_ = true;
   const std::uint64_t slept_ns = env_.now_ns() - begin_ns;
-  if (slept_ns > timeout_ns + kStoppedNs) skip(slept_ns - timeout_ns);
-}
-
-// Nothing can have happened while the process was stopped.
-void StallWatch::skip(std::uint64_t ns) {
-  const std::uint64_t now_ns = env_.now_ns();
-  for (Watched& watched : watched_) watched.active_ns = std::min(watched.active_ns + ns, now_ns);
+  if (slept_ns > timeout_ns + kStoppedNs) activity_.skip(slept_ns - timeout_ns);
 }
 
 void StallWatch::wait_for(std::uint64_t ns, const std::function<bool()>& condition) {
@@ -231,48 +181,20 @@ std::uint64_t StallWatch::until_next_ns() const {
 }
 
 void StallWatch::look() {
-  const std::uint64_t now_ns = env_.now_ns();
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    RankRuntime& rank = *ranks_[i];
-    Watched& watched = watched_[i];
-    const messaging::Messenger::Statistics statistics = rank.messenger().statistics();
-    const std::vector<std::uint64_t> begun = rank.scheduler().begun();
-    const sched::TaskScope::Totals totals = rank.scope().all_totals();
-    const std::uint64_t activity = std::accumulate(begun.begin(), begun.end(), std::uint64_t{0}) +
-                                   totals.created + totals.finished + statistics.messages_sent +
-                                   statistics.messages_received;
-    watched.active = activity != std::exchange(watched.activity, activity);
-    if (watched.active) {
-      watched.active_ns = now_ns;
-      stalls_ = 0;
-      deaf_reports_for_ = 1;
-      due_ns_ = options_.stall_ns;
-      abort_due_ns_ = options_.abort_ns;
-    }
-    watched.workers.resize(begun.size(), {0, watched.active_ns});
-    for (std::size_t worker = 0; worker < begun.size(); ++worker) {
-      Watched::Busy& busy = watched.workers[worker];
-      if (begun[worker] != busy.begun) busy = {begun[worker], now_ns};
-    }
-  }
+  if (!activity_.look()) return;
+  stalls_ = 0;
+  deaf_reports_for_ = 1;
+  due_ns_ = options_.stall_ns;
+  abort_due_ns_ = options_.abort_ns;
 }
 
-// Time since any rank of this process was last active.
-std::uint64_t StallWatch::quiet_ns() const {
-  const auto last = std::max_element(
-      watched_.begin(), watched_.end(),
-      [](const Watched& a, const Watched& b) { return a.active_ns < b.active_ns; });
-  const std::uint64_t now_ns = env_.now_ns();
-  return now_ns - std::min(last->active_ns, now_ns);
-}
-
-// Workers that do not come by in time are in code of the program: what that is can be seen from
-// here.
+// Workers that do not answer in time are in code of the program; this thread can see which.
 StallWatch::Gathered StallWatch::gather() {
-  for (const auto& rank : ranks_) rank->scheduler().ask_workers();
+  for (const auto& rank : ranks_) rank->scheduler().inspector().ask();
   const auto all_answered = [this] {
-    return std::all_of(ranks_.begin(), ranks_.end(),
-                       [](const auto& rank) { return rank->scheduler().all_workers_answered(); });
+    return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
+      return rank->scheduler().inspector().all_answered();
+    });
   };
   wait_for(options_.answer_ns, all_answered);
   look();
@@ -281,14 +203,8 @@ StallWatch::Gathered StallWatch::gather() {
   Gathered result;
   const std::uint64_t now_ns = env_.now_ns();  // for all ages in the report
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    const std::vector<sched::WorkerState> workers = ranks_[i]->scheduler().worker_states();
-    RankHistory history;
-    history.now_ns = now_ns;
-    history.quiet_ns = history.now_ns - watched_[i].active_ns;
-    history.active = watched_[i].active;
-    for (const Watched::Busy& busy : watched_[i].workers) {
-      history.busy_ns.push_back(history.now_ns - busy.since_ns);
-    }
+    const std::vector<sched::WorkerState> workers = ranks_[i]->scheduler().inspector().states();
+    const RankHistory history = activity_.history(i, now_ns);
     result.parts.push_back(describe_rank(*ranks_[i], workers, history));
     const bool speaks = std::any_of(workers.begin(), workers.end(),
                                     [](const auto& worker) { return worker.answered; });
@@ -297,11 +213,11 @@ StallWatch::Gathered StallWatch::gather() {
   return result;
 }
 
-// --- asking, and being asked
+// --- requests for parts, sent and received
 
 void StallWatch::notice(bool signalled) {
   // Another process has just reported the same stall, or is about to.
-  const std::uint64_t same_ns = ends_after(quiet_ns())
+  const std::uint64_t same_ns = ends_after(activity_.quiet_ns())
                                     ? std::max(options_.request_ns, options_.abort_ns / 2)
                                     : options_.stall_ns;
   if (!signalled && collected_ns_.has_value() && env_.now_ns() - *collected_ns_ < same_ns) return;
@@ -316,9 +232,9 @@ void StallWatch::notice(bool signalled) {
   ask(0, signalled);
 }
 
-// A process none of whose workers come by hears nobody: it tells another one what it knows, and
-// itself writes what it knows if somebody wants to see it now, or if that has lasted for long.
-// Alone in the world it has nobody to hear.
+// A process without free workers receives nothing: it sends its part to another process, and writes
+// the part itself if a signal asked for it, or if this state has lasted for long. The only process
+// of a world receives nothing anyway.
 void StallWatch::ask(int candidate, bool signalled) {
   asked_.reset();
   Gathered mine = gather();
@@ -335,16 +251,17 @@ void StallWatch::ask(int candidate, bool signalled) {
     asked_ = Asked{signalled, candidate, env_.now_ns() + options_.request_ns};
     return;
   }
-  const bool ends = ends_after(quiet_ns() / kDeafFactor);
+  const bool ends = ends_after(activity_.quiet_ns() / kDeafFactor);
   if (signalled || ends || stalls_ > deaf_reports_for_) {
     deaf_reports_for_ = std::max(stalls_, 1);
     write(signalled,
-          fmt::format("\n  only of process {}, all of whose workers are busy, so that it cannot "
-                      "hear the others",
-                      layout_.process),
+          fmt::format(
+              "\n  only of process {}: all of its workers are busy, so it receives no parts of "
+              "other processes",
+              layout_.process),
           std::move(mine.parts), {});
   }
-  if (ends) end_run(quiet_ns());
+  if (ends) end_run(activity_.quiet_ns());
 }
 
 void StallWatch::take_mail() {
@@ -369,7 +286,7 @@ void StallWatch::take_mail() {
   for (const auto& [source, ask] : asks) take_ask(layout_.process_of(source), ask);
 }
 
-// Each rank of a process may hear of the same round: one answer will do.
+// Each rank of a process may receive the same request: one answer is enough.
 void StallWatch::answer_request(int process, Rank asker, std::uint64_t round) {
   const auto [seen, is_new] = rounds_seen_.try_emplace(process, asker, round);
   asked_.reset();  // somebody collects, or has just written
@@ -389,7 +306,7 @@ void StallWatch::take_ask(int process, const StallAsk& ask) {
   const std::uint64_t same_ns = ask.signalled ? kSameSignalNs : report_after_ns();
   const bool is_over = written_ns_.has_value() && now_ns - *written_ns_ < same_ns;
   if (round_.has_value() || is_over) {
-    // The asker hears that it need not ask anybody else.
+    // Tells the requesting process that it need not ask another one.
     send(StallMessages::request, *ranks_.front(), process, rounds_, true);
     if (!round_.has_value()) return;
   } else {
@@ -406,7 +323,7 @@ void StallWatch::begin_round(bool signalled, Gathered mine) {
   ++rounds_;
   round_->signalled = signalled;
   // A process answers between two tasks, which may take as long as nothing moves elsewhere.
-  round_->may_end_run = ends_after(quiet_ns());
+  round_->may_end_run = ends_after(activity_.quiet_ns());
   const std::uint64_t patience_ns = round_->may_end_run ? options_.abort_ns : 0;
   round_->deadline_ns =
       env_.now_ns() + std::max(options_.request_ns - options_.request_ns / 4, patience_ns);
@@ -456,7 +373,7 @@ void StallWatch::write(bool signalled, const std::string& note, std::vector<Rank
                        const std::vector<int>& missing) {
   const std::uint64_t quiet_ns = least_quiet_ns(parts);
   const std::string cause =
-      signalled ? "asked for by SIGUSR1"
+      signalled ? "requested by SIGUSR1"
                 : fmt::format("nothing has happened for {} (--stall-report)", show_time(quiet_ns));
   options_.write(fmt::format("shoal: report of {}: {}{}\n{}\n", count(layout_.world_size, "rank"),
                              cause, note, merge_parts(std::move(parts), missing)));

@@ -1,6 +1,7 @@
 #pragma once
-// Notices that nothing moves any more, or is asked by a signal, and has one report written.
+// Has one report written when nothing moves any more, or on a signal.
 
+#include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
 
 #include <shoal/env/alarm.hpp>
@@ -32,7 +33,7 @@ struct StallAsk {
   }
 };
 
-/// What one process answers to the request of another one's round.
+/// Answer of a process to the request of another one's round.
 struct StallAnswer {
   std::uint64_t round = 0;
   std::vector<RankPart> parts;
@@ -54,11 +55,11 @@ struct StallRound {
 
 /// One per process, with a thread of its own from construction to destruction.
 ///
-/// Whoever notices asks process 0, with the parts of its own ranks; a process that is asked
-/// requests the parts of all others and writes what it gets within a few seconds. A process that
-/// does not react is passed over: the next one is asked, and so on, in the end the noticing one
-/// itself. All of it are uncounted messages on the control lane, which completion detection does
-/// not see; late ones are ignored. docs/design/decisions.md says why.
+/// The process that notices a stall asks process 0, with the parts of its own ranks; a process that
+/// is asked requests the parts of all others and writes what it gets within a few seconds. A
+/// process that does not react is passed over: the next one is asked, and so on, in the end the
+/// noticing one itself. All of it are uncounted messages on the control lane, which completion
+/// detection does not see; late ones are ignored. docs/design/decisions.md says why.
 ///
 /// With `abort_ns`, a process that writes a report also ends the run if no rank that answered has
 /// moved for so long: it tells all other processes, and then each process ends itself.
@@ -70,6 +71,7 @@ class StallWatch {
     std::uint64_t answer_ns = 1'000'000'000;        // what workers have time to answer
     std::uint64_t request_ns = 4'000'000'000;       // what other processes have
     std::function<void(const std::string&)> write;  // takes a whole report
+    std::function<void()> on_turn;                  // called after each look, every second or so
     /// Ends the process. The text is empty if another process has written why. Does not return.
     std::function<void(const std::string&)> give_up;
   };
@@ -89,24 +91,13 @@ class StallWatch {
   void on_end();
 
  private:
-  /// What is known of one rank of this process.
-  struct Watched {
-    std::uint64_t activity = 0;
-    std::uint64_t active_ns = 0;  // when it was last seen to have changed
-    bool active = false;          // it had, when last looked at
-    struct Busy {
-      std::uint64_t begun = 0;
-      std::uint64_t since_ns = 0;
-    };
-    std::vector<Busy> workers;
-  };
-  /// An ask of this process that nobody has reacted to.
+  /// A request of this process without an answer.
   struct Asked {
     bool signalled = false;
     int candidate = 0;  // the process that was asked
     std::uint64_t deadline_ns = 0;
   };
-  /// What this process's ranks say, and who can speak for them.
+  /// Parts of this process's ranks, and the ranks that can answer for them.
   struct Gathered {
     std::vector<RankPart> parts;
     RankRuntime* speaker = nullptr;  // a worker of it came by; nullptr: of no rank
@@ -118,8 +109,6 @@ class StallWatch {
   void wait_for(std::uint64_t ns, const std::function<bool()>& condition);
   [[nodiscard]] std::uint64_t until_next_ns() const;
   void look();
-  void skip(std::uint64_t ns);
-  [[nodiscard]] std::uint64_t quiet_ns() const;
   void check_quiet();
   [[nodiscard]] bool ends_after(std::uint64_t quiet_ns) const;
   [[nodiscard]] std::uint64_t report_after_ns() const;
@@ -155,7 +144,7 @@ class StallWatch {
 
   // The thread's own.
   bool signalled_ = false;
-  std::vector<Watched> watched_;    // by rank of this process
+  RankActivity activity_;
   std::uint64_t due_ns_ = 0;        // how long it must be quiet for the next report
   std::uint64_t abort_due_ns_ = 0;  // how long it must be quiet for the next attempt to end the run
   int stalls_ = 0;                  // how often it was, since anything happened

@@ -1,43 +1,63 @@
 #include <shoal/runtime/world.hpp>
 
-#include <shoal/base/binomial.hpp>
+#include <shoal/am/backlog.hpp>
+#include <shoal/am/rank_map_table.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 namespace shoal {
 
 namespace {
 
-// Derived alike by all members, without a message: no two teams have the same parent, number and
-// first member. Never that of the world.
+// All members derive the same id without a message: no two teams have the same parent, number and
+// first member. Never the id of the world.
 std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first) {
   const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int>>{}(
       std::tuple(parent, number, first.value()));
   return mixed | (std::uint64_t{1} << 63U);
 }
 
-// Of a team that one rank of the world has made alone.
+// Id of a team that one rank of the world has made alone.
 std::uint64_t own_team_id(std::uint64_t world_rank, std::uint64_t number) {
   return (world_rank + 1) << 32U | (number & 0xffff'ffffU);
 }
 
+/// Map of a team on `ranks` of `parent`.
+messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
+  const term::Scope& scope = parent.scope();
+  auto& table = scope.messenger().services().obtain<messaging::RankMapTable>(
+      [] { return std::make_unique<messaging::RankMapTable>(); });
+  return ranks.map(scope.channel().ranks(), parent.size(), table);
+}
+
+messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
+                                     const std::string& name) {
+  SHOAL_CHECK(!ranks.empty(), "team '{}' has no ranks", name);
+  return map_of(parent, ranks);
+}
+
 }  // namespace
 
-World& world_of(const Team& team) {
-  return *static_cast<World*>(team.scope().messenger().context());
+World& world_of(const Team& team) { return team.scope().messenger().services().get<World>(); }
+
+World& messaging::ContextOf<World>::get(const MessageContext& context) {
+  return context.channel().messenger().services().get<World>();
+}
+
+Team& messaging::ContextOf<Team>::get(const MessageContext& context) {
+  return context.channel().services().get<Team>();
 }
 
 Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {}
 
 Team::Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name)
-    : Team(parent, messaging::list_ranks(parent.channel().ranks(), parent.size(), ranks), name) {
-  SHOAL_CHECK(!ranks.empty(), "team '{}' has no ranks", name);
-}
+    : Team(parent, map_of_list(parent, ranks, name), name) {}
 
 Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name)
     : size_(members->size()) {
@@ -48,19 +68,20 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
   const std::uint64_t number = parent.scope().next_nested_number();
   if (members->from_world(parent.messenger().rank()) < 0) return;
   const std::uint64_t id = team_id(parent.channel().team(), number, members->to_world(Rank(0)));
-  enter(parent, id, members,
+  enter(parent, id, number, members,
         name.empty() ? fmt::format("{} of {}", number, parent.scope().describe()) : name);
 }
 
 Team::Team(const Invitation& invitation, Team& parent) : size_(invitation.ranks.size()) {
-  enter(parent, invitation.id, invitation.ranks.map(parent.channel().ranks(), parent.size()),
-        invitation.name);
+  enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name);
 }
 
-void Team::enter(Team& parent, std::uint64_t id, const messaging::SharedRankMap& members,
-                 const std::string& name) {
-  term::Scope& scope = parent.scope().nest({id, members, this}, name);
-  parts_ = {&scope, nullptr, parent.parts_.promises};
+void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
+                 const messaging::SharedRankMap& members, const std::string& name) {
+  term::TeamScope& scope = parent.scope().nest({id, members}, name, number);
+  nested_ = &scope;
+  scope.channel().services().provide(*this);
+  parts_ = {&scope, nullptr};
   collectives_ = std::make_unique<coll::Collectives>(scope);
   parts_.collectives = collectives_.get();
   scope.open();
@@ -68,19 +89,19 @@ void Team::enter(Team& parent, std::uint64_t id, const messaging::SharedRankMap&
 
 Team::~Team() {
   if (collectives_ == nullptr) return;  // the world's, or no member
-  parts_.scope->end();
+  nested_->end();
   release();
 }
 
 void Team::release() noexcept {
   collectives_.reset();
-  parts_.scope->release();
+  nested_->release();
 }
 
 // --- teams made by one rank
 
 Team::Invitation Team::invite(const RankSet& ranks, Promise<void> promise) {
-  static_cast<void>(ranks.map(channel().ranks(), size()));  // refuses bad ones, here
+  static_cast<void>(map_of(*this, ranks));  // refuses bad ones, here
   const std::uint64_t number = scope().next_own_number();
   const auto here = static_cast<std::uint64_t>(messenger().rank().value());
   return {own_team_id(here, number), ranks, fmt::format("{} of rank {}", number, here),
@@ -88,7 +109,25 @@ Team::Invitation Team::invite(const RankSet& ranks, Promise<void> promise) {
 }
 
 Team::Ender::Ender(Team& parent, const Invitation& invitation)
-    : parent_(parent), invitation_(invitation), team_(new Team(invitation, parent)) {}
+    : parent_(parent),
+      outer_(parent.scope()),
+      invitation_(invitation),
+      team_(new Team(invitation, parent)) {
+  outer_.add(*this);
+}
+
+std::shared_ptr<Team::Ender> Team::Ender::make(Team& parent, const Invitation& invitation) {
+  std::shared_ptr<Ender> ender(new Ender(parent, invitation));
+  ender->team_->ender_ = ender;
+  return ender;
+}
+
+void Team::Ender::rank_ended() {
+  team_->collectives_.reset();
+  team_.reset();
+}
+
+std::shared_ptr<Team> Team::share() { return {ender_.lock(), this}; }
 
 /// A team that is ended by a task of its parent. If that has failed, and drops the task, the team
 /// stays until none of its tasks is left.
@@ -104,7 +143,7 @@ class Team::Ender::Leaving {
       ~Owner() override { team->collectives_.reset(); }
       std::unique_ptr<Team> team;
     };
-    term::Scope& scope = team_->scope();
+    term::TeamScope& scope = *team_->nested_;
     scope.abandon(std::make_unique<Owner>(std::move(team_)));
   }
   [[nodiscard]] Team& team() const { return *team_; }
@@ -115,29 +154,25 @@ class Team::Ender::Leaving {
 
 // Not in a task of the team: the team ends after its tasks.
 Team::Ender::~Ender() {
+  if (team_ == nullptr) return;  // see rank_ended()
+  const Hold hold(outer_);
+  outer_.remove(*this);
   auto end_it = [&parent = parent_, leaving = Leaving(std::move(team_)),
                  ended = invitation_.ended] { end(parent, leaving.team(), ended); };
-  parent_.spawn(std::move(end_it), {.name = "the end of team " + invitation_.name});
+  outer_.scheduler().submit(
+      sched::make_function_task(outer_, "the end of team " + invitation_.name, std::move(end_it)));
 }
 
 void Team::Ender::end(Team& parent, Team& team, const RemotePromise<void>& ended) {
-  const std::exception_ptr failure = team.scope().end_and_take_failure();
+  const std::exception_ptr failure = team.nested_->end_and_take_failure();
   const bool tells = team.rank() == 0;
   team.release();
   if (!tells || parent.scope().failed()) return;
   if (failure != nullptr) {
-    parent.fail(ended, describe(failure));
+    parent.fail(ended, shoal::describe(failure));
   } else {
     parent.fulfill(ended);
   }
-}
-
-std::vector<Rank> Team::Ender::children() const {
-  std::vector<Rank> ranks;
-  for (const int child : binomial_children(team_->rank().value(), team_->size())) {
-    ranks.push_back(invitation_.ranks[child]);
-  }
-  return ranks;
 }
 
 messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
@@ -152,19 +187,63 @@ messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
   std::vector<Rank> ranks;
   ranks.reserve(chosen.size());
   for (const auto& [its_key, rank] : chosen) ranks.emplace_back(rank);
-  return messaging::list_ranks(parent.channel().ranks(), parent.size(), ranks);
+  if (ranks.empty()) return messaging::list_ranks(parent.channel().ranks(), parent.size(), ranks);
+  return map_of(parent, ranks);
+}
+
+RankSet Team::ranks_sharing(MachineLevel level, Rank with) const {
+  const Machine& machine = world_of(*this).machine();
+  const int part = machine.part_of(world_rank(with), level);
+  return RankSet::where(
+      size_, [&](Rank rank) { return machine.part_of(world_rank(rank), level) == part; });
+}
+
+RankSet Team::first_ranks(MachineLevel level) const {
+  const Machine& machine = world_of(*this).machine();
+  std::set<int> parts;
+  return RankSet::where(size_, [&](Rank rank) {
+    return parts.insert(machine.part_of(world_rank(rank), level)).second;
+  });
+}
+
+// --- messages to teams that the sender is no member of
+
+Team& Team::outermost() const { return world_of(*this); }
+
+Team* Team::find_member(const TeamHandle& team) const {
+  messaging::Channel* const channel = messenger().find_channel(team.id);
+  return channel == nullptr ? nullptr : channel->services().find<Team>();
+}
+
+Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {
+  SHOAL_CHECK(member >= 0 && member < team.size,
+              "rank {} is out of range: the team has ranks 0 to {}", member.value(), team.size - 1);
+  sched::TaskScope* const sender = sched::current_scope();
+  return {team, member.value(), origin.value(),
+          sender == nullptr ? 0 : sender->begin_message_outside()};
+}
+
+Team& Team::member_of(Team& world, const Relay& relay) {
+  Team* const team = world.find_member(relay.team);
+  SHOAL_CHECK(team != nullptr,
+              "rank {} has sent a message to a team of {} ranks, the first of them rank {}, which "
+              "has ended, or was never made: keep it until wait() has returned",
+              relay.origin, relay.team.size, relay.team.first);
+  return *team;
+}
+
+Team::Handled::~Handled() {
+  if (relay_.sender == 0) return;
+  team_.messenger().backlog().listener().acknowledge(Rank(relay_.origin), relay_.sender, 1);
+}
+
+TeamHandle Team::handle() const {
+  const messaging::Channel& own = channel();
+  return {own.team(), own.to_world(Rank(0)).value(), size_};
 }
 
 Team Team::split(int colour, int key, const std::string& name) {
   return Team(*this, select(*this, colour, key), name);
-}
-
-void Team::fulfill(const RemotePromise<void>& promise) {
-  send_to(promise.rank, am<&Team::accept_void>, promise.number);
-}
-
-void Team::accept_void(Team& team, std::uint64_t number) {
-  if (auto promise = team.parts_.promises->take<void>(number)) promise->set_value();
 }
 
 void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
@@ -179,6 +258,7 @@ void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options)
   SHOAL_CHECK(!options.bound || options.worker.has_value(),
               "task '{}' is bound to no worker: set `worker` as well", options.name);
   task->bound = options.bound;
+  if (options.memory_bound) scheduler().mark_memory_bound(*task);
   scheduler().submit(std::move(task));
 }
 

@@ -1,12 +1,16 @@
 #include <shoal/runtime/world.hpp>
 
+#include <shoal/am/message_report.hpp>
+
 namespace shoal {
 
 Stats World::stats() const {
   const messaging::Messenger& messenger = scope().messenger();
-  const messaging::Messenger::Statistics messages = messenger.statistics();
-  return {scope().scheduler().tasks_run(), messages.messages_sent, messages.messages_received,
-          messages.bytes_sent};
+  const messaging::MessageStatistics messages = messaging::statistics_of(messenger);
+  return {scope().scheduler().inspector().tasks_run(), messages.messages_sent,
+          messages.messages_received, messages.bytes_sent};
 }
+
+Team* World::find(const TeamHandle& handle) { return find_member(handle); }
 
 }  // namespace shoal

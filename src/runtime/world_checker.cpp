@@ -8,14 +8,14 @@ namespace shoal::runtime {
 
 std::vector<std::string> WorldChecker::outstanding() const {
   std::vector<std::string> lines;
-  // In a world that has failed, a main function that stood in an operation of a team is told of the
-  // team's end, and goes on to hear of the world's. It may send until then.
+  // In a world that has failed, a main function in an operation of a team learns of the
+  // team's end, and goes on to learn of the world's. It may send until then.
   const auto may_be_told = [this](Rank rank) {
-    const term::Scope& scope = ranks_[static_cast<std::size_t>(rank.value())]->scope();
+    const term::WorldScope& scope = ranks_[static_cast<std::size_t>(rank.value())]->scope();
     return scope.failed() && scope.had_nested();
   };
   for (const auto& rank : ranks_) {
-    if (rank->scheduler().holds_work() && !may_be_told(rank->rank())) {
+    if (rank->scheduler().inspector().holds_work() && !may_be_told(rank->rank())) {
       lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
     }
     // Between steps only work in a handler keeps it from ending. The root finds completion in one.
@@ -38,7 +38,7 @@ std::vector<std::string> WorldChecker::outstanding() const {
     }
   }
   network_.for_each_link([&](const sim::SimLink& link) {
-    if (link.lane() != net::Lane::normal || link.all_delivered()) return;
+    if (link.lane() == net::Lane::control || link.all_delivered()) return;
     add_link(link.source(), link.target(), "under way");
   });
   if (network_.payloads_under_way() > 0) {

@@ -1,5 +1,5 @@
 #pragma once
-// What is true of a simulated world, found by looking at all of it at once.
+// Invariants of a simulated world, checked by looking at all of it at once.
 
 #include "runtime/rank_runtime.hpp"
 #include "sim/network.hpp"

@@ -18,7 +18,7 @@ namespace context = boost::context;
 
 namespace {
 
-// The stack belongs to somebody else.
+// The stack belongs to its owner, not to the fiber.
 class BorrowedStack {
  public:
   explicit BorrowedStack(const env::Stack& stack) {
@@ -50,7 +50,7 @@ Fiber::Fiber(const env::Stack& stack, Entry entry, void* argument)
     : stack_bottom_(stack.bottom), stack_bytes_(stack.size_bytes), is_thread_(false) {
   if constexpr (kThreadSanitizer) context_for_tsan_.begin(stack_bottom_);
 #ifdef SHOAL_ASAN
-  // The addresses may have been those of a stack whose last frames were never left.
+  // An earlier stack at these addresses may have ended with frames that were never left.
   __asan_unpoison_memory_region(stack_bottom_, stack_bytes_);
 #endif
   context_ = context::fiber(std::allocator_arg, BorrowedStack(stack),
@@ -69,7 +69,8 @@ Fiber::~Fiber() {
 }
 
 // Frames are left only when the world was given up after an error. To unwind them would run code of
-// the program whose surroundings are gone. What they own is lost on purpose: no leak to report.
+// the program whose surroundings are gone. The objects that they own leak on purpose, and the leak
+// is not reported.
 void Fiber::abandon() {
   [[maybe_unused]] const auto* const kept = new context::fiber(std::move(context_));
 #ifdef SHOAL_ASAN

@@ -15,7 +15,7 @@ class Fiber {
  public:
   using Entry = void (*)(void* argument);
 
-  /// Stands for the stack of the calling thread.
+  /// Context of the stack of the calling thread.
   Fiber();
   /// Runs entry(argument) on `stack` when first entered; when it returns, the context given to
   /// leave_to() is entered and this one has ended. The stack outlives the fiber.
@@ -33,13 +33,13 @@ class Fiber {
 
   /// No frames are left on it, or it was never entered by another.
   [[nodiscard]] bool has_ended() const { return !context_; }
-  /// Of a thread's own: unknown.
+  /// Stack of the fiber; unknown for a thread's own.
   [[nodiscard]] env::Stack stack() const {
     return {static_cast<std::byte*>(const_cast<void*>(stack_bottom_)), stack_bytes_};
   }
 
  private:
-  /// Leaves the stack and what is on it as they are, for ever.
+  /// Leaves the stack and its objects as they are, for ever.
   void abandon();
   void before_switch_to(Fiber& to, bool ends);
   void arrived();

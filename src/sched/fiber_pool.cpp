@@ -10,7 +10,7 @@ FiberPool::FiberPool(const SchedulerOptions& options, Fiber::Entry entry)
   for (int i = 0; i <= options.worker_count; ++i) first_.push_back(memory_.allocate());
 }
 
-// Those that still have frames (only after an error that stopped the world) stay as they are.
+// Fibers that still have frames (only after an error that stopped the world) stay as they are.
 FiberPool::~FiberPool() {
   const sync::Lock lock(mutex_);
   for (const auto& one : all_) {

@@ -16,7 +16,7 @@ namespace shoal::sched {
 
 struct Nesting;
 
-/// Stands for a task while it is destroyed.
+/// Placeholder for a task while it is destroyed.
 class EndingTask final : public Task {
  public:
   void run() override {}
@@ -37,7 +37,7 @@ struct SchedulingFiber {
   EndingTask ending;
 };
 
-/// Makes them, and keeps those that no worker needs right now: they stand in the loop, without a
+/// Makes fibers, and keeps those that no worker needs right now: they are in the loop, without a
 /// task. Any thread.
 class FiberPool {
  public:

@@ -62,7 +62,7 @@ bool Mutex::enlist(sync::Waiter& waiter) {
 void Mutex::unlock() { release(caller()); }
 void Mutex::unlock_for(const sched::Task& task) { release({&task, {}}); }
 
-// To the first who waits: it stays locked, and nobody can come between.
+// Hands the lock to the first waiter: it stays locked, so no other task can take it in between.
 void Mutex::release(const sched::LockOwner& owner) {
   sync::Waiter* next = nullptr;
   bool is_owner = false;
@@ -76,8 +76,8 @@ void Mutex::release(const sched::LockOwner& owner) {
     }
   }
   SHOAL_CHECK(is_owner,
-              "unlock() of mutex '{}': the caller does not hold it (what follows a co_await may "
-              "be another task)",
+              "unlock() of mutex '{}': the caller does not hold it (code after a co_await may run "
+              "as another task)",
               name_);
   wake(next);
 }
@@ -199,7 +199,7 @@ void Semaphore::release(std::int64_t count) {
   {
     const sync::Lock lock(mutex_);
     before = permits_;
-    // Nobody waits while there are permits: those that others take at once need no room.
+    // No task waits while there are permits: permits that waiters take at once need no room.
     if (count <= kMost - before) {
       woken = waiters_.take(count);
       permits_ += count;
@@ -222,14 +222,14 @@ Barrier::Barrier(sched::Scheduler& scheduler, std::int64_t count, std::string na
   SHOAL_CHECK(count >= 1, "barrier '{}' cannot be for {} tasks", name_, count);
 }
 
-/// One of the meetings.
-class Barrier::Meeting final : public sched::Waitable {
+/// One use of the barrier by all tasks.
+class Barrier::Phase final : public sched::Waitable {
  public:
-  Meeting(Barrier& barrier, std::uint64_t number)
+  Phase(Barrier& barrier, std::uint64_t number)
       : Waitable(barrier.scheduler_), barrier_(barrier), number_(number) {}
   bool enlist(sync::Waiter& waiter) override {
     const sync::Lock lock(barrier_.mutex_);
-    if (barrier_.meetings_ != number_) return false;  // it took place meanwhile
+    if (barrier_.phase_ != number_) return false;  // it has ended meanwhile
     barrier_.waiters_.push(waiter);
     return true;
   }
@@ -250,27 +250,27 @@ class Barrier::Meeting final : public sched::Waitable {
 };
 
 void Barrier::arrive_and_wait() {
-  Meeting(*this, 0).check_may_wait();
+  Phase(*this, 0).check_may_wait();
   sync::TakenWaiters woken;
   std::uint64_t number = 0;
   bool last = false;
   {
     const sync::Lock lock(mutex_);
-    number = meetings_;
+    number = phase_;
     last = --missing_ == 0;
     if (last) {
       missing_ = count_;
-      ++meetings_;
+      ++phase_;
       woken = waiters_.take_all();
     }
   }
   if (last) return woken.wake_all();
   try {
-    Meeting(*this, number).wait();
+    Phase(*this, number).wait();
   } catch (...) {  // whoever does not wait here has not come
     {
       const sync::Lock lock(mutex_);
-      if (meetings_ == number) ++missing_;
+      if (phase_ == number) ++missing_;
     }
     throw;  // without the lock: a main function that throws may park in it
   }

@@ -32,23 +32,20 @@ std::string Parked::where() const {
 
 void ParkedList::link(ParkedWaiter& one) {
   one.in_list = true;
-  one.before = nullptr;
-  one.behind = first_;
-  if (first_ != nullptr) first_->before = &one;
-  first_ = &one;
+  list_.insert_before(list_.first(), one);
+  ++size_;
   if (one.counted) return;
   uncounted_.fetch_add(1, std::memory_order_release);
-  if (one.task != nullptr && one.task->scope != nullptr) one.task->scope->count_parked(true);
+  if (one.task != nullptr && !one.task->is_main()) one.task->scope->count_parked(true);
 }
 
 void ParkedList::unlink(ParkedWaiter& one) {
   one.in_list = false;
-  if (one.before != nullptr) one.before->behind = one.behind;
-  if (one.behind != nullptr) one.behind->before = one.before;
-  if (first_ == &one) first_ = behind_of(one);
+  list_.erase(one);
+  --size_;
   if (one.counted) return;
   uncounted_.fetch_sub(1, std::memory_order_release);
-  if (one.task != nullptr && one.task->scope != nullptr) one.task->scope->count_parked(false);
+  if (one.task != nullptr && !one.task->is_main()) one.task->scope->count_parked(false);
 }
 
 bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
@@ -72,21 +69,22 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   return false;
 }
 
-// Takes no memory: that may be what is missing.
+// Takes no memory, since it may be called for lack of memory.
 int ParkedList::cancel(const TaskScope* scope) {
   const bool main = scope == nullptr;
   Parked* taken = nullptr;
   {
     const sync::Lock lock(mutex_);
-    for (ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) {
+    for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
       if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
       if (!main && !one->is_within(*scope)) continue;
-      if (!one->is_cancellable || !one->waitable->withdraw(*one)) continue;
+      auto& waiter = static_cast<ParkedWaiter&>(*one);
+      if (!one->is_cancellable || !one->waitable->withdraw(waiter)) continue;
       one->cancelled = true;
       one->taken_next = std::exchange(taken, one);
     }
   }
-  // They stand where they are until they are woken here.
+  // The tasks stay parked until they are woken here.
   int count = 0;
   while (taken != nullptr) {
     Parked* const one = std::exchange(taken, taken->taken_next);
@@ -112,7 +110,7 @@ struct WaitLine {
 constexpr std::size_t kKindsMax = 32;  // lines of one rank
 constexpr std::size_t kCircleMax = 16;
 
-// Follows who waits for whom from `start`; the circle that leads back to it, if there is one.
+// Follows the chain of waiters from `start`; returns the cycle back to it, if there is one.
 std::vector<const Task*> circle_from(const Task* start,
                                      const std::map<const Task*, const Task*>& waits_for) {
   std::vector<const Task*> path{start};

@@ -3,10 +3,12 @@
 
 #include <shoal/sched/park.hpp>
 #include <shoal/sched/worker_state.hpp>
+#include <shoal/sync/list.hpp>
 #include <shoal/sync/mutex.hpp>
 #include <shoal/sync/strand.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,8 +24,8 @@ struct Nesting {
   const Nesting* outer;  // in which it was begun itself
 };
 
-/// A task or a thread that stands still. Lives on its stack; stands in one list from before it can
-/// be woken until it goes on.
+/// A parked task or thread. Lives on its stack; is in one list from before it can be woken until it
+/// continues.
 struct Parked {
   const Task* task = nullptr;    // nullptr: a thread of the program
   Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and nobody can take it out
@@ -37,11 +39,10 @@ struct Parked {
   bool counted = true;           // for detection it runs
   bool cancelled = false;        // set by whoever takes it out of what it waits for
   bool in_list = false;          // guarded by the list's lock
-  Parked* before = nullptr;      // likewise
-  Parked* behind = nullptr;      // likewise
+  sync::ListLink<Parked> place;  // likewise
   Parked* taken_next = nullptr;  // of those that cancel() has taken out
 
-  /// What it is to wait for.
+  /// Sets the object to wait for.
   void stand_in(Waitable& one) {
     waitable = &one;
     ends_by_itself = one.ends_by_itself();
@@ -49,12 +50,12 @@ struct Parked {
   }
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] bool is_main() const { return task != nullptr && task->scope == nullptr; }
+  [[nodiscard]] bool is_main() const { return task != nullptr && task->is_main(); }
   /// It is counted in `scope` or in one nested in that. Main functions and threads of the program
   /// belong to the world.
   [[nodiscard]] bool is_within(const TaskScope& scope) const {
-    return task != nullptr && task->scope != nullptr ? task->scope->is_within(scope)
-                                                     : scope.outer() == nullptr;
+    return task != nullptr && !task->is_main() ? task->scope->is_within(scope)
+                                               : scope.outer() == nullptr;
   }
   /// The main function, in something that only others can end: its scope keeps track of it.
   [[nodiscard]] bool is_waiting_main() const {
@@ -62,7 +63,7 @@ struct Parked {
   }
 };
 
-/// Goes on when it is woken: how depends on who it is.
+/// Continues when it is woken; differs between tasks and threads.
 class ParkedWaiter : public sync::Waiter, public Parked {
  public:
   /// `tell_scope`: if it is the main function, its scope does not know yet that it goes on.
@@ -82,8 +83,8 @@ class ParkedList {
     const sync::Lock lock(mutex_);
     link(one);
   }
-  /// Adds it and lets it enter the list of what it waits for, in one: nobody who cancels finds one
-  /// without the other. False: there is no need to wait, or the scope has failed and it is
+  /// Adds it and lets it enter the list of its Waitable, in one step: a cancellation never finds
+  /// one without the other. False: there is no need to wait, or the scope has failed and it is
   /// cancelled; it is not added.
   bool enlist(ParkedWaiter& one, const TaskScope* scope);
   void remove(ParkedWaiter& one) {
@@ -92,9 +93,9 @@ class ParkedList {
     if (one.in_list) unlink(one);
   }
 
-  /// Takes the tasks and threads within `scope` out of what they wait for that nobody else has
-  /// taken out, and lets them go on; without a scope only the main function, without telling its
-  /// scope. Returns how many.
+  /// Cancels the waits of the tasks and threads within `scope` that were not woken yet, and lets
+  /// them continue; without a scope only the main function, without telling its scope. Returns how
+  /// many.
   int cancel(const TaskScope* scope);
 
   /// Number of parked tasks that are not counted as running.
@@ -103,29 +104,32 @@ class ParkedList {
   }
   /// Whether any parked task counts as running. Leaves out the main function.
   [[nodiscard]] bool holds_counted() const;
+  [[nodiscard]] std::size_t size() const {
+    const sync::Lock lock(mutex_);
+    return size_;
+  }
   template <class Visit>
   void for_each(Visit&& visit) const {
     const sync::Lock lock(mutex_);
-    for (const ParkedWaiter* one = first_; one != nullptr; one = behind_of(*one)) visit(*one);
+    for (const Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) visit(*one);
   }
 
  private:
-  static ParkedWaiter* behind_of(const Parked& one) {
-    return static_cast<ParkedWaiter*>(one.behind);
-  }
   void link(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
   void unlink(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
 
   mutable sync::Mutex mutex_;
-  ParkedWaiter* first_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-  // Written under mutex_; read by detection, when nobody who counts is left to write.
+  sync::List<Parked, &Parked::place> list_ SHOAL_GUARDED_BY(mutex_);
+  std::size_t size_ SHOAL_GUARDED_BY(mutex_) = 0;
+  // Written under mutex_; read by detection, when no counted task is left to write.
   std::atomic<std::uint64_t> uncounted_{0};
 };
 
 /// The name of a task, whatever the program's code for it does.
 std::string name_of(const Task& task);
 
-/// Lines that name who waits for what and is not counted, and the circles of locks among them.
+/// Lines that name the waiters that are not counted, their Waitables, and cycles of locks among
+/// them.
 std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists);
 
 }  // namespace shoal::sched

@@ -2,8 +2,8 @@
 // Ready tasks that other threads may push or take.
 
 #include <shoal/sched/task.hpp>
-#include <shoal/sync/lasting_mutex.hpp>
 #include <shoal/sync/prefetch.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -14,14 +14,14 @@
 
 namespace shoal::sched {
 
-/// First in, first out. Its memory grows with what it holds, and stays.
+/// First in, first out. Its memory grows with the number of tasks, and stays.
 class TaskRing {
  public:
   void push(Task* task) {
     if (last_ - first_ == slots_.size()) grow();
     slots_[last_++ & (slots_.size() - 1)] = task;
   }
-  /// Not empty. One that runs soon is asked for from the core that made it.
+  /// **Precondition**: not empty. Prefetches a task that will run soon.
   Task* pop() {
     sync::prefetch_to_write(slots_[(first_ + kAhead) & (slots_.size() - 1)]);  // or any old one
     return slots_[first_++ & (slots_.size() - 1)];
@@ -45,16 +45,16 @@ class TaskRing {
   std::size_t last_ = 0;
 };
 
-/// Larger priority first, then first in, first out. Those without a priority cost no search.
+/// Larger priority first, then first in, first out. Tasks without a priority cost no search.
 class ReadyQueue {
  public:
-  /// Of a priority: larger for larger ones, and never 0.
+  /// Key of a priority: larger for larger ones, and never 0.
   static constexpr std::uint64_t key_of(int priority) {
     return static_cast<std::uint64_t>(std::int64_t{priority} - std::numeric_limits<int>::min() + 1);
   }
 
   void push(Task* task) {
-    const sync::LastingLock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     if (task->priority == 0) {
       plain_.push(task);
     } else {
@@ -67,7 +67,7 @@ class ReadyQueue {
   /// nullptr: empty.
   Task* try_pop() { return looks_empty() ? nullptr : pop(); }
 
-  /// Of the first task's priority; 0 if there is none. Any thread.
+  /// Key of the first task's priority; 0 if there is none. Any thread.
   [[nodiscard]] std::uint64_t top_key() const {
     // seq_cst: a worker that is about to sleep looks here after raising its flag.
     return top_key_.load(std::memory_order_seq_cst);
@@ -75,13 +75,13 @@ class ReadyQueue {
   [[nodiscard]] bool looks_empty() const { return top_key() == 0; }
   /// For reports.
   [[nodiscard]] std::size_t size() const {
-    const sync::LastingLock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     return plain_.size() + heap_.size();
   }
 
  private:
   [[gnu::noinline]] Task* pop() {
-    const sync::LastingLock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     if (!plain_first() && heap_.empty()) return nullptr;
     Task* const task = plain_first() ? plain_.pop() : pop_heap();
     publish_top();
@@ -113,7 +113,7 @@ class ReadyQueue {
     top_key_.store(key, std::memory_order_seq_cst);
   }
 
-  mutable sync::LastingMutex mutex_;
+  mutable sync::StoreReleaseMutex mutex_;
   TaskRing plain_ SHOAL_GUARDED_BY(mutex_);  // of priority 0
   std::vector<Item> heap_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t next_sequence_ SHOAL_GUARDED_BY(mutex_) = 0;

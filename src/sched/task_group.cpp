@@ -90,7 +90,7 @@ void TaskGroup::Children::end_last() {
   sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
-    // acq_rel: whoever finds zero sees what all tasks did. More may have begun meanwhile.
+    // acq_rel: a reader of zero sees the effects of all tasks. More may have begun meanwhile.
     if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) woken = waiters_.take_all();
   }
   woken.wake_all();
@@ -109,7 +109,7 @@ void TaskGroup::Children::wait() {
 
 bool TaskGroup::Children::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
-  // acquire pairs with the releases in end_one(); relaxed would do under the lock but for those
+  // acquire pairs with the releases in end_one(); relaxed would do under the lock without those
   if (open_.load(std::memory_order_acquire) == 0) return false;
   waiters_.push(waiter);
   return true;

@@ -11,13 +11,13 @@ struct Gate {
   std::atomic<std::size_t> missing;
 };
 
-/// Stands in the list of one future. Owns itself.
+/// Waiter in the list of one future. Owns itself.
 class GateWaiter final : public sync::Waiter {
  public:
   explicit GateWaiter(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
   void wake() override {
     const std::unique_ptr<GateWaiter> self(this);
-    // acq_rel: the last one sees what the others made ready
+    // acq_rel: the last one sees the values of the others
     if (gate_->missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     const Function<void()> done = std::move(gate_->done);
     done();

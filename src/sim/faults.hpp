@@ -1,5 +1,5 @@
 #pragma once
-// What goes wrong in a simulated run, as a plan says.
+// Faults of a simulated run, according to a plan.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace shoal::sim {
 
 enum class FaultKind {
-  // Of single packets and payloads.
+  // Faults of single packets and payloads.
   delay,      // arrives later; the lane keeps its order
   reorder,    // a packet is overtaken by those behind it in its lane: no network that shoal runs on
               // does that
@@ -23,7 +23,7 @@ enum class FaultKind {
   die,    // a rank's process ends
 };
 
-/// One line of a plan. What a kind does not use keeps its default.
+/// One line of a plan. Fields that a kind does not use keep their defaults.
 struct Fault {
   FaultKind kind = FaultKind::delay;
   std::optional<double> probability;  // of each packet; or
@@ -46,10 +46,10 @@ struct Fault {
 /// Errors: ConfigError that says which part is wrong and what is allowed.
 std::vector<Fault> parse_fault_plan(const std::string& text);
 
-/// "drop:n=3": as it stands in a plan, without values that are not set.
+/// "drop:n=3": as written in a plan, without unset values.
 std::string describe(const Fault& fault);
 
-/// What happens to one packet or payload.
+/// Fate of one packet or payload.
 struct Mishap {
   std::uint64_t delay_ns = 0;
   std::uint64_t overtaken_ns = 0;  // if not 0: arrives later, and others go before it
@@ -62,7 +62,7 @@ struct Mishap {
   }
 };
 
-/// Decides, by the plan and the seed, what goes wrong.
+/// Decides on faults, by the plan and the seed.
 class Faults {
  public:
   /// Errors: ConfigError when a rank is out of range.
@@ -71,7 +71,7 @@ class Faults {
   [[nodiscard]] const std::vector<Fault>& plan() const { return plan_; }
   /// For a packet, or a payload, that is about to leave `source` for `target`.
   Mishap draw(int source, int target, bool is_payload);
-  /// When what is to leave at `time_ns` may.
+  /// Time at which a packet that is due at `time_ns` may leave.
   [[nodiscard]] std::uint64_t clogged_until(int source, int target, std::uint64_t time_ns) const;
   /// Any number, for a choice that the plan leaves open.
   std::uint64_t any() { return random_(); }

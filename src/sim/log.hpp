@@ -14,8 +14,8 @@
 
 namespace shoal::sim {
 
-/// Keeps the last happenings: of tasks and handlers by name, and of packets by what is in them.
-/// Those of completion detection are left out unless they are asked for.
+/// Keeps the last events: of tasks and handlers by name, and of packets by their messages. Events
+/// of completion detection are recorded on request only.
 class Log {
  public:
   /// The names of the messages in a packet.
@@ -25,7 +25,7 @@ class Log {
   void keep(std::size_t count, bool detection, Names names);
   [[nodiscard]] bool is_kept() const { return count_max_ > 0; }
 
-  /// Of a task or handler, at a worker.
+  /// Logs an event of a task or handler at a worker.
   void add(std::uint64_t time_ns, int rank, int worker, env::Happening what,
            const std::string& name);
   /// A packet leaves or arrives.

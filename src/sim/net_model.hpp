@@ -1,5 +1,5 @@
 #pragma once
-// What the simulated network costs.
+// Cost model of the simulated network.
 
 #include <cstdint>
 #include <string>

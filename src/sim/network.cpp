@@ -1,15 +1,14 @@
 #include "sim/network.hpp"
 
+#include "sim/memory.hpp"
 #include "sim/sim_link.hpp"
 
 #include <shoal/base/check.hpp>
-#include <shoal/base/error.hpp>
 #include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace shoal::sim {
@@ -19,97 +18,8 @@ void flip_a_bit(std::span<std::byte> bytes, Faults& faults) {
   bytes[bit / 8] ^= std::byte{1} << bit % 8;
 }
 
-/// The network as one process sees it.
-class Network::SimTransport final : public net::Transport {
- public:
-  SimTransport(Network& network, int process) : network_(network), process_(process) {}
-
-  [[nodiscard]] net::Layout layout() const override {
-    net::Layout layout = network_.layout_;
-    layout.process = process_;
-    return layout;
-  }
-  void attach(net::Fabric& fabric) override { fabric_ = &fabric; }
-  std::unique_ptr<net::Link> make_link(Rank source, Rank target, net::Lane lane) override {
-    auto link = std::make_unique<SimLink>(SimLink::Identity{source, target, lane},
-                                          network_.link_options_, network_);
-    network_.links_.push_back(link.get());
-    return link;
-  }
-  // What happens is on the simulator's agenda.
-  bool poll(bool, net::DirectArrivals*) override { return false; }
-  env::Steppable* engine() override { return nullptr; }
-
-  std::uint32_t new_payload_tag() override { return next_tag_++; }
-  void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
-                    net::Event* done) override {
-    const sync::Quiet quiet;
-    Payload& payload = network_.payload(process_, tag);
-    payload.source_bytes = bytes;
-    payload.sent = done;
-    ++network_.payloads_under_way_;
-    payload.sent_ns = network_.simulator_.now_ns();
-    payload.source = source;
-    payload.target = target;
-    if (payload.received != nullptr) network_.move_payload(process_, tag);
-  }
-  void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
-                       net::Event* done) override {
-    const sync::Quiet quiet;
-    const int from = network_.layout_.process_of(source);
-    Payload& payload = network_.payload(from, tag);
-    payload.target_bytes = bytes;
-    payload.received = done;
-    payload.target = target;
-    if (payload.sent != nullptr) network_.move_payload(from, tag);
-  }
-
-  // The processes of a simulated world are made by one hand: there is nothing to tell.
-  std::vector<std::string> exchange(const std::string& mine) override {
-    return std::vector<std::string>(static_cast<std::size_t>(network_.layout_.process_count()),
-                                    mine);
-  }
-  void finish() override {}
-  void abort(int exit_code) override { std::_Exit(exit_code); }
-
-  [[nodiscard]] net::Fabric& fabric() { return *fabric_; }
-
- private:
-  Network& network_;
-  const int process_;
-  net::Fabric* fabric_ = nullptr;
-  std::uint32_t next_tag_ = 1;
-};
-
-Network::Network(Simulator& simulator, const NetModel& model, Faults& faults,
-                 const net::Layout& layout, const net::LinkOptions& link_options)
-    : simulator_(simulator),
-      model_(model),
-      faults_(faults),
-      layout_(layout),
-      link_options_(link_options) {
-  if (model.ranks_per_node > 1 && model.ranks_per_node % layout.ranks_per_process != 0) {
-    throw ConfigError(fmt::format(
-        "--sim-node-ranks {} is not a multiple of --ranks-per-process {}: a process would lie on "
-        "two nodes",
-        model.ranks_per_node, layout.ranks_per_process));
-  }
-  near_free_ns_.resize(static_cast<std::size_t>(layout.process_count()));
-  far_free_ns_.resize(static_cast<std::size_t>(
-      std::max(layout.process_count(), (layout.world_size - 1) / model.ranks_per_node + 1)));
-  for (int process = 0; process < layout.process_count(); ++process) {
-    transports_.push_back(std::make_unique<SimTransport>(*this, process));
-  }
-}
-
-Network::~Network() = default;
-
-net::Transport& Network::transport(int process) {
-  return *transports_[static_cast<std::size_t>(process)];
-}
-
 net::Port& Network::port(Rank rank) {
-  return transports_[static_cast<std::size_t>(layout_.process_of(rank))]->fabric().port(rank);
+  return fabrics_[static_cast<std::size_t>(layout_.process_of(rank))]->port(rank);
 }
 
 Network::Route Network::route(Rank source, Rank target) {
@@ -133,9 +43,9 @@ std::uint64_t Network::arrival_ns(Rank source, Rank target, std::uint64_t left_n
          simulator_.order().travel_ns(source, target, travel_ns) + mishap.delay_ns;
 }
 
-// An eager payload is under way since it was sent; a larger one leaves when the receiver's place is
-// known to the sender. Both sides hear of it only now that its header was handled: see
-// messaging::Messenger::unprocessed_from().
+// An eager payload is under way since it was sent; a larger one leaves when the sender knows the
+// receiver's place. Both sides are notified only after its header was handled: see
+// messaging::PacketReader::unprocessed_from().
 void Network::move_payload(int process, std::uint32_t tag) {
   const Payload payload = payloads_.extract({process, tag}).mapped();
   SHOAL_CHECK(payload.source_bytes.size() == payload.target_bytes.size(),
@@ -175,8 +85,21 @@ void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
                                          source.value(), target.value()));
     return;
   }
-  simulator_.at(arrival_ns(source, target, left, mishap),
-                [this, payload, corrupt = mishap.corrupt] { end_payload(payload, corrupt); });
+  const std::uint64_t arrival = arrival_ns(source, target, left, mishap);
+  const auto end = [this, payload, corrupt = mishap.corrupt] { end_payload(payload, corrupt); };
+  if (memory_ == nullptr || memory_->same_node(source.value(), target.value())) {
+    simulator_.at(arrival, end);
+    return;
+  }
+  // From the arrival of the first byte on. The last one comes when the network and the memory have
+  // let it through.
+  const LogGP& costs = route(source, target).costs;
+  const auto bytes = payload.source_bytes.size();
+  simulator_.at(left - costs.busy_ns(bytes) + costs.travel_ns(),
+                [this, target, bytes, arrival, end] {
+                  memory_->begin_transfer(target.value(), static_cast<double>(bytes),
+                                          [this, arrival, end] { simulator_.at(arrival, end); });
+                });
 }
 
 void Network::end_payload(const Payload& payload, bool corrupt) {

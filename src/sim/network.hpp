@@ -1,5 +1,5 @@
 #pragma once
-// The simulated network: what stands in for MPI between the processes of a simulated world.
+// The simulated network: takes the place of MPI between the processes of a simulated world.
 
 #include "sim/faults.hpp"
 #include "sim/net_model.hpp"
@@ -15,9 +15,10 @@
 
 namespace shoal::sim {
 
+class Memory;
 class SimLink;
 
-/// What has left the processes so far.
+/// Traffic that has left the processes so far.
 struct Traffic {
   std::uint64_t packets = 0;
   std::uint64_t payloads = 0;
@@ -34,7 +35,9 @@ class Network {
   ~Network();
 
   [[nodiscard]] Simulator& simulator() { return simulator_; }
-  /// What process p's fabric sends through. Lives as long as the network.
+  /// Before the first payload: those from other nodes arrive there. nullptr: memory costs nothing.
+  void set_memory(Memory* memory) { memory_ = memory; }
+  /// Transport of process p's fabric. Lives as long as the network.
   [[nodiscard]] net::Transport& transport(int process);
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
   /// Calls visitor(const SimLink&) for every link.
@@ -44,14 +47,14 @@ class Network {
   }
   /// Sent and not received.
   [[nodiscard]] std::size_t payloads_under_way() const { return payloads_under_way_; }
-  /// What left and can never arrive, one line each.
+  /// Packets and payloads that were sent and can never arrive, one line each.
   [[nodiscard]] std::vector<std::string> lost() const;
 
  private:
   class SimTransport;
   friend class SimLink;
 
-  /// What lies between two processes.
+  /// Connection of two processes.
   struct Route {
     const LogGP& costs;
     std::uint64_t& interface_free_ns;
@@ -59,8 +62,8 @@ class Network {
   struct Payload {
     std::span<const std::byte> source_bytes;
     std::span<std::byte> target_bytes;
-    net::Event* sent = nullptr;
-    net::Event* received = nullptr;
+    net::Completion* sent = nullptr;
+    net::Completion* received = nullptr;
     std::uint64_t sent_ns = 0;
     Rank source{0};
     Rank target{0};
@@ -70,9 +73,10 @@ class Network {
   [[nodiscard]] Route route(Rank source, Rank target);
   /// Keeps the interface busy for `bytes`; when they have left.
   static std::uint64_t depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes);
-  /// When what left at `left_ns` arrives: in the order that the seed makes, and with its mishap.
+  /// Time of arrival of a packet that left at `left_ns`, by the order of the seed and with its
+  /// fault.
   std::uint64_t arrival_ns(Rank source, Rank target, std::uint64_t left_ns, const Mishap& mishap);
-  /// What the plan of faults does to a packet or payload that leaves now.
+  /// Fate of a packet or payload that leaves now, by the plan of faults.
   Mishap draw_mishap(Rank source, Rank target, bool is_payload);
   Payload& payload(int process, std::uint32_t tag) { return payloads_[{process, tag}]; }
   void move_payload(int process, std::uint32_t tag);
@@ -81,6 +85,7 @@ class Network {
   void end_payload(const Payload& payload, bool corrupt);
 
   Simulator& simulator_;
+  Memory* memory_ = nullptr;
   const NetModel model_;
   Faults& faults_;
   const net::Layout layout_;
@@ -88,7 +93,8 @@ class Network {
   std::vector<std::uint64_t> near_free_ns_;  // when each process may send again in its node,
   std::vector<std::uint64_t> far_free_ns_;   // and each node to others
   Traffic traffic_;
-  std::vector<std::unique_ptr<SimTransport>> transports_;
+  std::vector<std::unique_ptr<SimTransport>> transports_;      // of each process,
+  std::vector<net::Fabric*> fabrics_;                          // and what it is attached to
   std::map<std::pair<int, std::uint32_t>, Payload> payloads_;  // by source process and tag
   std::vector<SimLink*> links_;                                // all that were made
   std::size_t payloads_under_way_ = 0;

@@ -24,9 +24,9 @@ class Order {
  public:
   Order(OrderKind kind, std::uint64_t seed, int ranks, int workers_per_rank);
 
-  /// Virtual duration of a step of the worker, of which `cost_ns` is what the model says.
+  /// Virtual duration of a step of the worker, of which the model gives `cost_ns`.
   std::uint64_t step_ns(int rank, int worker, std::uint64_t cost_ns);
-  /// Time between departure and arrival of a packet, of which `latency_ns` is what the model says.
+  /// Time between departure and arrival of a packet, of which the model gives `latency_ns`.
   std::uint64_t travel_ns(int source, int target, std::uint64_t latency_ns);
   /// Decides between things at the same time.
   std::uint64_t tie() { return random_(); }

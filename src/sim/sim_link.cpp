@@ -7,7 +7,7 @@ namespace shoal::sim {
 
 namespace {
 
-// Its owner, if it is still there, does not hear of it.
+// The owner, if it still exists, is not notified.
 void discard(net::Packet* packet) {
   packet->owner = nullptr;
   packet->release();
@@ -25,7 +25,7 @@ net::Packet* copy_of(net::Packet* packet) {
 SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Network& network)
     : Link(identity.source, identity.target, identity.lane, options),
       network_(network),
-      inlet_(*this, network.port(identity.target)) {}
+      inlet_(*this, identity.lane, network.port(identity.target)) {}
 
 SimLink::~SimLink() {
   for (net::Packet* packet : under_way_) discard(packet);
@@ -101,10 +101,9 @@ void SimInlet::arrive(net::Packet* packet, std::size_t bytes) {
   if (!std::exchange(posted_, true)) port_.post(this);
 }
 
-void SimInlet::deliver(net::Receiver& receiver) {
+net::PacketList SimInlet::take_arrivals() {
   posted_ = false;
-  net::PacketList packets = std::move(arrived_);
-  while (net::Packet* packet = packets.pop_front()) receiver.on_packet(packet);
+  return std::move(arrived_);
 }
 
 // The news takes as long as a packet without messages.

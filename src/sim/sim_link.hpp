@@ -12,7 +12,8 @@ namespace shoal::sim {
 /// The receiving end: hands arrived packets to the target's progress.
 class SimInlet final : public net::PortItem, public net::PacketOwner {
  public:
-  SimInlet(SimLink& link, net::Port& port) : link_(link), port_(port) {}
+  SimInlet(SimLink& link, net::Lane lane, net::Port& port)
+      : PortItem(lane == net::Lane::urgent), link_(link), port_(port) {}
   ~SimInlet();
 
   /// The next packet of the lane has arrived, as so many bytes. Errors: TransportError when it is
@@ -20,7 +21,7 @@ class SimInlet final : public net::PortItem, public net::PacketOwner {
   void arrive(net::Packet* packet, std::size_t bytes);
   [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
   [[nodiscard]] bool empty() const { return arrived_.empty(); }
-  void deliver(net::Receiver& receiver) override;
+  net::PacketList take_arrivals() override;
   void consumed(std::size_t bytes) override;
 
  private:
@@ -31,7 +32,7 @@ class SimInlet final : public net::PortItem, public net::PacketOwner {
   std::uint64_t next_sequence_ = 0;
 };
 
-/// The sending end, and what is under way.
+/// The sending end, and the packets under way.
 class SimLink final : public net::Link {
  public:
   struct Identity {
@@ -51,7 +52,6 @@ class SimLink final : public net::Link {
   /// Packets that left and have not arrived.
   [[nodiscard]] std::uint64_t missing() const { return next_sequence_ - inlet_.next_sequence(); }
   [[nodiscard]] bool all_delivered() const { return missing() == 0 && inlet_.empty(); }
-  void deliver(net::Receiver&) override {}  // announced to the network, never to a port
 
  protected:
   void announce(bool polls_next) override;

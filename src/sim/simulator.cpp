@@ -1,5 +1,7 @@
 #include "sim/simulator.hpp"
 
+#include "sim/memory.hpp"
+
 #include <shoal/base/check.hpp>
 #include <shoal/sync/strand.hpp>
 
@@ -28,7 +30,7 @@ class Simulator::SimParker final : public env::Parker {
  public:
   explicit SimParker(Simulator& simulator) : simulator_(simulator) {}
 
-  // Only says what is wanted: the actor sleeps once its step has ended.
+  // Only records the request: the actor sleeps once its step has ended.
   void park(std::uint64_t timeout_ns) override {
     actor_ = simulator_.current_;
     if (std::exchange(actor_->permit, false)) return;
@@ -76,15 +78,22 @@ bool Simulator::charge(const Cost& cost) {
   const sync::Quiet quiet;
   const double ns = (cost.seconds + cost.flops / options_.flops_per_second) * 1e9;
   constexpr double kMax_ns = 1e15;  // so that no order stretches it beyond what a clock can count
-  SHOAL_CHECK(ns <= kMax_ns && cost.seconds >= 0 && cost.flops >= 0,
-              "a cost of {} seconds and {} flops: at least 0, and at most 10^6 seconds",
-              cost.seconds, cost.flops);
+  constexpr double kMaxBytes = 1e18;
+  SHOAL_CHECK(
+      ns <= kMax_ns && cost.seconds >= 0 && cost.flops >= 0 && cost.bytes >= 0 &&
+          cost.bytes <= kMaxBytes,
+      "a cost of {} seconds, {} flops and {} bytes: at least 0, and at most 10^6 seconds and "
+      "10^18 bytes",
+      cost.seconds, cost.flops, cost.bytes);
   // Measured, the whole step is.
-  if (host_ == nullptr) charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
+  if (host_ == nullptr) {
+    charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
+    if (memory_ != nullptr) charged_bytes_ += cost.bytes;
+  }
   return options_.costs != CostKind::dry;
 }
 
-// What the step that runs has taken up to here.
+// Time that the running step has taken so far.
 std::uint64_t Simulator::spent_ns() {
   if (host_ == nullptr || current_ == nullptr) return charged_ns_;
   return host_->now_ns() - step_begin_ns_;
@@ -155,6 +164,7 @@ void Simulator::step(Actor& actor) {
   const std::uint64_t spent = spent_ns();
   current_ = nullptr;
   charged_ns_ = 0;
+  const double bytes = std::exchange(charged_bytes_, 0);
   trace_.add({now_ns_, EventKind::step, static_cast<std::uint32_t>(actor.rank),
               static_cast<std::uint32_t>(actor.worker), 0,
               result == env::StepResult::idle ? 0U : 1U});
@@ -162,9 +172,33 @@ void Simulator::step(Actor& actor) {
     --live_;
     return;
   }
+  if (bytes > 0) {
+    use_memory(actor, spent, bytes);
+    return;
+  }
   if (result == env::StepResult::worked) work_ns_[static_cast<std::size_t>(actor.rank)] += spent;
   const std::uint64_t cost = spent > 0 ? spent : options_.step_ns;
   actor.free_ns = now_ns_ + order_.step_ns(actor.rank, actor.worker, cost);
+  go_on(actor);
+}
+
+// The memory says when the work ends. Until then the actor is neither asleep nor on the agenda.
+void Simulator::use_memory(Actor& actor, std::uint64_t spent_ns, double bytes) {
+  const auto compute_ns = static_cast<double>(spent_ns);
+  const double alone_ns = std::max(memory_->alone_ns(compute_ns, bytes), 1.0);
+  const auto rounded_ns = static_cast<std::uint64_t>(std::llround(alone_ns));
+  const double stretch =
+      static_cast<double>(order_.step_ns(actor.rank, actor.worker, rounded_ns)) / alone_ns;
+  memory_->begin_work(actor.rank, compute_ns * stretch, bytes * stretch,
+                      [this, &actor, begin_ns = now_ns_] {
+                        actor.free_ns = now_ns_;
+                        work_ns_[static_cast<std::size_t>(actor.rank)] += now_ns_ - begin_ns;
+                        go_on(actor);
+                      });
+}
+
+// The step has ended, or ends at free_ns.
+void Simulator::go_on(Actor& actor) {
   if (std::exchange(actor.wants_sleep, false)) {
     fall_asleep(actor);
   } else {

@@ -17,6 +17,8 @@
 
 namespace shoal::sim {
 
+class Memory;
+
 /// How the steppables given to drive() map to ranks: those of rank r are r * workers_per_rank and
 /// the following ones.
 struct Shape {
@@ -24,7 +26,7 @@ struct Shape {
   int workers_per_rank = 1;
 };
 
-/// What work costs.
+/// Origin of the cost of work.
 enum class CostKind {
   declared,  // what the program says
   dry,       // the same, and the work is not done
@@ -46,9 +48,9 @@ class TimeLimit : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "the time limit is reached"; }
 };
 
-/// Drives the workers of all ranks and what the network does from one agenda, ordered by virtual
-/// time. A worker that has slept is not looked at until somebody unparks it. All that is drawn by
-/// lot is drawn from the seed, so the same program with the same options runs the same way.
+/// Drives the workers of all ranks and the network from one agenda, ordered by virtual time. A
+/// sleeping worker is not stepped until it is unparked. All random choices are drawn from the seed,
+/// so the same program with the same options runs the same way.
 ///
 /// **Caller**: everything from the one thread that called drive(). Threads of the program must not
 /// call into the world.
@@ -73,8 +75,12 @@ class Simulator final : public env::Env {
   /// Runs `action` at `time_ns`, or now if that is past.
   void at(std::uint64_t time_ns, std::function<void()> action);
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
-  /// The workers of the rank stand still until then.
+  /// The workers of the rank pause until then.
   void pause(int rank, std::uint64_t until_ns);
+  /// Before drive(): work with memory traffic takes what it takes there. nullptr: no time.
+  void set_memory(Memory* memory) { memory_ = memory; }
+  /// Time of the step that runs, or of what else happens: without the work of that step.
+  [[nodiscard]] std::uint64_t agenda_ns() const { return now_ns_; }
   /// Once the step that runs has ended, drive() throws this.
   void fail(std::exception_ptr error) { failure_ = std::move(error); }
   /// The time of all work so far, in the models' time, by rank.
@@ -104,6 +110,8 @@ class Simulator final : public env::Env {
   [[nodiscard]] std::uint64_t spent_ns();
   void push(std::uint64_t time_ns, Actor* actor, std::size_t action);
   void step(Actor& actor);
+  void go_on(Actor& actor);
+  void use_memory(Actor& actor, std::uint64_t spent_ns, double bytes);
   void fall_asleep(Actor& actor);
   void wake(Actor& actor);
   void run_action(std::size_t index);
@@ -114,7 +122,9 @@ class Simulator final : public env::Env {
   Trace trace_;
   Log log_;
   std::uint64_t now_ns_ = 0;
-  std::uint64_t charged_ns_ = 0;                // by the step that runs
+  std::uint64_t charged_ns_ = 0;  // by the step that runs
+  double charged_bytes_ = 0;      // likewise
+  Memory* memory_ = nullptr;
   std::unique_ptr<env::Env> host_;              // the real clock, if costs are measured
   std::uint64_t step_begin_ns_ = 0;             // by that clock, if a step runs
   std::vector<std::uint64_t> work_ns_;          // by rank

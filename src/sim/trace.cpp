@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -28,7 +29,8 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 }  // namespace
 
 std::string what_happened(const TraceEvent& event) {
-  const char* const lane = event.lane == 0 ? "packet" : "control packet";
+  constexpr std::array kLanes{"packet", "control packet", "urgent packet"};
+  const char* const lane = kLanes[event.lane % kLanes.size()];
   switch (event.kind) {
     case EventKind::step:
       return fmt::format("rank {} worker {} {}", event.a, event.b,
@@ -43,7 +45,7 @@ std::string what_happened(const TraceEvent& event) {
       return fmt::format("{} bytes of a large message of rank {} arrive at rank {}", event.detail,
                          event.a, event.b);
     case EventKind::mishap:
-      return fmt::format("a fault meets what rank {} sends to rank {}", event.a, event.b);
+      return fmt::format("a fault strikes a packet from rank {} to rank {}", event.a, event.b);
   }
   return "?";
 }
@@ -90,7 +92,7 @@ void Trace::add(const TraceEvent& event) {
   if (had_one && before == event) return;
   throw Error(fmt::format(
       "the same seed gave two runs, which differ from event {} on: first '{}', then '{}'; "
-      "something decides that is not drawn from the seed: a clock, an address, a thread",
+      "some decision is not drawn from the seed, but depends on a clock, an address or a thread",
       count_ - 1, had_one ? describe(before) : "the end", describe(event)));
 }
 

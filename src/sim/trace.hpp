@@ -1,6 +1,5 @@
 #pragma once
-// What happened in a simulated run, event by event: a hash of all of it, and a comparison with the
-// recording of an earlier run.
+// Events of a simulated run: their hash, and a comparison with the recording of an earlier run.
 
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +12,7 @@ namespace shoal::sim {
 
 enum class EventKind : std::uint32_t { step, departure, arrival, payload, mishap };
 
-/// One event. What a and b mean depends on the kind: see describe().
+/// One event. The meaning of a and b depends on the kind: see describe().
 struct TraceEvent {
   std::uint64_t time_ns = 0;
   EventKind kind = EventKind::step;
@@ -35,7 +34,7 @@ class Recording {
   /// Errors: Error when no temporary file can be made.
   Recording();
   void add(const TraceEvent& event);
-  /// What was added is in the file, also for other processes.
+  /// Writes added events to the file, visible to other processes.
   void flush();
   /// The file's position becomes that of the first event.
   void rewind();
@@ -51,7 +50,7 @@ class Recording {
 
 class Trace {
  public:
-  /// Events are also recorded, or compared with what was recorded.
+  /// Events are also recorded, or compared with recorded ones.
   void record_into(Recording& recording) { recording_ = &recording; }
   void compare_with(Recording& recording) { expected_ = &recording; }
 

@@ -12,9 +12,9 @@ namespace shoal::sim {
 
 using Units = std::span<const std::pair<std::string_view, double>>;
 
-/// Of a time in nanoseconds: ps, ns, us, ms, s.
+/// Units of a time in nanoseconds: ps, ns, us, ms, s.
 Units time_units();
-/// Of bytes: none, K, M, G.
+/// Units of bytes: none, K, M, G.
 Units byte_units();
 
 /// "12.5us" is 12500 with time_units(). Nothing when it is no number of at least 0 with a unit.

@@ -140,8 +140,8 @@ std::array<Depot, kSizes>& depots() {
   return *all;
 }
 
-/// What one thread keeps of one size: with two magazines, a thread that takes and gives in turn
-/// does not go to the depot each time one of them is full or empty.
+/// Blocks of one size that a thread keeps: with two magazines, a thread that takes and gives in
+/// turn does not go to the depot each time one of them is full or empty.
 struct Cache {
   Magazine loaded;
   Magazine spare;

@@ -21,8 +21,8 @@ void PlainMutex::lock_slowly() {
   }
 }
 
-// Nothing of the mutex is touched here but its address. Whoever spins needs some time until it sees
-// that the lock is free; without this pause the caller would most often have it again by then.
+// Touches only the address of the mutex. A spinning thread needs some time to see that the lock is
+// free; without this pause the caller would mostly have it again by then.
 void PlainMutex::let_in(std::uint32_t state) {
   constexpr int kPauses = 8;
   if (state == kContended) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a thread does between two looks at what another one is about to change.
+// Pause of a thread between two reads of a value that another thread will change.
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,5 +1,7 @@
 #include <shoal/term/detector.hpp>
 
+#include <shoal/trace/probes.hpp>
+
 #include <algorithm>
 
 namespace shoal::term {
@@ -85,6 +87,7 @@ void Detector::on_report(Rank child, const Report& report) {
 }
 
 void Detector::start_wave(std::uint64_t wave) {
+  trace::wave(epoch_, wave);
   wave_ = wave;
   wave_version_ = version_;
   confirmations_missing_ = children_.size();

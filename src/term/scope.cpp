@@ -1,17 +1,19 @@
 #include <shoal/term/scope.hpp>
 
 #include <shoal/base/check.hpp>
-#include <shoal/sched/function_task.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/sched/scheduler.hpp>
 
-#include "term/scope_messages.hpp"
-#include "term/scope_teams.hpp"
+#include "term/scope_counts.hpp"
+#include "term/scope_detection.hpp"
+#include "term/scope_failure.hpp"
+#include "term/scope_main.hpp"
+#include "term/scope_member.hpp"
+#include "term/scope_park.hpp"
+#include "term/scope_reports.hpp"
+#include "term/scope_tree.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <new>
 #include <utility>
 
 namespace shoal::term {
@@ -22,77 +24,82 @@ constexpr std::size_t kReserveBytes = 64UL << 10U;
 
 }  // namespace
 
-Hold::Hold(Scope& scope) : scope_(&scope) { scope.begin_hold(); }
+Hold::Hold(Scope& scope) : scope_(&scope) { scope.thread_goes_on(); }
 
 Hold::~Hold() {
-  if (scope_ != nullptr) scope_->end_hold();
+  if (scope_ != nullptr) scope_->thread_parks();
 }
+
+// --- the parts
+
+ScopeCore::ScopeCore(Scope& of, ScopeCore* outer_scope, std::string called, std::uint64_t numbered)
+    : facade(of),
+      outer(outer_scope),
+      world(outer == nullptr ? *this : outer->world),
+      name(std::move(called)),
+      number(numbered),
+      tree{of.channel_.rank(), of.channel_.size()},
+      children(tree.children()),
+      control(control_handlers()),
+      checks_graphs(outer != nullptr && outer->checks_graphs),
+      detector_host(make_detector_host(*this)),
+      detector(tree, *detector_host),
+      reserve(outer == nullptr ? std::make_unique_for_overwrite<std::byte[]>(kReserveBytes)
+                               : nullptr),
+      out_of_memory(
+          outer != nullptr
+              ? outer->out_of_memory
+              : fmt::format("rank {}: a task, a handler or the main function failed, and no "
+                            "memory is left to report more or to end in order",
+                            of.messenger_.rank().value())),
+      own_directory(outer == nullptr ? std::make_unique<TeamDirectory>() : nullptr),
+      teams(outer == nullptr ? *own_directory : outer->teams) {}
+
+ScopeCore::~ScopeCore() = default;
 
 Scope::Scope(messaging::Messenger& messenger)
     : TaskScope(messenger.scheduler().worker_count()),
       messenger_(messenger),
-      outer_(nullptr),
-      world_(*this),
-      name_("the world"),
       channel_(messenger, *this, {}),
-      tree_{messenger.rank(), messenger.size()},
-      children_(tree_.children()),
-      detector_(tree_, *this),
-      teams_(std::make_unique<Teams>()),
-      reserve_(std::make_unique_for_overwrite<std::byte[]>(kReserveBytes)),
-      out_of_memory_(fmt::format("rank {}: a task, a handler or the main function failed, and "
-                                 "there is no memory left to say more, or to end in order",
-                                 messenger.rank().value())) {
-  channel_.open();
-  messenger.scheduler().set_scope(*this);
-  messenger.set_idle_listener(*this);
-}
+      core_(std::make_unique<ScopeCore>(*this, nullptr, "the world", 0)) {}
 
-Scope::Scope(Scope& outer, messaging::ChannelTeam team, std::string name)
+Scope::Scope(Scope& outer, messaging::ChannelTeam team, std::string name, std::uint64_t number)
     : TaskScope(outer.scheduler().worker_count(), &outer),
       messenger_(outer.messenger_),
-      outer_(&outer),
-      world_(outer.world_),
-      name_(std::move(name)),
       channel_(messenger_, *this, std::move(team)),
-      tree_{channel_.rank(), channel_.size()},
-      children_(tree_.children()),
-      checks_graphs_(outer.checks_graphs_),
-      detector_(tree_, *this),
-      out_of_memory_(outer.out_of_memory_) {}
+      core_(std::make_unique<ScopeCore>(*this, outer.core_.get(), std::move(name), number)) {}
 
 Scope::~Scope() {
   std::unique_ptr<ScopeOwner> owner;  // refers to the members
+  std::vector<SharedTeam*> teams;
   {
-    const sync::Lock lock(mutex_);
-    owner = std::move(owner_);
+    const sync::Lock lock(core_->mutex);
+    owner = std::move(core_->owner);
+    teams = core_->sources.take_shared_teams();
   }
+  for (SharedTeam* const team : teams) team->rank_ended();
 }
 
-std::string Scope::describe() const {
-  return outer_ == nullptr ? name_ : fmt::format("team '{}'", name_);
+std::string Scope::describe() const { return core_->describe(); }
+
+// --- nested scopes
+
+TeamScope& Scope::nest(messaging::ChannelTeam team, std::string name, std::uint64_t number) {
+  const std::shared_ptr<TeamScope> scope(
+      new TeamScope(*this, std::move(team), std::move(name), number));
+  TeamDirectory& teams = core_->teams;
+  teams.had_nested.store(true, std::memory_order_release);
+  const sync::Lock lock(teams.mutex);
+  core_->nested.emplace_back(scope, &scope->core());
+  messenger_.set_has_teams(true);
+  return *scope;
 }
 
-std::string Standing::text() const {
-  if (is_wait()) return "wait()";
-  return number == 0 ? name : fmt::format("{} (collective number {})", name, number);
-}
+int Scope::nested_count() const { return static_cast<int>(nested_in(*core_).size()); }
+std::uint64_t Scope::next_nested_number() { return ++core_->nested_numbers; }
+std::uint64_t Scope::next_own_number() { return ++core_->teams.own_numbers; }
 
-void Scope::insist(FunctionRef<void()> step) {
-  try {
-    return step();
-  } catch (const std::bad_alloc&) {
-    const sync::Lock lock(mutex_);
-    reserve_.reset();
-  }
-  try {
-    step();
-  } catch (const std::bad_alloc&) {
-    messenger_.end_at_once(out_of_memory_);
-  }
-}
-
-// --- the main function's side
+// --- waits
 
 void Scope::check_main(const char* what) {
   SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function",
@@ -102,7 +109,7 @@ void Scope::check_main(const char* what) {
 }
 
 void Scope::check_member(const char* what) const {
-  if (outer_ == nullptr) return check_main(what);
+  if (core_->is_world()) return check_main(what);
   SHOAL_CHECK(!sched::in_handler(), "{} of {} was called in a handler; call it in a task", what,
               describe());
   SHOAL_CHECK(
@@ -114,334 +121,84 @@ void Scope::check_member(const char* what) const {
 
 void Scope::wait() {
   check_member("wait()");
-  if (outer_ != nullptr) return meet({}, false, [] { return false; });
-  park({}, false, [] {});
+  if (!core_->is_world()) return meet(*core_, {}, [] { return false; });
+  throw_outcome(*core_, stand(*core_, {}, false, [] {}));
 }
 
-void Scope::wait_for_end() {
-  std::exception_ptr first;
-  bool all_ended = false;
-  while (!all_ended) {
-    const Outcome outcome = stand({}, true, [] {});
-    if (outcome == Outcome::failed && first == nullptr) insist([&] { first = tell_of_failure(); });
-    std::exception_ptr stuck;
-    {
-      const sync::Lock lock(mutex_);
-      // Others may repair it.
-      if (outcome == Outcome::stuck && all_final_) {
-        stuck = std::make_exception_ptr(StuckError(stuck_text_));
-      }
-      all_ended = all_final_ && stuck == nullptr;
-    }
-    if (stuck == nullptr) continue;
-    // Nobody is left to repair it: one more round, in which what is held back is dropped.
-    if (first == nullptr) first = stuck;
-    fail("the end of the main functions", stuck);
-  }
-  if (first != nullptr) std::rethrow_exception(first);
-}
-
-void Scope::end_before_unwinding(FunctionRef<std::string()> text) {
-  fail_with("the main function", text);
-  const auto ignore_holds = [this](bool ignore) {
-    const sync::Lock lock(mutex_);
-    ignores_holds_ = ignore;
-  };
-  ignore_holds(true);
-  insist([this] {
-    stand({"its unwinding, before which all that may use its stack must end"}, false, [] {});
-  });
-  ignore_holds(false);
-}
-
-void Scope::park_main(const Standing& what, FunctionRef<bool()> is_over) {
+void Scope::park_member(const Standing& what, FunctionRef<bool()> is_over) {
   check_member(what.name);
-  if (outer_ != nullptr) return meet(what, false, is_over);
-  park(what, false, [&] {
-    if (is_over()) unpark_main();
-  });
+  if (!core_->is_world()) return meet(*core_, what, is_over);
+  throw_outcome(*core_, stand(*core_, what, false, [&] {
+    if (is_over()) unpark_member();
+  }));
 }
 
-void Scope::park(const Standing& what, bool final, FunctionRef<void()> start) {
-  const Outcome outcome = stand(what, final, start);
-  if (outcome == Outcome::failed) throw_failure();
-  if (outcome == Outcome::stuck) throw_stuck();
-}
-
-// Without the lock: what is thrown may stand still on its way (end_before_unwinding()).
-void Scope::throw_stuck() {
-  std::string text;
+void Scope::unpark_member() {
   {
-    const sync::Lock lock(mutex_);
-    text = stuck_text_;
+    const sync::Lock lock(core_->mutex);
+    finish_park(*core_, Outcome::done);
   }
-  throw StuckError(text);
+  wake_waiter(*core_);
 }
 
-Scope::Outcome Scope::stand(const Standing& what, bool final, FunctionRef<void()> start) {
-  open_all_handlers();
-  const char* const shown = what.is_wait() ? "wait()" : what.name;
-  {
-    const sync::Lock lock(mutex_);
-    parked_in_ = what;
-  }
-  sched::block(scheduler().env(), shown, [&](sync::Waiter& waiter) {
-    {
-      const sync::Lock lock(mutex_);
-      waiter_ = &waiter;
-      final_ = final;
-      parked_since_ns_ = scheduler().env().now_ns();
-      outcome_ = Outcome::running;
-      ++park_count_;
-    }
-    start();  // may find that there is nothing to wait for, and unpark
-    // Only now may detection take the main function for parked: not while start() is to come.
-    const sync::Lock lock(mutex_);
-    parked_.store(waiter_ != nullptr, std::memory_order_release);
-    return true;
-  });
-  if (what.is_wait()) sync::observe_all();
-  // What this rank has just told others (that all is done, say) leaves now, even if the main
-  // function goes on to block this thread outside shoal.
-  messenger_.flush();
-  const sync::Lock lock(mutex_);
-  return outcome_;
+// --- sources of what waits
+
+void Scope::add(Unsatisfied& source) {
+  const sync::Lock lock(core_->mutex);
+  core_->sources.add(source);
 }
 
-// Told in any order: a main function may be woken before it is known to stand still.
-void Scope::main_parks() {
-  open_all_handlers();  // what it waits for may be the work of their handlers
-  const sync::Lock lock(mutex_);
-  ++main_waits_;
-  ++park_count_;
-  parked_.store(main_waits_ > 0, std::memory_order_release);
+void Scope::remove(Unsatisfied& source) {
+  const sync::Lock lock(core_->mutex);
+  core_->sources.remove(source);
 }
 
-// The task that wakes the main function has not finished yet, so every snapshot sees that something
-// runs.
-void Scope::main_goes_on() {
-  const sync::Lock lock(mutex_);
-  --main_waits_;
-  parked_.store(false, std::memory_order_release);
+void Scope::add(SharedTeam& team) {
+  const sync::Lock lock(core_->mutex);
+  core_->sources.add(team);
 }
 
-// Throws the outcome for which the main function was taken out of its wait, even if the world has
-// failed since: all ranks throw the same.
-void Scope::throw_to_main() {
-  bool is_stuck = false;
-  {
-    const sync::Lock lock(mutex_);
-    is_stuck = outcome_ == Outcome::stuck;
-  }
-  if (is_stuck) throw_stuck();
-  throw_failure();
+void Scope::remove(SharedTeam& team) {
+  const sync::Lock lock(core_->mutex);
+  core_->sources.remove(team);
 }
 
-void Scope::unpark_main() {
-  {
-    const sync::Lock lock(mutex_);
-    finish_park(Outcome::done);
-  }
-  wake_waiter();
+bool Scope::checks_graphs() const { return core_->checks_graphs; }
+
+// --- failure
+
+void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
+  fail_with(*core_, task_name, [&error] { return shoal::describe(error); });
 }
 
-// The main function counts as running from here on, before it runs again: a handler that unparks it
-// has not been counted as processed yet, so no snapshot can miss it.
-void Scope::finish_park(Outcome outcome) {
-  if (outer_ != nullptr) {
-    if (outcome == Outcome::failed) {
-      for (const std::shared_ptr<Scope>& inner : nested()) inner->take_out(outcome);
-    }
-    if (waiter_ == nullptr) return;
-    parked_.store(released_, std::memory_order_release);
-    outcome_ = outcome;
-    woken_ = std::exchange(waiter_, nullptr);
-    return;
-  }
-  if (waiter_ == nullptr) {  // it may stand in a wait of its own
-    if (outcome == Outcome::done || main_waits_ == 0) return;
-    if (!scheduler().cancel_main()) return check_main_goes_on();
-    --main_waits_;
-    parked_.store(false, std::memory_order_release);
-    outcome_ = outcome;
-    return;
-  }
-  parked_.store(false, std::memory_order_release);
-  outcome_ = outcome;
-  std::exchange(waiter_, nullptr)->wake();
-}
+std::optional<TaskError> Scope::failure() const { return failure_of(*core_); }
+void Scope::give_up_promises() { term::give_up_promises(*core_); }
 
-// Woken at this very moment, or never: what keeps it should have come before everything ended. The
-// process ends without the lock, by a task that is not counted: others are dropped.
-void Scope::check_main_goes_on() {
-  const std::string where = scheduler().keeps_main();
-  if (where.empty()) return;
-  std::string text = fmt::format(
-      "rank {}: nothing runs any more, but the main function waits in {}, which it cannot be taken "
-      "out of",
-      messenger_.rank().value(), where);
-  if (error_.has_value()) text += fmt::format("; the world has failed: {}", error_->what());
-  auto task =
-      sched::make_function_task(*this, "end", [this, text] { messenger_.end_at_once(text); });
-  task->scope = nullptr;
-  scheduler().submit(std::move(task));
-}
-
-void Scope::throw_failure() {
-  std::exception_ptr failure;
-  insist([&] { failure = take_failure(); });
-  std::rethrow_exception(failure);
-}
-
-// What the main function is to hear of the failure.
-std::exception_ptr Scope::take_failure() {
-  failure_told_ = true;
-  const sync::Lock lock(mutex_);
-  if (!stuck_told_late_) return std::make_exception_ptr(TaskError(*error_));
-  std::exception_ptr stuck = std::make_exception_ptr(StuckError(stuck_text_));
-  stuck_told_late_ = false;
-  return stuck;
-}
-
-// nullptr: it has heard of it.
-std::exception_ptr Scope::tell_of_failure() {
-  {
-    const sync::Lock lock(mutex_);
-    if (failure_told_ && !stuck_told_late_) return nullptr;
-  }
-  return take_failure();
-}
-
-// --- detection
-
-void Scope::begin_hold() {
-  count_created(scheduler().count_slot());
-  holds_.fetch_add(1, std::memory_order_release);
-}
+// --- counts and reports
 
 // Under the lock: no snapshot finds the hold gone, and so the world does not end, before this has
 // done with the scheduler.
-void Scope::end_hold() {
-  const sync::Lock lock(mutex_);
-  holds_.fetch_sub(1, std::memory_order_relaxed);
+void Scope::thread_parks() {
+  const sync::Lock lock(core_->mutex);
+  core_->holds.count.fetch_sub(1, std::memory_order_relaxed);
   count_finished(scheduler().count_slot());
   scheduler().look_again();
 }
 
-void Scope::add(Unsatisfied& source) {
-  const sync::Lock lock(mutex_);
-  sources_.push_back(&source);
+void Scope::thread_goes_on() {
+  count_created(scheduler().count_slot());
+  core_->holds.count.fetch_add(1, std::memory_order_release);
 }
 
-void Scope::remove(Unsatisfied& source) {
-  const sync::Lock lock(mutex_);
-  std::erase(sources_, &source);
+// They count there, and acknowledgements in the world: it is not quiescent as long as one travels.
+// Here, a message that is not acknowledged is something that waits.
+std::uint64_t Scope::begin_message_outside() {
+  if (core_->is_world()) return 0;
+  core_->outside.count_sent();
+  return channel_.team();
 }
 
-bool Scope::on_idle() {
-  const bool did = has_nested_.load(std::memory_order_acquire) && poll_nested();
-  return poll_detector() || did;
-}
-
-bool Scope::poll_detector() {
-  // A hint is enough: whoever parks the main function goes idle after it.
-  if (!parked_.load(std::memory_order_acquire) && !(outer_ != nullptr && failed())) return false;
-  const sync::Lock lock(mutex_);
-  return detector_.on_idle();
-}
-
-std::optional<Snapshot> Scope::snapshot() {
-  if (!is_parked()) return std::nullopt;
-  // Read before the totals: what one that begins meanwhile adds to these cannot stand for a task.
-  const int ignored = ignores_holds_ ? holds_.load(std::memory_order_acquire) : 0;
-  const Totals now = all_totals();
-  if (now.created != now.finished + static_cast<std::uint64_t>(ignored)) return std::nullopt;
-  // Read after the counts: a message that is processed in between is missing, never there twice.
-  if (!messenger_.held_rests()) return std::nullopt;
-  const std::uint64_t held = all_held();
-  Snapshot result;
-  result.counts.queued = now.queued;
-  result.counts.processed = now.processed + held;
-  result.counts.all_final = released_ || (waiter_ != nullptr && final_);
-  result.counts.failed = error_.has_value();
-  result.tasks = now.created;
-  result.parks = count_parks();
-  // Only tasks, messages and the main function change what waits, so the sources are asked only
-  // when one of these has moved.
-  result.counts.unsatisfied = last_snapshot_.counts.unsatisfied;
-  if (result != last_snapshot_) {
-    result.counts.unsatisfied = held + count_unsatisfied();
-    last_snapshot_ = result;
-  }
-  return result;
-}
-
-void Scope::send_report(Rank parent, const Report& report) {
-  ScopeMessages::send(*this, ScopeMessages::report, parent, report);
-}
-
-void Scope::send_request(Rank child, const Request& request) {
-  ScopeMessages::send(*this, ScopeMessages::request, child, request);
-}
-
-void Scope::send_confirmation(Rank parent, const Confirmation& confirmation) {
-  tell_sources_of_rest();
-  ScopeMessages::send(*this, ScopeMessages::confirmation, parent, confirmation);
-}
-
-void Scope::completed(const Counts& total) {
-  // Only the world's scope decides that something is stuck: a team may wait for a task outside it.
-  if (outer_ != nullptr && total.unsatisfied > 0 && !error_.has_value()) return;
-  // A rank that has not heard of the failure may go on when a nested team completes. It will
-  // report.
-  if (error_.has_value() && !total.failed) return;
-  const bool is_final_word = total.unsatisfied == 0 || error_.has_value();
-  if (is_final_word && completion_check_) completion_check_();
-  tell_sources_of_rest();
-  on_done(total.unsatisfied, total.all_final);
-}
-
-// Behind this, but for a wave that fails, only what the next round brings: also what comes before
-// this rank has heard that the round is over.
-void Scope::tell_sources_of_rest() {
-  for (Unsatisfied* source : sources_) source->at_rest();
-}
-
-void Scope::on_done(std::uint64_t unsatisfied, bool all_final) {
-  for (const Rank child : children_) {
-    ScopeMessages::send(*this, ScopeMessages::done, child, unsatisfied, all_final);
-  }
-  all_final_ = all_final;
-  detector_.begin_epoch();
-  if (error_.has_value()) {
-    finish_park(Outcome::failed);
-  } else if (unsatisfied == 0) {
-    finish_park(Outcome::done);
-  } else {
-    stuck_ = {};
-    stuck_parts_missing_ = children_.size() + 1;
-    StuckPart part = stuck_part_here();
-    stuck_parked_here_ = part.tasks_parked;
-    add_stuck_part(std::move(part));
-  }
-}
-
-ScopeState Scope::state() const {
-  ScopeState state;
-  state.held = all_held();
-  state.holds = holds_.load(std::memory_order_relaxed);
-  const sync::Lock lock(mutex_);
-  state.totals = all_totals();
-  for (const std::shared_ptr<Scope>& inner : nested()) inner->add_team_states(state.teams);
-  if (waiter_ != nullptr) {
-    state.main_in = parked_in_.text();
-    state.main_since_ns = parked_since_ns_;
-    state.main_final = final_;
-  }
-  if (error_.has_value()) state.failure = error_->what();
-  state.detection = detector_.state();
-  state.waiting = describe_waiting();
-  return state;
-}
+sched::TaskScope::Totals Scope::all_totals() const { return term::all_totals(*core_); }
+ScopeState Scope::state() const { return state_of(*core_); }
 
 }  // namespace shoal::term

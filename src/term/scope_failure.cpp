@@ -1,141 +1,194 @@
-// Failure of a scope: recorded, told to all members, and thrown where they wait.
+#include "term/scope_failure.hpp"
 
-#include <shoal/term/scope.hpp>
-
-#include <shoal/sched/park.hpp>
-
-#include "term/scope_messages.hpp"
+#include "term/scope_tree.hpp"
 
 #include <new>
 #include <utility>
 
 namespace shoal::term {
 
-// --- failure: told up the tree to the root, which tells everybody. Both travel on the paths of
-// reports and of `done`, ahead of them: when the root finds the scope complete it knows the
-// failure, and when a rank hears `done` it knows it too.
-
-void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
-  fail_with(task_name, [&error] { return shoal::describe(error); });
+void insist(ScopeCore& scope, FunctionRef<void()> step) {
+  try {
+    return step();
+  } catch (const std::bad_alloc&) {
+    const sync::Lock lock(scope.mutex);
+    scope.reserve.reset();
+  }
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    scope.messenger().end_at_once(scope.out_of_memory);
+  }
 }
 
-void Scope::fail_with(std::string_view task_name, FunctionRef<std::string()> text) {
-  bool is_first = false;
-  insist([&] {
-    is_first = is_first || record(TaskError(messenger_.rank(), std::string(task_name), text()));
-  });
-  if (is_first) insist([this] { spread(); });
+std::optional<TaskError> failure_of(const ScopeCore& scope) {
+  const sync::Lock lock(scope.mutex);
+  return scope.failure.error();
 }
 
-std::optional<TaskError> Scope::failure() const {
-  const sync::Lock lock(mutex_);
-  return error_;
-}
+// --- failure: sent up the tree to the root, which sends it down to all ranks. It travels on the
+// paths of reports and of `done`, ahead of them: when the root finds the scope complete it knows
+// the failure, and a rank that receives `done` knows it, too.
 
-bool Scope::record(TaskError error) {
-  const sync::Lock lock(mutex_);
-  if (error_.has_value()) return false;  // an earlier one was passed on already
-  error_.emplace(std::move(error));
-  mark_failed();
+namespace {
+
+/// Keeps the first failure. False: there was one.
+bool record(ScopeCore& scope, TaskError error) {
+  const sync::Lock lock(scope.mutex);
+  if (!scope.failure.record(std::move(error))) return false;
+  scope.mark_failed();
   return true;
 }
 
-void Scope::spread() {
+void answer_all(ScopeCore& scope) {
+  std::vector<Rank> all;
   {
-    const sync::Lock lock(mutex_);
-    reserve_.reset();
+    const sync::Lock lock(scope.mutex);
+    all.swap(scope.asking);
   }
-  messenger_.drop_held();
-  scheduler().cancel_waiting(*this);
-  for (const std::shared_ptr<Scope>& inner : nested()) inner->fail_from_outside(*failure());
-  answer_all();
-  give_up_promises();
-  const sync::Lock lock(mutex_);
-  const auto tell = [this, &error = *error_](const messaging::StaticHandler& handler, Rank rank) {
-    ScopeMessages::send(*this, handler, rank, error.rank().value(), error.task_name(),
-                        error.text());
-  };
-  if (tree_.is_root()) failure_from_root_ = true;
-  if (failure_from_root_) {
-    for (const Rank child : children_) tell(ScopeMessages::failure_down, child);
-  } else {
-    tell(ScopeMessages::failure_up, tree_.parent());
+  for (const Rank rank : all) {
+    send_about(scope.messenger(), scope.control.answer, rank, scope.channel().team());
   }
 }
 
-// Those of the world need not: all who wait are cancelled.
-void Scope::give_up_promises() {
-  if (outer_ == nullptr || !failed()) return;
-  std::vector<GivenUp> promises;
-  for (Scope* const scope : {this, &world_}) {
-    const sync::Lock lock(scope->mutex_);
-    for (Unsatisfied* const source : scope->sources_) source->give_up(*this, promises);
+/// Ends what waits, and passes the failure on. May be repeated.
+void spread(ScopeCore& scope) {
+  {
+    const sync::Lock lock(scope.mutex);
+    scope.reserve.reset();
   }
+  scope.messenger().drop_held();
+  scope.scheduler().waiting().cancel(scope.facade);
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+    fail_from_outside(*inner, *failure_of(scope));
+  }
+  answer_all(scope);
+  give_up_promises(scope);
+  const sync::Lock lock(scope.mutex);
+  const auto tell = [&channel = scope.channel(), &error = *scope.failure.error()](
+                        const messaging::StaticHandler& handler, Rank rank) {
+    send_control(channel, handler, rank, error.rank().value(), error.task_name(), error.text());
+  };
+  if (scope.tree.is_root()) scope.failure.set_from_root();
+  if (scope.failure.is_from_root()) {
+    for (const Rank child : scope.children) tell(scope.control.failure_down, child);
+  } else {
+    tell(scope.control.failure_up, scope.tree.parent());
+  }
+}
+
+/// Records what `make` returns, and spreads it if it is the first failure.
+void fail_by(ScopeCore& scope, FunctionRef<TaskError()> make) {
+  bool is_first = false;
+  insist(scope, [&] { is_first = is_first || record(scope, make()); });
+  if (is_first) insist(scope, [&] { spread(scope); });
+}
+
+}  // namespace
+
+void fail_with(ScopeCore& scope, std::string_view task_name, FunctionRef<std::string()> text) {
+  fail_by(scope,
+          [&] { return TaskError(scope.messenger().rank(), std::string(task_name), text()); });
+}
+
+// Cancels only tasks of this rank: the other members learn of the outer scope's failure, too.
+void fail_from_outside(ScopeCore& scope, const TaskError& error) {
+  bool is_first = false;
+  insist(scope, [&] { is_first = is_first || record(scope, TaskError(error)); });
+  scope.failure_told = true;  // where the outer one is told
+  if (is_first) insist(scope, [&] { spread(scope); });
+}
+
+// Promises of the world need not: all waiters are cancelled.
+void give_up_promises(ScopeCore& scope) {
+  if (scope.is_world() || !scope.has_failed()) return;
+  std::vector<GivenUp> promises;
+  for (ScopeCore* const owing : {&scope, &scope.world}) {
+    const sync::Lock lock(owing->mutex);
+    owing->sources.give_up(scope.facade, promises);
+  }
+  scope.messenger().promises().give_up(scope.channel().team(), promises);
   if (promises.empty()) return;
-  const std::exception_ptr error = std::make_exception_ptr(*failure());
+  const std::exception_ptr error = std::make_exception_ptr(*failure_of(scope));
   for (GivenUp& promise : promises) promise(error);
 }
 
-// Only what runs here is told: the other members hear of the outer scope's failure as well.
-void Scope::fail_from_outside(const TaskError& error) {
-  bool is_first = false;
-  insist([&] { is_first = is_first || record(TaskError(error)); });
-  failure_told_ = true;  // where the outer one is told
-  if (is_first) insist([this] { spread(); });
+void pass_failure_outwards(ScopeCore& scope) {
+  if (scope.failure_told.exchange(true)) return;
+  const std::optional<TaskError> error = failure_of(scope);
+  scope.outer->facade.fail(scope.describe(), std::make_exception_ptr(*error));
 }
 
-// --- messages for members that never make the team, since they have heard of a failure before:
-// they wait there for ever. So a member that has such messages asks their source, hears of the
-// failure of the team, drops them, and the source counts them.
-
-void Scope::on_unknown_team(std::uint64_t team, Rank source) {
-  ScopeMessages::send_to_team(*this, ScopeMessages::ask, source, team);
-}
-
-void Scope::on_ask(Rank asking) {
-  {
-    const sync::Lock lock(mutex_);
-    asking_.push_back(asking);
-  }
-  if (failed()) answer_all();
-}
-
-void Scope::answer_all() {
-  std::vector<Rank> all;
-  {
-    const sync::Lock lock(mutex_);
-    all.swap(asking_);
-  }
-  for (const Rank rank : all) {
-    ScopeMessages::send_to_team(world_, ScopeMessages::answer, rank, channel_.team());
-  }
-}
-
-// Nobody waits for the team any more.
-void Scope::pass_failure_outwards() {
-  if (failure_told_.exchange(true)) return;
-  const std::optional<TaskError> error = failure();
-  outer_->fail(describe(), std::make_exception_ptr(*error));
-}
-
-void Scope::on_failure_up(Rank origin, const std::string& task_name, const std::string& text) {
-  bool is_first = false;
-  insist([&] { is_first = is_first || record(TaskError(origin, task_name, text)); });
-  if (is_first) insist([this] { spread(); });
+void on_failure_up(ScopeCore& scope, Rank origin, const std::string& task_name,
+                   const std::string& text) {
+  fail_by(scope, [&] { return TaskError(origin, task_name, text); });
 }
 
 // The failure that the root has chosen replaces the one recorded here.
-void Scope::on_failure_down(Rank origin, const std::string& task_name, const std::string& text) {
+void on_failure_down(ScopeCore& scope, Rank origin, const std::string& task_name,
+                     const std::string& text) {
   bool is_first = false;
-  insist([&] {
+  insist(scope, [&] {
     TaskError error(origin, task_name, text);
-    const sync::Lock lock(mutex_);
-    is_first = !std::exchange(failure_from_root_, true);
-    if (!is_first) return;
-    error_.emplace(std::move(error));
-    mark_failed();
+    const sync::Lock lock(scope.mutex);
+    is_first = scope.failure.replace_by_root(std::move(error));
+    if (is_first) scope.mark_failed();
   });
-  if (is_first) insist([this] { spread(); });
+  if (is_first) insist(scope, [&] { spread(scope); });
+}
+
+// --- messages for members that never make the team, because a failure reached them first. Such
+// messages would wait for ever. So a member that holds some asks their source, learns of the team's
+// failure and drops them, and the source counts them.
+
+void on_ask(ScopeCore& scope, Rank asking) {
+  {
+    const sync::Lock lock(scope.mutex);
+    scope.asking.push_back(asking);
+  }
+  if (scope.has_failed()) answer_all(scope);
+}
+
+// --- thrown where the members wait
+
+namespace {
+
+/// Error for the member about the failure.
+std::exception_ptr take_failure(ScopeCore& scope) {
+  scope.failure_told = true;
+  const sync::Lock lock(scope.mutex);
+  return scope.failure.take();
+}
+
+}  // namespace
+
+void throw_failure(ScopeCore& scope) {
+  std::exception_ptr failure;
+  insist(scope, [&] { failure = take_failure(scope); });
+  std::rethrow_exception(failure);
+}
+
+void throw_outcome(ScopeCore& scope, Outcome outcome) {
+  if (outcome == Outcome::failed) throw_failure(scope);
+  if (outcome == Outcome::stuck) throw_stuck(scope);
+}
+
+// Without the lock: the exception may wait on its way (end_before_unwinding()).
+void throw_stuck(ScopeCore& scope) {
+  std::string text;
+  {
+    const sync::Lock lock(scope.mutex);
+    text = scope.failure.stuck_text();
+  }
+  throw StuckError(text);
+}
+
+std::exception_ptr tell_of_failure(ScopeCore& scope) {
+  {
+    const sync::Lock lock(scope.mutex);
+    if (scope.failure_told && !scope.failure.is_stuck_told_late()) return nullptr;
+  }
+  return take_failure(scope);
 }
 
 }  // namespace shoal::term

@@ -1,6 +1,15 @@
-#include "term/scope_messages.hpp"
+// Control messages of scopes: their handlers, on the rank where they arrive.
+
+#include <shoal/am/backlog.hpp>
+
+#include "term/scope_detection.hpp"
+#include "term/scope_failure.hpp"
+#include "term/scope_park.hpp"
+#include "term/scope_stuck.hpp"
+#include "term/scope_tree.hpp"
 
 #include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -8,138 +17,146 @@ namespace shoal::term {
 
 namespace {
 
-Scope& world_of(const messaging::Message& message) {
-  return static_cast<Scope&>(message.channel->messenger().world().scope());
-}
+using messaging::Message;
+using messaging::StaticHandler;
 
-}  // namespace
+ScopeCore& world_of(const Message& message) {
+  return ScopeCore::of(message.channel->messenger().world().scope());
+}
 
 /// Calls f(scope, source, values...); the message is kept if its team does not exist here yet.
 template <class... Ts, class F>
-void ScopeMessages::receive(const Message& message, F f) {
-  Scope& world = world_of(message);
+void receive(const Message& message, F f) {
   auto all = decode<std::uint64_t, Ts...>(message.arguments);
   const Rank source = message.source;
-  const auto handle = [source, f](const std::shared_ptr<Scope>& scope, auto& values) {
+  const auto handle = [source, f](const std::shared_ptr<ScopeCore>& scope, auto& values) {
     const Rank member = scope->channel().from_world(source);
     std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, values);
-    scope->wake_waiter();
+    wake_waiter(*scope);
   };
-  const std::shared_ptr<Scope> scope = world.find_or_keep(std::get<0>(all), [&] {
-    return Scope::EarlyControl(
-        [handle, all](const std::shared_ptr<Scope>& later) mutable { handle(later, all); });
+  const auto scope = find_or_keep(world_of(message), std::get<0>(all), [&] {
+    return TeamDirectory::EarlyControl(
+        [handle, all](const std::shared_ptr<ScopeCore>& later) mutable { handle(later, all); });
   });
   if (scope != nullptr) handle(scope, all);
 }
 
-namespace {
-
-template <void (*One)(void*, const messaging::Message&)>
-constexpr messaging::Invoke kEach = &messaging::invoke_each<One>;
-
-}  // namespace
-
-void ScopeMessages::on_report(void*, const Message& message) {
-  receive<Report>(message, [](Scope& scope, Rank source, const Report& report) {
-    const sync::Lock lock(scope.mutex_);
-    scope.detector_.on_report(source, report);
+void on_report(void*, const Message& message) {
+  receive<Report>(message, [](ScopeCore& scope, Rank source, const Report& report) {
+    const sync::Lock lock(scope.mutex);
+    scope.detector.on_report(source, report);
   });
 }
 
-void ScopeMessages::on_request(void*, const Message& message) {
-  receive<Request>(message, [](Scope& scope, Rank, const Request& request) {
-    const sync::Lock lock(scope.mutex_);
-    scope.detector_.on_request(request);
+void on_request(void*, const Message& message) {
+  receive<Request>(message, [](ScopeCore& scope, Rank, const Request& request) {
+    const sync::Lock lock(scope.mutex);
+    scope.detector.on_request(request);
   });
 }
 
-void ScopeMessages::on_confirmation(void*, const Message& message) {
-  receive<Confirmation>(message, [](Scope& scope, Rank, const Confirmation& confirmation) {
-    const sync::Lock lock(scope.mutex_);
-    scope.detector_.on_confirmation(confirmation);
+void on_confirmation(void*, const Message& message) {
+  receive<Confirmation>(message, [](ScopeCore& scope, Rank, const Confirmation& confirmation) {
+    const sync::Lock lock(scope.mutex);
+    scope.detector.on_confirmation(confirmation);
   });
 }
 
-void ScopeMessages::on_done(void*, const Message& message) {
-  receive<std::uint64_t, bool>(message,
-                               [](Scope& scope, Rank, std::uint64_t unsatisfied, bool all_final) {
-                                 const sync::Lock lock(scope.mutex_);
-                                 scope.on_done(unsatisfied, all_final);
-                               });
+void on_done(void*, const Message& message) {
+  receive<std::uint64_t, bool>(
+      message, [](ScopeCore& scope, Rank, std::uint64_t unsatisfied, bool all_final) {
+        const sync::Lock lock(scope.mutex);
+        on_done(scope, unsatisfied, all_final);
+      });
 }
 
-void ScopeMessages::on_failure_up(void*, const Message& message) {
+void on_failure_up(void*, const Message& message) {
   receive<int, std::string, std::string>(
-      message, [](Scope& scope, Rank, int rank, const std::string& name, const std::string& text) {
-        scope.on_failure_up(Rank(rank), name, text);
-      });
+      message, [](ScopeCore& scope, Rank, int rank, const std::string& name,
+                  const std::string& text) { on_failure_up(scope, Rank(rank), name, text); });
 }
 
-void ScopeMessages::on_failure_down(void*, const Message& message) {
+void on_failure_down(void*, const Message& message) {
   receive<int, std::string, std::string>(
-      message, [](Scope& scope, Rank, int rank, const std::string& name, const std::string& text) {
-        scope.on_failure_down(Rank(rank), name, text);
+      message, [](ScopeCore& scope, Rank, int rank, const std::string& name,
+                  const std::string& text) { on_failure_down(scope, Rank(rank), name, text); });
+}
+
+void on_stuck_part(void*, const Message& message) {
+  receive<std::vector<StuckLine>, std::vector<StuckTeam>, std::uint64_t, bool,
+          bool>(message, [](ScopeCore& scope, Rank, std::vector<StuckLine>& lines,
+                            std::vector<StuckTeam>& teams, std::uint64_t left_out,
+                            bool tasks_parked, bool changed) {
+    const sync::Lock lock(scope.mutex);
+    add_stuck_part(scope, {std::move(lines), std::move(teams), left_out, tasks_parked, changed});
+  });
+}
+
+void on_verdict(void*, const Message& message) {
+  receive<std::string, bool>(
+      message, [](ScopeCore& scope, Rank, const std::string& text, bool tasks_parked) {
+        const sync::Lock lock(scope.mutex);
+        on_verdict(scope, text, tasks_parked);
       });
 }
 
-void ScopeMessages::on_stuck_part(void*, const Message& message) {
-  receive<std::vector<Scope::StuckLine>, std::vector<Scope::StuckTeam>, std::uint64_t, bool, bool>(
-      message, [](Scope& scope, Rank, std::vector<Scope::StuckLine>& lines,
-                  std::vector<Scope::StuckTeam>& teams, std::uint64_t left_out, bool tasks_parked,
-                  bool changed) {
-        const sync::Lock lock(scope.mutex_);
-        scope.add_stuck_part({std::move(lines), std::move(teams), left_out, tasks_parked, changed});
-      });
-}
-
-void ScopeMessages::on_verdict(void*, const Message& message) {
-  receive<std::string, bool>(message,
-                             [](Scope& scope, Rank, const std::string& text, bool tasks_parked) {
-                               const sync::Lock lock(scope.mutex_);
-                               scope.on_verdict(text, tasks_parked);
-                             });
-}
-
-void ScopeMessages::on_ask(void*, const Message& message) {
+void on_ask(void*, const Message& message) {
   const auto [team] = decode<std::uint64_t>(message.arguments);
-  if (const auto scope = world_of(message).find(team); scope != nullptr) {
-    scope->on_ask(message.source);
+  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
+    on_ask(*scope, message.source);
   }
 }
 
-void ScopeMessages::on_answer(void*, const Message& message) {
+void on_answer(void*, const Message& message) {
   const auto [team] = decode<std::uint64_t>(message.arguments);
-  Scope& world = world_of(message);
-  const std::uint64_t count = world.messenger_.drop_early(team, message.source);
-  if (count > 0) send_to_team(world, dropped, message.source, team, count);
+  messaging::Messenger& messenger = world_of(message).messenger();
+  const std::uint64_t count = messenger.backlog().drop_early(team, message.source);
+  if (count == 0) return;
+  send_about(messenger, control_handlers().dropped, message.source, team, count);
 }
 
-void ScopeMessages::on_dropped(void*, const Message& message) {
+void on_dropped(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
-  if (const auto scope = world_of(message).find(team); scope != nullptr) {
-    scope->count_processed(scope->scheduler().count_slot(), count);
+  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
+    scope->facade.count_processed(scope->scheduler().count_slot(), count);
   }
 }
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-namespace {
+void on_acknowledged(void*, const Message& message) {
+  const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
+  // A team that has failed may have ended.
+  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
+    scope->outside.count_acknowledged(count);
+  }
+}
+
+template <void (*One)(void*, const Message&)>
+constexpr messaging::Invoke kEach = &messaging::invoke_each<One>;
 constexpr auto kInlined = Delivery::inlined;
-}  // namespace
-messaging::StaticHandler ScopeMessages::report{"shoal::report", 1, kInlined, kEach<&on_report>};
-messaging::StaticHandler ScopeMessages::request{"shoal::request", 2, kInlined, kEach<&on_request>};
-messaging::StaticHandler ScopeMessages::confirmation{"shoal::confirmation", 3, kInlined,
-                                                     kEach<&on_confirmation>};
-messaging::StaticHandler ScopeMessages::done{"shoal::done", 4, kInlined, kEach<&on_done>};
-messaging::StaticHandler ScopeMessages::failure_up{"shoal::failure_up", 5, kInlined,
-                                                   kEach<&on_failure_up>};
-messaging::StaticHandler ScopeMessages::failure_down{"shoal::failure_down", 6, kInlined,
-                                                     kEach<&on_failure_down>};
-messaging::StaticHandler ScopeMessages::stuck_part{"shoal::stuck_part", 7, kInlined,
-                                                   kEach<&on_stuck_part>};
-messaging::StaticHandler ScopeMessages::ask{"shoal::ask", 9, kInlined, kEach<&on_ask>};
-messaging::StaticHandler ScopeMessages::answer{"shoal::answer", 10, kInlined, kEach<&on_answer>};
-messaging::StaticHandler ScopeMessages::dropped{"shoal::dropped", 11, kInlined, kEach<&on_dropped>};
-messaging::StaticHandler ScopeMessages::verdict{"shoal::verdict", 8, kInlined, kEach<&on_verdict>};
+
+// Registered when the program starts.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+StaticHandler report{"shoal::report", 1, kInlined, kEach<&on_report>};
+StaticHandler request{"shoal::request", 2, kInlined, kEach<&on_request>};
+StaticHandler confirmation{"shoal::confirmation", 3, kInlined, kEach<&on_confirmation>};
+StaticHandler done{"shoal::done", 4, kInlined, kEach<&on_done>};
+StaticHandler failure_up{"shoal::failure_up", 5, kInlined, kEach<&on_failure_up>};
+StaticHandler failure_down{"shoal::failure_down", 6, kInlined, kEach<&on_failure_down>};
+StaticHandler stuck_part{"shoal::stuck_part", 7, kInlined, kEach<&on_stuck_part>};
+StaticHandler verdict{"shoal::verdict", 8, kInlined, kEach<&on_verdict>};
+StaticHandler ask{"shoal::ask", 9, kInlined, kEach<&on_ask>};
+StaticHandler answer{"shoal::answer", 10, kInlined, kEach<&on_answer>};
+StaticHandler dropped{"shoal::dropped", 11, kInlined, kEach<&on_dropped>};
+StaticHandler acknowledged{"shoal::acknowledged", 12, kInlined, kEach<&on_acknowledged>};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+const ControlHandlers& control_handlers() {
+  static const ControlHandlers all{report,     request,      confirmation, done,
+                                   failure_up, failure_down, stuck_part,   verdict,
+                                   ask,        answer,       dropped,      acknowledged};
+  return all;
+}
 
 }  // namespace shoal::term

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -13,18 +14,18 @@ namespace shoal::trace {
 
 namespace {
 
-/// Leaves out what is much less certain than the best: it was interrupted.
+/// Leaves out samples that are much less certain than the best, which were interrupted; two at
+/// least stay.
 template <class Sample>
 void keep_certain(std::vector<Sample>& samples, std::uint64_t tolerance) {
-  if (samples.size() < 3) return;
-  const auto uncertainty = [](const Sample& sample) { return sample.uncertainty_ticks; };
-  const std::uint64_t best = uncertainty(*std::min_element(
-      samples.begin(), samples.end(),
-      [&](const Sample& a, const Sample& b) { return uncertainty(a) < uncertainty(b); }));
-  std::vector<Sample> certain;
-  std::copy_if(samples.begin(), samples.end(), std::back_inserter(certain),
-               [&](const Sample& one) { return uncertainty(one) <= 4 * best + tolerance; });
-  if (certain.size() >= 2) samples = std::move(certain);
+  constexpr std::size_t kLeast = 2;
+  if (samples.size() <= kLeast) return;
+  std::ranges::stable_sort(samples, {}, &Sample::uncertainty_ticks);
+  const std::uint64_t limit = 4 * samples.front().uncertainty_ticks + tolerance;
+  const auto beyond =
+      std::find_if(samples.begin() + kLeast, samples.end(),
+                   [limit](const Sample& sample) { return sample.uncertainty_ticks > limit; });
+  samples.erase(beyond, samples.end());
 }
 
 constexpr std::uint64_t kSampleToleranceTicks = 200;
@@ -155,6 +156,36 @@ TimeMap ticks_to_raw(ClockKind clock, std::vector<env::TickSample> samples) {
 
 namespace {
 
+/// A sync point in nanoseconds of both processes.
+struct Moment {
+  TimeMap::Knot knot;
+  std::int64_t uncertainty_ns = 0;
+};
+
+/// Adds the moments that contradict the line through those known already by more than they are
+/// uncertain by, the strongest contradiction first. Each moves the line just so far that it does
+/// not contradict any more, which is always nearer to the truth. So a clock that changes its rate
+/// is followed, and comparisons under load, which are uncertain, spoil nothing.
+void add_informative(std::vector<Moment>& known, std::vector<Moment> others) {
+  constexpr std::int64_t kToleranceNs = 100;
+  while (!others.empty()) {
+    std::vector<TimeMap::Knot> knots;
+    knots.reserve(known.size());
+    for (const Moment& moment : known) knots.push_back(moment.knot);
+    const TimeMap line(std::move(knots), 1);
+    const auto excess_ns = [&line](const Moment& moment) {
+      return std::abs(line(moment.knot.from) - moment.knot.to) - moment.uncertainty_ns;
+    };
+    const auto most = std::ranges::max_element(others, {}, excess_ns);
+    const std::int64_t excess = excess_ns(*most);
+    if (excess <= kToleranceNs) return;
+    const std::int64_t there = line(most->knot.from);
+    known.push_back({{most->knot.from, there < most->knot.to ? there + excess : there - excess},
+                     most->uncertainty_ns});
+    others.erase(most);
+  }
+}
+
 /// Follows the tree from each process to the root.
 class Agreeing {
  public:
@@ -176,7 +207,7 @@ class Agreeing {
   }
 
  private:
-  /// What the samples of the process are off by, in nanoseconds.
+  /// Error of the samples of the process, in nanoseconds.
   [[nodiscard]] std::uint64_t of_samples(std::size_t index) const {
     std::vector<env::TickSample> samples = processes_[index].samples;
     if (processes_[index].clock != ClockKind::tsc) return 0;
@@ -214,27 +245,41 @@ class Agreeing {
     if (host.empty() || processes_[index].clock == ClockKind::virtual_time) return std::nullopt;
     if (host == processes_[root_].host) return root_;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-      if (processes_[i].host == host && !processes_[i].sync.empty()) return i;
+      if (processes_[i].host != host || processes_[i].sync.empty()) continue;
+      return i == index ? std::nullopt : std::optional(i);
     }
     return std::nullopt;
   }
 
-  /// Nanoseconds of one process to those of the run.
+  /// Map of one process's nanoseconds to those of the run.
   const TimeMap& map_of(std::size_t index, std::size_t depth) {
     if (to_run_[index].has_value()) return *to_run_[index];
     if (depth > processes_.size()) throw Error("the clocks of processes are compared in a circle");
     TimeMap map;
     if (index == root_) {
       // The identity.
-    } else if (!processes_[index].sync.empty()) {
-      map = to_parent(index, depth);
     } else if (const auto same = same_clock_as(index); same.has_value()) {
       map = map_of(*same, depth + 1);
       uncertainty_ns_[index] = uncertainty_ns_[*same];
+    } else if (!processes_[index].sync.empty()) {
+      map = to_parent(index, depth);
     } else {
       unsynchronized_.push_back(processes_[index].process);
     }
     return to_run_[index].emplace(std::move(map));
+  }
+
+  /// Sync points in nanoseconds of both processes.
+  [[nodiscard]] std::vector<Moment> moments_of(std::size_t index, std::size_t parent,
+                                               const std::vector<SyncPoint>& points) const {
+    std::vector<Moment> moments;
+    for (const SyncPoint& point : points) {
+      const std::int64_t theirs = raw_[parent](point.reference_ticks);
+      const std::int64_t later = raw_[parent](point.reference_ticks + point.uncertainty_ticks);
+      moments.push_back(
+          {{static_cast<std::uint64_t>(raw_[index](point.local_ticks)), theirs}, later - theirs});
+    }
+    return moments;
   }
 
   TimeMap to_parent(std::size_t index, std::size_t depth) {
@@ -247,17 +292,17 @@ class Agreeing {
     for (const SyncPoint& point : one.sync) {
       if (point.reference == reference) points.push_back(point);
     }
+    std::vector<Moment> others = moments_of(index, parent, points);
     keep_certain(points, kToleranceTicks);
+    std::vector<Moment> known = moments_of(index, parent, points);
+    add_informative(known, std::move(others));
     std::vector<TimeMap::Knot> knots;
-    std::uint64_t uncertainty_ns = 0;
-    for (const SyncPoint& point : points) {
-      const std::int64_t theirs = raw_[parent](point.reference_ticks);
-      knots.push_back({static_cast<std::uint64_t>(raw_[index](point.local_ticks)), theirs});
-      const std::int64_t later =
-          raw_[parent](point.reference_ticks + point.uncertainty_ticks) - theirs;
-      uncertainty_ns = std::max(uncertainty_ns, static_cast<std::uint64_t>(later));
+    std::int64_t uncertainty_ns = 0;
+    for (const Moment& moment : known) {
+      knots.push_back(moment.knot);
+      uncertainty_ns = std::max(uncertainty_ns, moment.uncertainty_ns);
     }
-    uncertainty_ns_[index] = uncertainty_ns_[parent] + uncertainty_ns;
+    uncertainty_ns_[index] = uncertainty_ns_[parent] + static_cast<std::uint64_t>(uncertainty_ns);
     return TimeMap(std::move(knots), 1).followed_by(parent_map);
   }
 

@@ -17,8 +17,8 @@ class PartFile {
  public:
   PartFile(std::string path, bool keep_open) : path_(std::move(path)), keep_open_(keep_open) {}
 
-  /// Appends records [first, first + count) of the chunk whose header stands at `offset`, as far as
-  /// it has them. The chunk is verified when `first` is 0. False: it is damaged.
+  /// Appends records [first, first + count) of the chunk whose header is at `offset`, as far as it
+  /// has them. The chunk is verified when `first` is 0. False: it is damaged.
   [[nodiscard]] bool read_events(std::uint64_t offset, std::size_t first, std::size_t count,
                                  std::vector<Event>& events);
   [[nodiscard]] bool read_details(std::uint64_t offset, std::vector<Detail>& details,

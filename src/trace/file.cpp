@@ -89,7 +89,7 @@ FileReader::FileReader(std::string path)
   if (std::fread(&header_, sizeof header_, 1, file_.get()) != 1 ||
       header_.magic != FileHeader::kMagic) {
     refuse(path_,
-           "this is no trace of shoal: it does not begin as one. Give a file that a run "
+           "this is not a trace of shoal: it begins differently. Give a file that a run "
            "with --trace wrote");
   }
   if (header_.version != kFileVersion) {

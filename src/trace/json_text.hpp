@@ -7,7 +7,7 @@
 
 namespace shoal::trace {
 
-/// On one line. What came from outside may be no UTF-8: it is replaced.
+/// JSON on one line. Bytes from outside that are not UTF-8 are replaced.
 inline std::string text_of(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

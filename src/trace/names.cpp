@@ -12,9 +12,11 @@ NameId Names::intern(std::string_view text) {
   return id;
 }
 
-std::string Names::text(NameId id) const {
+std::string Names::text(NameId id) const { return std::string(view(id)); }
+
+std::string_view Names::view(NameId id) const {
   const std::lock_guard lock(mutex_);
-  return std::string(id < texts_.size() ? texts_[id] : std::string_view());
+  return id < texts_.size() ? texts_[id] : std::string_view();
 }
 
 Names& Names::of_process() {

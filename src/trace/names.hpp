@@ -17,10 +17,11 @@ class Names {
  public:
   /// 0 when there are kMaxNames already.
   NameId intern(std::string_view text);
-  /// Text of a number that intern() gave; "" for others.
+  /// Text of a number that intern() gave; "" for others. It lasts as long as this.
+  [[nodiscard]] std::string_view view(NameId id) const;
   [[nodiscard]] std::string text(NameId id) const;
 
-  /// Those of the process.
+  /// Names of the process.
   static Names& of_process();
 
  private:

@@ -32,15 +32,14 @@ Part::Part(const std::string& path) : path_(path) {
   try {
     while (const ChunkHeader* chunk = file.next()) read(file, *chunk);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(
-        fmt::format("{}: a table of this trace is not as it should be: {}", path, error.what()));
+    throw Error(fmt::format("{}: a table of this trace is damaged: {}", path, error.what()));
   }
   if (const auto host = identity_.find("host"); host != identity_.end() && host->is_string()) {
     clock_.host = host->get<std::string>();
   }
   damage_ = file.damage();
   if (damage_.empty() && !has_end_) {
-    damage_ = "the run was killed: what it recorded last is missing";
+    damage_ = "the run was killed: its last events are missing";
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// One process's part of a trace: its tables and clock, and where its events stand.
+// One process's part of a trace: its tables and clock, and the places of its events.
 
 #include <shoal/trace/clocks.hpp>
 #include <shoal/trace/file.hpp>
@@ -35,7 +35,7 @@ class Part {
   [[nodiscard]] const std::map<std::uint32_t, Track>& tracks() const { return tracks_; }
   [[nodiscard]] const std::vector<std::pair<NameId, std::string>>& names() const { return names_; }
   [[nodiscard]] const std::vector<std::uint64_t>& detail_chunks() const { return details_; }
-  /// What is wrong with the part; empty: nothing.
+  /// Description of damage; empty without damage.
   [[nodiscard]] const std::string& damage() const { return damage_; }
   void set_damage(std::string damage) { damage_ = std::move(damage); }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <numeric>
 #include <string>
 #include <unordered_map>
@@ -24,7 +25,15 @@ constinit std::atomic<std::uint32_t> g_flags{0};
 namespace {
 
 constexpr std::uint32_t kSessionShift = 8;
-constexpr std::uint32_t kCategoryMask = (1U << kSessionShift) - 1;
+constexpr std::uint32_t kCategoryMask = kAllCategories;
+
+/// The session and its categories; the bit for steps stays.
+void set_flags(std::uint32_t session, std::uint32_t categories) {
+  std::uint32_t old = detail::g_flags.load();
+  const std::uint32_t wanted = (session << kSessionShift) | categories;
+  while (!detail::g_flags.compare_exchange_weak(old, wanted | (old & detail::kSteppedBit))) {
+  }
+}
 
 std::uint32_t session_now() {
   return detail::g_flags.load(std::memory_order_relaxed) >> kSessionShift;
@@ -56,6 +65,20 @@ struct Current {
 struct OfThread {
   std::shared_ptr<Stream> stream;
   std::unordered_map<std::string, NameId> names;
+
+  /// Names that were looked up last, by the address of their text: most stay where they are. The
+  /// text is compared all the same.
+  struct Recent {
+    const char* at = nullptr;
+    std::string_view text;  // of Names
+    NameId id = 0;
+  };
+  static constexpr std::size_t kRecent = 64;
+  std::array<Recent, kRecent> recent{};
+  Recent& recent_of(std::string_view text) {
+    const auto address = reinterpret_cast<std::uintptr_t>(text.data());
+    return recent[(address >> 4U ^ address >> 10U ^ text.size()) % kRecent];
+  }
 
   OfThread() = default;
   ~OfThread() { reset(); }
@@ -100,6 +123,16 @@ Stream* current_stream() noexcept {
   return attach();
 }
 
+/// 0: there are too many names.
+NameId find_name(OfThread& mine, std::string_view text) {
+  std::string key(text);
+  const auto known = mine.names.find(key);
+  if (known != mine.names.end()) return known->second;
+  const NameId id = Names::of_process().intern(text);
+  mine.names.emplace(std::move(key), id);
+  return id;
+}
+
 }  // namespace
 
 namespace detail {
@@ -113,11 +146,11 @@ void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexc
 NameId name_of(std::string_view text) noexcept {
   try {
     OfThread& mine = of_thread();
-    std::string key(text);
-    const auto known = mine.names.find(key);
-    if (known != mine.names.end()) return known->second;
-    const NameId id = Names::of_process().intern(text);
-    mine.names.emplace(std::move(key), id);
+    OfThread::Recent& recent = mine.recent_of(text);
+    if (recent.at == text.data() && recent.text == text) [[likely]]
+      return recent.id;
+    const NameId id = find_name(mine, text);
+    recent = {text.data(), Names::of_process().view(id), id};
     return id;
   } catch (...) {
     return 0;  // no memory: the event has no name
@@ -153,6 +186,24 @@ NameId Name::find() const noexcept {
   const NameId id = detail::name_of(text_);
   if (id != 0) known_.store(id, std::memory_order_relaxed);
   return id;
+}
+
+bool is_paused() { return (detail::g_flags.load(std::memory_order_relaxed) & kCategoryMask) == 0; }
+
+void resume() {
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    if (all.active == nullptr || !is_paused()) return;
+    detail::g_flags.fetch_or(all.active->options().categories & kAllCategories);
+  }
+  detail::record(Kind::region_begin, 0, 0, 0);
+}
+
+void pause() {
+  if (is_paused()) return;
+  detail::record(Kind::region_end, 0, 0, 0);
+  detail::g_flags.fetch_and(~kCategoryMask);
 }
 
 std::string part_path(const std::string& path, std::uint32_t process) {
@@ -195,10 +246,10 @@ Recorder::Recorder(Options options) {
   const bool paused = options.paused;
   const std::uint32_t categories = options.categories & kAllCategories;
   session_ = std::make_shared<Session>(std::move(options), all.sessions + 1);
-  session_->start();
+  session_->start([] { trace::is_paused() ? trace::resume() : trace::pause(); });
   ++all.sessions;
   all.active = session_;
-  detail::g_flags.store((all.sessions << kSessionShift) | (paused ? 0 : categories));
+  set_flags(all.sessions, paused ? 0 : categories);
 }
 
 Recorder::~Recorder() {
@@ -215,20 +266,14 @@ Track Recorder::make_track(int rank, int worker, const std::string& name) {
 }
 
 void Recorder::resume() {
-  if (finished_ || !is_paused()) return;
-  detail::g_flags.fetch_or(session_->options().categories & kAllCategories);
-  detail::record(Kind::region_begin, 0, 0, 0);
+  if (!finished_) trace::resume();
 }
 
 void Recorder::pause() {
-  if (finished_ || is_paused()) return;
-  detail::record(Kind::region_end, 0, 0, 0);
-  detail::g_flags.fetch_and(~kCategoryMask);
+  if (!finished_) trace::pause();
 }
 
-bool Recorder::is_paused() const {
-  return (detail::g_flags.load(std::memory_order_relaxed) & kCategoryMask) == 0;
-}
+bool Recorder::is_paused() const { return trace::is_paused(); }
 
 std::uint64_t Recorder::now_ticks() const {
   SHOAL_CHECK(!finished_, "the clock of a recording that has ended");
@@ -259,7 +304,7 @@ void Recorder::finish() {
     const std::lock_guard lock(all.mutex);
     all.active = nullptr;
     ++all.sessions;  // what threads know of the old session is void
-    detail::g_flags.store(all.sessions << kSessionShift);
+    set_flags(all.sessions, 0);
   }
   session_->finish();
 }

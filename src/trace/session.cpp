@@ -1,6 +1,7 @@
 #include "trace/session.hpp"
 
 #include <shoal/base/error.hpp>
+#include <shoal/trace/trace.hpp>
 
 #include "env/unbind.hpp"
 #include "trace/json_text.hpp"
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +33,8 @@ FileHeader header_of(const Options& options) {
   return header;
 }
 
+constexpr int kNoSignal = 0;
+
 std::string table_of_kinds() {
   constexpr std::array<const char*, 4> kRoles = {"instant", "begin", "end", "counter"};
   Json all = Json::array();
@@ -48,6 +52,7 @@ std::string table_of_kinds() {
 Session::Session(Options options, std::uint32_t number)
     : options_(std::move(options)),
       number_(number),
+      on_signal_(options_.virtual_time == nullptr ? SIGUSR2 : kNoSignal, alarm_),
       file_(options_.path, header_of(options_)),
       identity_(options_.identity) {
   file_.write_text(ChunkType::kinds, table_of_kinds());
@@ -57,18 +62,18 @@ Session::Session(Options options, std::uint32_t number)
 
 Session::~Session() = default;
 
-void Session::start() {
+void Session::start(void (*on_signal)()) {
   if (options_.virtual_time != nullptr) return;
-  thread_.emplace("shoal-trace", "the writer of the trace", [this] { run(); });
+  thread_.emplace("shoal-trace", "the writer of the trace", [this, on_signal] { run(on_signal); });
 }
 
-void Session::run() {
+void Session::run(void (*on_signal)()) {
   env::unbind_current_thread();
   constexpr std::uint64_t kShortestNs = 1'000'000;
   constexpr std::uint64_t kLongestNs = 8'000'000;
   std::uint64_t pause_ns = kShortestNs;
   while (!stops_.load(std::memory_order_acquire)) {
-    alarm_.wait(pause_ns);
+    if (alarm_.wait(pause_ns).by_signal) on_signal();
     const std::lock_guard lock(file_mutex_);
     bool soon = false;
     guarded([&] {

@@ -23,7 +23,7 @@ namespace shoal::trace {
 ///
 /// Locks, in this order: `file_mutex_` (file, streams' writing side), `mutex_` (lists below). The
 /// thread that records takes them only for its first event.
-class Session {
+class Session final : public StreamWriter {
  public:
   Session(Options options, std::uint32_t number);
   ~Session();
@@ -33,27 +33,26 @@ class Session {
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] const Options& options() const { return options_; }
 
-  /// Starts the thread that writes, unless time is virtual.
-  void start();
+  /// Starts the thread that writes, unless time is virtual. It calls `on_signal` after SIGUSR2.
+  void start(void (*on_signal)());
   std::shared_ptr<Stream> make_stream(int rank, int worker, const std::string& name);
   /// A stream of a thread that is no worker.
   std::shared_ptr<Stream> make_thread_stream();
   void add_sync(std::span<const SyncPoint> points);
   void add_identity(const Identity& more);
   [[nodiscard]] Drops drops() const;
-  /// Virtual time: called by a thread that found its buffer full.
-  void write_from_recording_thread(Stream& stream) noexcept;
-  /// Stops the thread, writes the rest, closes. Throws what went wrong so far.
+  void write_from_recording_thread(Stream& stream) noexcept override;
+  /// Stops the thread, writes the rest, closes. Throws the first error so far.
   void finish();
 
  private:
-  void run();
+  void run(void (*on_signal)());
   /// True: some buffer was so full that the next look should come soon.
   bool write_round(bool all);
   /// Memory for one more track, under mutex_; 0: there is none.
   [[nodiscard]] std::size_t next_buffer_bytes() const;
   void write_stream(Stream& stream);
-  /// Those that the file does not have yet.
+  /// Writes the names that the file does not have yet.
   void write_names_of(std::span<const Event> events);
   void write_new_tracks();
   void write_drops();
@@ -64,13 +63,15 @@ class Session {
 
   const Options options_;
   const std::uint32_t number_;
-  FileWriter file_;                  // under file_mutex_
-  std::exception_ptr error_;         // under file_mutex_: nothing is written after it
-  std::vector<bool> names_written_;  // by number, under file_mutex_
-  bool wrote_ = false;               // a stream, under file_mutex_
-  std::uint64_t written_ = 0;        // events, under file_mutex_
-  std::uint64_t last_all_ns_ = 0;    // under file_mutex_
-  Drops drops_written_;              // under file_mutex_
+  env::Alarm alarm_;
+  const env::AlarmOnSignal on_signal_;  // set before the file is there: scripts wait for that
+  FileWriter file_;                     // under file_mutex_
+  std::exception_ptr error_;            // under file_mutex_: nothing is written after it
+  std::vector<bool> names_written_;     // by number, under file_mutex_
+  bool wrote_ = false;                  // a stream, under file_mutex_
+  std::uint64_t written_ = 0;           // events, under file_mutex_
+  std::uint64_t last_all_ns_ = 0;       // under file_mutex_
+  Drops drops_written_;                 // under file_mutex_
   std::mutex file_mutex_;
 
   mutable std::mutex mutex_;
@@ -84,7 +85,6 @@ class Session {
   int thread_count_ = 0;  // that are no workers
   std::size_t buffer_bytes_ = 0;
 
-  env::Alarm alarm_;
   std::atomic<bool> stops_{false};
   std::optional<env::Thread> thread_;
 };

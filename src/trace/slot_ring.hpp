@@ -39,14 +39,14 @@ class SlotRing {
     return head_.load(std::memory_order_relaxed) - tail_seen_ >= capacity_;
   }
 
-  /// Any thread: slots that stand in the ring, about.
+  /// Any thread: approximate number of slots in the ring.
   [[nodiscard]] std::uint64_t size() const noexcept {
     // tail first: the difference is never negative; staleness only delays a look.
     const std::uint64_t tail = tail_.load(std::memory_order_acquire);
     return head_.load(std::memory_order_acquire) - tail;
   }
 
-  /// Consumer: the oldest slots, as many as lie behind each other in memory.
+  /// Consumer: the oldest slots, as many as are contiguous in memory.
   [[nodiscard]] std::span<const Slot> front() const noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // its own
     const std::uint64_t head = head_.load(std::memory_order_acquire);

@@ -1,7 +1,5 @@
 #include "trace/stream.hpp"
 
-#include "trace/session.hpp"
-
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +14,7 @@ void add_one(std::atomic<std::uint64_t>& counter) {
 }  // namespace
 
 bool Stream::make_room(const Event& next) noexcept {
-  if (owner_ != nullptr) owner_->write_from_recording_thread(*this);
+  if (writer_ != nullptr) writer_->write_from_recording_thread(*this);
   if (lost_ == 0) return true;
   Event mark = next;
   mark.set(info_.track, Kind::lost);
@@ -38,7 +36,7 @@ void Stream::count_drop(Kind kind) noexcept {
 
 bool Stream::push(const Detail& detail) noexcept {
   if (details_.try_push(detail)) return true;
-  if (owner_ != nullptr) owner_->write_from_recording_thread(*this);
+  if (writer_ != nullptr) writer_->write_from_recording_thread(*this);
   if (details_.try_push(detail)) return true;
   add_one(dropped_details_);
   return false;

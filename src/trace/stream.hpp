@@ -15,8 +15,6 @@
 
 namespace shoal::trace {
 
-class Session;
-
 /// Identity of a track within its process.
 struct TrackInfo {
   std::uint32_t track = 0;
@@ -26,6 +24,18 @@ struct TrackInfo {
   std::string name;
 };
 
+class Stream;
+
+/// Writer of streams.
+class StreamWriter {
+ public:
+  /// Virtual time: called by a thread that found its buffer full.
+  virtual void write_from_recording_thread(Stream& stream) noexcept = 0;
+
+ protected:
+  ~StreamWriter() = default;
+};
+
 /// One thread at a time records, one at a time (under the session's lock) writes.
 class Stream {
  public:
@@ -33,10 +43,10 @@ class Stream {
       : info_(std::move(info)), session_(session), events_(event_bytes), details_(detail_bytes) {}
 
   void use_ticks(env::TickSource source) { source_ = source; }
-  /// `owner` writes what a full buffer holds; it outlives the recording.
-  void use_virtual_time(env::Env& time, Session& owner) {
+  /// `writer` writes full buffers; it outlives the recording.
+  void use_virtual_time(env::Env& time, StreamWriter& writer) {
     virtual_time_ = &time;
-    owner_ = &owner;
+    writer_ = &writer;
   }
 
   [[nodiscard]] const TrackInfo& info() const { return info_; }
@@ -66,7 +76,7 @@ class Stream {
   void end() noexcept { ended_.store(true, std::memory_order_release); }
 
   // The writing side.
-  /// Acquire pairs with end(): who sees it sees all events.
+  /// Acquire pairs with end(): a thread that sees the end sees all events.
   [[nodiscard]] bool has_ended() const { return ended_.load(std::memory_order_acquire); }
   [[nodiscard]] SlotRing<Event>& events() { return events_; }
   [[nodiscard]] SlotRing<Detail>& details() { return details_; }
@@ -78,7 +88,7 @@ class Stream {
       return virtual_time_->now_ns();
     return env::read_ticks(source_);
   }
-  /// Called when the ring looks full; marks the place of what was dropped before `next`.
+  /// Called when the ring looks full; marks the place of events dropped before `next`.
   bool make_room(const Event& next) noexcept;
   void count_drop(Kind kind) noexcept;
   bool push(const Detail& detail) noexcept;
@@ -87,7 +97,7 @@ class Stream {
   const std::uint32_t session_;
   env::TickSource source_ = env::TickSource::monotonic_raw;
   env::Env* virtual_time_ = nullptr;
-  Session* owner_ = nullptr;
+  StreamWriter* writer_ = nullptr;
   // From the 1024th track of a rank on, numbers of tracks repeat in identifiers; counts then begin
   // elsewhere.
   std::uint32_t last_id_ = (info_.number_in_rank >> 10U) << 24U;

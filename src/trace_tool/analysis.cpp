@@ -23,7 +23,7 @@ class IdleTimes {
  public:
   explicit IdleTimes(const Model& model) : model_(model) {}
 
-  void add_gap(int rank, std::int64_t begin, std::int64_t end, const Task* next) {
+  void add_gap(int rank, std::int64_t begin, std::int64_t end, const Segment* next) {
     IdleCause cause = next == nullptr ? no_more_work() : cause_of(*next, begin);
     auto& sum = sums_[rank][{cause.what, cause.name, cause.from}];
     cause.ns = sum.ns + end - begin;
@@ -43,10 +43,12 @@ class IdleTimes {
  private:
   static IdleCause no_more_work() { return {IdleCause::What::no_more_work, "", -1, 0}; }
 
-  [[nodiscard]] IdleCause cause_of(const Task& next, std::int64_t gap_begin) const {
+  [[nodiscard]] IdleCause cause_of(const Segment& next, std::int64_t gap_begin) const {
+    const Task& task = model_.tasks[next.task];
     if (next.ready != kNever && next.ready <= gap_begin) {
-      return {IdleCause::What::not_taken, model_.name_of(next), -1, 0};
+      return {IdleCause::What::not_taken, model_.name_of(task), -1, 0};
     }
+    if (next.cause.what == Cause::What::unknown && model_.is_main(task)) return of_main(next);
     if (next.cause.what == Cause::What::message) {
       const Message& message = model_.messages[next.cause.index];
       // People know the task that sent it rather than the handler.
@@ -59,6 +61,16 @@ class IdleTimes {
       return {IdleCause::What::task, model_.name_of(other), model_.rank_of(other.track), 0};
     }
     return {};
+  }
+
+  /// It began, or completion detection woke it.
+  [[nodiscard]] IdleCause of_main(const Segment& next) const {
+    if (next.previous_of_task == kNone) return {IdleCause::What::start_up, "", -1, 0};
+    const std::uint32_t last = model_.awaited_by(next);
+    if (last == kNone) return {};
+    const Segment& awaited = model_.segments[last];
+    return {IdleCause::What::others, model_.name_of(model_.tasks[awaited.task]),
+            model_.rank_of(awaited.track), 0};
   }
 
   using Key = std::tuple<IdleCause::What, std::string, int>;
@@ -144,7 +156,7 @@ std::vector<RankUsage> rank_usage(const Model& model) {
     sum.sum.other += usage.other;
     sum.sum.task_count += usage.task_count;
     std::int64_t free_since = 0;
-    const auto gap = [&](std::int64_t end, const Task* next) {
+    const auto gap = [&](std::int64_t end, const Segment* next) {
       if (end - free_since >= kShortestGapNs) {
         idle.add_gap(rank, free_since, end, next);
         sum.idle_ns += end - free_since;
@@ -152,7 +164,7 @@ std::vector<RankUsage> rank_usage(const Model& model) {
     };
     for (const std::uint32_t index : by_track[track]) {
       const Segment& segment = model.segments[index];
-      gap(segment.begin, &model.tasks[segment.task]);
+      gap(segment.begin, &segment);
       free_since = segment.end;
     }
     gap(model.duration, nullptr);
@@ -271,6 +283,11 @@ std::string text_of(const IdleCause& cause) {
       return fmt::format("although {} was ready", quoted(cause.name));
     case IdleCause::What::no_more_work:
       return "because nothing was left to do";
+    case IdleCause::What::start_up:
+      return "while the program started";
+    case IdleCause::What::others:
+      return fmt::format("for the end of all tasks, the last of which was {} on rank {}",
+                         quoted(cause.name), cause.from);
     case IdleCause::What::unknown:
       return "for a reason that was not recorded";
   }

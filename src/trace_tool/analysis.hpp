@@ -70,6 +70,8 @@ struct IdleCause {
     task,          // the next task needed another one of the same rank
     not_taken,     // the next task was ready, and nobody took it
     no_more_work,  // nothing came until the end of the run
+    start_up,      // nothing had begun yet
+    others,        // the main function waited for the end of all tasks, of any rank
     unknown,
   };
   What what = What::unknown;
@@ -108,7 +110,8 @@ struct Analysis {
 // Parts of analyse().
 [[nodiscard]] std::vector<NameStatistics> name_statistics(const Model& model);
 [[nodiscard]] std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model);
-/// Backwards from what ended last: a task waited either for its worker, or for what made it ready.
+/// Backwards from the last end: a task waited either for its worker, or for the task or message
+/// that made it ready.
 [[nodiscard]] std::vector<PathStep> critical_path(const Model& model);
 [[nodiscard]] std::vector<PathShare> path_shares(const Model& model,
                                                  const std::vector<PathStep>& path);

@@ -133,7 +133,7 @@ class Perfetto {
 
   static double finite(double value) { return value - value == 0 ? value : 0; }
 
-  /// An arrow needs a slice to stand on: one of a nanosecond.
+  /// An arrow must begin and end on a slice: makes one of a nanosecond.
   void flow(std::string_view phase, const Event& event, std::string_view what,
             const std::string& name) {
     put("X", event.time, event.track(),
@@ -253,7 +253,7 @@ std::unordered_map<std::uint64_t, const Message*> whole_messages(const Model& mo
 }  // namespace
 
 TextFile::TextFile(std::string path)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
+    : path_(std::move(path)), file_(path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb")) {
   if (file_ == nullptr) {
     throw Error(fmt::format("{}: cannot create this file: {}", path_,
                             std::generic_category().message(errno)));

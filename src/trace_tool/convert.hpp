@@ -12,7 +12,8 @@
 
 namespace shoal::trace_tool {
 
-/// A text file that is written. **Errors**: Error when it cannot be created or written.
+/// A text file that is written; `-` is standard output. **Errors**: Error when it cannot be created
+/// or written.
 class TextFile {
  public:
   explicit TextFile(std::string path);
@@ -33,8 +34,8 @@ void to_perfetto(Input& input, const std::string& path);
 void to_paje(Input& input, const std::string& path);
 /// One line for each event, in the order of time. Streams.
 void to_csv(Input& input, const std::string& path);
-/// The graph of the tasks that ran: dependencies that were recorded, and else what made tasks
-/// ready; dashed over messages.
+/// The graph of the tasks that ran: recorded dependencies, else the tasks that made others ready;
+/// dashed over messages.
 void to_dot(Input& input, const std::string& path);
 
 }  // namespace shoal::trace_tool

@@ -15,7 +15,9 @@ class Walk {
     if (model_.segments.empty()) return {};
     // In the order of ends: the last one ended last.
     at_segment(static_cast<std::uint32_t>(model_.segments.size() - 1), model_.segments.back().end);
-    while (segment_ != kNone || message_ != kNone) {
+    // Each step leads back; events of equal times must not lead it round in a circle.
+    std::size_t left = 2 * (model_.segments.size() + model_.messages.size());
+    while ((segment_ != kNone || message_ != kNone) && left-- > 0) {
       if (message_ != kNone) {
         through_message();
       } else {
@@ -49,13 +51,12 @@ class Walk {
     const Task& task = model_.tasks[segment.task];
     const int rank = model_.rank_of(segment.track);
     add(PathStep::What::task, index, task.name, rank, segment.begin);
-    if (segment.previous_of_task != kNone) {
-      const Segment& before = model_.segments[segment.previous_of_task];
-      add(PathStep::What::parked, index, task.name, rank, before.end);
-      at_segment(segment.previous_of_task, time_);
+    if (segment.previous_of_task != kNone && segment.cause.what == Cause::What::unknown) {
+      through_wait(index, task, rank);
       return;
     }
-    const std::int64_t known = task.ready != kNever ? task.ready : task.created;
+    const bool is_first = segment.previous_of_task == kNone;
+    const std::int64_t known = segment.ready != kNever || !is_first ? segment.ready : task.created;
     const std::int64_t ready = known != kNever ? std::min(known, segment.begin) : segment.begin;
     const std::uint32_t previous = segment.previous_on_track;
     if (previous != kNone && model_.segments[previous].end >= ready) {  // waited for the worker
@@ -64,7 +65,17 @@ class Walk {
       return;
     }
     add(PathStep::What::start, index, task.name, rank, ready);
-    follow(task.cause);
+    follow(segment.cause);
+  }
+
+  /// A parked task went on, and no task or message is known that woke it: completion detection
+  /// woke those that wait for the end of everything.
+  void through_wait(std::uint32_t index, const Task& task, int rank) {
+    const Segment& segment = model_.segments[index];
+    const std::uint32_t awaited = model_.awaited_by(segment);
+    const std::uint32_t next = awaited != kNone ? awaited : segment.previous_of_task;
+    add(PathStep::What::parked, index, task.name, rank, model_.segments[next].end);
+    at_segment(next, time_);
   }
 
   void through_message() {
@@ -78,7 +89,7 @@ class Walk {
     follow(message.sender);
   }
 
-  /// What happened at `time_` did so in the cause.
+  /// The event at `time_` happened in the cause.
   void follow(const Cause& cause) {
     const bool in_circle = ++steps_ > model_.tasks.size() + model_.messages.size();
     if (in_circle || cause.what == Cause::What::unknown) {

@@ -25,6 +25,7 @@ class Advisor {
     missing_priority();
     full_windows();
     hot_link();
+    slow_link();
     too_many_workers();
     lost_events();
     return std::move(hints_);
@@ -39,30 +40,43 @@ class Advisor {
     return static_cast<double>(analysis_.duration) * workers;
   }
 
-  /// Time between a task and the next one on its worker, where that one was ready already: the
-  /// price of a task. The median; -1 when there are few.
-  [[nodiscard]] std::int64_t overhead_ns() const {
-    std::vector<std::int64_t> gaps;
+  /// Times between a task and the next one on its worker, where that one was ready already.
+  struct Gaps {
+    std::int64_t median = -1;                    // the price of a task; -1: there are few
+    std::map<std::string, std::int64_t> before;  // sums, by the name of the next task
+  };
+
+  [[nodiscard]] Gaps gaps() const {
+    std::map<NameId, std::int64_t> sums;
+    std::vector<std::int64_t> all;
     for (const Segment& segment : model_.segments) {
       const Task& task = model_.tasks[segment.task];
       if (segment.previous_on_track == kNone || segment.previous_of_task != kNone) continue;
       const std::int64_t before = model_.segments[segment.previous_on_track].end;
       if (task.ready == kNever || task.ready > before) continue;
-      gaps.push_back(segment.begin - before);
+      all.push_back(segment.begin - before);
+      sums[task.name] += segment.begin - before;
     }
+    Gaps result;
+    for (const auto& [name, sum] : sums) result.before[model_.input().name(name)] += sum;
     constexpr std::size_t kEnough = 100;
-    if (gaps.size() < kEnough) return -1;
-    const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-    std::nth_element(gaps.begin(), middle, gaps.end());
-    return *middle;
+    if (all.size() < kEnough) return result;
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    result.median = *middle;
+    return result;
   }
 
   void short_tasks() {
-    const std::int64_t overhead = overhead_ns();
+    const Gaps between = gaps();
+    const std::int64_t overhead = between.median;
     if (overhead <= 0) return;
     constexpr std::int64_t kTimes = 10;
     for (const NameStatistics& name : analysis_.names) {
-      const double cost = static_cast<double>(overhead) * static_cast<double>(name.count);
+      const auto sum = between.before.find(name.name);
+      const double lost = sum == between.before.end() ? 0 : static_cast<double>(sum->second);
+      const double cost =
+          std::max(lost, static_cast<double>(overhead) * static_cast<double>(name.count));
       if (name.median >= kTimes * overhead || cost < kNoticeable * worker_time()) continue;
       add("short-tasks",
           fmt::format("{} tasks '{}' take {} each (median), and {} pass from one task to the next: "
@@ -77,7 +91,7 @@ class Advisor {
     constexpr double kSlower = 1.4;
     std::map<int, std::pair<double, std::string>> worst;  // by rank: time lost, text
     for (const NameStatistics& name : analysis_.names) {
-      if (name.by_rank.size() < 2) continue;
+      if (name.by_rank.size() < 2 || name.name == kMainName) continue;
       std::vector<double> means;
       means.reserve(name.by_rank.size());
       for (const auto& [rank, sum] : name.by_rank) means.push_back(mean_of(sum));
@@ -89,8 +103,8 @@ class Advisor {
         if (mean_of(sum) < kSlower * usual || lost <= worst[rank].first) continue;
         worst[rank] = {lost,
                        fmt::format("rank {} is slow: '{}' takes {} there, and {} on the "
-                                   "others. Look at what else runs on its node, at the "
-                                   "clock of its cores, and at where its memory lies",
+                                   "others. Look at the other programs of its node, the clock of "
+                                   "its cores, and the placement of its memory",
                                    rank, name.name, time_text(mean_of(sum)), time_text(usual))};
       }
     }
@@ -242,15 +256,54 @@ class Advisor {
     if (bytes < kTimesTheMean * others || !matters) return;
     add("hot-link", fmt::format("rank {} sends {} to rank {}, {:.0f} times as much as other pairs "
                                 "do on average, and messages are {} of the critical path: "
-                                "distribute what they share differently",
+                                "distribute their common data differently",
                                 hottest->first.first, bytes_text(bytes), hottest->first.second,
                                 others > 0 ? bytes / others : bytes,
                                 share_text(static_cast<double>(on_path),
                                            static_cast<double>(analysis_.duration))));
   }
 
+  /// Mean duration of a message between two ranks against those of the other pairs.
+  void slow_link() {
+    constexpr std::size_t kPairsMin = 4;
+    constexpr double kSlower = 4;
+    std::vector<double> ways;
+    auto slowest = analysis_.pairs.end();
+    for (auto pair = analysis_.pairs.begin(); pair != analysis_.pairs.end(); ++pair) {
+      if (pair->second.with_both_ends == 0) continue;
+      ways.push_back(way_of(pair->second));
+      if (slowest == analysis_.pairs.end() || way_of(pair->second) > way_of(slowest->second)) {
+        slowest = pair;
+      }
+    }
+    if (ways.size() < kPairsMin) return;
+    const auto middle = ways.begin() + static_cast<std::ptrdiff_t>(ways.size() / 2);
+    std::nth_element(ways.begin(), middle, ways.end());
+    std::int64_t on_path = 0;
+    for (const PathStep& step : analysis_.path) {
+      if (step.what != PathStep::What::message) continue;
+      const Message& message = model_.messages[step.index];
+      if (std::pair(message.from, message.to) == slowest->first) on_path += step.end - step.begin;
+    }
+    const bool matters =
+        static_cast<double>(on_path) >= kNoticeable * static_cast<double>(analysis_.duration);
+    if (way_of(slowest->second) < kSlower * *middle || !matters) return;
+    add("slow-link",
+        fmt::format(
+            "messages from rank {} to rank {} take {} (mean), between other ranks {}, and "
+            "are {} of the critical path: look at the network between their nodes, or "
+            "place ranks that exchange much on one node",
+            slowest->first.first, slowest->first.second, time_text(way_of(slowest->second)),
+            time_text(*middle),
+            share_text(static_cast<double>(on_path), static_cast<double>(analysis_.duration))));
+  }
+
+  static double way_of(const PairStatistics& pair) {
+    return static_cast<double>(pair.latency) / static_cast<double>(pair.with_both_ends);
+  }
+
   void too_many_workers() {
-    // Of each host: its processors, and the workers of all processes there.
+    // Processors of each host, and the workers of all processes there.
     std::map<std::string, std::pair<int, int>> hosts;
     std::map<int, std::string> host_of;
     const auto processes = model_.input().identity().find("processes");
@@ -283,8 +336,8 @@ class Advisor {
     }
     if (dropped == 0) return;
     add("events-lost",
-        fmt::format("{} events were dropped because buffers were full, so what stands here has "
-                    "gaps. Record fewer categories, a region of interest, or with larger buffers",
+        fmt::format("{} events were dropped because buffers were full, so this report has gaps. "
+                    "Record fewer categories, a region of interest, or with larger buffers",
                     dropped));
   }
 

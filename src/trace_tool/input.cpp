@@ -57,8 +57,7 @@ Input::Input(const std::string& path) : path_(path), reader_(find(path, temporar
   try {
     read_tables();
   } catch (const Json::exception& error) {
-    throw Error(
-        fmt::format("{}: a table of this trace is not as it should be: {}", path, error.what()));
+    throw Error(fmt::format("{}: a table of this trace is damaged: {}", path, error.what()));
   }
 }
 

@@ -18,6 +18,22 @@ const Task* Model::find_task(std::uint64_t id) const {
   return found == task_index_.end() ? nullptr : &tasks[found->second];
 }
 
+std::uint32_t Model::awaited_by(const Segment& segment) const {
+  const std::int64_t parked = segments[segment.previous_of_task].end;
+  const std::int64_t until = segment.ready != kNever ? segment.ready : segment.begin;
+  // Segments are in the order of their ends.
+  auto last =
+      std::upper_bound(segments.begin(), segments.end(), until,
+                       [](std::int64_t time, const Segment& one) { return time < one.end; });
+  while (last != segments.begin()) {
+    --last;
+    if (last->end <= parked) break;
+    if (is_main(tasks[last->task])) continue;
+    return static_cast<std::uint32_t>(last - segments.begin());
+  }
+  return kNone;
+}
+
 void Model::add(const Event& event) {
   if (event.track() >= now_.size()) return;  // the table of tracks is damaged
   ++events;
@@ -73,27 +89,59 @@ Cause Model::cause_of(std::uint64_t id, const Now& now) const {
     const auto task = task_index_.find(id);
     if (task != task_index_.end()) return {Cause::What::task, task->second};
   }
-  // Whatever runs there made it so. A handler in a task is nearer than the task.
+  // The code that runs there is the cause. A handler in a task is nearer than the task.
   if (now.message != kNone) return {Cause::What::message, now.message};
   if (now.segment_task != kNone) return {Cause::What::task, now.segment_task};
   return {};
 }
 
-void Model::begin_segment(std::uint32_t task, Now& now, std::int64_t time) {
+void Model::begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std::int64_t time) {
+  Task& one = tasks[task];
+  const bool is_first = one.last_segment == kNone;
+  one.running_on = track;
   now.segment_task = task;
   now.segment_begin = time;
+  now.segment_ready = is_first ? one.ready : std::exchange(one.woken, kNever);
+  now.segment_cause = is_first ? one.cause : std::exchange(one.woken_by, {});
 }
 
 void Model::end_segment(std::uint32_t track, Now& now, std::int64_t time) {
   if (now.segment_task == kNone) return;
   Task& task = tasks[now.segment_task];
-  Segment segment{now.segment_task,  track,           now.segment_begin, time,
-                  task.last_segment, now.last_segment};
+  Segment segment{now.segment_task,  track,
+                  now.segment_begin, time,
+                  task.last_segment, now.last_segment,
+                  now.segment_ready, now.segment_cause};
+  task.running_on = kNone;
   task.busy += time - now.segment_begin;
   task.last_segment = static_cast<std::uint32_t>(segments.size());
   now.last_segment = task.last_segment;
   now.segment_task = kNone;
   segments.push_back(segment);
+}
+
+// Events of one moment on different tracks come in any order: a task may start before it is ready.
+void Model::add_ready(std::uint32_t index, std::int64_t time, const Cause& cause) {
+  Task& task = tasks[index];
+  Now* const running = task.running_on != kNone ? &now_[task.running_on] : nullptr;
+  const bool is_first = task.ready == kNever && (running != nullptr || task.end != kNever);
+  if (task.start == kNever || is_first) {
+    task.ready = time;
+    task.cause = cause;
+  }
+  if (task.start == kNever) return;
+  const bool is_late = running != nullptr && running->segment_ready == kNever &&
+                       (is_first || running->segment_begin >= time);
+  if (is_late) {
+    running->segment_ready = time;
+    running->segment_cause = cause;
+  } else if (is_first && running == nullptr) {  // it has ended as well
+    segments[task.last_segment].ready = time;
+    segments[task.last_segment].cause = cause;
+  } else if (!is_first) {
+    task.woken = time;
+    task.woken_by = cause;
+  }
 }
 
 void Model::add_task(const Event& event, Now& now) {
@@ -106,8 +154,7 @@ void Model::add_task(const Event& event, Now& now) {
       task.created = time;
       break;
     case Kind::task_ready:
-      task.ready = time;
-      task.cause = cause_of(event.value, now);
+      add_ready(index, time, cause_of(event.value, now));
       break;
     case Kind::task_started:
       end_segment(event.track(), now, time);  // an end that was lost
@@ -115,11 +162,11 @@ void Model::add_task(const Event& event, Now& now) {
       tasks[index].track = event.track();
       tasks[index].priority = static_cast<std::int32_t>(static_cast<std::int64_t>(event.value));
       ++usage[event.track()].task_count;
-      begin_segment(index, now, time);
+      begin_segment(index, event.track(), now, time);
       break;
     case Kind::task_resumed:
       end_segment(event.track(), now, time);
-      begin_segment(index, now, time);
+      begin_segment(index, event.track(), now, time);
       break;
     case Kind::task_parked:
       end_segment(event.track(), now, time);
@@ -165,18 +212,17 @@ void Model::add_message(const Event& event, Now& now) {
       message.to_track = track;
       message.to = rank_of(track);
       if (message.name == 0) message.name = event.name;
-      if (now.message != kNone) now.outer_messages.push_back(now.message);
+      if (event.value != 0) {
+        end_handler(track, now, time);
+      } else if (now.message != kNone) {
+        now.outer_messages.push_back(now.message);
+      }
       now.message = index;
       break;
     }
     case Kind::message_done: {
-      const std::uint32_t index = message_of(event.id);
-      Message& message = messages[index];
-      message.done = time;
-      if (message.handled != kNever) {
-        add_interval(Interval::What::handler, track, message.handled, time, index);
-        intervals.back().name = message.name;
-      }
+      now.message = message_of(event.id);
+      end_handler(track, now, time);
       now.message = now.outer_messages.empty() ? kNone : now.outer_messages.back();
       if (!now.outer_messages.empty()) now.outer_messages.pop_back();
       break;
@@ -197,6 +243,15 @@ void Model::add_message(const Event& event, Now& now) {
     default:
       break;
   }
+}
+
+void Model::end_handler(std::uint32_t track, const Now& now, std::int64_t time) {
+  if (now.message == kNone) return;  // its begin was lost
+  Message& message = messages[now.message];
+  message.done = time;
+  if (message.handled == kNever) return;
+  add_interval(Interval::What::handler, track, message.handled, time, now.message);
+  intervals.back().name = message.name;
 }
 
 void Model::add_other(const Event& event, Now& now) {

@@ -1,11 +1,12 @@
 #pragma once
-// A trace in memory: tasks, messages and what workers did, joined from events.
+// A trace in memory: tasks, messages and activities of workers, joined from events.
 
 #include "trace_tool/input.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace shoal::trace_tool {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::int64_t kNever = -1;
+/// Name of the task that is a rank's main function.
+inline constexpr std::string_view kMainName = "the main function";
 
 /// Reason for something: a task, a message, or unknown. `index` into Model::tasks or ::messages.
 struct Cause {
@@ -34,6 +37,9 @@ struct Task {
   std::int64_t busy = 0;
   Cause cause;                         // made it ready
   std::uint32_t last_segment = kNone;  // of its segments
+  std::int64_t woken = kNever;         // while events are read: since it was parked
+  Cause woken_by;
+  std::uint32_t running_on = kNone;  // track, meanwhile
 };
 
 /// A task on a worker, from its start or resumption until it parks or ends.
@@ -44,6 +50,8 @@ struct Segment {
   std::int64_t end = 0;
   std::uint32_t previous_of_task = kNone;
   std::uint32_t previous_on_track = kNone;
+  std::int64_t ready = kNever;  // the task was made ready, or woken
+  Cause cause;                  // by this
 };
 
 struct Message {
@@ -120,12 +128,18 @@ class Model {
     return input_.name(task.name);
   }
   [[nodiscard]] const Task* find_task(std::uint64_t id) const;
+  [[nodiscard]] bool is_main(const Task& task) const { return name_of(task) == kMainName; }
+  /// The segment that ended last, on any rank, before the task of `segment` went on, and after it
+  /// had parked; of no main function. kNone: there is none.
+  [[nodiscard]] std::uint32_t awaited_by(const Segment& segment) const;
 
  private:
-  /// What a track does now, while events are read.
+  /// Current activity of a track, while events are read.
   struct Now {
     std::uint32_t segment_task = kNone;  // the task that runs
     std::int64_t segment_begin = 0;
+    std::int64_t segment_ready = kNever;
+    Cause segment_cause;
     std::uint32_t last_segment = kNone;
     std::uint32_t message = kNone;  // whose handler runs
     std::vector<std::uint32_t> outer_messages;
@@ -143,10 +157,12 @@ class Model {
 
   void add(const Event& event);
   void add_task(const Event& event, Now& now);
+  void add_ready(std::uint32_t index, std::int64_t time, const Cause& cause);
   void add_message(const Event& event, Now& now);
   void add_other(const Event& event, Now& now);
+  void end_handler(std::uint32_t track, const Now& now, std::int64_t time);
   void account(std::uint32_t track, Now& now, std::int64_t until);
-  void begin_segment(std::uint32_t task, Now& now, std::int64_t time);
+  void begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std::int64_t time);
   void end_segment(std::uint32_t track, Now& now, std::int64_t time);
   void close_all();
   std::uint32_t task_of(std::uint64_t id);

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a browser draws quickly and holds easily.
+// Limits that a browser draws quickly and holds easily.
 constexpr std::size_t kSegmentsMax = 2'000'000;
 constexpr std::size_t kMessagesMax = 1'000'000;
 constexpr std::size_t kStepsMax = 500'000;
@@ -164,7 +164,7 @@ class PageData {
         all.size(), kSegmentsMax, [&](std::uint32_t i) { return all[i].end - all[i].begin; },
         "other stretches");
     std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      // The longer one first, so that what it contains is drawn over it.
+      // The longer one first, so that contained stretches are drawn over it.
       return std::tuple(all[a].track, all[a].begin, -all[a].end, a) <
              std::tuple(all[b].track, all[b].begin, -all[b].end, b);
     });
@@ -266,7 +266,7 @@ class PageData {
     }
   }
 
-  /// Adds what lies in [begin, end) to the bins, as an average over each of them.
+  /// Adds the share of [begin, end) to each bin, as an average.
   void add_to_bins(std::vector<double>& bins, std::int64_t begin, std::int64_t end) const {
     const double width = std::max(number(model_.duration), 1.0) / static_cast<double>(bins.size());
     double from = number(begin) / width;

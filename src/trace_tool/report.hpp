@@ -10,7 +10,7 @@ namespace shoal::trace_tool {
 /// Writes the page. **Errors**: Error when it cannot be written.
 void write_report(const Model& model, const Analysis& analysis, const std::string& path);
 
-/// The page's data, as JSON. See page/report.js for what reads it.
+/// The page's data, as JSON. page/report.js reads it.
 [[nodiscard]] std::string report_data(const Model& model, const Analysis& analysis);
 
 }  // namespace shoal::trace_tool

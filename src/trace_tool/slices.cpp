@@ -6,7 +6,7 @@ namespace shoal::trace_tool {
 
 namespace {
 
-/// The kind that begins what this kind ends; none: it ends nothing that nests.
+/// The kind of the begin that belongs to this kind of end; none: not an end of a slice.
 Kind begin_of(Kind end) {
   switch (end) {
     case Kind::task_parked:

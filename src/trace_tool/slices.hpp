@@ -12,7 +12,7 @@
 namespace shoal::trace_tool {
 
 /// Turns begins and ends of tasks, handlers, sleep, progress and windows into proper nesting. An
-/// end closes what was begun inside of it; an end without a begin is left out.
+/// end also ends slices that were begun inside of it; an end without a begin is left out.
 class Slices {
  public:
   struct Sink {
@@ -42,7 +42,7 @@ class Slices {
   std::unordered_map<std::uint64_t, NameId> parked_;  // names of tasks that will go on
 };
 
-/// Name of a slice: of the task or handler, or of what the worker does.
+/// Name of a slice: of the task or handler, or the worker's activity.
 [[nodiscard]] std::string slice_name(Kind kind, const std::string& name);
 
 }  // namespace shoal::trace_tool

@@ -1,5 +1,5 @@
 #pragma once
-// What the tool says in a terminal.
+// Output of the tool in a terminal.
 
 #include "trace_tool/analysis.hpp"
 
@@ -14,7 +14,7 @@ namespace shoal::trace_tool {
 [[nodiscard]] std::string summary_text(const Model& model, const Analysis& analysis);
 /// The same for programs, as JSON.
 [[nodiscard]] std::string summary_json(const Model& model, const Analysis& analysis);
-/// What differs between two runs: duration, tasks by name, ranks, messages, critical path.
+/// Differences between two runs: duration, tasks by name, ranks, messages, critical path.
 [[nodiscard]] std::string diff_text(const Model& a, const Analysis& of_a, const Model& b,
                                     const Analysis& of_b);
 
@@ -24,8 +24,8 @@ struct CheckResult {
 };
 
 /// Whether messages arrive after they were sent, and nothing is missing. `tolerance_ns`: how much
-/// too early a message may arrive; by default what the clocks are uncertain by. **Cost**: memory
-/// for the messages on their way.
+/// too early a message may arrive; by default the uncertainty of the clocks. **Cost**: memory for
+/// the messages on their way.
 [[nodiscard]] CheckResult check(Input& input, std::optional<std::uint64_t> tolerance_ns);
 
 /// "cholesky --n 4096 on 4 ranks (build 1234)": of what the trace knows of its run.

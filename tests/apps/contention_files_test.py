@@ -74,7 +74,9 @@ class ContentionDocs(unittest.TestCase):
                 self.assertEqual(row, row_of(row[0]), name)
 
     def test_pictures_are_what_the_program_draws(self):
-        pictures = list((ROOT / "docs/contention").glob("*.svg"))
+        names = {path.stem for path in MACHINES.glob("*.json")}
+        pictures = [path for path in (ROOT / "docs/contention").glob("*.svg")
+                    if path.stem.partition("_")[0] in names]
         self.assertEqual(len(pictures), 6)
         for path in pictures:
             machine, _, figure = path.stem.partition("_")
@@ -129,6 +131,16 @@ class ContentionFiles(unittest.TestCase):
         run("plot", "--model", MACHINES / "dahu.json", "-o", picture)
         self.assertIn("</svg>", picture.read_text())
 
+    def test_figures_are_png_where_rsvg_convert_is(self):
+        picture = self.folder / "figure.png"
+        arguments = [CONTENTION, "plot", "--model", str(MACHINES / "dahu.json"), "-o", str(picture)]
+        done = subprocess.run(arguments, env={"PATH": "/nowhere"}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("figure.png: PNG needs the program rsvg-convert", done.stderr)
+        run("plot", "--model", MACHINES / "dahu.json", "-o", picture)
+        self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        run("plot", "--model", MACHINES / "dahu.json", "-o", self.folder / "none/x.png", code=2)
+
     def test_advice(self):
         text, _ = run("advise", MACHINES / "henrisubnuma.json", *PHASE)
         self.assertIn("best", text)
@@ -168,10 +180,9 @@ class ContentionFiles(unittest.TestCase):
             (["calibrate", data, "-o", "/nonexistent/x"], "/nonexistent/x: cannot write"),
             (["calibrate", data, "-o", "/dev/full"], "/dev/full: cannot write"),
             (["calibrate", data], "--output is required"),
-            (["predict", data], "contention model: the text is no JSON"),
+            (["predict", data], "contention model: the text is not valid JSON"),
             (["predict", model, "--computation-node", 2], "the machine has nodes 0 to 1"),
             (["predict", MACHINES / "dahu.json", "--data", data], "of different machines"),
-            (["plot", "--model", model, "-o", "x.png"], "x.png: figures are written as SVG"),
             (["plot", "-o", "-"], "needs a model or measurements"),
             (["plot", "--data", data, "--figure", "cores", "-o", "-"], "'cores' has no data"),
             (["plot", "--data", data, "--figure", "pie", "-o", "-"], "--figure"),

@@ -41,6 +41,7 @@ class ContentionMeasure(unittest.TestCase):
         self.assertIn("samples of", self.report)
         self.assertIn("note: MPI alone is not measured", self.report)
         self.assertIn("note: sender and receiver on one host", self.report)
+        self.assertRegex(self.report, "note: (no memory counters: |memory traffic of the whole)")
         root = xml.etree.ElementTree.parse(self.folder / "measured.svg").getroot()
         self.assertTrue(root.tag.endswith("svg"))
 
@@ -60,12 +61,17 @@ class ContentionMeasure(unittest.TestCase):
         part = self.folder / "part.csv"
         part.write_text(text[:len(text) // 2])
         run("measure", *SHORT, "-o", part)
-        points = [row.rsplit(",", 5)[0] for row in rows_of(text)]
-        self.assertEqual([row.rsplit(",", 5)[0] for row in rows_of(part.read_text())][:40],
+        points = [row.rsplit(",", 6)[0] for row in rows_of(text)]
+        self.assertEqual([row.rsplit(",", 6)[0] for row in rows_of(part.read_text())][:40],
                          points[:40])
         before = part.read_text()
         run("measure", *SHORT, "-o", part)
         self.assertEqual(part.read_text(), before)  # all is there
+
+    def test_messages_of_the_default_size(self):
+        output, _ = run("measure", "--quick", "--repetitions", "1", "--duration", "1",
+                        "--memory", "1", "-o", "-")
+        self.assertTrue(any(",64000000," in row for row in rows_of(output)))
 
     def test_standard_output(self):
         output, _ = run("measure", *SHORT, "-o", "-")
@@ -94,6 +100,7 @@ class ContentionMeasure(unittest.TestCase):
             (["-o", mine, "--memory", "0"], "--memory"),
             (["-o", mine, "--message-bytes", "1"], "--message-bytes"),
             (["-o", mine, "--repetitions", "0"], "--repetitions"),
+            (["-o", mine, "--counters", "no_unit::NO_EVENT"], "--counters: "),
         ]:
             output, errors = run("measure", *arguments, code=2)
             self.assertEqual((output + errors).count(message), 1, f"{arguments}\n{errors}")

@@ -59,8 +59,7 @@ class Cases(WithFolder):
 
     def cases(self, sides=("shoal", "peer"), **fields):
         case = {"name": "one", "title": "One", "value": "ns", "unit": "ns", "cpus": 0,
-                "sides": [{"name": side, "program": "bench/" + side, "arguments": []}
-                          for side in sides], **fields}
+                "sides": {side: {"command": "bench/" + side} for side in sides}, **fields}
         document = {"group": "fake", "title": "Fake", "cases": [case]}
         (self.folder / "cases" / "fake.json").write_text(json.dumps(document))
 
@@ -137,12 +136,12 @@ class Cases(WithFolder):
         self.cases(sides=("app", "peer"), better="higher")
         path = self.folder / "cases" / "fake.json"
         document = json.loads(path.read_text())
-        document["cases"][0]["sides"][0]["json_value"] = "teps.mean"
+        document["cases"][0]["sides"]["app"]["json_value"] = "teps.mean"
         path.write_text(json.dumps(document))
         code, text, result = self.bench("--rounds", "1")
         self.assertEqual(code, 0, text)
         self.assertEqual(result["sides"]["app"]["values"], [30])
-        document["cases"][0]["sides"][0]["json_value"] = "teps.median"
+        document["cases"][0]["sides"]["app"]["json_value"] = "teps.median"
         path.write_text(json.dumps(document))
         code, text, _ = self.bench("--rounds", "1")
         self.assertEqual(code, 1)
@@ -151,10 +150,10 @@ class Cases(WithFolder):
     def test_short_form_gives_options_another_value(self):
         self.script("shoal", '[ "$*" = "--other 1 --count 2" ] || exit 1\n'
                              """echo '{"values": {"ns": 1}, "config": {}, "verified": true}'\n""")
-        self.cases(sides=("shoal",), short=["--count", "2"])
+        self.cases(sides=("shoal",), short="--count 2")
         path = self.folder / "cases" / "fake.json"
         document = json.loads(path.read_text())
-        document["cases"][0]["sides"][0]["arguments"] = ["--count", "9", "--other", "1"]
+        document["cases"][0]["sides"]["shoal"]["command"] += " --count 9 --other 1"
         path.write_text(json.dumps(document))
         code, text, _ = self.bench("--short")
         self.assertEqual(code, 0, text)
@@ -223,7 +222,7 @@ class Cases(WithFolder):
         self.cases()
         path = self.folder / "cases" / "fake.json"
         document = json.loads(path.read_text())
-        document["cases"][0]["sides"][1]["launcher"] = {"mpi": "mpich", "ranks": 2}
+        document["cases"][0]["sides"]["peer"]["launcher"] = {"mpi": "mpich", "ranks": 2}
         path.write_text(json.dumps(document))
         for tool in ("env", "python3", "sh", "cat", "sed"):
             (self.tools / tool).symlink_to(shutil.which(tool))
@@ -340,7 +339,7 @@ class Cases(WithFolder):
         self.script("core_distance", "exit 1")
         self.script("shoal", 'echo "{\\"values\\": {\\"ns\\": $2}, \\"config\\": {}, '
                              '\\"verified\\": true}"')
-        self.cases(sides=("shoal",), short=["--tasks", "7"])
+        self.cases(sides=("shoal",), short="--tasks 7")
         code, text, result = self.bench("--short")
         self.assertEqual(code, 0, text)
         self.assertEqual(result["sides"]["shoal"]["values"], [7])

@@ -15,7 +15,7 @@ static void check(int holds, const char* what, int line) {
 }
 #define CHECK(condition) check((condition), #condition, __LINE__)
 
-// What the tasks of one rank share. Each is run by one task at a time, or under a lock.
+// State shared by the tasks of one rank, each accessed by one task at a time or under a lock.
 struct state {
   shoal_events* events;
   int rank;
@@ -229,7 +229,7 @@ static void waiting(struct state* state, shoal_world* world) {
   shoal_event_list_release(&list);
 }
 
-// Events that time fires. Those of the machine are in machine_events.c.
+// Events that time fires. Events of the machine are in machine_events.c.
 static void timers(struct state* state, shoal_world* world) {
   shoal_events* events = state->events;
   unsigned long long never = 0;
@@ -315,10 +315,10 @@ static void refuse_payloads(struct state* state) {
   const shoal_payload bad_type = {77, 1, state};
   const shoal_payload bad_context = {5000, 1, state};
   const shoal_payload no_data = {SHOAL_INT, 1, NULL};
-  REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &bad_type), "77 is no type");
-  REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &bad_context), "5000 is no type");
+  REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &bad_type), "77 is not a type");
+  REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &bad_context), "5000 is not a type");
   REFUSED(shoal_events_fire(events, SHOAL_SELF, "a", &no_data), "the data are NULL");
-  REFUSED(shoal_events_fire_after(events, 1, SHOAL_SELF, "a", &bad_type, NULL), "77 is no type");
+  REFUSED(shoal_events_fire_after(events, 1, SHOAL_SELF, "a", &bad_type, NULL), "77 is not a type");
 
   const char* elsewhere = "with an address: it means nothing on other ranks";
   const int next = (state->rank + 1) % state->size;

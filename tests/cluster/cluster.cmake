@@ -58,11 +58,10 @@ function(shoal_cluster_applications variant per_host out)
   set(${out} ${commands} PARENT_SCOPE)
 endfunction()
 
-# What the hosts are tested with beside the applications. Not runtime_stream_test, which looks into
-# links that TCP treats differently, nor net_node_memory_test, which is about one host.
-set(names
-    net_transport_init_test
-    net_transport_test
+# Tests of the hosts beside the applications. Not runtime_stream_test, which looks into links that
+# TCP treats differently, nor net_node_memory_test, which is about one host.
+set(transport_names net_transport_init_test net_transport_test)
+set(runtime_names
     runtime_call_test
     runtime_failure_test
     runtime_huge_message_test
@@ -87,10 +86,13 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
   list(APPEND options --rounds $<TARGET_FILE:${program}>)
 
   set(transport)
-  foreach(name IN LISTS names)
+  set(others $<TARGET_FILE:mpi_${variant}_net_transport_policy_test>)
+  foreach(name IN LISTS transport_names)
     list(APPEND transport $<TARGET_FILE:mpi_${variant}_${name}>)
   endforeach()
-  set(policies $<TARGET_FILE:mpi_${variant}_net_transport_policy_test>)
+  foreach(name IN LISTS runtime_names)
+    list(APPEND others $<TARGET_FILE:mpi_${variant}_${name}>)
+  endforeach()
   foreach(per_host IN ITEMS 1 2)
     shoal_cluster_applications(${variant} ${per_host} applications)
     shoal_add_cluster_test(
@@ -102,8 +104,8 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
       ${variant}.transport.4x${per_host}
       CASE programs
       TIMEOUT 300
-      ARGS ${options} --per-host ${per_host} ${transport} ${policies})
-    set(policies) # 8 progress threads that poll take minutes on 2 processors
+      ARGS ${options} --per-host ${per_host} ${transport} ${others})
+    set(others) # 8 processes that poll take minutes on 2 processors
   endforeach()
   # These wait more than they compute.
   foreach(case IN ITEMS mended cut killed different slurm)

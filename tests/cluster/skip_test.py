@@ -54,6 +54,12 @@ class Skip(unittest.TestCase):
         limits = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")  # a container's
         self.check_skipped("namespaces are not allowed here: .*not permitted", launcher=limits)
 
+    def test_version_is_that_of_the_other_tools(self):
+        versions = {subprocess.check_output([TOOL.parent / tool, "--version"], text=True)
+                    for tool in ("cluster", "shoal-bench", "shoal-explore")}
+        self.assertEqual(len(versions), 1, versions)
+        self.assertRegex(versions.pop(), r"^shoal \d+\.\d+\.\d+\n$")
+
     def test_other_refusals_are_failures(self):
         code, error = cluster("up", "0")
         self.assertEqual(code, 1, error)

@@ -84,7 +84,7 @@ static void after_init(const char* what) {
   if (!strcmp(what, "task_never_returns")) edatSubmitNamedTask(never_returns, "endless", 0);
 }
 
-// Of main(), which waits like a task; other ranks go on to edatFinalise.
+// A wait of main(), which counts like a task; other ranks go on to edatFinalise.
 static void waits_in_main(const char* what) {
   const int is_first = edatGetRank() == 0;
   if (!strcmp(what, "wait_left_in_main") && is_first) edatWait(1, EDAT_ANY, "never");

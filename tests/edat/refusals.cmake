@@ -9,12 +9,12 @@ shoal_add_edat_refusal(
   bad_value "edatInitWithConfiguration: key EDAT_NUM_WORKERS: 'none' is not allowed")
 shoal_add_edat_refusal(unknown_key "edatInitWithConfiguration: key EDAT_NUM_WORKER is unknown")
 shoal_add_edat_refusal(null_key "edatInitWithConfiguration: key or value 0 of 1 is NULL")
-shoal_add_edat_refusal(bad_type
-                       "edatFireEvent: .a.: 17 is no type: there are EDAT_NOTYPE .0., EDAT_INT .1.")
-shoal_add_edat_refusal(bad_context
-                       "edatFireEvent: .a.: 1000 is no type: edatDefineContext has not returned it")
+shoal_add_edat_refusal(
+  bad_type "edatFireEvent: .a.: 17 is not a type: there are EDAT_NOTYPE .0., EDAT_INT .1.")
+shoal_add_edat_refusal(
+  bad_context "edatFireEvent: .a.: 1000 is not a type: edatDefineContext has not returned it")
 shoal_add_edat_refusal(create_context
-                       "edatCreateContext: 3 is no type of a context: edatDefineContext")
+                       "edatCreateContext: 3 is not the type of a context: edatDefineContext")
 shoal_add_edat_refusal(bad_target
                        "edatFireEvent: .a. cannot be fired to rank 99: the ranks are 0 to 0")
 shoal_add_edat_refusal(any_target
@@ -101,7 +101,7 @@ set_tests_properties(
              LABELS edat
              PASS_REGULAR_EXPRESSION "edat: rank 0: worker 1 is mapped to package")
 
-# One process ends: the launcher ends the others. Or all end together: what is left is everybody's.
+# One process ends: the launcher ends the others. Or all end together, and all report the rest.
 foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
   foreach(case IN ITEMS bad_source_on_last task_left wait_left wait_left_in_main
                         wait_left_in_all_mains wait_left_for_another communicator)

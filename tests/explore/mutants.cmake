@@ -3,10 +3,8 @@
 # The queue: a task bound to a worker wakes any worker of the rank.
 shoal_add_mutant(
   queue sched/scheduler.cpp
-  "wake(WorkerId(home));
-    return;"
-  "wake_one();
-    return;")
+  "idle_workers_.wake(WorkerId(home));"
+  "wake_one();")
 
 # The flush: of several packets that wait, the last one, which is not full, is left behind.
 shoal_add_mutant(
@@ -31,16 +29,14 @@ shoal_add_mutant(
 # Held messages: those that came before their handler was made stay held if they are few.
 shoal_add_mutant(
   held am/messenger.cpp
-  "  if (held_count() == 0) return;
-  instances_grew_"
-  "  if (held_count() < 3) return;
-  instances_grew_")
+  "    if (messenger_.backlog_->count() == 0) return;"
+  "    if (messenger_.backlog_->count() < 3) return;")
 
-# Parking: whoever wakes a bound task wakes any worker of the rank.
+# Parking: waking a bound task wakes any worker of the rank.
 shoal_add_mutant(
-  parked_wake sched/worker.cpp
-  "owner.scheduler_.wake(owner.id_);"
-  "owner.scheduler_.wake_one();"
+  parked_wake sched/suspend.cpp
+  "owner.scheduler().idle_workers().wake(owner.id());"
+  "owner.scheduler().wake_one();"
   PROGRAM random_event_program)
 
 # Semaphores: a permit that is handed to a task that waits is free as well.
@@ -68,8 +64,22 @@ shoal_add_mutant(
 
 # Remote promises: once one was fulfilled, a number that is in use is given out again.
 shoal_add_mutant(
-  promise_numbers runtime/remote_promise.cpp
+  promise_numbers am/reply.cpp
   "entries_->emplace(++numbers_, std::move(entry));"
   "numbers_ = entries_->size() + 1;
   entries_->emplace(numbers_, std::move(entry));"
   PROGRAM random_event_program)
+
+# Objects: a context runs a second invocation while its first one waits for a result.
+shoal_add_mutant(
+  object_context object/run_queue.cpp
+  "if (is_first && !context.is_busy) ready_"
+  "if (is_first) ready_"
+  PROGRAM random_object_program)
+
+# Objects: one in eight invocations has no order.
+shoal_add_mutant(
+  object_order object/objects.cpp
+  "order == Order::causal ? caller_context()"
+  "order == Order::causal && turn_->next_fresh() % 8 != 0 ? caller_context()"
+  PROGRAM random_object_program)

@@ -3,6 +3,7 @@
 //
 //   races NAME --sim-races [options of shoal]; two ranks, some workers
 
+#include <shoal/memory.hpp>
 #include <shoal/shoal.hpp>
 
 #include <array>
@@ -144,7 +145,124 @@ void racy_events(World& world) {
   world.wait();
 }
 
+// A cell of rank 0 in global memory.
+using Cell = shoal::GlobalPtr<long>;
+
+void racy_get_beside_put(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "cells"});
+  const Cell cell = memory.collective_allocate<long>();
+  world.barrier();
+  if (world.rank() == 1) memory.put(cell.on(Rank(0)), 1);
+  world.spawn([&] { static_cast<void>(memory.get(cell.on(Rank(0)))); });
+  world.wait();
+}
+
+void racy_puts_of_ranges(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "rows"});
+  const auto row = memory.collective_allocate<double>(100);
+  world.barrier();
+  const std::vector<double> mine(51, 1.0 + world.rank());  // one too many
+  memory.put(row.on(Rank(0)) + 49 * world.rank(), std::span<const double>(mine));
+  world.wait();
+}
+
+void racy_add_beside_put(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "counters"});
+  const Cell cell = memory.collective_allocate<long>();
+  world.barrier();
+  if (world.rank() == 0) {
+    memory.put(cell.on(Rank(0)), 1);
+  } else {
+    memory.fetch_add(cell.on(Rank(0)), 1);
+  }
+  world.wait();
+}
+
+// A put is at its place when its remote completion was waited for: not on return, and not behind a
+// barrier alone.
+void racy_get_before_remote_completion(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "cells"});
+  const Cell cell = memory.collective_allocate<long>();
+  world.barrier();
+  if (world.rank() == 1) memory.put(cell.on(Rank(0)), 1);
+  world.barrier();
+  if (world.rank() == 0) static_cast<void>(memory.get(cell));
+  world.wait();
+}
+
+void racy_own_get_before_remote_completion(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "cells"});
+  const Cell cell = memory.collective_allocate<long>();
+  world.barrier();
+  if (world.rank() == 1) {
+    memory.put(cell.on(Rank(0)), 1);
+    static_cast<void>(memory.get(cell.on(Rank(0))));
+  }
+  world.wait();
+}
+
+void racy_use_before_the_end_of_a_get(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "rows"});
+  const auto row = memory.collective_allocate<double>(100);
+  world.barrier();
+  std::vector<double> mine(100);
+  shoal::Transfer transfer = memory.get_async(row.on(other(world)), std::span(mine));
+  mine[7] += 1;
+  transfer.wait();
+  world.wait();
+}
+
 // --- no races
+
+void by_remote_completion(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "cells"});
+  const auto row = memory.collective_allocate<long>(100);
+  const auto counter = memory.collective_allocate<long>();
+  world.barrier();
+  std::vector<long> mine(50, 1);
+  for (int round = 0; round < 3; ++round) {
+    shoal::Transfer transfer = memory.put(row.on(other(world)), std::span<const long>(mine));
+    mine[0] = 2;  // its memory may be reused
+    memory.put(row.on(other(world)) + 60, 7);
+    static_cast<void>(memory.add_async(counter.on(Rank(0)), 1));
+    transfer.wait();
+    memory.get(row.on(other(world)), std::span(mine));
+    memory.quiet();
+    world.barrier();
+    expect(memory.get(row + 60) == 7 && memory.get(row + 1) == 1, "a wrong value");
+    expect(memory.get(counter.on(Rank(0))) == 2 * (round + 1), "a wrong count");
+    world.barrier();
+  }
+  memory.put(row.on(other(world)), 9);
+  world.wait();
+  expect(memory.get(row) == 9, "a wrong value behind wait()");
+  world.barrier();
+}
+
+void by_global_memory(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "cells"});
+  const Cell cell = memory.collective_allocate<long>(3);
+  const Cell theirs = cell.on(other(world));
+  long got = 0;
+  const auto look = world.make_am([&] { got = memory.get(cell); });
+  world.barrier();
+  const std::array<long, 1> value{7L + world.rank()};
+  memory.put_signal(theirs, value, [&] { look.send(other(world)); });
+  for (int i = 0; i < kTasks; ++i) {
+    world.spawn([&] { memory.fetch_add((cell + 1).on(Rank(0)), 1); });
+  }
+  world.wait();
+  expect(got == 7 + other(world).value(), "a wrong value");
+  expect(memory.get((cell + 1).on(Rank(0))) == 2 * kTasks, "a wrong count");
+  if (world.rank() == 0) {  // a flag, by operations on words
+    memory.put((cell + 2).on(Rank(0)), 5);
+    memory.store((cell + 2).on(Rank(1)), 1);
+  } else {
+    while (memory.load((cell + 2).on(Rank(1))) == 0) shoal::yield();
+    expect(memory.get((cell + 2).on(Rank(0))) == 5, "a wrong value behind the flag");
+  }
+  world.wait();
+}
 
 void locked(World& world) {
   shoal::Mutex mutex;
@@ -393,6 +511,14 @@ const std::map<std::string_view, Body>& bodies() {
   static const std::map<std::string_view, Body> all{
       {"racy_count", racy_count},
       {"racy_missing_dependency", racy_missing_dependency},
+      {"racy_get_beside_put", racy_get_beside_put},
+      {"racy_puts_of_ranges", racy_puts_of_ranges},
+      {"racy_add_beside_put", racy_add_beside_put},
+      {"racy_get_before_remote_completion", racy_get_before_remote_completion},
+      {"racy_own_get_before_remote_completion", racy_own_get_before_remote_completion},
+      {"racy_use_before_the_end_of_a_get", racy_use_before_the_end_of_a_get},
+      {"by_remote_completion", by_remote_completion},
+      {"by_global_memory", by_global_memory},
       {"racy_fulfils_too_early", racy_fulfils_too_early},
       {"racy_handler_and_task", racy_handler_and_task},
       {"racy_delivered_tasks", racy_delivered_tasks},

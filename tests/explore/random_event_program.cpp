@@ -1,6 +1,6 @@
 // A random program of events and of tasks that wait, for shoal-explore. All ranks draw the same
-// plan from --sim-seed, and each compares what happened on it with what the plan says. What a rank
-// draws for itself, such as where it pauses, changes no result.
+// plan from --sim-seed, and each compares its own course of events with the plan. Draws of a single
+// rank, such as where it pauses, change no result.
 //
 //   random_event_program --sim --sim-seed N [--fails | --gets-stuck] [options of shoal]
 
@@ -74,7 +74,7 @@ struct Job {
   [[nodiscard]] int amount(int request) const { return 100 * number + request; }
 };
 
-/// What is done between two calls of World::wait().
+/// Jobs between two calls of World::wait().
 using Round = std::vector<Job>;
 
 std::vector<Round> draw_plan(std::uint64_t seed, int ranks) {
@@ -120,7 +120,7 @@ class Actor {
   Actor(World& world, std::uint64_t seed, Fate fate);
   /// Throws what is not as planned, or what World::wait() throws as planned.
   void run();
-  /// Of its tasks, begun and not ended.
+  /// Number of its tasks that have begun and not ended.
   [[nodiscard]] int running() const { return running_; }
 
  private:
@@ -131,7 +131,7 @@ class Actor {
   };
   using Numbers = std::vector<int>;
 
-  /// Stands on the stack of a task.
+  /// Marker on the stack of a running task.
   class Running {
    public:
     explicit Running(int& count) : count_(count) { ++count_; }

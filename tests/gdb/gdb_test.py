@@ -15,9 +15,9 @@ GDB, SCRIPT, PROGRAM, FOLDER = sys.argv[1:]
 SHAPE = ["--ranks", "2", "--workers", "1"]
 SKIP = 77
 EXPECTED = [
-    r"#\d+ rank 1: 'reader' \(NamedTask<.*>\) waits in 'ledger' \(Mutex\)",
+    r"#\d+ rank 1: 'reader' \(Named<FunctionTask<.*> *>\) waits in 'ledger' \(Mutex\)",
     r"\d+ parked",
-    r"in shoal::sched::Worker::wait_for",
+    r"in shoal::sched::wait_for",
     r"in .*wait_for_ledger.* at .*parked_tasks\.cpp:\d+",
 ]
 

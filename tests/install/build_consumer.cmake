@@ -25,7 +25,8 @@ expect_not("no build type")
 # Tools.
 run("${prefix}/bin/shoal-explore" --seeds 6 -- "${SCRATCH}/build/consumer" --ranks 3)
 foreach(program IN ITEMS "${prefix}/bin/shoal-explore" "${prefix}/bin/shoal-bench"
-                         "${prefix}/bin/shoal-trace" "${SCRATCH}/build/consumer")
+                         "${prefix}/bin/shoal-trace" "${prefix}/bin/shoal-top"
+                         "${SCRATCH}/build/consumer")
   run("${program}" --version)
   expect("^shoal ${VERSION}\n$")
 endforeach()

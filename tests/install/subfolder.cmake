@@ -38,7 +38,7 @@ run(${ninja_commands})
 expect(" -o consumer ")
 expect_not("c_api|edat_|fortran|net_mpi_mpich")
 
-# Whoever has chosen an optimization keeps it.
+# A chosen optimization stays.
 run(${configure} -DCMAKE_CXX_FLAGS=-O0)
 expect_not("no build type")
 expect_command("unity_0_cxx.cxx" "-O0")
@@ -47,7 +47,7 @@ if(text MATCHES "-O2")
   message(FATAL_ERROR "-O2 goes before the project's -O0")
 endif()
 
-# What the types and the calls depend on reaches the users.
+# Flags that types and calls depend on reach the users.
 run(${configure} -DCMAKE_CXX_FLAGS= -DSHOAL_WARN_BUILD_TYPE=OFF -DSHOAL_SANITIZE=address
     -DSHOAL_GLIBCXX_DEBUG=ON)
 expect_not("no build type")

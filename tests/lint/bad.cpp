@@ -1,4 +1,4 @@
-// Known-bad code, built by nobody: clang-tidy must report each of the checks named below.
+// Known-bad code, never built: clang-tidy must report each of the checks named below.
 
 #include <string.h>  // finds: modernize-deprecated-headers
 

@@ -10,13 +10,16 @@ import unittest
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers"
 
 TABLE = "shoal_layer(base)\nshoal_layer(env DEPENDS base)\nshoal_layer(net DEPENDS base)\n"
+# Each layer includes what TABLE lists for it.
+USES = {"src/env/uses.cpp": "#include <shoal/base/a.hpp>\n",
+        "src/net/uses.cpp": "#include <shoal/base/a.hpp>\n"}
 
 
 def check(files):
     """Runs the tool over a tree of {path: text}; returns (exit code, output)."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        for path, text in {"src/CMakeLists.txt": TABLE, **files}.items():
+        for path, text in {"src/CMakeLists.txt": TABLE, **USES, **files}.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
         command = [sys.executable, str(TOOL), "--root", folder]
@@ -79,8 +82,13 @@ class CheckLayers(unittest.TestCase):
         self.refuses({"include/shoal/base/a.hpp": "int x;\n"}, "begins with #pragma once")
 
     def test_long_lines_and_files(self):
-        self.refuses({"src/net/n.cpp": "\n" * 801, "tests/unit/t.cpp": "x" * 101},
-                     "801 lines, at most 800", "tests/unit/t.cpp:1: 101 columns")
+        self.refuses({"src/net/n.cpp": "\n" * 401, "tests/unit/s.c": "\n" * 801,
+                      "tests/unit/t.cpp": "x" * 101},
+                     "401 lines, at most 400", "801 lines, at most 800",
+                     "tests/unit/t.cpp:1: 101 columns")
+
+    def test_layer_that_is_listed_and_not_included(self):
+        self.refuses({"src/env/uses.cpp": "\n"}, "src/env:1: src/CMakeLists.txt lists base for env")
 
     def test_exception_with_a_reason(self):
         self.accepts({"src/net/n.cpp": "x" * 101,

@@ -1,5 +1,5 @@
-// The sleep and wake protocol of sched::Worker and sched::Scheduler in all interleavings: no work
-// is left while everybody sleeps. The broken variants show that the explorer would notice.
+// The sleep and wake protocol of sched::IdleWorkers in all interleavings: no work
+// is left while all sleep. The broken variants show that the explorer would notice.
 
 #include <gtest/gtest.h>
 

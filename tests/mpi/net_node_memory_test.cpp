@@ -46,7 +46,7 @@ Packet* packet_of(int source, int target, std::uint32_t lane, std::uint64_t numb
   return packet;
 }
 
-/// Each process fills the memory towards the next near one, while nobody reads.
+/// Each process fills the memory towards the next near one, while no process reads.
 void packets_come_as_they_were_until_there_is_no_room() {
   const auto env = env::make_thread_env();
   const MpiOptions options = with_near({}, *env);
@@ -90,7 +90,7 @@ void packets_come_as_they_were_until_there_is_no_room() {
   session.close();
 }
 
-/// What the engine of the next process must refuse.
+/// Record that the engine of the next process must refuse.
 void is_refused(int source, int target, std::uint32_t lane, const std::string& expected) {
   if (world_processes() == 1) return;
   const auto env = env::make_thread_env();
@@ -159,7 +159,8 @@ struct Failing {
   }
 };
 
-/// Nobody is near, one process says why, and the next transport of the same processes has memory.
+/// No process is near, one process reports the reason, and the next transport of the same processes
+/// has memory.
 void without_memory_nobody_is_near(const SegmentCalls& calls, int failing, const char* problem) {
   const auto env = env::make_thread_env();
   const MpiOptions options = with_near({}, *env);
@@ -194,7 +195,7 @@ void a_failure_in_one_process_is_heard_by_all() {
 /// The memory of the node as the last call has attached it.
 void* g_attached = nullptr;
 
-/// What a stray write leaves behind is an error that names both processes, not a crash.
+/// A stray write leads to an error that names both processes, not to a crash.
 void damaged_marks_are_refused(unsigned char value) {
   if (world_processes() == 1) return;
   const auto env = env::make_thread_env();

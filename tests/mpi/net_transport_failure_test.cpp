@@ -59,7 +59,7 @@ void damaged_packets_are_refused() {
   std::vector<std::byte> flipped = wire_of(me, to, 0, 0);
   flipped.back() ^= std::byte{1};
   raw_bytes_are_refused(flipped, "checksum");
-  // What is missing is not what stands in the receiver's memory by chance: that would be no loss.
+  // The missing byte differs from the receiver's memory: otherwise nothing would be lost.
   std::vector<std::byte> shorter = wire_of(me, to, 0, 0, 99, std::byte{0xA7});
   shorter.pop_back();
   raw_bytes_are_refused(shorter, "truncated");

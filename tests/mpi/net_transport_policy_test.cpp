@@ -352,7 +352,7 @@ void a_communicator_that_was_freed_is_refused() {
 
 void the_last_messages_before_finish_arrive() {
   Node node({});
-  // Control messages that nobody has polled for yet, as at the end of a run.
+  // Control messages before the first poll for them, as at the end of a run.
   for (int target = 0; target < node.layout().world_size; ++target) {
     node.send(node.local(), Rank(target), Lane::control, 5000);
   }

@@ -1,4 +1,4 @@
-// What the transport over MPI carries: packets and payloads of all sizes, in order, within the
+// Transport over MPI: packets and payloads of all sizes, in order, within the
 // memory that the window allows. The program has initialized MPI.
 
 #include "mpi/transport_harness.hpp"
@@ -8,7 +8,7 @@
 namespace shoal::net::test {
 namespace {
 
-// --- What is carried
+// --- Carrying packets
 
 // From process 0 to process 1, which does not send: that would be another look for packets.
 void packets_come_past_the_port_unless_older_ones_stand_there() {
@@ -89,7 +89,7 @@ void a_flood_to_a_slow_receiver_stays_within_the_window() {
   const Rank to = next_process(node, node.local());
   Recorder& recorder = node.recorder();
   recorder.keep = true;
-  // Nobody here waits for room, as handlers do not: the engine alone must hold back.
+  // The sender does not wait for room, as handlers do not: the engine alone must hold back.
   for (std::uint64_t i = 0; i < kMessages; ++i) node.send(node.local(), to, Lane::normal, 100);
   node.send(node.local(), to, Lane::control, 0);
   node.pump_until([&] { return recorder.control_messages == 1 && recorder.messages > 1; });

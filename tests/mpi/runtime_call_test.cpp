@@ -5,8 +5,14 @@
 #include <shoal/sched/when.hpp>
 
 #include "mpi/world_battery.hpp"
+#include "support/random_collectives.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +83,57 @@ void promises(World& world) {
   world.wait();
 }
 
+/// Small values, objects that are larger than the window, and payloads of several segments, along
+/// trees of all shapes; from each rank to all, itself among them.
+void multicasts(World& world) {
+  constexpr std::size_t kSize = 400'000;  // of each vector; 1.6 MB
+  using Numbers = std::vector<int>;
+  std::size_t received = 0;
+  std::vector<Numbers> buffers(static_cast<std::size_t>(world.size()));
+  std::size_t released = 0;
+  const auto values =
+      world.make_am([&](shoal::MessageContext context, int root, const Numbers& numbers) {
+        require(context.source() == root, "sender {}", context.source().value());
+        require(numbers == Numbers(kSize, root), "the values of rank {}", root);
+        ++received;
+      });
+  const auto payload = world.make_large_am<int>(
+      [&](std::size_t count, int root) {
+        Numbers& buffer = buffers[static_cast<std::size_t>(root)];
+        buffer.assign(count, -1);
+        return std::span(buffer);
+      },
+      [&](std::span<int> data, int root) {
+        require(std::ranges::count(data, root) == static_cast<std::ptrdiff_t>(kSize),
+                "the payload of rank {}", root);
+        ++received;
+      },
+      [&] { ++released; });
+  const int me = world.rank().value();
+  const auto all = shoal::RankSet::range(Rank(0), world.size());
+  const Numbers mine(kSize, me);
+  using shoal::TreeShape;
+  const std::array shapes{TreeShape::automatic, TreeShape::flat,  TreeShape::chain,
+                          TreeShape::binomial,  TreeShape::k_ary, TreeShape::delegate};
+  for (const TreeShape shape : shapes) {
+    const shoal::Recipients to(all, {shape, 2});
+    world.multicast(values, to, me, mine);
+    world.multicast(payload, to, mine, me);
+    world.wait();
+  }
+  const auto expected = 2 * shapes.size() * static_cast<std::size_t>(world.size());
+  require(received == expected, "{} of {} were received", received, expected);
+  require(released == shapes.size(), "{} payloads were released", released);
+}
+
+void collectives(World& world) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const std::string wrong = shoal::testing::run_random_collectives(world, seed, 25);
+    require(wrong.empty(), "seed {}: wrong results of {}", seed, wrong);
+  }
+  world.wait();
+}
+
 void stuck(World& world) {
   try {
     if (world.rank() == 0) {
@@ -124,6 +181,8 @@ int main(int argc, char** argv) {
           [](World& world) {
             calls(world);
             promises(world);
+            multicasts(world);
+            collectives(world);
           },
           0);
       run(&failure, 0);

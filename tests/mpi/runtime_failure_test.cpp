@@ -82,7 +82,7 @@ void failing_worlds() {
   require(code == 1, "an uncaught error ended with {}", code);
 }
 
-/// What every process of the world has written to standard error while it lives, at process 0.
+/// Output of every process of the world to standard error while the object lives, at process 0.
 class ErrorOutput {
  public:
   ErrorOutput() : before_(dup(STDERR_FILENO)), file_(std::tmpfile()) {

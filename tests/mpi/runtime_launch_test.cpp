@@ -1,5 +1,5 @@
 // A program that leaves MPI to shoal: launched, it is a world of all processes, as often as it
-// likes. Which world comes first decides how MPI is initialized, so that depends on the launch.
+// likes. The first world decides how MPI is initialized, so it depends on the launch.
 //
 // runtime_launch_test [leave|exit]: a process leaves early, or exits inside a world.
 

@@ -1,4 +1,5 @@
-// Hangs over MPI: one report of all processes, written by one of them, whoever is stuck.
+// Hangs over MPI: one report of all processes, written by one of them, independent of the stuck
+// one.
 
 #include <shoal/mpi.hpp>
 
@@ -98,7 +99,7 @@ void blocked_main_function(MPI_Comm pair) {
       pair,
       {0,
        {"--workers", "2", "--stall-report", "100000s"},
-       {"report of 2 ranks: asked for by SIGUSR1", "rank 1: the main function runs",
+       {"report of 2 ranks: requested by SIGUSR1", "rank 1: main function: running",
         "worker 0: runs the main function for"}},
       [&](World& world) {
         if (world.rank() == 1) {
@@ -110,13 +111,13 @@ void blocked_main_function(MPI_Comm pair) {
       [&] { release(pair, 1); });
 }
 
-// Nobody hears process 0: process 1 collects.
+// Process 0 is blocked: process 1 collects.
 void blocked_first_process(MPI_Comm pair) {
   live_bug(
       pair,
       {1,
        {"--workers", "1", "--stall-report", "300ms"},
-       {"rank 0 does not answer", "rank 0: the main function runs",
+       {"rank 0 does not answer", "rank 0: main function: running",
         "worker 0: runs the main function for"}},
       [&](World& world) {
         if (world.rank() == 0) stand_outside(pair, 1);
@@ -125,13 +126,13 @@ void blocked_first_process(MPI_Comm pair) {
       [&] { release(pair, 0); });
 }
 
-// A process that hears nobody says for itself what it knows, if it is asked.
+// A process that receives nothing reports its own ranks on a signal.
 void signal_to_the_deaf(MPI_Comm pair) {
   live_bug(
       pair,
       {1,
        {"--workers", "1", "--stall-report", "100000s"},
-       {"only of process 1", "rank 1: the main function runs"}},
+       {"only of process 1", "rank 1: main function: running"}},
       [&](World& world) {
         if (world.rank() == 1) {
           raise(SIGUSR1);
@@ -149,7 +150,7 @@ void ping_pong(MPI_Comm pair, const std::string& progress) {
       {0,
        {"--stall-report", "100000s", "--progress", progress, "--workers", "2"},
        {"tasks run or messages move right now", "the last 'ping'", "the last 'pong'",
-        "the last to come 'ping'", "the last to come 'pong'"}},
+        "the last 'ping'", "the last 'pong'"}},
       [&](World& world) { shoal::testing::ping_pong(world, stop, [] { raise(SIGUSR1); }); },
       [&] { stop = true; });
 }

@@ -4,6 +4,7 @@
 #include <shoal/mpi.hpp>
 
 #include "mpi/world_battery.hpp"
+#include "support/stderr_tap.hpp"
 
 namespace {
 
@@ -38,6 +39,35 @@ void world_of(MPI_Comm communicator, int ranks_per_process, const std::string& p
   require(allreduce(communicator, 2) == 2 * processes, "MPI after the run");
 }
 
+/// run() on what is no communicator of one world: 1, a text that says why, and no world.
+void refused(MPI_Comm communicator, const std::string& reason) {
+  shoal::testing::StderrTap tap;
+  bool ran = false;
+  const int code = run_with(
+      {}, [&](shoal::World& /*world*/) { ran = true; }, communicator);
+  const std::string text = tap.stop();
+  require(code == 1 && !ran, "a world on a communicator that should be refused ended with {}",
+          code);
+  require(text.find(reason) != std::string::npos, "no '{}' in: {}", reason, text);
+}
+
+/// `half`: of the processes with an even number, and of the others.
+void refusals(int rank, MPI_Comm half) {
+  refused(MPI_COMM_NULL, "MPI_COMM_NULL");
+  int processes = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  if (processes == 1) return;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &both);
+  refused(both, "intercommunicator");
+  // The program goes on with it, and makes a world of both groups as the text says.
+  MPI_Comm merged = MPI_COMM_NULL;
+  MPI_Intercomm_merge(both, rank % 2, &merged);
+  world_of(merged, 1, "worker", "1");
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&both);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -56,6 +86,7 @@ int main(int argc, char** argv) {
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     world_of(half, 1, "worker", "1");
+    refusals(rank, half);
     MPI_Comm_free(&half);
     int finalized = 1;
     MPI_Finalized(&finalized);

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the transport over MPI share: checks that end the whole job, and one process's
+// Shared by the tests of the transport over MPI: checks that end the whole job, and one process's
 // end of a transport with a recorder behind each of its ranks.
 
 #include <mpi.h>
@@ -76,14 +76,14 @@ inline std::byte pattern(std::uint64_t index, std::uint64_t at) {
 
 /// Checks order and content of what a rank receives; can keep packets, like a receiver that is
 /// slow.
-class Recorder final : public Receiver {
+class Recorder final {
  public:
   Recorder() = default;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder() { release_all(); }
 
-  void on_packet(Packet* packet) override {
+  void on_packet(Packet* packet) {
     const PacketHeader& header = packet->header();
     std::size_t at = 0;
     Run run;
@@ -195,14 +195,15 @@ class Node {
     bool any = false;
     for (int i = 0; i < layout().ranks_per_process; ++i) {
       while (PortItem* item = fabric_->port(local(i)).try_take()) {
-        item->deliver(recorder(i));
+        PacketList packets = item->take_arrivals();
+        while (Packet* const packet = packets.pop_front()) recorder(i).on_packet(packet);
         any = true;
       }
     }
     return any;
   }
   /// By turns as the progress of one of the ranks, to which packets come past the port, and as
-  /// somebody else. Now and then what is in the ports stays there, older than what comes next.
+  /// another thread. Now and then what is in the ports stays there, older than what comes next.
   bool pump() {
     const unsigned turn = turns_++;
     const int rank = static_cast<int>(turn / 2) % layout().ranks_per_process;
@@ -245,7 +246,7 @@ class Node {
 };
 
 /// Sets its flag when it is delivered.
-class FlagEvent final : public Event {
+class FlagEvent final : public Completion {
  public:
   void run() override { ran = true; }
   bool ran = false;

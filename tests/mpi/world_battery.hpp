@@ -1,5 +1,5 @@
 #pragma once
-// What a world has to do, whatever it runs on: used by the MPI tests of the runtime.
+// Checks of a world on any transport: used by the MPI tests of the runtime.
 
 #include <shoal/shoal.hpp>
 

@@ -199,8 +199,8 @@ TEST(MatcherProperty, RandomPrograms_MatchAsTheNaiveMatcherDoes) {
 
 // --- cost, in entries looked at
 
-/// What a few typical operations look at when `count` tasks and as many events are outstanding,
-/// under names of their own and under names that all share.
+/// Number of entries that typical operations look at when `count` tasks and as many events are
+/// outstanding, under names of their own and under one shared name.
 std::vector<std::uint64_t> costs_with(int count) {
   Matcher matcher;
   Ready ready;

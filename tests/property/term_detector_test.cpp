@@ -30,7 +30,7 @@ using shoal::term::Request;
 using shoal::term::Snapshot;
 using shoal::term::Tree;
 
-/// What a host does wrong, to show that the simulation notices.
+/// Defect of a host, to show that the simulation notices it.
 enum class Defect {
   none,
   no_second_look,     // confirms with what it reported, whatever has happened since

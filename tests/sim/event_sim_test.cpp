@@ -33,7 +33,7 @@ using testing::HasSubstr;
 constexpr OrderKind kOrders[] = {OrderKind::time,      OrderKind::uniform,   OrderKind::priorities,
                                  OrderKind::slow_rank, OrderKind::slow_link, OrderKind::late};
 
-/// What each rank's main function ended with, "" for nothing.
+/// Error of the main function of each rank, "" without one.
 std::vector<std::string> errors_of(const Config& config,
                                    const shoal::runtime::MainFunction& main_function) {
   SimulatedWorld world(config);
@@ -92,7 +92,7 @@ TEST(EventSimulation, MissingEvents_AreReportedAlikeOnAllRanksInEveryOrder) {
                                                            "events and waits for \"step\" from "
                                                            "rank 1"));
         }
-        ASSERT_THAT(error, HasSubstr("rank 2: events 'events': nobody took \"stop\" from rank 1"));
+        ASSERT_THAT(error, HasSubstr("rank 2: events 'events': no task took \"stop\" from rank 1"));
       }
     }
   }

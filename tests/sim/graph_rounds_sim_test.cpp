@@ -82,7 +82,7 @@ class Result {
   std::atomic<int>* live_;
 };
 
-/// What one rank does. `found` has the values of all tasks of the round, of all ranks.
+/// Rounds of one rank. `found` has the values of all tasks of the round, of all ranks.
 class Rounds {
  public:
   Rounds(World& world, const Plan& plan, bool dense, std::atomic<int>& live)

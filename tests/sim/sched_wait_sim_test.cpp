@@ -44,7 +44,7 @@ using testing::HasSubstr;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-/// What a node does, one after the other. Those up to `call_later` run a child.
+/// Actions of a node, one after the other. Actions up to `call_later` run a child.
 enum class Kind {
   async,
   async_later,
@@ -73,7 +73,7 @@ struct Step {
   int rank = 0;    // where a call goes
 };
 
-/// What goes wrong in the node with the number `where`.
+/// Mishap in the node with the number `where`.
 enum class Mishap { none, failure, stuck };
 
 /// A tree of nodes; each runs once. Its value is its number and the sum of its children's.
@@ -113,7 +113,7 @@ struct Plan {
   std::vector<std::vector<Step>> nodes;
 };
 
-/// What the tasks of a rank share; on its main function's stack.
+/// State shared by the tasks of a rank; on its main function's stack.
 struct Shared {
   explicit Shared(World& world) : permits(world, 2) {
     for (int i = 0; i < Plan::kLocks; ++i) mutexes.push_back(std::make_unique<shoal::Mutex>(world));

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -30,6 +31,8 @@
 namespace {
 
 using shoal::Rank;
+using shoal::RankSet;
+using shoal::Team;
 using shoal::World;
 using shoal::runtime::Config;
 using shoal::runtime::SimulatedWorld;
@@ -237,7 +240,7 @@ TEST(Costs, TasksOnDifferentWorkers_TakeTheirTimeSideBySide) {
   }
 }
 
-// What a task does after its work, others see only when that time has come.
+// Effects of a task after its work become visible to others at the end of the work.
 TEST(Costs, WhatFollowsWork_HappensAfterIt) {
   std::vector<std::uint64_t> times;
   static_cast<void>(time_of(config_of_costs(1, 2), [&](World& world) {
@@ -392,8 +395,8 @@ TEST(Options, ProcessesOnTwoNodes_AreRefused) {
 
 // --- budgets
 
-// What tasks send stops at the window; only what is already decided when it fills comes on top: one
-// message of each worker.
+// Tasks stop sending at the window; only messages that are already decided when it fills exceed it:
+// one of each worker.
 TEST(Budget, OfBytesInFlight_IsKeptInEveryOrder) {
   for (std::uint64_t seed = 1; seed <= std::uint64_t{sized(30, 6)}; ++seed) {
     Config config = sim_config(3, 2, seed);
@@ -525,6 +528,43 @@ TEST(Options, RanksThatDoNotFillTheProcesses_AreRefused) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_with({"--sim", "--ranks", "3", "--ranks-per-process", "2"}, storm), 1);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("not a multiple"));
+}
+
+// One rank makes a team of its node, and one of the first ranks of all nodes.
+TEST(SimulatedWorld, TeamsOfALevelOfTheMachine) {
+  static std::map<std::string, std::vector<int>> members;
+  members.clear();
+  Config config = sim_config(7, 1, 3);
+  config.sim_node_ranks = 3;
+  SimulatedWorld world(config);
+  world.run([](World& world) {
+    const auto note = [](Team& team, const std::string& name) {
+      const std::vector<int> ranks = team.allgather(team.world_rank(team.rank()).value());
+      if (team.rank() == 0) members[name] = ranks;
+    };
+    if (world.rank() == 4) {
+      using shoal::MachineLevel;
+      auto near = world.launch_team(world.ranks_sharing(MachineLevel::node), note, "node of 4");
+      auto far = world.launch_team(world.ranks_sharing(MachineLevel::numa, Rank(6)), note, "of 6");
+      auto first = world.launch_team(world.first_ranks(MachineLevel::node), note, "first");
+      near.get();
+      far.get();
+      first.get();
+    }
+    world.wait();
+    // Ranks of a team are its own.
+    Team team(world, {Rank(6), Rank(5), Rank(4), Rank(0)}, "some");
+    if (team.rank() == 0) {
+      EXPECT_EQ(team.ranks_sharing(shoal::MachineLevel::socket, Rank(1)),
+                RankSet({Rank(1), Rank(2)}));
+      EXPECT_EQ(team.first_ranks(shoal::MachineLevel::socket),
+                RankSet({Rank(0), Rank(1), Rank(3)}));
+    }
+    return 0;
+  });
+  EXPECT_THAT(members["node of 4"], testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(members["of 6"], testing::ElementsAre(6));
+  EXPECT_THAT(members["first"], testing::ElementsAre(0, 3, 6));
 }
 
 }  // namespace

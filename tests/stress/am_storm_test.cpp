@@ -1,4 +1,4 @@
-// Handlers that answer: everybody sends to everybody, nobody waits for ever.
+// Handlers that answer: all ranks send to all, none waits for ever.
 
 #include "support/flood.hpp"
 

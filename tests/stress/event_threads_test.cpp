@@ -1,4 +1,4 @@
-// Events on threads: their order, whoever fires them, and all tasks at once on few names.
+// Events on threads: their order from any thread, and all tasks at once on few names.
 
 #include <shoal/shoal.hpp>
 

@@ -1,4 +1,4 @@
-// Teams that come and go on real threads: what is destroyed when a team ends is used by nobody.
+// Teams that come and go on real threads: nothing uses the destroyed parts of an ended team.
 
 #include <shoal/sched/future.hpp>
 #include <shoal/shoal.hpp>

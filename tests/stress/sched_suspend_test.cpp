@@ -103,7 +103,7 @@ TEST_P(Suspended, TasksThatWakeEachOther_ThrowAndSpawn_AllEnd) {
       ++ended;
     });
   }
-  // Whoever stands when the last spawned task has run is woken here.
+  // Wakes the tasks that are parked when the last spawned task has run.
   while (ended < kTasks) {
     parking.wake_all();
     std::this_thread::yield();

@@ -173,7 +173,7 @@ TEST(WaitStress, FailureInTheMiddle_LeavesNobodyBehind) {
   }
 }
 
-/// Of this process: its pages, and what the kernel needs to find them.
+/// Resident memory of this process: its pages, and the page tables of the kernel.
 std::size_t resident_bytes() {
   std::size_t kib = 0;
   std::ifstream status("/proc/self/status");
@@ -211,7 +211,7 @@ TEST(WaitStress, AHundredThousandTasksAtOnce_TakeLittleMemory) {
       ++ended;
     });
   }
-  while (run.scheduler().waiting_count() + run.scope().failures().size() < kTasks) {
+  while (run.scheduler().waiting().count() + run.scope().failures().size() < kTasks) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   const std::size_t each = (resident_bytes() - before) / kTasks;

@@ -1,5 +1,6 @@
 // Workers that go to sleep all the time: a wake-up that is lost is a hang.
 
+#include <shoal/sched/memory_bound.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include "support/scheduler_run.hpp"
@@ -117,6 +118,65 @@ TEST_P(Wake, Stop_AtAnyMoment_EndsAllWorkers) {
     for (int i = 0; i < round; ++i) run.submit([] {}, {.worker = i % workers()});
     run.stop();
   }
+}
+
+/// The largest number of tasks that ran at once.
+class Crowd {
+ public:
+  void pass() {
+    const int now = ++running_;
+    for (int seen = most_; now > seen && !most_.compare_exchange_weak(seen, now);) {
+    }
+    --running_;
+  }
+  [[nodiscard]] int most() const { return most_; }
+
+ private:
+  std::atomic<int> running_{0};
+  std::atomic<int> most_{0};
+};
+
+// A task that is held back and not taken up again is a hang.
+TEST_P(Wake, MemoryBoundTasksBesideTransfers_AllRun_AndTheLimitHolds) {
+  using shoal::sched::TaskKind;
+  constexpr int kTasks = sized(2000, 300);
+  constexpr int kMost = 2;
+  auto options = sleepy();
+  options.memory_bound = std::make_shared<shoal::sched::MemoryBoundLimit>(kMost);
+  shoal::sched::MemoryBoundLimit& limit = *options.memory_bound;
+  std::atomic<int> ran{0};
+  SchedulerRun run(options);
+  const auto submit_all = [&](Crowd& crowd) {
+    for (int i = 0; i < kTasks; ++i) {
+      run.submit([&] { crowd.pass(), ++ran; }, {.priority = i % 3,
+                                                .worker = i % workers(),
+                                                .bound = i % 5 == 0,
+                                                .kind = TaskKind::memory_bound});
+      if (i % 4 == 0) run.submit([&] { ++ran; });
+    }
+    run.finish();
+  };
+  limit.begin_transfer();
+  Crowd crowd;
+  submit_all(crowd);
+  EXPECT_LE(crowd.most(), kMost);
+  std::atomic<bool> stop{false};
+  std::thread transfers([&] {  // that come and go
+    while (!stop) {
+      limit.end_transfer();
+      std::this_thread::yield();
+      limit.begin_transfer();
+    }
+  });
+  Crowd free_crowd;
+  submit_all(free_crowd);
+  stop = true;
+  transfers.join();
+  EXPECT_EQ(ran, 2 * (kTasks + (kTasks + 3) / 4));
+  const auto state = limit.state(run.scheduler());
+  EXPECT_EQ(state.held, 0U);
+  EXPECT_EQ(state.running, 0);
+  EXPECT_EQ(state.transfers, 1);
 }
 
 }  // namespace

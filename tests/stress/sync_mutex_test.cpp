@@ -1,7 +1,7 @@
-// The locks let one thread in at a time, and lose nobody who sleeps.
+// The locks let one thread in at a time, and lose no sleeper.
 
-#include <shoal/sync/lasting_mutex.hpp>
 #include <shoal/sync/mutex.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
 
 #include "support/sizes.hpp"
 
@@ -14,8 +14,8 @@
 
 namespace {
 
-using shoal::sync::PlainLastingMutex;
 using shoal::sync::PlainMutex;
+using shoal::sync::PlainStoreReleaseMutex;
 
 constexpr int kRounds = shoal::testing::sized(20000, 2000);
 
@@ -32,14 +32,14 @@ void in_threads(F round) {
 }
 
 /// As where there is no asymmetric barrier.
-class SymmetricMutex : public PlainLastingMutex {
+class SymmetricMutex : public PlainStoreReleaseMutex {
  public:
-  SymmetricMutex() : PlainLastingMutex(false) {}
+  SymmetricMutex() : PlainStoreReleaseMutex(false) {}
 };
 
 template <class M>
 class MutexStress : public ::testing::Test {};
-using Locks = ::testing::Types<PlainMutex, PlainLastingMutex, SymmetricMutex>;
+using Locks = ::testing::Types<PlainMutex, PlainStoreReleaseMutex, SymmetricMutex>;
 TYPED_TEST_SUITE(MutexStress, Locks);
 
 TYPED_TEST(MutexStress, CountedUnderTheLock_NothingIsLost) {

@@ -8,7 +8,7 @@
 
 namespace shoal::contention {
 
-/// As published, but for one number: table E.7 gives N_par^max of the remote model as 11. Its own
+/// As published, except one number: table E.7 gives N_par^max of the remote model as 11. Its own
 /// T_par^max, T_par^max2 and delta_l say 2, since (16936.1 - 15217.8) / 859.1 = 2 cores below
 /// N_seq^max = 4; and with 11 equation 6.1 would never use delta_l.
 inline std::vector<Model> published_models() {

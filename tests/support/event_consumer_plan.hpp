@@ -16,10 +16,10 @@
 
 namespace shoal::testing {
 
-/// What each rank does, one step after the other. No dependency is on `any`, so the events of a
-/// stream (target, source, name) go, in the order fired, to what depends on it, in the order
-/// submitted. Nothing is left over, and nobody gets stuck: steps are drawn in an order in which
-/// each wait finds its events fired before it.
+/// Steps of each rank, one after the other. No dependency is on `any`, so the events of a stream
+/// (target, source, name) go, in the order fired, to their consumers, in the order submitted.
+/// Nothing is left over, and no task gets stuck: steps are drawn in an order in which each wait
+/// finds its events fired before it.
 class ConsumerPlan {
  public:
   static constexpr int kAll = -1;
@@ -50,7 +50,7 @@ class ConsumerPlan {
         steps(rank), [](const Step& step) { return step.kind != Step::Kind::fire; }));
   }
 
-  /// What the naive matcher makes of it: first all submissions, then all events.
+  /// Result of the naive matcher: first all submissions, then all events.
   [[nodiscard]] Got expected(int rank) const {
     NaiveMatcher naive;
     for (const Step& step : steps(rank)) {
@@ -72,7 +72,7 @@ class ConsumerPlan {
   }
 
  private:
-  /// What is drawn so far of the events of one source and name at one target.
+  /// Events of one source and name at one target that are drawn so far.
   struct Stream {
     int wanted = 0;  // by what runs once
     int fired = 0;
@@ -138,7 +138,7 @@ class ConsumerPlan {
     steps_[static_cast<std::size_t>(rank)].push_back({kind, std::move(needs), 0});
   }
 
-  // What comes too late for earlier persistent tasks would never come.
+  // Events that come too late for earlier persistent tasks would never be consumed.
   [[nodiscard]] bool is_endless(int rank, const Need& need) const {
     return std::ranges::any_of(expanded({need}), [&](const event::Dependency& dependency) {
       const auto it = streams_.find({rank, dependency.source, dependency.name});

@@ -17,7 +17,7 @@
 
 namespace shoal::testing {
 
-/// What each rank fires, one after the other.
+/// Events that each rank fires, one after the other.
 struct EventPlan {
   static constexpr int kAll = -1;
   std::vector<std::vector<int>> targets;  // by source

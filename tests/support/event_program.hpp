@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of Events share.
+// Shared by the tests of Events.
 
 #include <shoal/runtime/world.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What programs for shoal-explore are told on their command lines.
+// Command lines of programs for shoal-explore.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace shoal::testing {
 /// How a random program ends.
 enum class Fate { good, fails, gets_stuck };
 
-/// What the program draws follows from --sim-seed, too.
+/// Seed of the random numbers of the program: follows --sim-seed.
 inline std::uint64_t seed_of(std::span<char*> arguments) {
   const auto option = std::ranges::find(arguments, std::string_view("--sim-seed"));
   return arguments.end() - option > 1 ? std::stoull(*(option + 1)) : 1;

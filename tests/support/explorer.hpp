@@ -11,8 +11,8 @@
 
 namespace shoal::testing {
 
-/// What explore() found. `broken` is empty if the model holds; else `schedule` is a shortest list
-/// of threads whose steps lead to the state that is broken.
+/// Result of explore(). `broken` is empty if the model holds; else `schedule` is a shortest list of
+/// threads whose steps lead to the broken state.
 struct Exploration {
   std::size_t states = 0;
   std::size_t ends = 0;  // states in which no thread can step

@@ -1,5 +1,5 @@
 #pragma once
-// What the flood tests share: a receiver that is slow on purpose and misses nothing.
+// Shared by the flood tests: a receiver that is slow on purpose and misses nothing.
 
 #include <shoal/shoal.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Who gets which event, by plain lists and linear search, from the text of docs/design/events.md.
+// Matching of events by plain lists and linear search, from the text of docs/design/events.md.
 
 #include "event/matcher.hpp"
 
@@ -54,7 +54,7 @@ class NaiveMatcher {
     return ids;
   }
 
-  /// Of runs()[index]: the ids of its events.
+  /// Ids of the events of runs()[index], which begins.
   std::vector<int> begin(std::size_t index) {
     runs[index].begun = true;
     std::vector<int> ids;
@@ -134,7 +134,7 @@ class NaiveMatcher {
     return std::ranges::none_of(instance, [](const auto& some) { return some.empty(); });
   }
 
-  /// Of a persistent event a copy: it is fired again by that.
+  /// Takes the event, or a copy of a persistent one, which that fires again.
   std::optional<NaiveEvent> take_earliest(const event::Dependency& dependency, bool or_copy) {
     const auto it = std::ranges::find_if(waiting_events, [&](const NaiveEvent& event) {
       return fits(dependency, event) && (or_copy || !event.persistent);
@@ -200,7 +200,7 @@ class NaiveMatcher {
     }
   }
 
-  /// What is full becomes ready. True: the task is gone.
+  /// Makes complete instances ready. True: the task is gone.
   bool make_ready(std::size_t at) {
     Task& task = tasks_[at];
     if (task.instances.empty() || !is_full(task.instances[0])) return false;

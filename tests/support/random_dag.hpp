@@ -131,7 +131,7 @@ class DagRun {
   explicit DagRun(const Dag& dag)
       : dag_(dag), runs_(dag.size()), sums_(dag.size()), values_(dag.size()) {}
 
-  /// What differs from one run of the same graph to another.
+  /// Differences between runs of the same graph.
   struct Manner {
     bool dense = false;
     Delivery delivery = Delivery::inlined;

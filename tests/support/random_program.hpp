@@ -21,7 +21,7 @@
 
 namespace shoal::testing {
 
-/// What all ranks share; there is one thread.
+/// State shared by all ranks; there is one thread.
 struct RandomProgram {
   RandomProgram(std::uint64_t seed, Fate how) : fate(how), random(seed) {
     epochs = 1 + below(12);

@@ -1,5 +1,5 @@
 #pragma once
-// What a call was refused with.
+// Errors of refused calls.
 
 #include <shoal/base/check.hpp>
 

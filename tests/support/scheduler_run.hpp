@@ -15,7 +15,7 @@
 namespace shoal::testing {
 
 /// Nothing ever arrives. Counts how often workers found nothing to do.
-class IdleProgress final : public sched::Progress {
+class IdleProgress final : public sched::Progress, public sched::IdleListener {
  public:
   bool poll(bool /*idle*/) override { return false; }
   [[nodiscard]] bool looks_busy() const override { return false; }
@@ -104,6 +104,7 @@ class SchedulerParts {
   SchedulerParts(env::Env& env, const sched::SchedulerOptions& options)
       : scheduler_(env, options), scope_(options.worker_count) {
     scheduler_.set_progress(progress_);
+    scheduler_.set_idle_listener(progress_);
     scheduler_.set_scope(scope_);
   }
 
@@ -147,7 +148,7 @@ class SchedulerRun : public EnvOwner, public SchedulerParts {
   /// Returns when every task submitted so far, and what they submitted, has finished.
   void finish() {
     while (true) {
-      // Whoever finishes the last task is idle afterwards.
+      // The worker that finishes the last task is idle afterwards.
       const std::uint64_t seen = progress().idle_count();
       if (scope().all_finished()) return;
       progress().await_change(seen);

@@ -1,6 +1,6 @@
 #pragma once
-// Programs with one mistake each, as people make them, on two ranks or more. Each is the main
-// function of all ranks. What they say about themselves is what the tests look at.
+// Programs with one common mistake each, on two ranks or more. Each is the main function of all
+// ranks. The tests look at the reports of these programs.
 
 #include <shoal/shoal.hpp>
 
@@ -13,8 +13,8 @@
 
 namespace shoal::testing {
 
-/// A chain of tasks over all ranks, each of which also waits for a second dependency. Nobody
-/// fulfills the one of task 7.
+/// A chain of tasks over all ranks, each of which also waits for a second dependency. The second
+/// one of task 7 is never fulfilled.
 inline void missing_fulfill(World& world) {
   const auto rank_of = [&](int k) { return Rank(k % world.size()); };
   TaskGraph<int> chain(world, "chain");
@@ -176,7 +176,7 @@ inline std::vector<SeededBug> seeded_bugs() {
   };
 }
 
-/// What the main function of this rank is told when it runs `program`, or "".
+/// Error of the main function of this rank when it runs `program`, or "".
 inline std::string explanation(const SeededBug& bug, World& world) {
   try {
     bug.program(world);

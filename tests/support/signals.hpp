@@ -1,5 +1,5 @@
 #pragma once
-// What this process does on a signal.
+// Action of this process on a signal.
 
 #include <csignal>
 

@@ -13,7 +13,7 @@
 
 namespace shoal::testing {
 
-/// What is written to standard error while it lives goes here instead.
+/// Collects output to standard error while it lives.
 class StderrTap {
  public:
   StderrTap() : before_(dup(STDERR_FILENO)) {
@@ -58,7 +58,7 @@ class StderrTap {
   void read_all() {
     std::array<char, 4096> buffer{};
     while (true) {
-      const ssize_t n = read(read_end_, buffer.data(), buffer.size());
+      const ssize_t n = ::read(read_end_, buffer.data(), buffer.size());
       if (n < 0 && errno == EINTR) continue;
       const std::lock_guard lock(mutex_);
       if (n <= 0) {

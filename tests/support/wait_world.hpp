@@ -27,8 +27,8 @@ class Counted {
   std::atomic<int>* alive_;
 };
 
-/// What an E says that each rank's main function hears when `body` and a wait() run there; "" where
-/// nothing was thrown.
+/// Text of the E that the main function of each rank gets when `body` and a wait() run there; ""
+/// without one.
 template <class E>
 std::vector<std::string> texts_of(int ranks, int workers, const std::function<void(World&)>& body) {
   std::vector<std::string> texts(static_cast<std::size_t>(ranks));

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What wait() throws on this rank, or "".
+/// Text of the error that wait() throws on this rank, or "".
 std::string failure_of(World& world) {
   try {
     world.wait();

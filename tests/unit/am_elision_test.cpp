@@ -1,4 +1,4 @@
-// What is copied when a message stays in the process, and what is not.
+// Copies and moves of arguments when a message stays in the process.
 
 #include <shoal/shoal.hpp>
 

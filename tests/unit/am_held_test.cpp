@@ -1,5 +1,6 @@
 // Messages for handlers that their target has not made yet, has made differently, or has destroyed.
 
+#include <shoal/am/backlog.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gmock/gmock.h>
@@ -32,7 +33,7 @@ using ::testing::HasSubstr;
 /// counts twice: its release waits as well.
 void expect_held(World& world, std::uint64_t count) {
   EXPECT_THROW(world.wait(), StuckError);
-  EXPECT_EQ(world.scope().messenger().held_count(), world.rank() == 0 ? count : 0);
+  EXPECT_EQ(world.scope().messenger().backlog().count(), world.rank() == 0 ? count : 0);
 }
 
 /// Collective: all come together, `act` follows on rank 1, and all wait. A rank that is slow to
@@ -215,7 +216,7 @@ TEST_P(Held, FloodForALaterHandler_WaitsInTheWindow) {
               in_flight_max,
               messenger.fabric().link(Rank(1), Rank(0), net::Lane::normal).in_flight_bytes());
           // As many as the window has room for cannot all be sent without being held.
-          if (messenger.held_count() > 0 && in_flight_max >= kWindow) return make();
+          if (messenger.backlog().count() > 0 && in_flight_max >= kWindow) return make();
           world.spawn(look);
         };
         if (world.rank() == 0) world.spawn(look);
@@ -443,7 +444,7 @@ TEST(Turns, HandlersMadeAtAnyTime_GetTheirMessagesInOrder) {
   }
 }
 
-// What is behind a handler's captures is often made after it.
+// Objects that a handler refers to are often made after it.
 TEST(Opening, HandlerOfTheMainFunction_RunsOnlyOnceThatGoesOn) {
   std::atomic<bool> message_is_next{false};
   EXPECT_EQ(run_world(2, 2,

@@ -353,7 +353,7 @@ struct ThrowsWhenSaved {
   }
 };
 
-// What was not sent is not waited for.
+// wait() does not wait for a message that was not sent.
 TEST_P(Large, SendThatThrows_LeavesNothingBehind) {
   run([](World& world) {
     const std::vector<int> payload(10);
@@ -420,7 +420,7 @@ TEST_P(Large, EachFunction_MayTakeFewerArguments) {
   });
 }
 
-// What it captures does not travel: it cannot even be copied.
+// Captures do not travel: this one cannot even be copied.
 TEST_P(Large, OnRelease_RunsOnTheSenderOnceAfterRelease) {
   const int count = sized(100, 20);
   run([&](World& world) {

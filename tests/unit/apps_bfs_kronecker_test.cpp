@@ -99,7 +99,8 @@ TEST(BfsScramble, MovesVerticesFarAndDependsOnTheSeed) {
   EXPECT_LT(halves, 650);
 }
 
-// Of each bit of the two ends, A = 0.57 are (0, 0), B = C = 0.19 are (0, 1) and (1, 0).
+// Probabilities of each bit of the two ends: A = 0.57 for (0, 0), B = C = 0.19 for (0, 1) and (1,
+// 0).
 TEST(BfsKronecker, PlainEdges_HaveTheProbabilitiesOfTheSpecificationInEveryBit) {
   constexpr int scale = 10;
   const Kronecker generator(scale, 64, 5);

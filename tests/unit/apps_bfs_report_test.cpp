@@ -1,4 +1,4 @@
-// What bfs says of its searches: to the reader, in JSON, and by its exit code.
+// Reports of bfs: to the reader, in JSON, and by its exit code.
 
 #include "bfs/report.hpp"
 
@@ -122,7 +122,7 @@ void expect_statistics(const nlohmann::json& found, const nlohmann::json& expect
   }
 }
 
-// Of TEPS: the inverses are 1/4, 1 and 1/2, see apps_bfs_statistics_test.cpp.
+// TEPS: the inverses are 1/4, 1 and 1/2, see apps_bfs_statistics_test.cpp.
 TEST(BfsJson, Statistics_AreThoseComputedByHand) {
   const nlohmann::json json = json_of(three_searches());
   expect_statistics(json["seconds"], {{"min", 2},

@@ -51,7 +51,7 @@ Tree ring_tree() {
           .level = {0, 1, 2, 3, 2, 1, 1, kNone, kNone, kNone}};
 }
 
-/// What the checks say of a tree of the ring, with the ranks having their parts of it.
+/// Verdict on a tree of the ring, with each rank having its part of it.
 Verdict verdict_on(const Tree& tree, int ranks) {
   Verdict result;
   EXPECT_EQ(run_world(ranks, 1,

@@ -35,6 +35,7 @@ Sample full_sample() {
   sample.communication_mb_s = 0.25;
   sample.latency_us = 1.75;
   sample.core_mhz = 2300;
+  sample.memory_mb_s = 7500;
   return sample;
 }
 
@@ -71,6 +72,14 @@ TEST(ContentionFiles, Columns_MayStandInAnyOrderBesideOthers) {
   text = changed(text, "kernel,work,", "color,work,kernel,") +
          changed(line_of(full_sample()), "triad,16,", "red,16,triad,");
   EXPECT_EQ(contention::parse(text, "data.csv").samples, std::vector<Sample>{full_sample()});
+}
+
+// Files of earlier versions have no counters.
+TEST(ContentionFiles, WithoutCounters_IsRead) {
+  const std::string text = changed(header(), "memory_mb_s", "weather") + line_of(full_sample());
+  Sample expected = full_sample();
+  expected.memory_mb_s.reset();
+  EXPECT_EQ(contention::parse(text, "data.csv").samples, std::vector<Sample>{expected});
 }
 
 TEST(ContentionFiles, LineEndsOfWindows_AreRead) {
@@ -120,7 +129,7 @@ TEST(ContentionFiles, BadValues_AreRefusedByColumn) {
   EXPECT_EQ(refusal(changed(good, "triad,16,3", "triad,16,9")),
             "data.csv:9: 9 computing cores: the machine has 8 for computation");
   EXPECT_EQ(refusal(changed(good, "triad,16,", "triad,")),
-            "data.csv:9: 13 values instead of 14, one for each column");
+            "data.csv:9: 14 values instead of 15, one for each column");
 }
 
 TEST(ContentionFiles, UnreadableFiles_AreNamed) {

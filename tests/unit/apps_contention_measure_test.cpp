@@ -3,6 +3,7 @@
 #include "contention/measure.hpp"
 
 #include "common/input_error.hpp"
+#include "contention/counters.hpp"
 #include "contention/kernels.hpp"
 #include "contention/selection.hpp"
 
@@ -22,6 +23,7 @@ namespace {
 
 using contention::Channel;
 using contention::Clock;
+using contention::Counters;
 using contention::DataFile;
 using contention::Extent;
 using contention::Host;
@@ -35,6 +37,7 @@ using contention::Sample;
 using contention::Team;
 using contention::Traffic;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -80,7 +83,7 @@ TEST(ContentionHost, WhatTheSystemRefuses_IsNoted) {
   EXPECT_FALSE(host.core_mhz(0).has_value());
   EXPECT_THAT(host.notes(), Contains(HasSubstr("threads cannot be bound to cores")));
   EXPECT_THAT(host.notes(), Contains(HasSubstr("does not tell the frequency")));
-  EXPECT_THAT(host.notes(), Contains(HasSubstr("no hardware counters")));
+  EXPECT_TRUE(host.socket_processors().empty());
 }
 
 TEST(ContentionHost, ImpossibleMemoryAndTopologies_AreRefused) {
@@ -104,6 +107,57 @@ TEST(ContentionHost, ThisMachine_HasCoresAndMemory) {
   }
 }
 
+// --- counters
+
+// The names of libpfm for a Skylake server with two channels, and of units that are none.
+TEST(ContentionCounters, Events_AreThoseOfAllChannelsAndSockets) {
+  const std::vector<std::string> known{
+      "skx_unc_imc0::UNC_M_CAS_COUNT", "skx_unc_imc0::UNC_M_DRAM_REFRESH",
+      "skx_unc_imc1::UNC_M_CAS_COUNT", "skx_unc_cha0::UNC_C_CLOCK"};
+  EXPECT_THAT(contention::memory_events(known, {0, 16}),
+              ElementsAre("skx_unc_imc0::UNC_M_CAS_COUNT:ALL:cpu=0",
+                          "skx_unc_imc0::UNC_M_CAS_COUNT:ALL:cpu=16",
+                          "skx_unc_imc1::UNC_M_CAS_COUNT:ALL:cpu=0",
+                          "skx_unc_imc1::UNC_M_CAS_COUNT:ALL:cpu=16"));
+  EXPECT_TRUE(contention::memory_events({"perf::TASK-CLOCK"}, {0}).empty());
+}
+
+TEST(ContentionCounters, WithoutEvents_TheReasonIsSaid) {
+  Counters counters({}, {});
+  EXPECT_THAT(counters.note(), HasSubstr("no memory counters: "));
+  EXPECT_FALSE(counters.is_counting());
+  counters.start();
+  EXPECT_FALSE(counters.stop().has_value());
+}
+
+TEST(ContentionCounters, UnknownEvents_AreRefused) {
+  try {
+    const Counters counters({"no_unit::NO_EVENT"}, {0});
+    ADD_FAILURE();
+  } catch (const apps::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--counters: "));
+  }
+}
+
+// Nanoseconds of this thread stand for cache lines: 64 bytes each are at most 64 GB/s.
+TEST(ContentionCounters, NamedEvents_AreCountedFromStartToStop) {
+  try {
+    Counters counters({"perf::TASK-CLOCK"}, {0});
+    EXPECT_THAT(counters.note(), HasSubstr("perf::TASK-CLOCK"));
+    for (int i = 0; i < 3; ++i) {
+      counters.start();
+      const auto end = Clock::now() + std::chrono::milliseconds(2);
+      while (Clock::now() < end) continue;
+      const std::optional<double> mb_s = counters.stop();
+      ASSERT_TRUE(mb_s.has_value());
+      EXPECT_GT(*mb_s, 0);
+      EXPECT_LT(*mb_s, 65000);
+    }
+  } catch (const apps::InputError& error) {
+    GTEST_SKIP() << error.what();  // no PAPI, or a system that grants no counters
+  }
+}
+
 // --- plans
 
 std::vector<Machine> machines() {
@@ -113,7 +167,7 @@ std::vector<Machine> machines() {
 /// A file as the plan makes it, with values that are all 1.
 Measurements measured(const Machine& machine, const std::vector<Point>& plan) {
   Measurements all{machine, {}, {}};
-  for (const Point& point : plan) all.samples.push_back({point, 0, 1.0, 1.0, 1.0, {}});
+  for (const Point& point : plan) all.samples.push_back({point, 0, 1.0, 1.0, 1.0, {}, {}});
   return all;
 }
 
@@ -240,15 +294,15 @@ TEST(ContentionDataFile, Interrupted_GoesOnBehindTheLastWholeLine) {
   const Machine machine{"m", "p", 4, 1, 1};
   {
     DataFile file(scratch.path(), machine, {"first"});
-    file.add({sample_of(1)});
-    file.add({sample_of(2)});
+    file.add(sample_of(1));
+    file.add(sample_of(2));
   }
   std::filesystem::resize_file(scratch.path(), std::filesystem::file_size(scratch.path()) - 3);
   {
     DataFile file(scratch.path(), machine, {"first", "second"});
     EXPECT_EQ(file.repetitions(sample_of(1).point), 1);
     EXPECT_EQ(file.repetitions(sample_of(2).point), 0);
-    file.add({sample_of(3)});
+    file.add(sample_of(3));
   }
   const Measurements all = contention::read_measurements(scratch.path());
   EXPECT_EQ(all.samples, (std::vector<Sample>{sample_of(1), sample_of(3)}));
@@ -278,7 +332,7 @@ TEST(ContentionKernels, Passes_CountTheirBytes) {
   const auto amount = [&](Kernel kernel) {
     Point point;
     point.kernel = kernel;
-    return contention::run_pass(point, memory, lock);
+    return contention::run_pass(point, memory, 0, lock);
   };
   EXPECT_EQ(amount(Kernel::none), 0);
   EXPECT_EQ(amount(Kernel::fill), 24 * 64);
@@ -297,8 +351,24 @@ TEST(ContentionKernels, Triad_IsComputed) {
   Point point;
   point.kernel = Kernel::triad;
   point.work = 2;
-  contention::run_pass(point, std::as_writable_bytes(std::span(memory)), lock);
+  contention::run_pass(point, std::as_writable_bytes(std::span(memory)), 0, lock);
   for (int i = 16; i < 24; ++i) EXPECT_EQ(memory[i], 1 + 0.5 * (1 + 0.5 * 4));
+}
+
+// With 16 operations on each element a pass takes half of the memory, and the next one the rest.
+TEST(ContentionKernels, TriadWithMuchWork_TakesTheMemoryInParts) {
+  alignas(64) double memory[6 * 8] = {};
+  std::fill_n(memory + 16, 16, 1.0);
+  std::atomic<bool> lock{false};
+  Point point;
+  point.kernel = Kernel::triad;
+  point.work = 16;
+  const auto bytes = std::as_writable_bytes(std::span(memory));
+  EXPECT_EQ(contention::run_pass(point, bytes, 5, lock), 3 * 64);
+  EXPECT_EQ(memory[32], 0);
+  EXPECT_GT(memory[40], 1);
+  EXPECT_EQ(contention::run_pass(point, bytes, 6, lock), 3 * 64);
+  EXPECT_GT(memory[32], 1);
 }
 
 /// Exchanges that take a millisecond each, without a peer.
@@ -349,6 +419,20 @@ TEST(ContentionMeasure, Plan_IsMeasuredOnceAndGoneOnWith) {
   EXPECT_NO_THROW(static_cast<void>(contention::calibrate(all, contention::resolve(all, {}), 0)));
 }
 
+// The least number of repetitions is made even without time.
+TEST(ContentionMeasure, TimeLimit_EndsFurtherRepetitions) {
+  const ScratchFile scratch("contention_limit");
+  const Host host("pack:1 numa:1 core:3 pu:1", Peer::same_host);
+  MeasureOptions options = short_options();
+  options.repetitions = 9;
+  options.time_limit = Clock::duration::zero();
+  const auto plan = plan_of(host.machine(), options.extent, false);
+  PretendedLink link;
+  DataFile file(scratch.path(), host.machine(), {});
+  make_measurements(host, link, plan, options, file);
+  for (const Point& point : plan) EXPECT_EQ(file.repetitions(point), contention::kRepetitionsMin);
+}
+
 TEST(ContentionMeasure, LittleMemory_IsReported) {
   const ScratchFile scratch("contention_memory");
   const Host host("pack:1 numa:1 core:3 pu:1", Peer::same_host);
@@ -369,6 +453,7 @@ TEST(ContentionMeasure, Options_AreCompletedByExtent) {
   options.repetitions = 9;
   options.duration_ms = 5;
   EXPECT_EQ(contention::completed(options).repetitions, 9);
+  EXPECT_FALSE(contention::completed(options).time_limit.has_value());  // as many as the user wants
   EXPECT_EQ(contention::completed(options).duration_ms, 5);
 }
 

@@ -6,6 +6,8 @@
 
 #include <shoal/base/error.hpp>
 
+#include "support/heap_meter.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,6 +18,7 @@ namespace {
 
 using apps::Tile;
 using apps::TileTable;
+using shoal::testing::HeapMeter;
 
 Tile random_tile(int rows, int columns, std::uint64_t seed) {
   Tile tile(rows, columns);
@@ -135,6 +138,28 @@ TEST(AppsTileTable, Release_WhenKept_DoesNothingUntilDropped) {
   EXPECT_TRUE(table.has(0, 0));
   EXPECT_FALSE(table.drop(0, 0).empty());
   EXPECT_TRUE(table.drop(0, 0).empty());
+}
+
+// 2^32 places: one byte for each would already be 4 GiB.
+TEST(AppsTileTable, Memory_IsThatOfTheTilesThatAreThere) {
+  if (!HeapMeter::counts) GTEST_SKIP() << "the sanitizer has the heap";
+  constexpr int kSize = 1 << 16;
+  constexpr int kTiles = 1000;
+  constexpr std::size_t kBytesOfAll = kTiles * (sizeof(double) + 256) + 64 * 1024;
+  HeapMeter::reset();
+  TileTable table(kSize, kSize);
+  EXPECT_LT(HeapMeter::growth_bytes(), 64U * 1024);
+  // Places of all rows and columns, again and again: those that went away leave nothing.
+  for (int round = 0; round < 100; ++round) {
+    for (int k = 0; k < kTiles; ++k) {
+      table.put((k * 65 + round) % kSize, (k * 61 + 7 * round) % kSize, Tile(1, 1), 1);
+    }
+    for (int k = 0; k < kTiles; ++k) {
+      table.release((k * 65 + round) % kSize, (k * 61 + 7 * round) % kSize);
+    }
+  }
+  EXPECT_LT(HeapMeter::growth_bytes(), kBytesOfAll);
+  EXPECT_GT(HeapMeter::growth_bytes(), kTiles * sizeof(double));
 }
 
 TEST(AppsChecksum, Checksum_DependsOnEachBitAndOnThePosition) {

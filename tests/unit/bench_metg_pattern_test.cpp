@@ -1,4 +1,4 @@
-// Who depends on whom in the graphs of bench/metg, and whether a wrong order of tasks is noticed.
+// Dependencies in the graphs of bench/metg, and whether a wrong order of tasks is noticed.
 
 #include "metg/pattern.hpp"
 #include "metg/side.hpp"

@@ -1,6 +1,8 @@
 #include <shoal/shoal.hpp>
 
+#include "support/random_collectives.hpp"
 #include "support/run_world.hpp"
+#include "support/turn_world.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -273,7 +275,41 @@ TEST_P(Collectives, WithFutures_ManyAreUnderWay) {
   });
 }
 
+TEST_P(Collectives, BroadcastOfAnImmutable_SharesIt) {
+  using Values = shoal::Immutable<std::vector<int>>;
+  std::vector<const void*> addresses(static_cast<std::size_t>(GetParam()));
+  run([&](World& world) {
+    const Rank root(world.size() - 1);
+    Values mine;
+    if (world.rank() == root) mine = shoal::make_immutable<std::vector<int>>(50'000, 3);
+    const Values got = world.broadcast(mine, root);
+    EXPECT_THAT(*got, Each(3));
+    addresses[static_cast<std::size_t>(world.rank())] = got->data();
+    world.barrier();
+    EXPECT_FALSE(world.broadcast(Values(), root));  // a handle to nothing
+  });
+  EXPECT_THAT(addresses, Each(addresses.back()));
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Range(1, 10));
+
+// Teams overlap, members wait in different orders, and values are of all sizes.
+TEST(RandomCollectives, OverSeeds_GiveTheKnownResults) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const int ranks = 1 + static_cast<int>(seed % 7);
+    const auto result = shoal::testing::run_turns(
+        {.seed = seed, .ranks = ranks, .workers = 1 + static_cast<int>(seed % 2)},
+        [&](World& world) {
+          const std::string wrong = shoal::testing::run_random_collectives(world, seed, 12);
+          EXPECT_EQ(wrong, "") << seed;
+          world.wait();
+          return 0;
+        });
+    for (const auto& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << seed << ": " << shoal::describe(error);
+    }
+  }
+}
 
 // --- errors
 

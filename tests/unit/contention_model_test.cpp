@@ -177,7 +177,7 @@ TEST(ContentionModel, Json_ComesBackEqual) {
   }
 }
 
-/// What model_from_json() says to a text.
+/// Error of model_from_json() for a text.
 std::string refusal(const std::string& text) {
   try {
     static_cast<void>(model_from_json(text));
@@ -193,7 +193,7 @@ std::string changed(std::string text, const std::string& from, const std::string
 
 TEST(ContentionModel, BadJson_IsRefusedByKey) {
   const std::string good = to_json(published_model("henri"));
-  EXPECT_EQ(refusal("{"), "contention model: the text is no JSON");
+  EXPECT_EQ(refusal("{"), "contention model: the text is not valid JSON");
   EXPECT_EQ(refusal("[]"), "contention model: '' must be an object");
   EXPECT_EQ(refusal(changed(good, "\"nodes\"", "\"knots\"")),
             "contention model: the key 'nodes' is missing");

@@ -1,4 +1,4 @@
-// What EDAT's keys and environment variables are turned into, and which values are refused.
+// Meaning of EDAT's keys and environment variables, and refused values.
 
 #include "edat_api/configuration.hpp"
 

@@ -15,14 +15,16 @@
 #include <utility>
 #include <vector>
 
+#include "support/turn_env.hpp"
+
 namespace {
 
 using shoal::env::Env;
 using shoal::env::make_thread_env;
-using shoal::env::make_turn_env;
 using shoal::env::Parker;
 using shoal::env::Steppable;
 using shoal::env::StepResult;
+using shoal::testing::make_turn_env;
 
 /// Steps that a test writes as a function.
 class Steps final : public Steppable {

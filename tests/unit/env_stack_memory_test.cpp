@@ -158,7 +158,7 @@ TEST(StackMemory, OfAnotherLimit_KeepsThat) {
 
 // --- memory
 
-/// What the kernel says of the mapping around `address`: its VmFlags (proc(5)).
+/// VmFlags of the mapping around `address` (proc(5)).
 std::string flags_of(const void* address) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   std::ifstream maps("/proc/self/smaps");

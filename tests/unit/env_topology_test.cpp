@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -272,6 +273,28 @@ TEST(OverlapWarning, WorkersOfSeveralRanks_AreCountedWithWhatToDo) {
 TEST(OverlapWarning, WorkersOfOneRank_AreNamed) {
   const std::vector<WorkerPlacement> all{{Rank(3), PuSet({4})}, {Rank(3), PuSet({4})}};
   EXPECT_THAT(overlap_warning(all), HasSubstr("those of rank 3"));
+}
+
+TEST(Topology, NumaNodes_AreCountedFromThePackageOfTheWorkers) {
+  const std::string four_nodes = "pack:2 numa:2 core:2 pu:1";
+  const Topology first = Topology::from_synthetic(four_nodes);
+  EXPECT_THAT(first.numa_nodes_from({}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(first.numa_nodes_from(PuSet({5})), ElementsAre(2, 3, 0, 1));
+  const Topology second = Topology::from_synthetic(four_nodes, PuSet({6, 7}));
+  EXPECT_THAT(second.numa_nodes_from({}), ElementsAre(2, 3, 0, 1));
+  const Topology small = Topology::from_synthetic("pack:1 core:2 pu:1");
+  EXPECT_THAT(small.numa_nodes_from({}), ElementsAre(0));
+}
+
+TEST(Topology, Memory_IsBoundOnTheRealMachineOnly) {
+  std::vector<std::byte> buffer(1U << 20U);
+  EXPECT_FALSE(Topology::from_synthetic("numa:2 core:2 pu:1").bind_memory(buffer, 0));
+  const Topology here;
+  EXPECT_FALSE(here.bind_memory(buffer, 1000));
+  const int node = here.numa_nodes_from({}).front();
+  if (!here.bind_memory(buffer, node)) GTEST_SKIP() << "the system refuses to bind memory";
+  EXPECT_EQ(here.numa_node_of(buffer.data() + buffer.size() / 2), node);
+  EXPECT_TRUE(here.bind_memory(std::span(buffer).first(10), node));  // no page of its own
 }
 
 }  // namespace

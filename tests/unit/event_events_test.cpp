@@ -192,7 +192,7 @@ TEST(EventTasks, ThatConsumeAPersistentEvent_FindItAgain) {
   });
 }
 
-// Its number is taken by then: later events would wait for it, and with them whoever needs them.
+// Its number is taken by then: later events, and the tasks that need them, would wait for it.
 TEST(EventFire, ThatCannotBeSent_FailsTheWorld) {
   if (shoal::testing::kSanitized) GTEST_SKIP() << "sanitizers need the address space";
   shoal::runtime::Config config = shoal::testing::few_stacks_config(2, 1);

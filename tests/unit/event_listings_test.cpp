@@ -88,7 +88,7 @@ TEST(Listings, Five_AReductionGetsOneEventOfEveryRankInTheirOrder) {
   });
 }
 
-// Listing 6: a barrier that nobody stands in.
+// Listing 6: a barrier without waiting.
 TEST(Listings, Six_ABarrierRunsItsTaskWhenAllRanksHaveFired) {
   std::atomic<int> fired{0};
   on_all_shapes([&](World& world) {

@@ -2,9 +2,8 @@
 
 #include "event/matcher.hpp"
 
-#include "event/list.hpp"
-
 #include <gtest/gtest.h>
+#include <shoal/sync/list.hpp>
 
 #include <initializer_list>
 #include <memory>

@@ -62,7 +62,7 @@ TEST(EventPersistent, ManyInstances_StandStillAtOnce) {
                     events.fire(shoal::self, "stands");
                     const EventList released = events.wait({{shoal::self, "release"}});
                     --standing;
-                    // Who gets which is open; what stands on the stack is its own.
+                    // The assignment is open; variables on the stack belong to one task.
                     sum += list[0].get<int>() + 1000 * released[0].get<int>();
                   },
                   {.name = "waits", .persistent = true});

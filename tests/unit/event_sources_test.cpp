@@ -1,4 +1,4 @@
-// Events that nobody has to fire: from time, and from the machine.
+// Events from time and from the machine.
 
 #include <shoal/event.hpp>
 

@@ -1,4 +1,4 @@
-// Tasks that throw, tasks that wait for ever, events that nobody takes: what is reported.
+// Tasks that throw, tasks that wait for ever, events that no task takes: their reports.
 
 #include <shoal/event.hpp>
 
@@ -66,8 +66,8 @@ TEST(EventStuck, TasksThatWaitAndEventsThatNobodyTakes_AreNamed) {
   EXPECT_THAT(error, HasSubstr("events 'flow': sum has 1 of 3 events and waits for \"b\" from any "
                                "rank, \"c\" from rank 0"));
   EXPECT_THAT(error, HasSubstr("events 'flow': flow[1] has 0 of 1 events and waits for \"d\""));
-  EXPECT_THAT(error, HasSubstr("nobody took \"left\" from rank 0 with double, 3 times"));
-  EXPECT_THAT(error, HasSubstr("nobody took \"left\" from rank 0 with nothing"));
+  EXPECT_THAT(error, HasSubstr("no task took \"left\" from rank 0 with double, 3 times"));
+  EXPECT_THAT(error, HasSubstr("no task took \"left\" from rank 0 with nothing"));
 }
 
 TEST(EventStuck, Reports_HintAtWhatMayHaveBeenMeant) {
@@ -107,7 +107,7 @@ TEST(EventStuck, LongReports_AreCutShort) {
   });
   EXPECT_THAT(error, HasSubstr("22 more"));
   EXPECT_THAT(error, HasSubstr("and 25 more tasks"));
-  EXPECT_THAT(error, HasSubstr("and 24 more events that nobody took"));
+  EXPECT_THAT(error, HasSubstr("and 24 more events that no task took"));
 }
 
 TEST(EventStuck, AStuckWorld_CanBeRepaired) {

@@ -1,4 +1,4 @@
-// What is fired with events, and what is got.
+// Values of events, as fired and as got.
 
 #include <shoal/event.hpp>
 

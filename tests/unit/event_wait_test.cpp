@@ -307,7 +307,7 @@ TEST(EventLock, IsReleasedWhileItsTaskWaitsForEvents_AndTakenAgain) {
   });
 }
 
-/// What a program does that is not to forget to unlock.
+/// A guard, as programs use it to not forget to unlock.
 class Guard {
  public:
   Guard(Events& events, std::string name) : events_(events), name_(std::move(name)) {

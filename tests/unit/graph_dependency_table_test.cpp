@@ -59,7 +59,7 @@ using namespace graph_dependency_table_test;
 using shoal::graph::DenseTable;
 using shoal::graph::DependencyTable;
 using shoal::graph::Entry;
-using shoal::graph::Fulfil;
+using shoal::graph::Fulfill;
 
 /// An indegree function that always answers `n`.
 auto always(int n) {
@@ -74,12 +74,12 @@ TEST(DependencyTable, KeyWithThreeDependencies_IsReadyAtTheThird) {
     ++calls;
     return key;
   };
-  EXPECT_EQ(table.fulfil(3, 1, indegree, &entry), Fulfil::waiting);
+  EXPECT_EQ(table.fulfill(3, 1, indegree, &entry), Fulfill::waiting);
   EXPECT_EQ(entry.fulfilled, 1);
   EXPECT_EQ(entry.indegree, 3);
   EXPECT_EQ(table.size(), 1U);
-  EXPECT_EQ(table.fulfil(3, 1, indegree), Fulfil::waiting);
-  EXPECT_EQ(table.fulfil(3, 1, indegree, &entry), Fulfil::ready);
+  EXPECT_EQ(table.fulfill(3, 1, indegree), Fulfill::waiting);
+  EXPECT_EQ(table.fulfill(3, 1, indegree, &entry), Fulfill::ready);
   EXPECT_EQ(entry.fulfilled, 3);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(table.size(), 0U);
@@ -87,21 +87,21 @@ TEST(DependencyTable, KeyWithThreeDependencies_IsReadyAtTheThird) {
 
 TEST(DependencyTable, KeyReadyAtOnce_IsNeverStored) {
   DependencyTable<int> table;
-  EXPECT_EQ(table.fulfil(1, 4, always(4)), Fulfil::ready);
+  EXPECT_EQ(table.fulfill(1, 4, always(4)), Fulfill::ready);
   EXPECT_EQ(table.memory_bytes(), 0U);
 }
 
 TEST(DependencyTable, MoreThanTheIndegree_IsRefusedAndChangesNothing) {
   DependencyTable<int> table;
   Entry entry;
-  EXPECT_EQ(table.fulfil(1, 3, always(2), &entry), Fulfil::over);
+  EXPECT_EQ(table.fulfill(1, 3, always(2), &entry), Fulfill::over);
   EXPECT_EQ(entry.fulfilled, 0);
   EXPECT_EQ(entry.indegree, 2);
   EXPECT_EQ(table.size(), 0U);
-  EXPECT_EQ(table.fulfil(1, 1, always(2)), Fulfil::waiting);
-  EXPECT_EQ(table.fulfil(1, std::numeric_limits<int>::max(), always(2), &entry), Fulfil::over);
+  EXPECT_EQ(table.fulfill(1, 1, always(2)), Fulfill::waiting);
+  EXPECT_EQ(table.fulfill(1, std::numeric_limits<int>::max(), always(2), &entry), Fulfill::over);
   EXPECT_EQ(entry.fulfilled, 1);
-  EXPECT_EQ(table.fulfil(1, 1, always(2)), Fulfil::ready);
+  EXPECT_EQ(table.fulfill(1, 1, always(2)), Fulfill::ready);
 }
 
 template <class Function>
@@ -116,21 +116,21 @@ std::string message_of(Function&& function) {
 
 TEST(DependencyTable, BadCountOrIndegree_IsRefusedWithTheKey) {
   DependencyTable<std::array<int, 2>> table;
-  const auto fulfil = [&](int count, int indegree) {
-    return message_of([&] { static_cast<void>(table.fulfil({1, 2}, count, always(indegree))); });
+  const auto fulfill = [&](int count, int indegree) {
+    return message_of([&] { static_cast<void>(table.fulfill({1, 2}, count, always(indegree))); });
   };
-  EXPECT_NE(fulfil(1, 0).find("the indegree of key (1, 2) is 0"), std::string::npos);
-  EXPECT_NE(fulfil(1, -1).find("is -1"), std::string::npos);
-  EXPECT_NE(fulfil(0, 1).find("key (1, 2) fulfilled 0 times"), std::string::npos);
+  EXPECT_NE(fulfill(1, 0).find("the indegree of key (1, 2) is 0"), std::string::npos);
+  EXPECT_NE(fulfill(1, -1).find("is -1"), std::string::npos);
+  EXPECT_NE(fulfill(0, 1).find("key (1, 2) fulfilled 0 times"), std::string::npos);
   EXPECT_EQ(table.size(), 0U);
 }
 
 TEST(DependencyTable, ForEach_VisitsEachWaitingKeyOnce) {
   DependencyTable<std::string> table;
   for (int i = 0; i < 100; ++i) {
-    static_cast<void>(table.fulfil(std::string(50, 'x') + std::to_string(i), i + 1, always(101)));
+    static_cast<void>(table.fulfill(std::string(50, 'x') + std::to_string(i), i + 1, always(101)));
   }
-  static_cast<void>(table.fulfil(std::string(50, 'x') + "7", 93, always(101)));
+  static_cast<void>(table.fulfill(std::string(50, 'x') + "7", 93, always(101)));
   std::unordered_map<std::string, int> seen;
   table.for_each([&](const std::string& key, int fulfilled, int indegree) {
     EXPECT_EQ(indegree, 101);
@@ -144,12 +144,12 @@ TEST(DependencyTable, Memory_WhileGrowing_StaysBelow48BytesPerKey) {
   DependencyTable<std::array<int, 3>> table;
   int n = 0;
   for (; n < 100'000; ++n) {
-    static_cast<void>(table.fulfil({n / 1000, n % 1000, 0}, 1, always(2)));
+    static_cast<void>(table.fulfill({n / 1000, n % 1000, 0}, 1, always(2)));
     if (n < 100) continue;
     ASSERT_LE(table.memory_bytes(), 48 * table.size()) << n;
   }
   EXPECT_LT(table.longest_probe(), 200U);
-  while (n-- > 0) EXPECT_EQ(table.fulfil({n / 1000, n % 1000, 0}, 1, always(2)), Fulfil::ready);
+  while (n-- > 0) EXPECT_EQ(table.fulfill({n / 1000, n % 1000, 0}, 1, always(2)), Fulfill::ready);
   EXPECT_EQ(table.size(), 0U);
   EXPECT_LE(table.memory_bytes(), 128 * 24U);
 }
@@ -159,7 +159,7 @@ TEST(DependencyTable, KeysChosenByBitsOfTheirHash_StayEvenlySpread) {
     DependencyTable<int> table;
     for (int key = 0; table.size() < 4000; ++key) {
       if (((shoal::KeyHash<int>{}(key) >> shift) & 0xFF) == 0) {
-        static_cast<void>(table.fulfil(key, 1, always(2)));
+        static_cast<void>(table.fulfill(key, 1, always(2)));
       }
     }
     EXPECT_LT(table.longest_probe(), 120U) << shift;
@@ -168,11 +168,11 @@ TEST(DependencyTable, KeysChosenByBitsOfTheirHash_StayEvenlySpread) {
 
 TEST(DependencyTable, MovedFrom_IsEmptyAndUsable) {
   DependencyTable<std::string> first;
-  static_cast<void>(first.fulfil("a", 1, always(2)));
+  static_cast<void>(first.fulfill("a", 1, always(2)));
   DependencyTable<std::string> second = std::move(first);
-  EXPECT_EQ(second.fulfil("a", 1, always(2)), Fulfil::ready);
+  EXPECT_EQ(second.fulfill("a", 1, always(2)), Fulfill::ready);
   EXPECT_EQ(first.size(), 0U);  // NOLINT(bugprone-use-after-move)
-  EXPECT_EQ(first.fulfil("a", 1, always(2)), Fulfil::waiting);
+  EXPECT_EQ(first.fulfill("a", 1, always(2)), Fulfill::waiting);
   second = std::move(first);
   EXPECT_EQ(second.size(), 1U);
 }
@@ -180,10 +180,10 @@ TEST(DependencyTable, MovedFrom_IsEmptyAndUsable) {
 TEST(DependencyTable, ThrowingIndegree_LeavesTheTableUnchanged) {
   DependencyTable<int> table;
   const auto throws = [](int /*key*/) -> int { throw std::runtime_error("indegree"); };
-  EXPECT_THROW(static_cast<void>(table.fulfil(1, 1, throws)), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(table.fulfill(1, 1, throws)), std::runtime_error);
   EXPECT_EQ(table.size(), 0U);
-  EXPECT_EQ(table.fulfil(1, 1, always(2)), Fulfil::waiting);
-  EXPECT_EQ(table.fulfil(1, 1, throws), Fulfil::ready);  // known already: not asked again
+  EXPECT_EQ(table.fulfill(1, 1, always(2)), Fulfill::waiting);
+  EXPECT_EQ(table.fulfill(1, 1, throws), Fulfill::ready);  // known already: not asked again
 }
 
 /// Random programs against std::unordered_map. `make` turns a number into a key.
@@ -204,7 +204,7 @@ void run_random_program(std::uint32_t seed, int keys, int steps, Make&& make) {
     const int indegree = indegree_of(number);
     Entry entry;
     bool asked = false;
-    const Fulfil result = table.fulfil(
+    const Fulfill result = table.fulfill(
         make(number), count,
         [&](const K& key) {
           EXPECT_EQ(key, make(number));
@@ -215,13 +215,13 @@ void run_random_program(std::uint32_t seed, int keys, int steps, Make&& make) {
     ASSERT_EQ(asked, known == expected.end());
     ASSERT_EQ(entry.indegree, indegree);
     if (before + count > indegree) {
-      ASSERT_EQ(result, Fulfil::over);
+      ASSERT_EQ(result, Fulfill::over);
       ASSERT_EQ(entry.fulfilled, before);
     } else {
       ASSERT_EQ(entry.fulfilled, before + count);
-      ASSERT_EQ(result, before + count == indegree ? Fulfil::ready : Fulfil::waiting);
+      ASSERT_EQ(result, before + count == indegree ? Fulfill::ready : Fulfill::waiting);
       expected[number] = before + count;
-      if (result == Fulfil::ready) expected.erase(number);
+      if (result == Fulfill::ready) expected.erase(number);
     }
     ASSERT_EQ(table.size(), expected.size());
     if (step % 500 != 0) continue;
@@ -231,7 +231,7 @@ void run_random_program(std::uint32_t seed, int keys, int steps, Make&& make) {
   }
   for (const auto& [number, fulfilled] : expected) {
     const int missing = indegree_of(number) - fulfilled;
-    ASSERT_EQ(table.fulfil(make(number), missing, always(99)), Fulfil::ready);
+    ASSERT_EQ(table.fulfill(make(number), missing, always(99)), Fulfill::ready);
   }
   ASSERT_EQ(table.size(), 0U);
 }
@@ -265,9 +265,9 @@ TEST(DependencyTable, ThrowingCopies_AtRandom_LeaveTheTableUnchanged) {
       const int number = static_cast<int>(random() % 200);
       Throwing::plan().copies_left = static_cast<int>(random() % 3);
       try {
-        const Fulfil result = table.fulfil(Throwing(number), 1, always(2));
-        ASSERT_EQ(result, expected.contains(number) ? Fulfil::ready : Fulfil::waiting);
-        if (result == Fulfil::ready) {
+        const Fulfill result = table.fulfill(Throwing(number), 1, always(2));
+        ASSERT_EQ(result, expected.contains(number) ? Fulfill::ready : Fulfill::waiting);
+        if (result == Fulfill::ready) {
           expected.erase(number);
         } else {
           expected[number] = 1;
@@ -286,31 +286,31 @@ TEST(DependencyTable, ThrowingCopies_AtRandom_LeaveTheTableUnchanged) {
 TEST(DenseTable, Index_GoesFromNeverSeenToRan) {
   DenseTable table(3);
   Entry entry;
-  EXPECT_EQ(table.fulfil(2, 1, always(3), &entry), Fulfil::waiting);
+  EXPECT_EQ(table.fulfill(2, 1, always(3), &entry), Fulfill::waiting);
   EXPECT_EQ(entry.fulfilled, 1);
   EXPECT_EQ(entry.indegree, 3);
-  EXPECT_EQ(table.fulfil(2, 3, always(3), &entry), Fulfil::over);
+  EXPECT_EQ(table.fulfill(2, 3, always(3), &entry), Fulfill::over);
   EXPECT_EQ(entry.fulfilled, 1);
-  EXPECT_EQ(table.fulfil(2, 2, always(3), &entry), Fulfil::ready);
+  EXPECT_EQ(table.fulfill(2, 2, always(3), &entry), Fulfill::ready);
   EXPECT_EQ(entry.fulfilled, 3);
-  EXPECT_EQ(table.fulfil(2, 1, always(3), &entry), Fulfil::ran);
+  EXPECT_EQ(table.fulfill(2, 1, always(3), &entry), Fulfill::ran);
   EXPECT_EQ(entry.fulfilled, 3);
   EXPECT_EQ(entry.indegree, 3);
-  EXPECT_EQ(table.fulfil(0, 2, always(1), &entry), Fulfil::over);
+  EXPECT_EQ(table.fulfill(0, 2, always(1), &entry), Fulfill::over);
   EXPECT_EQ(entry.fulfilled, 0);
-  EXPECT_EQ(table.fulfil(0, 1, always(1)), Fulfil::ready);
+  EXPECT_EQ(table.fulfill(0, 1, always(1)), Fulfill::ready);
   EXPECT_EQ(table.memory_bytes(), 12U);
   EXPECT_EQ(table.capacity(), 3U);
 }
 
 TEST(DenseTable, BadIndexCountOrIndegree_IsRefused) {
   DenseTable table(2);
-  const auto fulfil = [&](std::size_t index, int count, int indegree) {
-    return message_of([&] { static_cast<void>(table.fulfil(index, count, always(indegree))); });
+  const auto fulfill = [&](std::size_t index, int count, int indegree) {
+    return message_of([&] { static_cast<void>(table.fulfill(index, count, always(indegree))); });
   };
-  EXPECT_NE(fulfil(2, 1, 1).find("index 2 of a dense index space of 2"), std::string::npos);
-  EXPECT_NE(fulfil(1, 0, 1).find("index 1 fulfilled 0 times"), std::string::npos);
-  EXPECT_NE(fulfil(1, 1, 0).find("the indegree of index 1 is 0"), std::string::npos);
+  EXPECT_NE(fulfill(2, 1, 1).find("index 2 of a dense index space of 2"), std::string::npos);
+  EXPECT_NE(fulfill(1, 0, 1).find("index 1 fulfilled 0 times"), std::string::npos);
+  EXPECT_NE(fulfill(1, 1, 0).find("the indegree of index 1 is 0"), std::string::npos);
   EXPECT_EQ(table.size(), 0U);
 }
 
@@ -318,18 +318,18 @@ TEST(DenseTable, ThrowingIndegree_LeavesTheCounterUnchanged) {
   DenseTable table(1);
   Entry entry;
   const auto throws = [](std::size_t /*index*/) -> int { throw std::runtime_error("indegree"); };
-  EXPECT_THROW(static_cast<void>(table.fulfil(0, 1, throws)), std::runtime_error);
-  EXPECT_EQ(table.fulfil(0, 1, always(2)), Fulfil::waiting);
-  EXPECT_THROW(static_cast<void>(table.fulfil(0, 1, throws, &entry)), std::runtime_error);
-  EXPECT_EQ(table.fulfil(0, 1, throws), Fulfil::ready);  // known already: not asked again
-  EXPECT_EQ(table.fulfil(0, 1, throws), Fulfil::ran);
+  EXPECT_THROW(static_cast<void>(table.fulfill(0, 1, throws)), std::runtime_error);
+  EXPECT_EQ(table.fulfill(0, 1, always(2)), Fulfill::waiting);
+  EXPECT_THROW(static_cast<void>(table.fulfill(0, 1, throws, &entry)), std::runtime_error);
+  EXPECT_EQ(table.fulfill(0, 1, throws), Fulfill::ready);  // known already: not asked again
+  EXPECT_EQ(table.fulfill(0, 1, throws), Fulfill::ran);
 }
 
 TEST(DenseTable, ForEach_VisitsOnlyWhatWaits) {
   DenseTable table(4);
-  static_cast<void>(table.fulfil(0, 1, always(1)));
-  static_cast<void>(table.fulfil(1, 1, always(3)));
-  static_cast<void>(table.fulfil(3, 2, always(3)));
+  static_cast<void>(table.fulfill(0, 1, always(1)));
+  static_cast<void>(table.fulfill(1, 1, always(3)));
+  static_cast<void>(table.fulfill(3, 2, always(3)));
   std::vector<std::array<int, 3>> seen;
   table.for_each(
       [&](std::size_t index, int fulfilled, int indegree) {
@@ -353,7 +353,7 @@ TEST(DenseTable, ManyThreads_FulfillingTheSameIndices_MakeEachReadyOnceAndSeeAll
   const auto work = [&](std::size_t self) {
     for (std::size_t index = 0; index < n; ++index) {
       written[index][self] = 1;
-      if (table.fulfil(index, 1, always(threads)) != Fulfil::ready) continue;
+      if (table.fulfill(index, 1, always(threads)) != Fulfill::ready) continue;
       readied[index].fetch_add(1, std::memory_order_relaxed);
       for (const int value : written[index]) lost += 1 - value;
     }

@@ -1,4 +1,4 @@
-// What a task graph refuses, and what errors call its tasks.
+// Refusals of a task graph, and names of its tasks in errors.
 
 #include <shoal/graph/task_graph.hpp>
 

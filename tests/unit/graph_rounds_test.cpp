@@ -179,7 +179,7 @@ TEST(GraphCheck, WithoutIt_StuckErrorSaysThatATaskMayHaveBeenFulfilledTooOften) 
   ASSERT_NE(simulated.ranks().front()->error(), nullptr);
   EXPECT_THAT(shoal::describe(simulated.ranks().front()->error()),
               AllOf(HasSubstr("cells[7] has fulfilled 1 of 2"),
-                    HasSubstr("fulfilled too often before: --check-graphs names who did that")));
+                    HasSubstr("fulfilled too often before: --check-graphs names the caller")));
 }
 
 TEST(Outputs, EachReaderGetsTheValue_AndTheLastOneFreesIt) {
@@ -213,7 +213,7 @@ TEST(Outputs, WhatIsRefused_IsNamed) {
               rows.put(3, std::string("a"), 2);
               static_cast<void>(rows.take(3));
               EXPECT_THAT(refusal_of([&] { rows.put(3, std::string("b"), 1); }),
-                          HasSubstr("to be taken by 1 more readers"));
+                          HasSubstr("not yet taken by 1 more readers"));
               EXPECT_THAT(
                   refusal_of([&] { rows.check_all_read(); }),
                   HasSubstr("rows: 1 outputs were not taken by all of their readers: [3] by "

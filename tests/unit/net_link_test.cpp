@@ -12,16 +12,16 @@
 #include <thread>
 #include <vector>
 
-#include "net/local/local_link.hpp"
+#include "net/local_link.hpp"
 
 namespace shoal::net {
 namespace {
 
 /// Keeps the packets that arrive.
-class KeepingReceiver final : public Receiver {
+class KeepingReceiver final {
  public:
   ~KeepingReceiver() { release_all(); }
-  void on_packet(Packet* packet) override { packets.push_back(packet); }
+  void on_packet(Packet* packet) { packets.push_back(packet); }
   void release_all() {
     for (Packet* const packet : packets) packet->release();
     packets.clear();
@@ -31,10 +31,10 @@ class KeepingReceiver final : public Receiver {
 
 /// Calls `handle(source thread, index)` for each message of two integers.
 template <class Handle>
-class ReadingReceiver final : public Receiver {
+class ReadingReceiver final {
  public:
   explicit ReadingReceiver(Handle handle) : handle_(std::move(handle)) {}
-  void on_packet(Packet* packet) override {
+  void on_packet(Packet* packet) {
     shoal::net::Run run;
     for (std::size_t at = 0; at < packet->messages().size();) {
       ASSERT_TRUE(read_run(packet->messages(), at, run));
@@ -86,10 +86,12 @@ void append_pair(Link& link, std::uint64_t first, std::uint64_t second) {
 }
 
 /// Delivers what stands in the port; returns how many items stood there.
+template <class Receiver>
 int deliver_all(Port& port, Receiver& receiver) {
   int count = 0;
   while (PortItem* const item = port.try_take()) {
-    item->deliver(receiver);
+    PacketList packets = item->take_arrivals();
+    while (Packet* const packet = packets.pop_front()) receiver.on_packet(packet);
     ++count;
   }
   return count;
@@ -260,7 +262,7 @@ TEST(LocalLinkThreads, Enlist_FromManyThreads_LosesNoWakeUp) {
 
 // --- Fabric
 
-/// Stands for a transport between two processes: remembers which links were asked for.
+/// Fake of a transport between two processes: remembers which links were asked for.
 class FakeTransport final : public Transport {
  public:
   Layout layout() const override { return {4, 2, 0}; }
@@ -272,8 +274,8 @@ class FakeTransport final : public Transport {
   bool poll(bool, DirectArrivals*) override { return false; }
   env::Steppable* engine() override { return nullptr; }
   std::uint32_t new_payload_tag() override { return 0; }
-  void send_payload(Rank, Rank, std::uint32_t, std::span<const std::byte>, Event*) override {}
-  void receive_payload(Rank, Rank, std::uint32_t, std::span<std::byte>, Event*) override {}
+  void send_payload(Rank, Rank, std::uint32_t, std::span<const std::byte>, Completion*) override {}
+  void receive_payload(Rank, Rank, std::uint32_t, std::span<std::byte>, Completion*) override {}
   std::vector<std::string> exchange(const std::string& mine) override { return {mine}; }
   void finish() override {}
   void abort(int) override {}

@@ -21,10 +21,10 @@
 namespace {
 
 using shoal::ConfigError;
+using shoal::net::ProgressPolicy;
 using shoal::runtime::Config;
 using shoal::runtime::environment_of;
 using shoal::runtime::Pin;
-using shoal::runtime::Progress;
 using shoal::testing::examples_in;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -80,7 +80,7 @@ TEST(Config, NothingGiven_AllDefaults) {
   EXPECT_EQ(config.workers, 0);
   EXPECT_EQ(config.ranks_per_process, 1);
   EXPECT_EQ(config.pin, Pin::none);
-  EXPECT_EQ(config.progress, Progress::worker);
+  EXPECT_EQ(config.progress, ProgressPolicy::worker);
   EXPECT_EQ(config.packet_bytes, 8192U);
   EXPECT_EQ(config.window_bytes, 1048576U);
   EXPECT_EQ(config.flush_ns, 20000U);
@@ -111,7 +111,7 @@ TEST(Config, StallAbort_IsOffUnlessAskedFor) {
   EXPECT_EQ(parse({"--stall-abort", "0s"}).stall_abort_ns, 0U);
   EXPECT_EQ(parse({}, {{"SHOAL_STALL_ABORT", "60s"}}).stall_abort_ns, 60'000'000'000U);
   EXPECT_THAT(parse({"--help"}).help_text,
-              AllOf(HasSubstr("--stall-abort TIME"), HasSubstr("0s: never (default: 0s)")));
+              AllOf(HasSubstr("--stall-abort TIME"), HasSubstr("(0s: never) (default: 0s)")));
 }
 
 TEST(Config, StallAbort_OfImpossibleTimesOrWithoutAWatch_IsRefused) {
@@ -136,7 +136,7 @@ void expect_all_set(const Config& config) {
   EXPECT_EQ(config.workers, 2);
   EXPECT_EQ(config.ranks_per_process, 3);
   EXPECT_EQ(config.pin, Pin::core);
-  EXPECT_EQ(config.progress, Progress::thread);
+  EXPECT_EQ(config.progress, ProgressPolicy::thread);
   EXPECT_EQ(config.packet_bytes, 16384U);
   EXPECT_EQ(config.window_bytes, 2097152U);
   EXPECT_EQ(config.flush_ns, 1'000'000U);
@@ -458,6 +458,20 @@ TEST(Config, EnvironmentOfTheProcess_HasItsVariables) {
   EXPECT_EQ(env.lookup(name), first.substr(name.size() + 1));
   EXPECT_THAT(env.names(), testing::Contains(name));
   EXPECT_EQ(env.lookup("SHOAL_THIS_IS_NOT_SET"), std::nullopt);
+}
+
+TEST(Config, LimitOfMemoryBoundTasks_IsANumberAutoOrOff) {
+  EXPECT_FALSE(parse({}).memory_bound_max.has_value());
+  EXPECT_FALSE(parse({"--memory-bound-max", "off"}).memory_bound_max.has_value());
+  EXPECT_EQ(parse({"--memory-bound-max=auto"}).memory_bound_max, Config::kAuto);
+  EXPECT_EQ(parse({}, {{"SHOAL_MEMORY_BOUND_MAX", "6"}}).memory_bound_max, 6);
+  EXPECT_FALSE(parse({"--buffer-node", "any"}).buffer_node.has_value());
+  EXPECT_EQ(parse({"--buffer-node", "0"}).buffer_node, 0);
+  EXPECT_EQ(parse({"--memory-model", "m.json"}).memory_model, "m.json");
+  EXPECT_EQ(parse({"--sim-memory", "m.json"}).sim_memory, "m.json");
+  EXPECT_THAT(error_of({"--memory-bound-max", "0"}),
+              AllOf(HasSubstr("--memory-bound-max"), HasSubstr("off, auto, 1 to 4096")));
+  EXPECT_THAT(error_of({"--buffer-node", "near"}), HasSubstr("any, auto, 0 to 1024"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What throws in a task, a handler or a main function reaches every rank, and nothing hangs.
+// Exceptions in a task, a handler or a main function reach every rank, and nothing hangs.
 
 #include <shoal/base/sanitizers.hpp>
 #include <shoal/shoal.hpp>
@@ -45,7 +45,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.ranks << " ranks, " << shape.workers << " workers";
 }
 
-/// What one rank's main function caught; equal on all ranks, except where main itself threw.
+/// Error caught by one rank's main function; equal on all ranks, except where main itself threw.
 struct Caught {
   int rank = -1;
   std::string task_name;
@@ -79,7 +79,7 @@ Caught failure_of(const Shape& shape, const std::function<void(World&)>& body,
     EXPECT_EQ(one, caught.front());
   }
   const Caught first = caught.front().value_or(Caught{});
-  // Said once, by all ranks together.
+  // Reported once by all ranks together.
   const std::string line = "shoal: error: rank " + std::to_string(first.rank) + ": " +
                            first.task_name + " failed: " + first.text + "\n";
   EXPECT_EQ(said, line);

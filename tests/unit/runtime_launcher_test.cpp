@@ -1,4 +1,4 @@
-// Who started this process, told from environments as the launchers really leave them.
+// Launcher of this process, recognized from environments as real launchers leave them.
 
 #include "runtime/launcher.hpp"
 

@@ -77,7 +77,7 @@ void await(const std::atomic<bool>& flag) {
   while (!flag) std::this_thread::yield();
 }
 
-/// What a run wrote to standard error, and its exit code.
+/// Output of a run to standard error, and its exit code.
 struct Said {
   int code = 0;
   std::string text;
@@ -180,7 +180,7 @@ TEST(MainThrows, WhileTasksRunAndWait_UnwindsAfterThem) {
   EXPECT_EQ(presence.late_uses(), 0);
 }
 
-// The issue of those who use it as they should not: the program fails, nothing else.
+// Wrong use makes the program fail, and nothing else.
 TEST(MainThrows, AfterSendsOfLargeMessages_TheTextIsNotLost) {
   for (int i = 0; i < sized(100, 20); ++i) {
     const Said said = said_by(2, 1, [&](World& world) {
@@ -268,7 +268,7 @@ TEST(MainThrows, OthersMeanwhile_SeeNoExceptionUnderWay) {
   std::atomic<bool> told{false};
   const Said said = said_by(1, 1, [&](World& world) {
     world.spawn([&] { throw std::runtime_error("first"); });
-    // Runs on worker 0, while the main function stands in the middle of its throw.
+    // Runs on worker 0, while main function: in the middle of its throw.
     const auto am = world.make_am([&] { seen = std::uncaught_exceptions(); });
     struct AtEnd {
       std::atomic<int>& seen;

@@ -1,4 +1,4 @@
-// Failures when there is no memory left.
+// Failures when no memory is left.
 
 #include <shoal/base/sanitizers.hpp>
 #include <shoal/shoal.hpp>
@@ -116,7 +116,7 @@ TEST(WithoutMemoryDeathTest, NotEvenForTheFailure_EndsTheProcessWithAText) {
   for (const auto where : {&in_a_task, &in_a_handler, &in_the_main_function}) {
     const Fail fail = failing_after(0, true);
     EXPECT_DEATH(run_world(1, 1, [&](World& world) { where(world, fail); }),
-                 "shoal: error: rank 0: .* there is no memory left");
+                 "shoal: error: rank 0: .* no memory is left");
   }
 }
 

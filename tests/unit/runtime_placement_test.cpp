@@ -16,11 +16,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
+using shoal::MachineLevel;
+using shoal::Rank;
 using shoal::World;
+using shoal::env::PuSet;
 using shoal::runtime::check_ranks;
 using shoal::runtime::LaunchInfo;
 using shoal::runtime::placement_advice;
@@ -167,6 +171,26 @@ TEST(Info, Simulated_SaysSo) {
   EXPECT_EQ(code, 0);
   EXPECT_THAT(text, AllOf(HasSubstr("3 ranks, 2 workers each, simulated"), HasSubstr("seed 5"),
                           HasSubstr("fixed:1us,10G")));
+}
+
+TEST(Machine, PartsAreThoseOfTheFirstWorkerOfEachRank) {
+  const auto topology = shoal::env::Topology::from_synthetic("pack:2 numa:2 core:2 pu:1");
+  // Three ranks of two workers; the last ones are not bound.
+  const std::vector<shoal::env::PuSet> places{PuSet({0}), PuSet({1}), PuSet({6}),
+                                              PuSet({0}), PuSet(),    PuSet()};
+  const auto sites = shoal::runtime::locate_ranks(topology, places, 3);
+  EXPECT_THAT(sites, ElementsAre(std::pair(0, 0), std::pair(1, 3), std::pair(0, 0)));
+  const auto machine = shoal::runtime::make_machine({{.host = "a", .sites = sites},
+                                                     {.host = "b", .sites = {{0, 0}}},
+                                                     {.host = "a", .sites = {{1, 2}}}});
+  const auto parts = [&](MachineLevel level) {
+    std::vector<int> all;
+    for (int rank = 0; rank < 5; ++rank) all.push_back(machine->part_of(Rank(rank), level));
+    return all;
+  };
+  EXPECT_THAT(parts(MachineLevel::node), ElementsAre(0, 0, 0, 1, 0));
+  EXPECT_THAT(parts(MachineLevel::socket), ElementsAre(0, 1, 0, 2, 1));
+  EXPECT_THAT(parts(MachineLevel::numa), ElementsAre(0, 1, 0, 2, 3));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(RankReport, AThousandRanksWithNothingToSay_ShareALine) {
   std::vector<RankPart> parts;
   for (int rank = 0; rank < 1024; ++rank) {
     parts.push_back(part_of(
-        rank, "the main function stands in wait()",
+        rank, "main function: in wait()",
         rank == 700 ? std::vector<std::string>{"the culprit"} : std::vector<std::string>{}));
   }
   const std::string text = merge_parts(parts, {});
@@ -72,18 +72,18 @@ TEST(RankReport, AThousandRanksWithNothingToSay_ShareALine) {
 TEST(RankReport, AThousandRanksWithMuchToSay_AreCutShort) {
   std::vector<RankPart> parts;
   for (int rank = 0; rank < 1024; ++rank) {
-    parts.push_back(part_of(rank, "the main function runs", {"line"}));
+    parts.push_back(part_of(rank, "main function: running", {"line"}));
     parts.back().left_out = 7;
   }
   const std::string text = merge_parts(parts, {});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 64 * 3 + 1) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("and 7 more lines"),
-                          HasSubstr("and more of the kind from ranks 64 to 1023")));
+                          HasSubstr("more of the same from ranks 64 to 1023")));
 }
 
 TEST(RankReport, RanksWithoutAnswer_AreNamed) {
   EXPECT_THAT(merge_parts({part_of(0, "a")}, {1, 2, 3}),
-              HasSubstr("ranks 1 to 3 do not answer: their workers do not come back"));
+              HasSubstr("ranks 1 to 3 do not answer: their workers have not returned"));
   EXPECT_THAT(merge_parts({part_of(0, "a")}, {3}),
               HasSubstr("rank 3 does not answer: its workers"));
   EXPECT_THAT(merge_parts({part_of(0, "a")}, {}), Not(HasSubstr("answer")));

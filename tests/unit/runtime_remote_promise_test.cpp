@@ -14,13 +14,16 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace {
 
+using shoal::Delivery;
 using shoal::Future;
+using shoal::MessageContext;
 using shoal::Promise;
 using shoal::Rank;
 using shoal::RemoteError;
@@ -253,6 +256,148 @@ TEST(Calls, WhileTheWorldFails_EndEverywhere) {
     });
     EXPECT_THAT(text, HasSubstr("enough"));
   }
+}
+
+// --- functions with captures
+
+TEST_P(Remote, FunctionsWithCaptures_BringBackWhatTheyReturn) {
+  run([](World& world) {
+    const int base = 10 * world.rank().value();
+    const auto sum = world.make_function([base](int a, int b) { return base + a + b; });
+    const auto joined = world.make_function(
+        [base](World& there, const std::vector<std::string>& words, std::string_view end) {
+          std::string text = std::to_string(base + there.size());
+          for (const std::string& word : words) text += word;
+          return text + std::string(end);
+        },
+        {Delivery::inlined});
+    std::atomic<int> count{0};
+    const auto nothing = world.make_function([&count] { ++count; });
+    const auto asks_back = world.make_function([&](MessageContext context, int x) {
+      return world.call(context.source(), sum, x, 1).get();
+    });
+    for (int target = 0; target < world.size(); ++target) {
+      EXPECT_EQ(world.call(Rank(target), sum, 1, 2).get(), 10 * target + 3);
+      EXPECT_EQ(joined.call(Rank(target), std::vector<std::string>{"a", "b"}, "c").get(),
+                std::to_string(10 * target + world.size()) + "abc");
+      nothing.call(Rank(target)).get();
+      EXPECT_EQ(asks_back.call(Rank(target), 5).get(), base + 6);
+    }
+    world.wait();
+    EXPECT_EQ(count.load(), world.size());
+  });
+}
+
+TEST_P(Remote, FunctionWithCaptures_ThatThrows_GivesRemoteErrorAndTheWorldGoesOn) {
+  run([](World& world) {
+    const auto fails = world.make_function([&world](int x) -> int {
+      throw std::runtime_error("rank " + std::to_string(world.rank().value()) + " dislikes " +
+                               std::to_string(x));
+    });
+    const Rank target = next_of(world);
+    try {
+      static_cast<void>(fails.call(target, 4).get());
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const RemoteError& error) {
+      EXPECT_EQ(error.text(), "rank " + std::to_string(target.value()) + " dislikes 4");
+    }
+    world.wait();
+  });
+}
+
+TEST(Functions, OfATeam_AreCalledInTheTeamAndEndWithItsFailure) {
+  EXPECT_EQ(
+      run_world(4, 2,
+                [](World& world) {
+                  shoal::Team odd(world, {Rank(3), Rank(1)});
+                  if (!odd.is_member()) return;
+                  const auto who = odd.make_function([&odd](const MessageContext& context, int x) {
+                    return std::tuple(
+                        context.source().value(), context.world_source().value(),
+                        context.get<shoal::Team>().rank().value() == odd.rank().value(), x);
+                  });
+                  const auto never = odd.make_function([&odd]() -> int {
+                    odd.spawn([] { throw std::runtime_error("the team ends"); });
+                    shoal::Semaphore(0, "never given").acquire();
+                    return 1;
+                  });
+                  const Rank other(1 - odd.rank().value());
+                  EXPECT_EQ(who.call(other, 7).get(),
+                            std::tuple(odd.rank().value(), world.rank().value(), true, 7));
+                  auto answer = never.call(other);
+                  EXPECT_THROW(odd.wait(), TaskError);
+                  EXPECT_THROW(static_cast<void>(answer.get()), TaskError);
+                }),
+      0);
+}
+
+// --- context of handlers
+
+/// Service of a rank: sums what others send.
+struct Ledger {
+  explicit Ledger(int first) : sum(first) {}
+  std::atomic<int> sum;
+};
+
+}  // namespace
+
+template <>
+struct shoal::messaging::ContextOf<Ledger> : shoal::messaging::ServiceContext<Ledger> {};
+
+namespace {
+
+void add_to(Ledger& ledger, int value) { ledger.sum += value; }
+
+TEST_P(Remote, Handlers_FindTheirSenderAndTheServicesOfTheirRank) {
+  run([](World& world) {
+    auto& services = world.scope().messenger().services();
+    Ledger& ledger = services.obtain<Ledger>([] { return std::make_unique<Ledger>(100); });
+    EXPECT_EQ(&services.obtain<Ledger>([]() -> std::unique_ptr<Ledger> { std::abort(); }), &ledger);
+    world.barrier();
+    std::atomic<int> sources{0};
+    const auto by_source = world.make_am([&sources](MessageContext context, int rank) {
+      sources += context.source() == rank && context.world_source() == rank ? 1 : 0;
+      context.get<Ledger>().sum += 1;
+    });
+    for (int target = 0; target < world.size(); ++target) {
+      by_source.send(Rank(target), world.rank().value());
+      world.send(shoal::am<add_to>, Rank(target), 10);
+      world.send(shoal::am<add_to, Delivery::task>, Rank(target), 1000);
+    }
+    world.wait();
+    EXPECT_EQ(sources.load(), world.size());
+    EXPECT_EQ(ledger.sum.load(), 100 + world.size() * 1011);
+  });
+}
+
+TEST(Services, AreWithdrawnAndReplacedAndNamedWhenMissing) {
+  shoal::messaging::Services services;
+  EXPECT_EQ(services.find<Ledger>(), nullptr);
+  Ledger first(1);
+  Ledger second(2);
+  int number = 3;
+  services.provide(first);
+  services.provide(number);
+  EXPECT_EQ(services.get<Ledger>().sum, 1);
+  services.provide(second);
+  EXPECT_EQ(services.get<Ledger>().sum, 2);
+  services.withdraw<Ledger>();
+  EXPECT_EQ(services.find<Ledger>(), nullptr);
+  EXPECT_EQ(services.get<int>(), 3);
+  try {
+    static_cast<void>(services.get<Ledger>());
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const shoal::CheckError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("no service of type"), HasSubstr("Ledger")));
+  }
+}
+
+TEST(Services, MissingAtTheReceiver_FailTheWorldWithAClearText) {
+  const std::string text = text_of<TaskError>(2, 1, [](World& world) {
+    if (world.rank() == 0) world.send(shoal::am<add_to>, Rank(1), 1);
+    world.wait();
+  });
+  EXPECT_THAT(text, AllOf(HasSubstr("no service of type"), HasSubstr("Ledger")));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class Gate {
     inside_.notify_all();
     open_.wait(false);
   }
-  /// Somebody stands in pass().
+  /// A task is in pass().
   void await_visitor() { inside_.wait(false); }
   void open() {
     open_ = true;
@@ -83,7 +83,7 @@ struct Shape {
 };
 
 /// Runs a world; once standard error has each of `parts` (a report is written at once), calls
-/// `release`, which lets the world end. What was written.
+/// `release`, which lets the world end. Returns the text written.
 std::string report_of(const Shape& shape, const std::function<void(World&)>& program,
                       const std::vector<std::string>& parts, const std::function<void()>& release) {
   StderrTap tap;
@@ -113,10 +113,11 @@ TEST(Stall, HandlerThatBlocksOutsideShoal_IsNamedOnSignal) {
         world.wait();
       },
       {"shoal: report"}, [&] { gate.open(); });
-  EXPECT_THAT(said, HasSubstr("report of 2 ranks: asked for by SIGUSR1"));
-  EXPECT_THAT(said, ContainsRegex("rank 1: the main function stands in wait[(][)] for "));
-  EXPECT_THAT(said, ContainsRegex("worker 0: runs the handler 'write log' for .* and does not come "
-                                  "back from it"));
+  EXPECT_THAT(said, HasSubstr("report of 2 ranks: requested by SIGUSR1"));
+  EXPECT_THAT(said, ContainsRegex("rank 1: main function: in wait[(][)] for "));
+  EXPECT_THAT(said,
+              ContainsRegex("worker 0: runs the handler 'write log' for .* and has not returned "
+                            "from it"));
   EXPECT_THAT(said, HasSubstr("to rank 1: 1 message, the last 'write log'; "));
 }
 
@@ -212,7 +213,7 @@ TEST(Stall, PingPongWithoutEnd_IsNamedOnSignalAsMoving) {
         {2, workers},
         [&](World& world) { shoal::testing::ping_pong(world, stop, [] { raise(SIGUSR1); }); },
         {"tasks run or messages move right now", "the last 'ping'", "the last 'pong'",
-         "the last to come 'ping'", "the last to come 'pong'"},
+         "the last 'ping'", "the last 'pong'"},
         [&] { stop = true; });
     EXPECT_THAT(said, ContainsRegex("to rank 1: [0-9]+ messages, the last 'ping'"));
   }
@@ -243,7 +244,7 @@ TEST(Stall, TasksThatParkAndWake_AreNamedOnSignalAsMoving) {
           world.wait();
         },
         {"tasks run or messages move right now"}, [&] { stop = true; });
-    EXPECT_THAT(said, HasSubstr("asked for by SIGUSR1"));
+    EXPECT_THAT(said, HasSubstr("requested by SIGUSR1"));
   }
 }
 
@@ -270,7 +271,7 @@ TEST(Stall, AgesInAReport_FitTogether) {
   constexpr double kRounding = 0.1;
   const double quiet = seconds_behind(said, "; nothing has happened for ");
   EXPECT_LE(quiet, seconds_behind(said, "runs the task 'long' for ") + kRounding) << said;
-  EXPECT_LE(quiet, seconds_behind(said, "stands in wait[(][)] for ") + kRounding) << said;
+  EXPECT_LE(quiet, seconds_behind(said, "main function: in wait[(][)] for ") + kRounding) << said;
 }
 
 TEST(Stall, TaskThatNeverEnds_IsNamedWithItsKey) {
@@ -311,9 +312,9 @@ TEST(Stall, MainFunctionThatNeverComesToWait_IsNamed) {
         world.wait();
       },
       {"shoal: report"}, [&] { gate.open(); });
-  EXPECT_THAT(said, AllOf(HasSubstr("rank 1: the main function runs"),
+  EXPECT_THAT(said, AllOf(HasSubstr("rank 1: main function: running"),
                           HasSubstr("worker 0: runs the main function for "),
-                          HasSubstr("this rank's main function to come to wait()")));
+                          HasSubstr("the main function of this rank to call wait()")));
 }
 
 // Rank 1 takes nothing, so rank 0 soon may send nothing.
@@ -336,8 +337,8 @@ TEST(Stall, SendersThatStandStill_AreNamedWithTheWindow) {
       },
       {"the last 'flood'"}, [&] { gate.open(); });
   EXPECT_THAT(said, ContainsRegex("parked: 'producer' in send[(][)] to rank 1 for "));
-  EXPECT_THAT(said, HasSubstr("1 sender stands in send() until half of the window of 4K"));
-  EXPECT_THAT(said, HasSubstr("wait for rank 1 to look"));
+  EXPECT_THAT(said, HasSubstr("1 sender waits in send() until half of the window of 4K"));
+  EXPECT_THAT(said, HasSubstr("some not yet received by rank 1"));
 }
 
 TEST(Stall, HoldThatIsNeverEnded_IsNamed) {

@@ -1,8 +1,10 @@
 // Teams: their ranks, their completion, failures and collective operations. Simulated, in many
 // orders; tests/property/runtime_team_world_test.cpp has random programs.
 
+#include <shoal/am/rank_map_table.hpp>
 #include <shoal/shoal.hpp>
 
+#include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"
@@ -14,6 +16,8 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -23,10 +27,11 @@
 namespace {
 
 using shoal::Rank;
-using shoal::RankSet;
 using shoal::TaskGraph;
 using shoal::Team;
 using shoal::World;
+using shoal::testing::in_many_worlds;
+using shoal::testing::kSeeds;
 using shoal::testing::refusal_of;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
@@ -34,24 +39,6 @@ using shoal::testing::TurnResult;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr std::uint64_t kSeeds = 40;
-
-/// Runs `program` on so many ranks with many seeds; each rank must end well.
-template <class F>
-void in_many_worlds(int ranks, F program) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const TurnResult result =
-        run_turns({.seed = seed, .ranks = ranks, .workers = 1 + static_cast<int>(seed % 2)},
-                  [&](World& world) {
-                    program(world);
-                    return 0;
-                  });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_EQ(error, nullptr) << "seed " << seed << ": " << shoal::describe(error);
-    }
-  }
-}
 
 TEST(Team, OfAList_HasItsOwnRanksInThatOrder) {
   in_many_worlds(5, [](World& world) {
@@ -77,6 +64,32 @@ TEST(Team, OfFunctions_HasTheirRanks) {
     if (even.is_member()) {
       EXPECT_THAT(even.allgather(world.rank().value()), ElementsAre(0, 2, 4));
     }
+  });
+}
+
+TEST(Team, OverTheSameRanks_SharesItsMap) {
+  in_many_worlds(5, [](World& world) {
+    const Team first(world, {Rank(4), Rank(0), Rank(3)});
+    const Team second(world, {Rank(4), Rank(0), Rank(3)});
+    const Team other(world, {Rank(0), Rank(4), Rank(3)});
+    if (!first.is_member()) return;
+    EXPECT_EQ(first.scope().channel().ranks(), second.scope().channel().ranks());
+    EXPECT_NE(first.scope().channel().ranks(), other.scope().channel().ranks());
+    EXPECT_EQ(other.world_rank(Rank(0)), 0);
+  });
+}
+
+TEST(Team, OverManyLists_LeavesFewMaps) {
+  in_many_worlds(6, [](World& world) {
+    std::vector<Rank> ranks;
+    for (int rank = 0; rank < world.size(); ++rank) ranks.emplace_back(rank);
+    for (int i = 0; i < 200; ++i) {
+      std::next_permutation(ranks.begin(), ranks.end());
+      const Team team(world, ranks);
+      EXPECT_EQ(team.world_rank(Rank(5)), ranks[5]);
+    }
+    auto& services = world.scope().messenger().services();
+    EXPECT_LT(services.get<shoal::messaging::RankMapTable>().size(), 100U);
   });
 }
 
@@ -304,6 +317,158 @@ TEST(Team, WaitThatNotAllMembersCall_IsFound) {
   EXPECT_THAT(shoal::describe(result.errors[0]), HasSubstr("wait() of team 'pair'"));
 }
 
+// --- messages of a team to others
+
+/// Messages of one simulated world that tasks and handlers of a team have sent to others, and
+/// those that were handled, by number of the team.
+struct Outside {
+  std::map<int, int> sent;
+  std::map<int, int> handled;
+};
+Outside& outside() {
+  static Outside all;
+  return all;
+}
+
+TEST(Team, Wait_IncludesItsMessagesToOthers) {
+  in_many_worlds(5, [](World& world) {
+    if (world.rank() == 0) outside() = {};
+    world.barrier();
+    const auto to_world = world.make_am([](int from) { ++outside().handled[from]; });
+    Team other(world, {Rank(4), Rank(2), Rank(0), Rank(1), Rank(3)}, "other");
+    const auto to_other = other.make_am([](int from) { ++outside().handled[from]; });
+    const int colour = world.rank() % 2;
+    Team half = world.split(colour);
+    const auto inside = half.make_am([&](int left) {  // a handler sends to others, too
+      ++outside().sent[colour];
+      to_world.send(Rank(left % world.size()), colour);
+    });
+    for (int round = 0; round < 3; ++round) {
+      half.spawn([&] {
+        for (int i = 0; i < 4; ++i) {
+          ++outside().sent[colour];
+          (i % 2 == 0 ? to_world : to_other).send(Rank((world.rank() + i) % 5), colour);
+          inside.send(Rank(i % half.size()), i);
+        }
+      });
+      half.wait();
+      EXPECT_EQ(outside().handled[colour], outside().sent[colour]);
+      EXPECT_EQ(outside().sent[colour], 8 * half.size() * (round + 1));
+      half.barrier();
+    }
+    other.wait();  // for those of the other half, which need the handlers here
+    world.wait();
+  });
+}
+
+void note_outside(Team& team, int from) {
+  EXPECT_EQ(team.size(), 2);
+  ++outside().handled[from];
+}
+
+// From ranks that are no members, through the first member.
+TEST(Team, MessagesByHandle_AreWaitedFor) {
+  in_many_worlds(5, [](World& world) {
+    if (world.rank() == 0) outside() = {};
+    Team pair(world, {Rank(3), Rank(1)}, "pair");
+    shoal::TeamHandle handle = pair.is_member() ? pair.handle() : shoal::TeamHandle{};
+    handle = world.broadcast(handle, Rank(1));
+    Team half = world.split(world.rank() / 3);
+    const int colour = world.rank() / 3;
+    half.spawn([&] {
+      for (int i = 0; i < 4; ++i) {
+        ++outside().sent[colour];
+        half.send(handle, shoal::am<note_outside>, Rank(i % 2), colour);
+      }
+    });
+    half.wait();
+    EXPECT_EQ(outside().handled[colour], outside().sent[colour]);
+    EXPECT_THAT(refusal_of([&] {
+                  if (pair.is_member()) throw shoal::CheckError("rank 2 is out of range");
+                  half.send(handle, shoal::am<note_outside>, Rank(2), colour);
+                }),
+                HasSubstr("rank 2 is out of range"));
+    world.wait();
+  });
+}
+
+TEST(Team, MessageToOthersThatIsNotHandled_IsNamed) {
+  const TurnResult result = run_turns({.seed = 4, .ranks = 3, .workers = 1}, [](World& world) {
+    std::optional<shoal::ActiveMessage<int>> early;
+    if (world.rank() == 0) early.emplace(world.make_am([](int) {}));  // nobody else does
+    Team half = world.split(world.rank() < 2 ? 0 : 1, 0, "half");
+    if (world.rank() == 0) {
+      half.spawn([&] { early->send(Rank(1), 5); });
+    }
+    half.wait();
+    return 0;
+  });
+  for (const int rank : {0, 1}) {
+    ASSERT_NE(result.errors[static_cast<std::size_t>(rank)], nullptr);
+    EXPECT_THAT(shoal::describe(result.errors[static_cast<std::size_t>(rank)]),
+                AllOf(HasSubstr("team 'half': 1 of its messages to other teams"),
+                      HasSubstr("an active message that was never made here")));
+  }
+}
+
+// Messages that the other team drops, because it has failed, count as handled.
+TEST(Team, MessagesToATeamThatFails_AreNotWaitedForForEver) {
+  in_many_worlds(4, [](World& world) {
+    Team half = world.split(world.rank() % 2);
+    try {
+      Team other(world, {Rank(1), Rank(2), Rank(3), Rank(0)}, "other");
+      const auto note = other.make_am([](int value) {
+        if (value == 3) throw std::runtime_error("planned");
+      });
+      half.spawn([&] {
+        for (int i = 0; i < 8; ++i) note.send(Rank(i % 4), i);
+      });
+      half.wait();
+      other.wait();
+      ADD_FAILURE();
+    } catch (const shoal::TaskError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("planned"));
+    }
+    half.wait();
+    world.wait();
+  });
+}
+
+// Rank 0 never makes the team, so rank 1 would wait for its end for ever.
+TEST(Team, EndOfATeamThatAMemberHasNotMade_IsFound) {
+  for (const bool is_first : {true, false}) {
+    const TurnResult result =
+        run_turns({.seed = 2, .ranks = 3, .workers = 1}, [is_first](World& world) {
+          const std::vector<Rank> ranks =
+              is_first ? std::vector{Rank(0), Rank(1)} : std::vector{Rank(1), Rank(0)};
+          if (world.rank() == 1) const Team team(world, ranks, "lonely");
+          world.wait();
+          return 0;
+        });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_NE(error, nullptr);
+      EXPECT_THAT(shoal::describe(error),
+                  AllOf(HasSubstr("nothing runs any more"), HasSubstr("the end of team 'lonely'")));
+    }
+  }
+}
+
+// A team nested in one that a member has not made.
+TEST(Team, EndOfATeamInATeamThatAMemberHasNotMade_IsFound) {
+  const TurnResult result = run_turns({.seed = 2, .ranks = 3, .workers = 1}, [](World& world) {
+    if (world.rank() != 0) {
+      Team outer(world, {Rank(0), Rank(1), Rank(2)}, "outer");
+      const Team inner(outer, {Rank(0), Rank(1)}, "inner");
+    }
+    world.wait();
+    return 0;
+  });
+  for (const std::exception_ptr& error : result.errors) {
+    ASSERT_NE(error, nullptr);
+    EXPECT_THAT(shoal::describe(error), HasSubstr("the end of team 'inner'"));
+  }
+}
+
 TEST(Team, BadRanks_AreRefused) {
   in_many_worlds(2, [](World& world) {
     EXPECT_THAT(refusal_of([&] {
@@ -337,233 +502,6 @@ TEST(Team, ManyShortOnes_LeaveNothing) {
     return 0;
   });
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);
-}
-
-// --- teams made by one rank. Functions have no captures: what they saw stands in globals, one for
-// each simulated world.
-
-struct Seen {
-  std::vector<std::pair<int, int>> members;  // rank in the world, rank in the team
-  std::int64_t sum = 0;
-};
-Seen& seen() {
-  static Seen all;
-  return all;
-}
-
-void note_member(Team& team, int value) {
-  seen().members.emplace_back(team.world_rank(team.rank()).value(), team.rank().value());
-  seen().sum += team.allreduce(value, std::plus<>());
-}
-
-TEST(Team, Launch_RunsOnItsMembers_WhichItsCallerNeedNotBe) {
-  const std::vector<RankSet> sets{
-      {Rank(4), Rank(0), Rank(3)},
-      RankSet::range(Rank(4), 3, -2),
-      RankSet::where(5, [](Rank rank) { return rank > 0; }),
-      {Rank(2)},
-      RankSet::range(Rank(0), 5),
-  };
-  for (const RankSet& set : sets) {
-    in_many_worlds(5, [&](World& world) {
-      if (world.rank() == 0) seen() = {};
-      world.barrier();
-      if (world.rank() == 1) world.launch_team(set, shoal::am<note_member>, 7).get();
-      world.wait();
-      std::vector<std::pair<int, int>> expected;
-      for (int i = 0; i < set.size(); ++i) expected.emplace_back(set[i].value(), i);
-      EXPECT_THAT(seen().members, testing::UnorderedElementsAreArray(expected));
-      EXPECT_EQ(seen().sum, 7 * set.size() * set.size());
-      EXPECT_EQ(world.scope().nested_count(), 0);
-    });
-  }
-}
-
-// The future waits for all that the team does, also after the sections.
-TEST(Team, Launch_EndsWhenTheTeamsWorkHas) {
-  in_many_worlds(4, [](World& world) {
-    if (world.rank() == 0) seen() = {};
-    world.barrier();
-    if (world.rank() == 3) {
-      auto ended = world.launch_team(
-          RankSet::range(Rank(0), 4),
-          [](Team& team, int hops) {
-            team.send(
-                [](Team& team, int left) {
-                  ++seen().sum;
-                  team.spawn([&team, left] {
-                    if (left == 0) return;
-                    team.send(
-                        [](Team& team, int left) { team.spawn([left] { seen().sum += left; }); },
-                        Rank(left % team.size()), left);
-                  });
-                },
-                Rank((team.rank() + 1) % team.size()), hops);
-          },
-          5);
-      ended.get();
-      EXPECT_EQ(seen().sum, 4 + 4 * 5);
-    }
-    world.wait();
-  });
-}
-
-void launch_further(Team& team, int depth) {
-  ++seen().sum;
-  if (depth == 0 || team.rank() != team.size() - 1) return;
-  const RankSet fewer = RankSet::range(Rank(0), std::max(1, team.size() - 1));
-  team.launch_team(fewer, shoal::am<launch_further>, depth - 1).get();
-}
-
-TEST(Team, Launch_Nests) {
-  in_many_worlds(4, [](World& world) {
-    if (world.rank() == 0) seen() = {};
-    world.barrier();
-    if (world.rank() == 0) {
-      world.launch_team(RankSet::range(Rank(0), 4), shoal::am<launch_further>, 5).get();
-      EXPECT_EQ(seen().sum, 4 + 3 + 2 + 1 + 1 + 1);
-    }
-    world.wait();
-  });
-}
-
-void throw_on_one(Team& team, int who) {
-  if (team.rank() == who) throw std::runtime_error("planned");
-  team.barrier();  // which that one never calls
-}
-
-TEST(Team, LaunchThatFails_TellsTheFuture_AndTheWorldGoesOn) {
-  in_many_worlds(5, [](World& world) {
-    if (world.rank() == 2) {
-      for (int who = 0; who < 3; ++who) {
-        auto ended = world.launch_team({Rank(1), Rank(3), Rank(4)}, shoal::am<throw_on_one>, who);
-        try {
-          ended.get();
-          ADD_FAILURE();
-        } catch (const shoal::RemoteError& error) {
-          EXPECT_THAT(error.what(), HasSubstr("planned"));
-        }
-      }
-    }
-    world.wait();
-    EXPECT_EQ(world.allreduce(1, std::plus<>()), 5);
-    EXPECT_EQ(world.scope().nested_count(), 0);
-  });
-}
-
-template <class T>
-std::string failure_of(shoal::Future<T> future) {
-  try {
-    static_cast<void>(future.get());
-  } catch (const shoal::TaskError& error) {
-    return error.what();
-  }
-  return "a value";
-}
-
-// A main function is no task of the team, so nothing cancels it: its futures get the failure.
-TEST(Team, ThatFails_GivesTheFailureToItsFutures) {
-  in_many_worlds(4, [](World& world) {
-    const auto until_it_fails = [](Team& team) {
-      while (!team.scope().failed()) shoal::sleep_for(std::chrono::microseconds(10));
-    };
-    try {
-      Team team = world.split(0, 0);
-      if (team.rank() == 3) {
-        team.spawn([] {
-          shoal::sleep_for(std::chrono::microseconds(100));
-          throw std::runtime_error("planned");
-        });
-        EXPECT_THAT(failure_of(team.call(Rank(0), until_it_fails)), HasSubstr("planned"));
-        EXPECT_THAT(failure_of(team.call(Rank(1), until_it_fails)), HasSubstr("planned"));
-      } else {
-        EXPECT_THAT(failure_of(team.barrier_async()), HasSubstr("planned"));
-        EXPECT_THAT(failure_of(team.launch_team({Rank(0), Rank(3)}, until_it_fails)),
-                    HasSubstr("planned"));
-      }
-      team.wait();
-      ADD_FAILURE();
-    } catch (const shoal::TaskError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("planned"));
-    }
-    world.wait();
-    EXPECT_EQ(world.allreduce(1, std::plus<>()), 4);
-  });
-}
-
-// Given up already: whoever fulfils it later is not told.
-TEST(Team, APromiseOfATeamThatFailed_MayBeFulfilledLater) {
-  in_many_worlds(2, [](World& world) {
-    shoal::RemotePromise<int> remote;
-    try {
-      Team team = world.split(0, 0);
-      shoal::Promise<int> promise(world, "an answer");
-      auto future = promise.future();
-      remote = team.publish(std::move(promise));
-      if (team.rank() == 0) team.spawn([] { throw std::runtime_error("planned"); });
-      EXPECT_THAT(failure_of(std::move(future)), HasSubstr("planned"));
-      team.wait();
-    } catch (const shoal::TaskError&) {
-    }
-    world.fulfill(remote, 7);
-    world.wait();
-  });
-}
-
-// Sections stand in operations, run, or have not begun; the world ends all the same.
-TEST(Team, LaunchInAWorldThatFails_Ends) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const TurnResult result = run_turns({.seed = seed, .ranks = 4, .workers = 2}, [](World& world) {
-      if (world.rank() == 0) {
-        static_cast<void>(world.launch_team({Rank(3), Rank(1), Rank(2)}, [](Team& team) {
-          if (team.rank() != 1) team.barrier();
-          team.spawn([&team] { team.send([](Team&) {}, Rank(0)); });
-          team.wait();
-        }));
-        world.spawn([] { throw std::runtime_error("the world fails"); });
-      }
-      world.wait();
-      return 0;
-    });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_NE(error, nullptr) << seed;
-      EXPECT_THAT(shoal::describe(error), HasSubstr("the world fails")) << seed;
-    }
-  }
-}
-
-TEST(Team, LaunchOnBadRanks_IsRefused) {
-  in_many_worlds(3, [](World& world) {
-    if (world.rank() == 0) {
-      const auto none = [](Team&) {};
-      const auto refused = [&](const RankSet& ranks) {
-        return refusal_of([&] { static_cast<void>(world.launch_team(ranks, none)); });
-      };
-      EXPECT_THAT(refused({Rank(3)}), HasSubstr("rank 3 of a team is out of range"));
-      EXPECT_THAT(refused(RankSet::range(Rank(2), 2)), HasSubstr("rank 3 of a team"));
-      EXPECT_THAT(refused({Rank(1), Rank(2), Rank(1)}), HasSubstr("rank 1 is twice"));
-      EXPECT_THAT(refused({}), HasSubstr("no ranks"));
-    }
-    world.wait();
-  });
-}
-
-TEST(Team, ThatWasLaunchedAndIsStuck_IsNamed) {
-  const TurnResult result = run_turns({.seed = 1, .ranks = 3, .workers = 1}, [](World& world) {
-    if (world.rank() == 0) {
-      static_cast<void>(world.launch_team({Rank(1), Rank(2)}, [](Team& team) {
-        if (team.rank() == 0) team.barrier();
-      }));
-    }
-    world.wait();
-    return 0;
-  });
-  for (const std::exception_ptr& error : result.errors) {
-    ASSERT_NE(error, nullptr);
-    EXPECT_THAT(shoal::describe(error),
-                AllOf(HasSubstr("nothing runs any more"), HasSubstr("team '1 of rank 0'"),
-                      HasSubstr("barrier()")));
-  }
 }
 
 // In a task of each member, while other teams of the same ranks have operations of their own.

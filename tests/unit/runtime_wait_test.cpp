@@ -31,7 +31,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
   *out << shape.ranks << " ranks, " << shape.workers << " workers";
 }
 
-/// Numbers that only handlers of one rank write, and everybody reads after wait(): they are not
+/// Numbers that only handlers of one rank write, and all read after wait(): they are not
 /// atomic on purpose, so that ThreadSanitizer checks what wait() promises about order.
 struct alignas(64) Tally {
   std::uint64_t count = 0;
@@ -259,7 +259,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Wait,
 
 // --- called where it must not be
 
-/// What `call` throws when run on a rank by each of a handler, a task and a delivered task.
+/// Text of the error of `call` when run on a rank by each of a handler, a task and a delivered
+/// task.
 void expect_refused(const std::string& what, const std::function<void(World&)>& call) {
   const auto refusal = [&call](World& world) -> std::string {
     try {

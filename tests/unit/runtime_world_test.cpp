@@ -1,4 +1,4 @@
-// What a World says of itself, and spawn().
+// Properties of a World, and spawn().
 
 #include <shoal/shoal.hpp>
 
@@ -25,7 +25,7 @@ using shoal::World;
 using shoal::testing::run_world;
 using testing::HasSubstr;
 
-/// What `call` throws, "" if nothing.
+/// Text of the error that `call` throws, "" without one.
 template <class F>
 std::string refusal(F call) {
   try {

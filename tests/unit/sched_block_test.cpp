@@ -1,9 +1,11 @@
 // Tasks and threads that stand still: sched::block().
 
+#include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
+#include "support/turn_env.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -223,7 +225,7 @@ TEST(Block, WhileAnExceptionIsOnItsWay_KeepsTheCountOfUncaughtOnes) {
     }
   });
   run.submit([] {}, {.name = "marks that the two above have run"});
-  while (run.scheduler().tasks_run() < 3) std::this_thread::yield();
+  while (run.scheduler().inspector().tasks_run() < 3) std::this_thread::yield();
   parking.wake_all();
   run.finish();
   EXPECT_THAT(run.scope().failures(), testing::ElementsAre("task: passes the guard"));
@@ -257,7 +259,7 @@ TEST(Block, AtTheBottomOfADeepStack_KeepsAllFrames) {
 }
 
 TEST(Block, DrivenByStep_RunsOneTaskAStep) {
-  const auto env = shoal::env::make_turn_env(1);
+  const auto env = shoal::testing::make_turn_env(1);
   SchedulerParts parts(*env, small_stacks(1));
   std::vector<Waiter*> parked;
   int resumed = 0;
@@ -286,7 +288,7 @@ TEST(Block, DrivenByStep_RunsOneTaskAStep) {
 
 TEST(Block, AHundredThousandTimes_UsesTheSameStacks) {
   constexpr int kTimes = sized(100'000, 5000);
-  const auto env = shoal::env::make_turn_env(1);
+  const auto env = shoal::testing::make_turn_env(1);
   SchedulerParts parts(*env, small_stacks(1));
   std::set<std::uintptr_t> stacks;
   const auto note_stack = [&stacks] {

@@ -145,7 +145,7 @@ TEST(Coroutine, ThatHoldsALockAcrossCoAwait_IsToldSo) {
   });
 }
 
-// What a coroutine keeps may refer to what belongs to who waits for it.
+// Variables of a coroutine may refer to objects of the task that waits for it.
 TEST(Coroutine, ItsVariables_AreGoneBeforeItsFutureIsReady) {
   on_one_rank([](World& world) {
     for (int round = 0; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// What a task may not cost: in steady state no task takes anything from the heap.
+// Costs of tasks: in steady state no task takes anything from the heap.
 
 #include <shoal/shoal.hpp>
 

@@ -160,7 +160,7 @@ TEST(Failure, TasksInAllKindsOfWaits_EndWithTheirVariables) {
   }
 }
 
-// Those who are woken at that moment are not woken twice.
+// Tasks that are woken at that moment are not woken twice.
 TEST(Failure, WhileManyAreWoken_WakesEachOnce) {
   for (int round = 0; round < 40; ++round) {
     text_of<TaskError>(1, 4, [&](World& world) {

@@ -41,7 +41,7 @@ void on_one_rank(F program) {
   for (const int workers : {1, 2}) EXPECT_EQ(run_world(1, workers, program), 0);
 }
 
-/// What() of what `f` throws as an E.
+/// Text of the E that `f` throws.
 template <class E, class F>
 std::string thrown(F&& f) {
   try {

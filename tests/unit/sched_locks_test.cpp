@@ -152,7 +152,7 @@ TEST(Mutex, OfAThread_BelongsToThatThread) {
   EXPECT_EQ(run_world(1, 1, program), 0);
 }
 
-// Whoever it is being handed to has not gone on yet: it belongs to nobody.
+// The new owner has not continued yet: the lock has no owner.
 TEST(Mutex, WhileItIsHandedOver_BelongsToNobody) {
   EXPECT_EQ(error_of([](World& world) {
               Mutex mutex;

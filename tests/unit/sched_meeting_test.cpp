@@ -85,7 +85,7 @@ TEST(Meeting, TooMuchForTheirNumbers_ChangesNothing) {
     EXPECT_THROW(semaphore.release(), shoal::CheckError);
     EXPECT_TRUE(semaphore.try_acquire());
     semaphore.release();
-    // What waits takes its share before the rest must fit.
+    // Waiters take their share before the rest must fit.
     Semaphore awaited(0);
     world.spawn([&] { awaited.acquire(); });
     shoal::yield();
@@ -263,7 +263,7 @@ TEST(Waits, OfAnotherRank_AreRefusedEvenIfTheyNeedNotWait) {
   EXPECT_EQ(run_world(2, 1, program), 0);
 }
 
-// Those that were refused have left nothing behind.
+// Refused calls have left nothing behind.
 TEST(Waits, ThatWereRefused_WorkAsBefore) {
   EXPECT_EQ(error_of([](World& world) {
               Barrier barrier(2, "b");
@@ -306,7 +306,7 @@ TEST(Counts, ThatMakeNoSense_AreRefused) {
   EXPECT_THAT(error_of([](World&) { Counter(1, "c").add(0); }), HasSubstr("add(0)"));
 }
 
-/// Must not be asked anything once those who wait were taken out: they may destroy it.
+/// Room that must not be used once its waiters were taken out: they may destroy it.
 class Departing final : public shoal::sched::WaitingRoom {
  public:
   explicit Departing(World& world) : WaitingRoom(world) {}

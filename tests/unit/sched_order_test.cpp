@@ -1,9 +1,12 @@
 // In which order one worker runs its tasks. Driven by step(): nothing here depends on threads.
 
+#include <shoal/sched/handler_mark.hpp>
+#include <shoal/sched/memory_bound.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include "sched/ready_queue.hpp"
 #include "support/scheduler_run.hpp"
+#include "support/turn_env.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,6 +41,17 @@ class OneWorker : public testing::Test {
   void submit_function(F function, const TaskSettings& settings = {}) {
     parts_.submit(std::move(function), settings);
   }
+  /// Submits a task that stands still until `waiter`, set when it runs, is woken.
+  void submit_blocked(shoal::sync::Waiter*& waiter, const TaskSettings& settings) {
+    submit_function(
+        [this, &waiter] {
+          shoal::sched::block(*env_, "block", [&waiter](shoal::sync::Waiter& w) {
+            waiter = &w;
+            return true;
+          });
+        },
+        settings);
+  }
   /// Steps until there is nothing to do, at most `steps_max` times; then what ran.
   std::vector<std::string> run(int steps_max = 10'000) {
     while (steps_max-- > 0 && worker().step() == StepResult::worked) {
@@ -49,10 +63,19 @@ class OneWorker : public testing::Test {
   }
   [[nodiscard]] shoal::env::Steppable& worker() { return *parts_.scheduler().steppables().front(); }
   [[nodiscard]] SchedulerParts& parts() { return parts_; }
+  [[nodiscard]] shoal::sched::MemoryBoundLimit& limit() { return *limit_; }
 
  private:
-  std::unique_ptr<shoal::env::Env> env_ = shoal::env::make_turn_env(1);
-  SchedulerParts parts_{*env_, small_stacks(1)};
+  std::unique_ptr<shoal::env::Env> env_ = shoal::testing::make_turn_env(1);
+  static shoal::sched::SchedulerOptions with(
+      const std::shared_ptr<shoal::sched::MemoryBoundLimit>& limit) {
+    shoal::sched::SchedulerOptions options = small_stacks(1);
+    options.memory_bound = limit;
+    return options;
+  }
+  const std::shared_ptr<shoal::sched::MemoryBoundLimit> limit_ =
+      std::make_shared<shoal::sched::MemoryBoundLimit>(1);
+  SchedulerParts parts_{*env_, with(limit_)};
   std::vector<std::string> ran_;
 };
 
@@ -100,7 +123,7 @@ TEST_F(OneWorker, RunsItsOwnTasksNewestFirst_BetweenHigherAndLowerPriorities) {
 
 TEST_F(OneWorker, RunsTasksOfMessagesBeforeLocalOnes_AndResumedOnesFirst) {
   shoal::sync::Waiter* waiter = nullptr;
-  const auto env = shoal::env::make_turn_env(1);
+  const auto env = shoal::testing::make_turn_env(1);
   submit_function([&] {
     shoal::sched::block(*env, "block", [&waiter](shoal::sync::Waiter& w) {
       waiter = &w;
@@ -118,7 +141,7 @@ TEST_F(OneWorker, RunsTasksOfMessagesBeforeLocalOnes_AndResumedOnesFirst) {
               ElementsAre("more urgently delivered", "delivered", "local", "resumed has gone on"));
 }
 
-// --- nobody starves behind tasks of the same priority that keep coming
+// --- no task starves behind tasks of the same priority that keep coming
 
 class Starving : public OneWorker {
  protected:
@@ -178,7 +201,7 @@ TEST_F(Starving, LessUrgentTasks_WaitAsLongAsUrgentOnesKeepComing) {
 TEST_F(OneWorker, BehindManyParkedSenders_StartsNoLocalTaskButThoseOfMessages) {
   constexpr int kTasks = 100;
   constexpr int kParkedMax = 64;
-  const auto env = shoal::env::make_turn_env(1);
+  const auto env = shoal::testing::make_turn_env(1);
   std::vector<shoal::sync::Waiter*> parked;
   int ended = 0;
   for (int i = 0; i < kTasks; ++i) {
@@ -228,7 +251,7 @@ TEST(ReadyQueue, HandsOutLargerPrioritiesFirst_ThenTheOldest) {
   EXPECT_TRUE(queue.looks_empty());
 }
 
-// What is there when it grows need not begin at the front of its memory.
+// The contents need not begin at the front of the memory when it grows.
 TEST(ReadyQueue, KeepsTheOrderOfPlainTasks_WhileItGrows) {
   ReadyQueue queue;
   std::deque<std::unique_ptr<Task>> held;
@@ -245,6 +268,67 @@ TEST(ReadyQueue, KeepsTheOrderOfPlainTasks_WhileItGrows) {
   }
   for (const std::unique_ptr<Task>& task : held) ASSERT_EQ(queue.try_pop(), task.get());
   EXPECT_EQ(queue.try_pop(), nullptr);
+}
+
+constexpr TaskSettings memory_bound(int priority) {
+  TaskSettings settings;
+  settings.priority = priority;
+  settings.kind = TaskKind::memory_bound;
+  return settings;
+}
+
+// The first one keeps its place in block(), which counts as running.
+TEST_F(OneWorker, TasksOverTheLimit_StandBackForOthers_AndComeBackByPriority) {
+  shoal::sync::Waiter* waiter = nullptr;
+  limit().begin_transfer();
+  submit_blocked(waiter, memory_bound(100));
+  submit("a0", memory_bound(0));
+  submit("b5", memory_bound(5));
+  submit("c0", memory_bound(0));
+  submit("d-1", memory_bound(-1));
+  submit("plain", {.priority = -7});
+  EXPECT_THAT(run(), ElementsAre("plain"));
+  const auto held = limit().state(parts().scheduler());
+  EXPECT_EQ(held.held, 4U);
+  EXPECT_EQ(held.running, 1);
+  EXPECT_TRUE(parts().scheduler().inspector().holds_work());
+  waiter->wake();
+  EXPECT_THAT(run(), ElementsAre("b5", "a0", "c0", "d-1"));
+  EXPECT_EQ(limit().state(parts().scheduler()).running, 0);
+}
+
+TEST_F(OneWorker, TheEndOfTheLastTransfer_LetsAllRun) {
+  shoal::sync::Waiter* waiter = nullptr;
+  limit().begin_transfer();
+  limit().begin_transfer();
+  submit_blocked(waiter, memory_bound(100));
+  submit("a0", memory_bound(0));
+  submit("b0", memory_bound(0));
+  EXPECT_THAT(run(), testing::IsEmpty());
+  limit().end_transfer();
+  EXPECT_THAT(run(), testing::IsEmpty());
+  limit().end_transfer();
+  EXPECT_THAT(run(), testing::UnorderedElementsAre("a0", "b0"));
+  waiter->wake();
+  run();
+}
+
+// As after an error: the sanitizers see what is not freed.
+TEST_F(OneWorker, TasksThatAreHeldBackAtTheEnd_AreDestroyed) {
+  shoal::sched::MemoryBoundLimit limit(1);
+  const auto env = shoal::testing::make_turn_env(1);
+  const auto token = std::make_shared<int>(7);
+  {
+    SchedulerParts parts(*env, small_stacks(1));
+    limit.begin_transfer();
+    auto first = make_task(&parts.scope(), [] {});
+    EXPECT_TRUE(limit.try_begin(parts.scheduler(), *first));
+    auto second = make_task(&parts.scope(), [token] {});
+    EXPECT_FALSE(limit.try_begin(parts.scheduler(), *second.release()));
+    EXPECT_EQ(token.use_count(), 2);
+    limit.discard(parts.scheduler());
+    EXPECT_EQ(token.use_count(), 1);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What belongs to one rank is not waited for on another one of the process: nobody there could be
-// woken.
+// Objects of one rank cannot be waited for on another one of the process: no waiter could be woken
+// there.
 
 #include <shoal/sched/future.hpp>
 #include <shoal/sched/locks.hpp>
@@ -24,7 +24,8 @@ using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using testing::HasSubstr;
 
-/// What a task and the main function of rank 1 hear when they call what rank 0 has made.
+/// Errors of a task and of the main function of rank 1 when they call an object that rank 0 has
+/// made.
 template <class T>
 void expect_refused(const std::function<void(World&, T*&)>& on_rank_0,
                     const std::function<void(T&)>& call, const char* text) {

@@ -1,4 +1,4 @@
-// Who goes on with a task that was parked, and on what: any worker, with its exceptions.
+// Resumption of parked tasks: by any worker, with their exceptions.
 
 #include <shoal/sched/future.hpp>
 #include <shoal/sched/locks.hpp>

@@ -4,6 +4,7 @@
 
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
+#include "support/turn_env.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +68,7 @@ TEST_P(Scheduler, TasksOfForeignThreads_EachRunOnce) {
   for (auto& thread : threads) thread.join();
   run.finish();
   EXPECT_TRUE(counts.all_once());
-  EXPECT_EQ(run.scheduler().tasks_run(), std::uint64_t{kThreads} * kEach);
+  EXPECT_EQ(run.scheduler().inspector().tasks_run(), std::uint64_t{kThreads} * kEach);
 }
 
 TEST_P(Scheduler, TasksSpawnedByTasks_EachRunOnce) {
@@ -237,7 +238,7 @@ TEST_P(Scheduler, IdleWorkers_ParkAfterFewRoundsAndWakeOnAPush) {
   SchedulerRun run(small_stacks(workers()), std::move(owned));
   env.await_asleep(workers());
   for (int round = 0; round < 20; ++round) {
-    // All are asleep: nobody takes a step until something is pushed.
+    // All are asleep: no worker takes a step until something is pushed.
     const std::uint64_t before = run.progress().idle_count();
     const int parks_before = env.park_count();
     std::atomic<int> ran{0};
@@ -304,7 +305,7 @@ TEST_P(Scheduler, StealableTasksOfABusyWorker_RunOnOthers) {
 TEST(SchedulerEnd, TasksThatNeverRan_AreFreed) {
   const auto alive = std::make_shared<int>();
   {
-    const auto env = shoal::env::make_turn_env(1);
+    const auto env = shoal::testing::make_turn_env(1);
     SchedulerParts parts(*env, small_stacks(2));
     const std::vector<shoal::env::Steppable*> workers = parts.scheduler().steppables();
     parts.submit([&parts, alive] {

@@ -188,7 +188,7 @@ TEST(Sleep, OnThreads_LastsAtLeastSoLongAndLetsItsWorkerGoOn) {
   }
 }
 
-// Whoever looks after the timers may be busy when an earlier one comes.
+// The worker that looks after the timers may be busy when an earlier one comes.
 TEST(Sleep, OnThreads_EarlierTimersAreSeenWhileOthersWork) {
   EXPECT_EQ(run_world(1, 3,
                       [](World& world) {

@@ -57,7 +57,7 @@ void await_workers(SchedulerRun& run) {
 class FramePlaces {
  public:
   explicit FramePlaces(int workers) : first_(static_cast<std::size_t>(workers), nullptr) {}
-  /// Of a worker: on its thread.
+  /// Notes a frame of a worker; on its thread.
   void note(int worker, const void* frame) {
     const void*& first = first_[static_cast<std::size_t>(worker)];
     if (first == nullptr) first = frame;
@@ -107,7 +107,7 @@ TEST_P(Stacks, OfTasksThatNeverBlock_AreThoseOfTheWorkersAndNoneIsLeft) {
   run.finish();
   EXPECT_EQ(places.count(), kTasks);
   EXPECT_EQ(places.others(), 0);
-  EXPECT_EQ(run.scheduler().stack_count(), static_cast<std::size_t>(GetParam()) + 1);
+  EXPECT_EQ(run.scheduler().inspector().stack_count(), static_cast<std::size_t>(GetParam()) + 1);
 }
 
 /// Stacks of a scheduler of which a worker has so many tasks parked at once, several times.
@@ -123,7 +123,7 @@ std::size_t stacks_with_parked(int workers, int worker, int tasks) {
     parking.wake_all();
     run.finish();
   }
-  return run.scheduler().stack_count();
+  return run.scheduler().inspector().stack_count();
 }
 
 TEST(StacksOfAWorker, WithTasksThatBlock_AreAsManyAsStandAtOnce) {
@@ -155,8 +155,8 @@ TEST(NoMoreStacks, WhenATaskWaits_FailTheTask) {
         ++ended;
       });
     }
-    while (begun < kTasks || !run.scheduler().waiting_count()) std::this_thread::yield();
-    while (run.scope().failures().size() + run.scheduler().waiting_count() < kTasks) {
+    while (begun < kTasks || !run.scheduler().waiting().count()) std::this_thread::yield();
+    while (run.scope().failures().size() + run.scheduler().waiting().count() < kTasks) {
       std::this_thread::yield();
     }
     EXPECT_THAT(run.scope().failures(),

@@ -1,4 +1,4 @@
-// What is said when nothing is left that could wake those who wait, and what becomes of them.
+// Reports when nothing is left that could wake the waiting tasks, and the fate of these tasks.
 
 #include <shoal/sched/full_empty.hpp>
 #include <shoal/sched/future.hpp>
@@ -36,7 +36,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// What is said about a task 'waiter' on one rank that does `wait`.
+/// Report of a task 'waiter' on one rank that does `wait`.
 std::string text_of_wait(const std::function<void(World&)>& wait) {
   return text_of<StuckError>(1, 2, [&](World& world) {
     world.spawn([&] { wait(world); }, {.name = "waiter"});

@@ -1,4 +1,4 @@
-// Groups of tasks: nobody is left behind, whatever happens.
+// Groups of tasks: no task is left behind, whatever happens.
 
 #include <shoal/sched/future.hpp>
 #include <shoal/sched/sleep.hpp>

@@ -34,7 +34,7 @@ void expect_success(const TurnResult& result) {
   EXPECT_THAT(result.exit_codes, testing::Each(0));
 }
 
-/// What happened, in order; one thread does it all.
+/// Journal of events, in order; one thread does it all.
 class Journal {
  public:
   void note(int rank, int what) {

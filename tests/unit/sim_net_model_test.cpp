@@ -1,4 +1,4 @@
-// What the simulated network costs, and how that is spelt.
+// Costs of the simulated network, and their spelling.
 
 #include "sim/net_model.hpp"
 

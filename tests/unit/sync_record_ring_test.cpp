@@ -85,7 +85,7 @@ TEST_F(RecordRingTest, WhenEmpty_TakesTheLargestRecordWhereverItStands) {
 
 TEST_F(RecordRingTest, BetweenTwoThreads_RecordsComeWholeAndInOrder) {
   constexpr std::size_t kRecords = 60'000;
-  // Of all sizes, short ones most.
+  // Records of all sizes, mostly short ones.
   const auto size_of = [](std::size_t i) {
     const std::size_t most = i % 100 == 0 ? RecordRing::kRecordMax : i % 5 == 0 ? 8000 : 200;
     return 1 + i * 7919 % most;

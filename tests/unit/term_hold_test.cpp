@@ -107,7 +107,7 @@ TEST(Hold, FloodFromThreads_SleepInSendAndLoseNothing) {
   EXPECT_EQ(code, 0);
 }
 
-// The last hold goes while the workers fall asleep: nobody may miss it.
+// The last hold goes while the workers fall asleep: no worker may miss it.
 TEST(Hold, EndingWhileWorkersFallAsleep_WakesTheWait) {
   const int rounds = sized(3000, 500);
   const int code = run_world(2, 2, [&](World& world) {

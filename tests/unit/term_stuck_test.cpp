@@ -40,7 +40,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// What StuckError says on each rank when `body` and a wait() run there.
+/// Text of the StuckError on each rank when `body` and a wait() run there.
 std::vector<std::string> stuck_texts(int ranks, int workers,
                                      const std::function<void(World&)>& body) {
   std::vector<std::string> texts(index(ranks));

@@ -219,6 +219,26 @@ TEST_F(TraceRecorder, RegionOfInterest_OnlyItIsRecorded) {
   EXPECT_EQ(content.events[2].kind(), Kind::region_end);
 }
 
+// Fortran's module binds to the same functions.
+TEST_F(TraceRecorder, RegionOfInterest_IsChosenByC) {
+  Options with = options();
+  with.paused = true;
+  Recorder recorder(with);
+  shoal_trace_mark("before", 0);
+  EXPECT_EQ(shoal_trace_on(), 0);
+  shoal_trace_resume();
+  EXPECT_NE(shoal_trace_on(), 0);
+  shoal_trace_mark("inside", 7);
+  shoal_trace_pause();
+  shoal_trace_mark("behind", 0);
+  recorder.finish();
+  const TraceContent content = read_trace(with.path);
+  const auto marks = content.of(Kind::mark);
+  ASSERT_EQ(marks.size(), 1U);
+  EXPECT_EQ(content.names.at(marks[0].name), "inside");
+  EXPECT_EQ(marks[0].value, 7U);
+}
+
 TEST_F(TraceRecorder, ManyThreads_EachHasItsTrack) {
   constexpr int kThreads = 4;
   constexpr std::uint64_t kEvents = 20'000;
@@ -493,8 +513,8 @@ TEST_F(TraceRecorder, KilledRun_IsReadableUpToThere) {
   const pid_t child = fork();
   if (child == 0) {
     Recorder recorder(with);
-    // What was recorded is in the file once the file has grown: then the parent may kill. Tables
-    // and headers of chunks are less than 100 events.
+    // Recorded events are in the file once the file has grown: then the parent may kill. Tables and
+    // headers of chunks are less than 100 events.
     const auto size = std::filesystem::file_size(with.path);
     for (std::uint64_t i = 0; i < 2000; ++i) mark("before", i);
     while (std::filesystem::file_size(with.path) < size + 1100 * sizeof(Event)) usleep(1000);

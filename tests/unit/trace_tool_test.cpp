@@ -430,11 +430,28 @@ TEST_F(TraceTool, VersionAndHelp) {
   EXPECT_EQ(status_, 2);
 }
 
+TEST_F(TraceTool, Dash_IsStandardOutput) {
+  const std::string trace = record(rounds_world(2, 3, 1000));
+  for (const std::string command : {"convert --to csv", "convert --to perfetto",
+                                    "convert --to paje", "convert --to dot", "report"}) {
+    EXPECT_EQ(run_tool(command + " " + trace + " -o " + file("there")), "");
+    EXPECT_EQ(status_, 0);
+    EXPECT_EQ(run_tool(command + " " + trace + " -o -"), text_of("there")) << command;
+  }
+  EXPECT_THAT(run_tool("convert --to otf2 " + trace + " -o -"), HasSubstr("a folder"));
+  EXPECT_EQ(status_, 2);
+  run_tool("merge " + trace + " -o - 2> " + file("messages") + " | cat");
+  std::filesystem::rename(file("output"), file("merged"));
+  EXPECT_THAT(text_of("messages"), HasSubstr("events of"));
+  EXPECT_THAT(run_tool("check " + file("merged")), HasSubstr("as it should be"));
+  EXPECT_EQ(status_, 0);
+}
+
 TEST_F(TraceTool, Errors_SayWhatToDo) {
   EXPECT_THAT(run_tool("summary /nonexistent/t"), HasSubstr("there is no such trace"));
   EXPECT_EQ(status_, 2);
   std::ofstream(file("text")) << "this is no trace, although it is long enough to be one";
-  EXPECT_THAT(run_tool("check " + file("text")), HasSubstr("this is no trace of shoal"));
+  EXPECT_THAT(run_tool("check " + file("text")), HasSubstr("this is not a trace of shoal"));
   EXPECT_EQ(status_, 2);
   const std::string trace = record(rounds_world(1, 1, 1));
   EXPECT_THAT(run_tool("convert --to pdf " + trace + " -o x"), HasSubstr("pdf"));

@@ -61,7 +61,7 @@ def field(value, wanted):
     """The member of an object or of its bases; None if there is none."""
     for one in value.type.strip_typedefs().fields():
         if one.is_base_class:
-            # Not value[one]: gdb would look for the class of the object, in vain for some.
+            # Not value[one]: gdb would look for the class of the object, and not find it for some.
             base = gdb.Value(int(value.address) + one.bitpos // 8).cast(one.type.pointer())
             found = field(base.dereference(), wanted)
             if found is not None:
@@ -137,13 +137,14 @@ class ParkedTask:
 
 def parked_tasks():
     tasks = []
+    kind = gdb.lookup_type("shoal::sched::ParkedWaiter").pointer()
     for scheduler in schedulers():
-        for unique in vector_items(scheduler["parked_"]):
-            waiter = unique_target(unique)["first_"]
+        for unique in vector_items(scheduler["waiting_"]["lists_"]):
+            waiter = unique_target(unique)["list_"]["first_"].cast(kind)
             while int(waiter) != 0:
                 whole = target(waiter)
                 tasks.append(ParkedTask(rank_of(scheduler), whole))
-                waiter = field(whole, "behind").cast(waiter.type)
+                waiter = field(whole, "place")["next"].cast(kind)
     return tasks
 
 
@@ -213,7 +214,7 @@ def print_stack(task):
             return
         where = " at %s:%d" % (file, line) if file is not None else ""
         print("    %-3d 0x%016x in %s%s" % (number, pc, name or "??", where))
-        # What comes below is the worker's loop.
+        # The frames below are the worker's loop.
         if name is not None and name.startswith("shoal::sched::Worker::run"):
             return
 

@@ -1,8 +1,8 @@
 #pragma once
 // Active messages: a handler and its arguments, run on another rank.
 
-#include <shoal/am/channel.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/am/multicast.hpp>
+#include <shoal/am/send.hpp>
 #include <shoal/base/type_name.hpp>
 
 #include <concepts>
@@ -14,91 +14,6 @@
 namespace shoal {
 
 namespace messaging {
-
-/// The argument as the type that is encoded: itself, or converted.
-template <class W, class Arg>
-decltype(auto) as_wire(const Arg& arg) {
-  if constexpr (std::is_same_v<W, Arg>) {
-    return static_cast<const W&>(arg);
-  } else {
-    return static_cast<W>(arg);
-  }
-}
-
-/// Whether the argument can be kept in an ObjectMessage.
-template <class W, class Arg>
-inline constexpr bool can_store_v =
-    std::is_constructible_v<Storage<W>, Arg> ||
-    (wire::is_view_v<W> && std::is_convertible_v<const std::remove_cvref_t<Arg>&, W>);
-
-/// The argument as an ObjectMessage keeps it: moved if it may be; a view's elements are copied.
-template <class W, class Arg>
-decltype(auto) as_storage(Arg&& arg) {
-  if constexpr (std::is_constructible_v<Storage<W>, Arg>) {
-    return std::forward<Arg>(arg);
-  } else {
-    const W view = as_wire<W>(arg);
-    return Storage<W>(view.begin(), view.end());
-  }
-}
-
-template <class... Ws, class... Args>
-void send_as_bytes(Channel& channel, net::Link& link, net::MessageHeader header, TypeList<Ws...>,
-                   const Args&... args) {
-  const auto with_wires = [&](const auto&... wires) {
-    header.size_bytes = encoded_size<Ws...>(wires...);
-    if constexpr ((is_plain_v<Ws> && ...)) {
-      channel.append(link, header, 0,
-                     [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); });
-    } else {
-      // Runs code of the program, which must not happen under the link's lock.
-      std::vector<std::byte> bytes(header.size_bytes);
-      encode<Ws...>(std::span(bytes), wires...);
-      channel.append_bytes(link, header, bytes);
-    }
-  };
-  with_wires(as_wire<Ws>(args)...);
-}
-
-/// Whether each argument converts to its parameter. The compiler names the types.
-template <class... Ws, class... Args>
-consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
-  static_assert(sizeof...(Ws) == sizeof...(Args),
-                "shoal: the number of arguments differs from the handler's parameters");
-  if constexpr (sizeof...(Ws) == sizeof...(Args)) {
-    constexpr bool fits =
-        ((std::is_same_v<Args, Ws> || std::is_convertible_v<const Args&, Ws>)&&...);
-    static_assert(fits, "shoal: an argument does not convert to the handler's parameter");
-    return fits;
-  }
-  return false;
-}
-
-/// Within the process, what would be encoded and decoded again travels as an object: a moved
-/// argument is moved, an Immutable is shared, anything else is copied once.
-template <class... Ws, class... Args>
-[[gnu::always_inline]] inline void send_fitting(Channel& channel, const Route& route,
-                                                TypeList<Ws...> wires, Args&&... args) {
-  net::Link& link = channel.admit(route.target);
-  const net::MessageHeader header = channel.header_of(route, 0);
-  if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
-    if (channel.is_local(link)) {
-      const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
-      channel.append_object(link, header, weight,
-                            std::make_unique<ArgumentsObject<Storage<Ws>...>>(
-                                std::in_place, as_storage<Ws>(std::forward<Args>(args))...));
-      return;
-    }
-  }
-  send_as_bytes(channel, link, header, wires, args...);
-}
-
-template <class Wires, class... Args>
-[[gnu::always_inline]] inline void send_message(Channel& channel, const Route& route, Wires wires,
-                                                Args&&... args) {
-  constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
-  if constexpr (fits) send_fitting(channel, route, wires, std::forward<Args>(args)...);
-}
 
 template <auto Function, Delivery How>
 struct StaticFunction {
@@ -127,17 +42,31 @@ struct StaticClosure {
                                       Delivery::inlined, &invoke};
 };
 
-template <auto Function, Delivery How>
-struct StaticAm {};
-
 template <class F>
 concept CaptureLess =
     std::is_empty_v<F> && std::default_initializable<F> && requires { &F::operator(); };
+
+template <auto Function, Delivery How>
+struct StaticAm {
+  using Static = StaticFunction<Function, How>;
+};
 
 template <class T>
 inline constexpr bool is_static_am_v = false;
 template <auto Function, Delivery How>
 inline constexpr bool is_static_am_v<StaticAm<Function, How>> = true;
+
+template <class Static, net::Lane lane = net::Lane::normal, class... Args>
+[[gnu::always_inline]] inline void send_static(Channel& channel, Rank target, Args&&... args) {
+  send_message<lane>(
+      channel, {Static::handler.index() | channel.flag_bits(), Static::handler.signature(), target},
+      typename Static::Traits::Wires{}, std::forward<Args>(args)...);
+}
+/// Runs the function named by `am<function>` on a rank of the channel's team.
+template <auto Function, Delivery How, class... Args>
+void send(Channel& channel, Rank target, StaticAm<Function, How> /*handler*/, Args&&... args) {
+  send_static<StaticFunction<Function, How>>(channel, target, std::forward<Args>(args)...);
+}
 
 }  // namespace messaging
 
@@ -154,6 +83,7 @@ inline constexpr messaging::StaticAm<Function, How> am{};
 template <class... Wires>
 class ActiveMessage {
  public:
+  /// Made by Team::make_am().
   template <class F>
   ActiveMessage(messaging::Channel& channel, F function, const AmOptions& options)
       : channel_(&channel) {
@@ -177,8 +107,10 @@ class ActiveMessage {
   ~ActiveMessage() {
     if (channel_ != nullptr) channel_->remove_handler(handler_ & messaging::kIndexMask);
   }
+  /// The moved-from message cannot be sent any more.
   ActiveMessage(ActiveMessage&& other) noexcept
       : channel_(std::exchange(other.channel_, nullptr)), handler_(other.handler_) {}
+  /// Exchanges the two messages.
   ActiveMessage& operator=(ActiveMessage&& other) noexcept {
     std::swap(channel_, other.channel_);
     std::swap(handler_, other.handler_);
@@ -199,6 +131,24 @@ class ActiveMessage {
     messaging::send_message(*channel_, route, messaging::TypeList<Wires...>{},
                             std::forward<Args>(args)...);
   }
+  /// The same in the urgent lane: the message overtakes those that send() has sent to `target`, in
+  /// queues and on the way, and keeps its order with others of that lane. For few and short ones:
+  /// transports do not hold them back.
+  template <class... Args>
+  void send_urgent(Rank target, Args&&... args) const {
+    const messaging::Route route{handler_, signature(), target};
+    messaging::send_message<net::Lane::urgent>(*channel_, route, messaging::TypeList<Wires...>{},
+                                               std::forward<Args>(args)...);
+  }
+  /// Runs the handler once on each recipient, along a tree; see Team::multicast.
+  template <class... Args>
+  void multicast(const Recipients& recipients, Args&&... args) const {
+    messaging::multicast_message(*channel_, {handler_, signature()}, recipients,
+                                 messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
+  }
+
+  /// Number of the handler in its team, the same on all members.
+  [[nodiscard]] std::uint32_t number() const { return handler_ & messaging::kIndexMask; }
 
  private:
   static constexpr std::uint32_t signature() { return type_signature<Wires...>(); }

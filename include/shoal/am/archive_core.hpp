@@ -30,7 +30,7 @@ constexpr void save(Archive& ar, const T& value);
 template <class T>
 void load_into(ReadArchive& ar, T& value);
 
-/// What SizeArchive and WriteArchive share. Derived has put(data, size_bytes, alignment).
+/// Shared by SizeArchive and WriteArchive. Derived has put(data, size_bytes, alignment).
 template <class Derived>
 class Saver {
  public:
@@ -76,6 +76,7 @@ class SizeArchive : public wire::Saver<SizeArchive> {
   /// Bytes so far, counted from a start that is a multiple of 16.
   [[nodiscard]] constexpr std::size_t position() const { return position_; }
 
+  /// Counts a block of bytes.
   constexpr void put(const void* /*data*/, std::size_t size_bytes, std::size_t alignment) {
     position_ = wire::align_up(position_, alignment) + size_bytes;
   }
@@ -91,8 +92,10 @@ class WriteArchive : public wire::Saver<WriteArchive> {
   /// `bytes` outlives the archive and starts at a multiple of 16; if it is at most 8 long, of 8.
   explicit WriteArchive(std::span<std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
 
+  /// Bytes so far.
   [[nodiscard]] std::size_t position() const { return position_; }
 
+  /// Writes a block of bytes at a multiple of `alignment`.
   void put(const void* data, std::size_t size_bytes, std::size_t alignment) {
     const std::size_t begin = wire::align_up(position_, alignment);
     if (begin > size_ || size_bytes > size_ - begin) [[unlikely]] {
@@ -119,25 +122,30 @@ class WriteArchive : public wire::Saver<WriteArchive> {
 /// Errors: DecodeError (offset, wanted, available) before a byte beyond the end is touched.
 class ReadArchive {
  public:
+  /// For serialize() functions: it fills the values.
   static constexpr bool is_loading = true;
+  /// The opposite.
   static constexpr bool is_saving = false;
 
   /// As for WriteArchive; outlives every view taken from it, too.
   explicit ReadArchive(std::span<const std::byte> bytes)
       : data_(bytes.data()), size_(bytes.size()) {}
 
+  /// Reads the values in this order.
   template <class... Ts>
   ReadArchive& operator()(Ts&... values) {
     (wire::load_into(*this, values), ...);
     return *this;
   }
 
+  /// Reads one value.
   template <class T>
   ReadArchive& operator&(T& value) {
     wire::load_into(*this, value);
     return *this;
   }
 
+  /// Bytes so far.
   [[nodiscard]] std::size_t position() const { return position_; }
 
   /// Bytes not yet read. A serialize() that allocates by a number it has just read compares first.
@@ -151,6 +159,7 @@ class ReadArchive {
     if (!elements.empty()) std::memcpy(elements.data(), from, elements.size_bytes());
   }
 
+  /// Reads a trivially copyable value.
   template <class T>
   [[nodiscard]] T raw() {
     // Not through a T variable: T need not have a default constructor.

@@ -24,8 +24,8 @@ T load_element(ReadArchive& ar) {
 template <class T>
 inline constexpr std::size_t element_bytes_min_v = is_raw_v<T> ? sizeof(T) : 1;
 
-/// How many elements to make room for at once: a corrupt count cannot ask for more memory than
-/// about the size of the message; a true one beyond that grows as its elements arrive.
+/// Number of elements to reserve at once: a corrupt count reserves no more memory than about the
+/// size of the message; a container with more elements grows as they arrive.
 template <class T>
 std::size_t prudent_capacity(const ReadArchive& ar, std::size_t count) {
   const std::size_t likely = ar.remaining() / sizeof(T) + 1;

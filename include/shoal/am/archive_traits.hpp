@@ -24,6 +24,7 @@ class ReadArchive;
 /// serialize() and its default constructor private.
 class Access {
  public:
+  /// @cond internals
   template <class Archive, class T>
   static constexpr bool has_member = requires(Archive& ar, T& value) { value.serialize(ar); };
 
@@ -53,9 +54,10 @@ class Access {
   static std::unique_ptr<T> construct_on_heap() {
     return std::unique_ptr<T>(new T());
   }
+  /// @endcond
 };
 
-/// What archives are made of. Not for programs: they include <shoal/am/archive.hpp>.
+/// Parts of archives. Not for programs: they include <shoal/am/archive.hpp>.
 namespace wire {
 
 /// Saves and loads one type. The primary template serves types with a serialize() of their own.
@@ -200,8 +202,8 @@ struct IsPlain<std::pair<A, B>> : std::bool_constant<IsPlain<A>::value && IsPlai
 template <class... Ts>
 struct IsPlain<std::tuple<Ts...>> : std::bool_constant<(IsPlain<Ts>::value && ...)> {};
 
-/// Refuses at compile time, with the remedy, what can never travel. `Type` is not raw. A class, so
-/// that the compiler says it once for each type.
+/// Refuses types that can never travel at compile time, and names the remedy. `Type` is not raw. A
+/// class, so that the compiler reports each type once.
 template <class Type>
 struct TravelCheck {
   using T = Type;

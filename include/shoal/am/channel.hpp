@@ -4,6 +4,7 @@
 #include <shoal/am/handler.hpp>
 #include <shoal/am/handler_table.hpp>
 #include <shoal/am/rank_map.hpp>
+#include <shoal/am/services.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/sched/scheduler.hpp>
 
@@ -16,13 +17,13 @@
 
 namespace shoal::messaging {
 
+class ChannelHost;
 class Messenger;
 
 /// Team of a channel.
 struct ChannelTeam {
-  std::uint64_t id = 0;     // 0: the world
-  SharedRankMap ranks;      // nullptr: the world's
-  void* context = nullptr;  // object that handlers get which take the team
+  std::uint64_t id = 0;  // 0: the world
+  SharedRankMap ranks;   // nullptr: the world's
 };
 
 /// Not a template; the typed calls are thin. Messages are counted in the team's scope.
@@ -30,7 +31,7 @@ class Channel {
  public:
   Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team);
   ~Channel();
-  /// Messages are handled from now on. Those that came earlier are the first.
+  /// Messages are handled from now on. Earlier messages come first.
   void open();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -38,13 +39,12 @@ class Channel {
   [[nodiscard]] Messenger& messenger() const { return messenger_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] sched::TaskScope& scope() const { return scope_; }
-  /// Of the world, before the first step; see ChannelTeam.
-  void set_context(void* context) { team_.context = context; }
-  [[nodiscard]] void* context() const { return team_.context; }
+  /// Objects that handlers of the team's messages find, for each team its own.
+  [[nodiscard]] Services& services() { return services_; }
 
   [[nodiscard]] std::uint64_t team() const { return team_.id; }
   [[nodiscard]] bool is_world() const { return team_.ranks == nullptr; }
-  /// Of this rank in the team.
+  /// Rank of this rank in the team.
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] const SharedRankMap& ranks() const { return team_.ranks; }
@@ -58,7 +58,9 @@ class Channel {
 
   /// The link to a rank of the team, after waiting, if the caller may be suspended, until it has
   /// room.
+  template <net::Lane lane = net::Lane::normal>
   net::Link& admit(Rank target) {
+    if constexpr (lane != net::Lane::normal) return admit_slowly(target, lane);
     if (target >= 0 && target < fast_size_) [[likely]] {
       // acquire pairs with the release in Fabric::make_link()
       net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
@@ -69,28 +71,35 @@ class Channel {
         return *link;
       }
     }
-    return admit_slowly(target);
+    return admit_slowly(target, net::Lane::normal);
   }
   [[nodiscard]] bool is_local(const net::Link& link) const {
     return layout_.is_local(link.target());
   }
   /// Flag bits of the handlers of all its messages.
   [[nodiscard]] std::uint32_t flag_bits() const { return team_bit_; }
-  /// Metadata of a message over this channel.
+  /// Metadata of a message over this channel, which is about to be appended.
   [[nodiscard]] net::MessageHeader header_of(const Route& route, std::size_t size_bytes) const {
-    return {route.handler, route.signature, size_bytes, team_.id};
+    net::MessageHeader header{route.handler, route.signature, size_bytes, team_.id};
+    // relaxed: a team that the caller knows
+    if (crosses_.load(std::memory_order_relaxed)) [[unlikely]]
+      note_sender(header);
+    return header;
   }
+  /// The rank has teams beside the world: messages may come from tasks of other ones.
+  void set_crosses(bool crosses) { crosses_.store(crosses, std::memory_order_relaxed); }
   /// Appends a counted message; see Link::append for `write`.
   template <class Write>
-  void append(net::Link& link, const net::MessageHeader& header, std::size_t extra_bytes,
-              Write&& write) {
+  [[gnu::always_inline]] void append(net::Link& link, const net::MessageHeader& header,
+                                     std::size_t extra_bytes, Write&& write,
+                                     const net::RunPrefix* prefix = nullptr) {
     const int slot = scheduler_.count_slot();
     scope_.count_queued(slot);
     bool closed = false;
     try {
       // relaxed: what this thread has written
       closed = link.append(header, extra_bytes, std::forward<Write>(write),
-                           slot == polls_next_.load(std::memory_order_relaxed));
+                           slot == polls_next_.load(std::memory_order_relaxed), prefix);
     } catch (...) {  // no memory for it: it is neither queued nor to be processed
       scope_.count_processed(slot);
       throw;
@@ -100,9 +109,9 @@ class Channel {
       flush();
   }
   void append_bytes(net::Link& link, const net::MessageHeader& header,
-                    std::span<const std::byte> bytes);
+                    std::span<const std::byte> bytes, const net::RunPrefix* prefix = nullptr);
   void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
-                     std::unique_ptr<ObjectMessage> object);
+                     std::unique_ptr<ObjectMessage> object, const net::RunPrefix* prefix = nullptr);
   /// Hands what the rank has sent so far to the transport, unless another worker is just doing it.
   void flush();
 
@@ -117,13 +126,18 @@ class Channel {
   void remove_handler(std::uint32_t index);
   [[nodiscard]] const HandlerTable& handlers() const { return handlers_; }
 
+  /// As admit(), for a lane that is known at run time.
+  net::Link& admit_to(Rank target, net::Lane lane) { return admit_slowly(target, lane); }
+
  private:
   static constexpr std::uint64_t kSendsPerLook = 64;
 
-  net::Link& admit_slowly(Rank target);
+  net::Link& admit_slowly(Rank target, net::Lane lane);
+  void note_sender(net::MessageHeader& header) const;
   void give_way(const net::Link& link);
 
   Messenger& messenger_;
+  ChannelHost& host_;
   sched::Scheduler& scheduler_;
   sched::TaskScope& scope_;
   ChannelTeam team_;
@@ -133,8 +147,10 @@ class Channel {
   const int fast_size_;  // ranks below are the world's, and have their link in links_
   const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
   const net::Layout& layout_;
-  const std::atomic<int>& polls_next_;  // see Messenger
+  std::atomic<bool> crosses_;
+  const std::atomic<int>& polls_next_;  // see ChannelHost
   HandlerTable handlers_;
+  Services services_;
 };
 
 }  // namespace shoal::messaging

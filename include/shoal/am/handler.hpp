@@ -1,13 +1,17 @@
 #pragma once
-// Handlers: what runs when a message arrives, and the table of those known by their type.
+// Handlers, which run when a message arrives, and the table of static handlers, known by their
+// type.
 
 #include <shoal/am/archive.hpp>
+#include <shoal/am/message_context.hpp>
 #include <shoal/base/ids.hpp>
 #include <shoal/net/packet.hpp>
+#include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +29,7 @@ enum class Delivery : std::uint8_t {
 
 /// Options of an instance handler.
 struct AmOptions {
+  /// Where the handler runs.
   Delivery delivery = Delivery::inlined;
   int priority = 0;    // of the tasks, with Delivery::task
   std::string name{};  // for error reports; else they show the type of the handler
@@ -39,7 +44,10 @@ struct Route {
   std::uint32_t handler = 0;  // index with flag bits, below
   std::uint32_t signature = 0;
   Rank target;
+  const net::RunPrefix* prefix = nullptr;  // with net::kPrefixBit in `handler`
 };
+
+struct OpenedMulticast;
 
 /// A message in the hands of its receiver.
 struct Message {
@@ -48,6 +56,8 @@ struct Message {
   bool is_object;  // the arguments are one pointer to an ObjectMessage
   bool dropped;    // the scope has failed: free what the message holds, run nothing
   std::span<const std::byte> arguments;
+  const OpenedMulticast* multicast = nullptr;  // while its handler runs; else nullptr
+  const net::RunPrefix* prefix = nullptr;      // valid with net::kPrefixBit, while its handler runs
 };
 
 /// Messages for one handler, one behind the other in a packet. To run it for a whole batch, and not
@@ -101,7 +111,7 @@ class Batch {
   [[nodiscard]] const std::byte* at() const { return at_; }
   void move_to(const std::byte* at) { at_ = at; }
   /// Whether the scope has failed; next() compares with what is so now. acquire pairs with the
-  /// release in Removals::add(): who finds no handler that was removed sees why.
+  /// release in DeferredReclaim::add(): a reader that misses a removed handler sees the failure.
   bool look() {
     failed_ = watch_->scope->failed();
     removals_ = watch_->removals.load(std::memory_order_acquire);
@@ -138,6 +148,7 @@ void invoke_each(void* self, Batch& batch) {
 struct Handler : std::enable_shared_from_this<Handler> {
   std::string name;
   std::uint32_t signature = 0;
+  /// Where the handler runs.
   Delivery delivery = Delivery::inlined;
   int priority = 0;
   Invoke invoke = nullptr;
@@ -149,7 +160,9 @@ inline constexpr std::uint32_t kInstanceBit = 1U << 31;  // index of an instance
 inline constexpr std::uint32_t kObjectBit = 1U << 30;    // the arguments are an ObjectMessage
 inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a LargeHeader is first
 static_assert(net::kTeamBit == kLargeBit >> 1U);
-inline constexpr std::uint32_t kIndexMask = net::kTeamBit - 1;
+inline constexpr std::uint32_t kMulticastBit = net::kTeamBit >> 1U;  // to be passed on as well
+static_assert(net::kPrefixBit == kMulticastBit >> 1U);
+inline constexpr std::uint32_t kIndexMask = net::kPrefixBit - 1;
 
 /// Arguments that travel within the process as an object, not as bytes: nothing is copied twice.
 class ObjectMessage {
@@ -181,20 +194,14 @@ const std::vector<Handler>& static_handlers();
 /// Equal in two processes exactly if (up to hash collisions) their tables are equal.
 std::uint64_t static_fingerprint();
 
-/// Specialized for the types that handlers may take by reference as their first parameter: where it
-/// comes from.
-enum class ContextKind : std::uint8_t { none, world, team };
-template <class T>
-inline constexpr ContextKind context_kind_v = ContextKind::none;
-
 template <class... Ts>
 struct TypeList {};
 
-/// What arrives for a parameter: the type that is encoded and decoded.
+/// Type on the wire for a parameter: the type that is encoded and decoded.
 template <class Parameter>
 using Wire = std::remove_cvref_t<Parameter>;
 
-/// What an ObjectMessage keeps for it: views own their elements there.
+/// Type that an ObjectMessage keeps: views own their elements there.
 template <class T>
 struct StorageOf {
   using type = T;
@@ -229,7 +236,7 @@ struct CallTraits<Result(Ps...)> {
   using Parameters = TypeList<Ps...>;
 };
 template <class Result, class First, class... Ps>
-  requires(context_kind_v<std::remove_cvref_t<First>> != ContextKind::none)
+  requires HandlerContext<std::remove_cvref_t<First>>
 struct CallTraits<Result(First, Ps...)> {
   static constexpr bool has_context = true;
   using Context = std::remove_cvref_t<First>;
@@ -254,7 +261,7 @@ template <class F>
 concept PlainFunction = (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
                         requires { &F::operator(); };
 
-/// Stands for a message that was refused: no further errors about it.
+/// Placeholder of a refused message, which causes no further errors.
 struct RefusedMessage {
   template <class... Args>
   void send(const Args&... /*args*/) const {}
@@ -273,8 +280,7 @@ struct ArgumentsObject final : ObjectMessage {
   std::tuple<Storages...> values;
 };
 
-/// What the handler is given for a parameter: a view of what the message keeps, or the value
-/// itself.
+/// Argument of the handler for a parameter: a view of the kept value, or the value itself.
 template <class W, class Value>
 decltype(auto) as_argument(Value& value) {
   if constexpr (wire::is_view_v<W>) {
@@ -284,9 +290,12 @@ decltype(auto) as_argument(Value& value) {
   }
 }
 
-void* context_of(Channel& channel, ContextKind kind);
 /// Reads the pointer that an object message carries.
-ObjectMessage* object_of(const Message& message);
+inline ObjectMessage* object_of(const Message& message) {
+  std::uintptr_t raw = 0;
+  std::memcpy(&raw, message.arguments.data(), sizeof raw);
+  return reinterpret_cast<ObjectMessage*>(raw);
+}
 
 /// Decodes a message and calls `f` with its arguments, or frees them if the message is dropped.
 template <class F, class... Ws>
@@ -294,7 +303,7 @@ void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
   const auto call = [&](auto&... values) {
     if constexpr (FunctionTraits<F>::has_context) {
       using Context = typename FunctionTraits<F>::Context;
-      f(*static_cast<Context*>(context_of(*message.channel, context_kind_v<Context>)),
+      f(ContextOf<Context>::get(MessageContext(*message.channel, message.source)),
         as_argument<Ws>(values)...);
     } else {
       f(as_argument<Ws>(values)...);

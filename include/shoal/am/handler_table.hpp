@@ -35,9 +35,9 @@ class HandlerTable {
   /// False: it is not open yet. `handler` becomes nullptr if it was removed.
   [[nodiscard]] bool find(std::uint32_t index, const Handler*& handler) const;
   [[nodiscard]] bool is_open(std::uint32_t index) const;
-  /// Of handlers that were added and not removed.
+  /// Number of handlers that were added and not removed.
   [[nodiscard]] std::size_t live_count() const;
-  /// What reports call it.
+  /// Name in reports.
   [[nodiscard]] std::string name_of(std::uint32_t index) const;
 
  private:

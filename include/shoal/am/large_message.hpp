@@ -12,7 +12,7 @@ namespace shoal {
 
 namespace messaging {
 
-/// What announces a payload; stands before the encoded arguments.
+/// Announcement of a payload, before the encoded arguments.
 struct LargeHeader {
   std::uint64_t size_bytes = 0;
   std::uint64_t count = 0;          // elements
@@ -23,9 +23,9 @@ struct LargeHeader {
   std::uint64_t checksum = 0;
 };
 
-/// Runs on a rank's progress, as the end of a counted happening: from the constructor to the
-/// destructor, be it that it ran or that sending failed before.
-class CountedEvent : public net::Event {
+/// Event that runs on a rank's progress, as the end of a counted happening: from the constructor to
+/// the destructor, whether it ran or sending failed before.
+class CountedEvent : public net::Completion {
  public:
   CountedEvent(Channel& channel, std::string name) : channel_(channel), name_(std::move(name)) {
     channel_.scope().count_queued(channel_.scheduler().count_slot());
@@ -33,6 +33,12 @@ class CountedEvent : public net::Event {
   ~CountedEvent() override { channel_.scope().count_processed(channel_.scheduler().count_slot()); }
   /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
+  /// For traces: the phase of large message `id` that this event ends.
+  void set_phase(std::uint64_t id, Rank peer, const char* phase) {
+    message_id_ = id;
+    peer_ = peer;
+    phase_ = phase;
+  }
 
  protected:
   virtual void act() = 0;
@@ -41,6 +47,9 @@ class CountedEvent : public net::Event {
  private:
   Channel& channel_;
   std::string name_;
+  std::uint64_t message_id_ = 0;
+  Rank peer_;
+  const char* phase_ = nullptr;
 };
 
 /// Runs a function once, as an event.
@@ -72,9 +81,39 @@ void send_large(Channel& channel, const Route& route, const Payload& payload,
 /// Brings the payload into `place` and then runs `arrived`, at once or later.
 void receive_large(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                    std::unique_ptr<CountedEvent> arrived);
-/// Gets rid of a payload that nobody wants (the scope has failed).
+/// Multicasts the payload with its arguments; `release` runs here, in a handler, when it may be
+/// reused.
+void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+                     const Payload& payload, std::span<const std::byte> arguments,
+                     Function<void()> release);
+/// Drops the payload of a message whose scope has failed.
 void drop_large(const Message& message, const LargeHeader& header);
-/// Reads the header; `arguments` becomes what stands behind it.
+/// A Function of an object that need not be copied.
+template <class F>
+Function<void()> share_function(F f) {
+  return [shared = std::make_shared<F>(std::move(f))] { (*shared)(); };
+}
+/// Takes part in the multicast of a payload.
+void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                    Function<void()> arrived);
+/// As receive_large() and drop_large(), also of a multicast.
+template <class F>
+void receive_payload(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                     const std::string& name, F arrived) {
+  if (message.multicast != nullptr) {
+    return join_multicast(message, header, place, share_function(std::move(arrived)));
+  }
+  std::unique_ptr<CountedEvent> event;
+  try {
+    event = make_event(*message.channel, name, std::move(arrived));
+  } catch (...) {
+    drop_large(message, header);  // the sender is not to wait for ever
+    throw;
+  }
+  receive_large(message, header, place, std::move(event));
+}
+void drop_payload(const Message& message, const LargeHeader& header);
+/// Reads the header; `arguments` becomes the bytes behind it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);
 [[noreturn]] void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given);
 
@@ -181,11 +220,12 @@ inline constexpr std::size_t kLargeMessageBytes = 16UL << 10U;
 /// on_release().
 template <class F>
 struct OnRelease {
+  /// Function that runs on the sender.
   F function;
 };
 
 /// The last argument of LargeMessage::send(): `function()` runs on the sender, once, after the
-/// release function of the message. What it captures stays here: nothing of it travels.
+/// release function of the message. Its captures stay on the sender and do not travel.
 template <class F>
 [[nodiscard]] OnRelease<F> on_release(F function) {
   static_assert(std::is_invocable_v<F&>,
@@ -229,10 +269,14 @@ class LargeMessage {
                 "std::string instead of views");
 
  public:
+  /// Supplies the memory of the receiver.
   using Buffer = Function<std::span<T>(std::size_t, const Wires&...)>;
+  /// Processes the elements on the receiver.
   using Arrival = Function<void(std::span<T>, const Wires&...)>;
+  /// Runs on the sender when the payload may be reused.
   using Release = Function<void(const Wires&...)>;
 
+  /// Made by Team::make_large_am().
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
   LargeMessage(messaging::Channel& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
                const AmOptions& options)
@@ -255,6 +299,7 @@ class LargeMessage {
   ~LargeMessage() {
     if (channel_ != nullptr) channel_->remove_handler(index_);
   }
+  /// The moved-from message cannot be sent any more.
   LargeMessage(LargeMessage&& other) noexcept
       : channel_(std::exchange(other.channel_, nullptr)),
         instance_(std::move(other.instance_)),
@@ -268,6 +313,20 @@ class LargeMessage {
   /// in this process.
   template <class... Args>
   void send(Rank target, std::span<const T> payload, Args&&... args) const {
+    deliver(target, payload, std::forward<Args>(args)...);
+  }
+  /// Sends `payload` and copies of the arguments once to each recipient, along a tree; see
+  /// Team::multicast. The payload travels in segments that recipients pass on while others arrive:
+  /// the buffer of a recipient stays unchanged until its `arrival` runs, which is when it has
+  /// passed on everything. `release` runs once.
+  template <class... Args>
+  void multicast(const Recipients& recipients, std::span<const T> payload, Args&&... args) const {
+    deliver(recipients, payload, std::forward<Args>(args)...);
+  }
+
+ private:
+  template <class To, class... Args>
+  void deliver(const To& target, std::span<const T> payload, Args&&... args) const {
     constexpr std::size_t kCount = sizeof...(Args);
     if constexpr (kCount == sizeof...(Wires) + 1) {
       auto all = std::forward_as_tuple(std::forward<Args>(args)...);
@@ -287,7 +346,6 @@ class LargeMessage {
     }
   }
 
- private:
   struct Instance : messaging::Handler {
     Buffer buffer;
     Arrival arrival;
@@ -311,8 +369,8 @@ class LargeMessage {
     return type_signature<messaging::LargeHeader, std::span<const T>, Wires...>();
   }
 
-  template <class Then, class... Args>
-  void send_fitting(Rank target, std::span<const T> payload, Then&& then,
+  template <class To, class Then, class... Args>
+  void send_fitting(const To& target, std::span<const T> payload, Then&& then,
                     const Args&... args) const {
     constexpr bool fits =
         messaging::check_arguments(messaging::TypeList<Wires...>{}, messaging::TypeList<Args...>{});
@@ -321,86 +379,86 @@ class LargeMessage {
     }
   }
 
-  template <class Then>
-  void send_wires(Rank target, std::span<const T> payload, Then&& then,
+  template <class To, class Then>
+  void send_wires(const To& target, std::span<const T> payload, Then&& then,
                   const Wires&... wires) const {
 #ifndef NDEBUG
     instance_->sizes.note(instance_->name, payload.size_bytes());
 #endif
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
     encode<Wires...>(std::span(arguments), wires...);
-    const auto handler =
-        messaging::kInstanceBit | messaging::kLargeBit | channel_->flag_bits() | index_;
-    messaging::send_large(*channel_, {handler, signature(), target},
-                          {std::as_bytes(payload), payload.size()}, arguments,
-                          make_release(std::forward<Then>(then), wires...));
+    const auto handler = messaging::kInstanceBit | channel_->flag_bits() | index_;
+    const messaging::Payload bytes{std::as_bytes(payload), payload.size()};
+    const auto use = [&](auto release) {
+      if constexpr (std::is_same_v<To, Recipients>) {
+        messaging::multicast_large(*channel_, {handler, signature()}, target, bytes, arguments,
+                                   messaging::share_function(std::move(release)));
+      } else {
+        messaging::send_large(
+            *channel_, {handler | messaging::kLargeBit, signature(), target}, bytes, arguments,
+            messaging::make_event(*channel_, instance_->name, std::move(release)));
+      }
+    };
+    with_release(use, std::forward<Then>(then), wires...);
   }
 
   // Keeps of the arguments only what `release` takes.
-  template <class Then>
-  [[nodiscard]] std::unique_ptr<messaging::CountedEvent> make_release(Then&& then,
-                                                                      const Wires&... wires) const {
+  template <class Use, class Then>
+  void with_release(const Use& use, Then&& then, const Wires&... wires) const {
     const auto finish = [](auto& function) {
       if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<decltype(function)>>) function();
     };
     if (!instance_->release_takes_any) {
-      return messaging::make_event(
-          *channel_, instance_->name,
-          [instance = instance_, finish, then = std::forward<Then>(then)]() mutable {
-            instance->bare_release();
-            finish(then);
-          });
+      return use([instance = instance_, finish, then = std::forward<Then>(then)]() mutable {
+        instance->bare_release();
+        finish(then);
+      });
     }
-    return messaging::make_event(*channel_, instance_->name,
-                                 [instance = instance_, values = std::make_tuple(wires...), finish,
-                                  then = std::forward<Then>(then)]() mutable {
-                                   std::apply(instance->release, values);
-                                   finish(then);
-                                 });
+    use([instance = instance_, values = std::make_tuple(wires...), finish,
+         then = std::forward<Then>(then)]() mutable {
+      std::apply(instance->release, values);
+      finish(then);
+    });
   }
 
   static void on_header(void* self, const messaging::Message& message) {
     std::span<const std::byte> rest;
     const messaging::LargeHeader header = messaging::split_large(message, rest);
     if (message.dropped) {
-      messaging::drop_large(message, header);
+      messaging::drop_payload(message, header);
       return;
     }
     // The handler's own reference: the event may outlive the LargeMessage.
     auto instance =
         std::static_pointer_cast<Instance>(static_cast<Instance*>(self)->shared_from_this());
     std::span<T> place;
-    std::unique_ptr<messaging::CountedEvent> arrived;
+    std::optional<std::tuple<Wires...>> values;
     try {
-      auto values = decode<Wires...>(rest);
+      values.emplace(decode<Wires...>(rest));
       const auto get_buffer = [&](const auto&... args) {
         return instance->buffer(header.count, args...);
       };
-      place = std::apply(get_buffer, values);
+      place = std::apply(get_buffer, *values);
       if (place.size() != header.count) {
         messaging::refuse_buffer(instance->name, header.count, place.size());
       }
-      arrived = make_arrival(*message.channel, instance, place, std::move(values));
     } catch (...) {
-      messaging::drop_large(message, header);  // the sender is not to wait for ever
+      messaging::drop_payload(message, header);  // the sender is not to wait for ever
       throw;
     }
-    messaging::receive_large(message, header, std::as_writable_bytes(place), std::move(arrived));
-  }
-
-  static std::unique_ptr<messaging::CountedEvent> make_arrival(
-      messaging::Channel& channel, const std::shared_ptr<Instance>& instance, std::span<T> place,
-      std::tuple<Wires...> values) {
-    auto arrive = [instance, place, values = std::move(values)] {
+    auto arrive = [instance, place, values = std::move(*values)] {
       std::apply([&](const auto&... args) { instance->arrival(place, args...); }, values);
     };
+    const std::span<std::byte> bytes = std::as_writable_bytes(place);
     if (!instance->arrive_as_task) {
-      return messaging::make_event(channel, instance->name, std::move(arrive));
+      messaging::receive_payload(message, header, bytes, instance->name, std::move(arrive));
+      return;
     }
-    return messaging::make_event(
-        channel, instance->name, [&channel, instance, arrive = std::move(arrive)] {
-          messaging::submit_delivered(channel, instance->name, instance->priority, arrive);
-        });
+    messaging::receive_payload(message, header, bytes, instance->name,
+                               [channel = message.channel, instance, arrive = std::move(arrive)] {
+                                 messaging::submit_delivered(*channel, instance->name,
+                                                             instance->priority, arrive);
+                               });
   }
 
   messaging::Channel* channel_;

@@ -4,13 +4,33 @@
 namespace shoal {
 
 /// The time that a piece of work takes on one worker: `seconds`, and what `flops` floating-point
-/// operations take at the rate of --sim-flops.
+/// operations take at the rate of --sim-flops; or longer, if its memory traffic takes longer on the
+/// machine of --sim-memory. Without that, memory traffic costs nothing.
 struct Cost {
+  /// Time that does not depend on the rate.
   double seconds = 0;
+  /// Floating-point operations.
   double flops = 0;
+  /// Memory traffic: bytes that caches do not save.
+  double bytes = 0;
 
-  [[nodiscard]] static constexpr Cost of_seconds(double value) { return {value, 0}; }
-  [[nodiscard]] static constexpr Cost of_flops(double value) { return {0, value}; }
+  /// A cost in seconds.
+  [[nodiscard]] static constexpr Cost of_seconds(double value) { return {value, 0, 0}; }
+  /// A cost in floating-point operations.
+  [[nodiscard]] static constexpr Cost of_flops(double value) { return {0, value, 0}; }
+  /// Floating-point operations, and the bytes that they read and write in memory.
+  [[nodiscard]] static constexpr Cost of_traffic(double bytes, double flops = 0) {
+    return {0, flops, bytes};
+  }
+
+  /// Below this number of floating-point operations per byte, work is memory-bound: on henri of the
+  /// thesis on interactions of computation and communication (section 5.3.5); other machines have
+  /// 20.
+  static constexpr double kMemoryBoundIntensity = 6;
+  /// Work of this cost competes with transfers for memory bandwidth.
+  [[nodiscard]] constexpr bool is_memory_bound() const {
+    return bytes > 0 && flops < kMemoryBoundIntensity * bytes;
+  }
 };
 
 }  // namespace shoal

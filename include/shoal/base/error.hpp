@@ -43,6 +43,7 @@ class DecodeError : public TransportError {
 /// A task or a handler threw. Thrown by wait() on every rank, with the same content.
 class TaskError : public Error {
  public:
+  /// An error of the task `task_name` on `rank`, with its text.
   TaskError(Rank rank, std::string task_name, std::string text);
   /// The rank on which the exception was thrown.
   [[nodiscard]] Rank rank() const { return rank_; }
@@ -63,10 +64,10 @@ class StuckError : public Error {
   using Error::Error;
 };
 
-/// What a task waited for will not come, because its world has failed or ends. Thrown by whatever
-/// it waits in, so that its stack unwinds; let it through. A destructor that waits cannot: there
-/// the process terminates, and nobody says why the world has failed. Catch it there, or do not
-/// wait.
+/// The wait of a task has been cancelled, because its world has failed or ends. Thrown by the call
+/// in which the task waits, so that its stack unwinds; let it pass. A destructor that waits cannot
+/// let it pass: the process terminates there without the reason of the failure. Catch it there, or
+/// do not wait.
 class CancelledError : public Error {
  public:
   using Error::Error;

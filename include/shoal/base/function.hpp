@@ -26,6 +26,7 @@ template <class R, class... Args>
 class Function<R(Args...)> {
  public:
   Function() = default;
+  /// Empty.
   Function(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): as std::function
   /// Empty if `f` is a null pointer or an empty function object.
   template <class F>
@@ -41,14 +42,17 @@ class Function<R(Args...)> {
   ~Function() {
     if (object_ != nullptr) manage_(object_, Action::destroy);
   }
+  /// Copies the callable object.
   Function(const Function& other)
       : object_(other.object_ == nullptr ? nullptr : other.manage_(other.object_, Action::copy)),
         call_(other.call_),
         manage_(other.manage_) {}
+  /// Leaves `other` empty.
   Function(Function&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)),
         call_(std::exchange(other.call_, &call_none)),
         manage_(other.manage_) {}
+  /// Replaces the callable object.
   Function& operator=(Function other) noexcept {
     std::swap(object_, other.object_);
     std::swap(call_, other.call_);
@@ -56,7 +60,9 @@ class Function<R(Args...)> {
     return *this;
   }
 
+  /// Whether there is a callable object.
   explicit operator bool() const { return object_ != nullptr; }
+  /// Calls the object.
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
  private:
@@ -90,6 +96,7 @@ class FunctionRef;
 template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
+  /// Refers to `f`.
   template <class F>
     requires(!std::same_as<F, FunctionRef> && CallableAs<const F, R, Args...>)
   FunctionRef(const F& f)  // NOLINT(google-explicit-constructor): made for an argument
@@ -97,6 +104,7 @@ class FunctionRef<R(Args...)> {
           return static_cast<R>((*static_cast<const F*>(object))(std::forward<Args>(args)...));
         }) {}
 
+  /// Calls the object.
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
  private:

@@ -20,7 +20,7 @@ namespace detail {
 
 /// Text that `write` puts into a stream.
 std::string streamed(const void* key, void (*write)(std::ostream& out, const void* key));
-/// Stands for a key that cannot be printed.
+/// Text in place of a key that cannot be printed.
 std::string text_of_hash(std::uint64_t hash);
 
 template <class K>
@@ -98,6 +98,7 @@ struct KeyHash {
   static_assert(!std::is_same_v<K, const char*> && !std::is_same_v<K, char*>,
                 "shoal: a key of type const char* compares addresses: use std::string");
 
+  /// The hash of `key`.
   [[nodiscard]] constexpr std::uint64_t operator()(const K& key) const {
     if constexpr (detail::IsTupleKey<K>::value) {
       return std::apply(

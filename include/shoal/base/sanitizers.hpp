@@ -1,5 +1,5 @@
 #pragma once
-// Which sanitizers this translation unit is compiled for.
+// Sanitizers that this translation unit is compiled for.
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SHOAL_ASAN 1

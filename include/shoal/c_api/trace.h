@@ -18,6 +18,10 @@ void shoal_trace_end(uint64_t span);
 void shoal_trace_mark(const char* name, uint64_t value);
 /* The value that a quantity has from now on. */
 void shoal_trace_counter(const char* name, double value);
+/* Region of interest: with --trace-paused, nothing is recorded before shoal_trace_resume(). */
+void shoal_trace_resume(void);
+/* Ends the region. */
+void shoal_trace_pause(void);
 /* 1 while spans, marks and counters are recorded. */
 int shoal_trace_on(void);
 

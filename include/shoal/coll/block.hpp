@@ -15,7 +15,13 @@ namespace shoal::coll {
 
 using Bytes = std::vector<std::byte>;
 
-/// Bytes that nobody changes. Few are kept in place; copies share many.
+/// A value that ranks of one process share as it is. It does not travel between processes.
+struct SharedValue {
+  std::shared_ptr<const void> value;
+};
+
+/// An immutable value: its bytes, few of which are kept in place, while copies share many; or an
+/// object that is not encoded, because no member is in another process.
 class Block {
  public:
   static constexpr std::size_t kInlineMax = 36;
@@ -29,6 +35,7 @@ class Block {
     }
   }
   explicit Block(Immutable<Bytes> shared) : shared_(std::move(shared)) {}
+  explicit Block(SharedValue object) : object_(std::move(object)) {}
   /// A copy of `bytes`.
   explicit Block(std::span<const std::byte> bytes) {
     if (bytes.size() > kInlineMax) {
@@ -46,11 +53,30 @@ class Block {
   [[nodiscard]] std::size_t size() const { return bytes().size(); }
   /// Empty: the bytes are kept in place.
   [[nodiscard]] const Immutable<Bytes>& shared() const { return shared_; }
+  /// Without a value: there are bytes.
+  [[nodiscard]] const SharedValue& object() const { return object_; }
 
  private:
   alignas(std::max_align_t) std::array<std::byte, kInlineMax> inline_{};  // is decoded in place
   std::uint32_t inline_size_ = 0;
   Immutable<Bytes> shared_;
+  SharedValue object_;
 };
 
 }  // namespace shoal::coll
+
+namespace shoal::wire {
+
+template <>
+struct IsPlain<coll::SharedValue> : std::true_type {};
+
+template <>
+struct Codec<coll::SharedValue> {
+  template <class Archive>
+  static constexpr void save(Archive& /*ar*/, const coll::SharedValue& /*value*/) {}
+  static coll::SharedValue load(ReadArchive& /*ar*/) {
+    throw DecodeError("a value that the ranks of a process share came from another process");
+  }
+};
+
+}  // namespace shoal::wire

@@ -1,18 +1,16 @@
 #pragma once
 // Collective operations of a team, on active messages between its members.
 
-#include <shoal/am/active_message.hpp>
-#include <shoal/am/immutable.hpp>
-#include <shoal/am/large_message.hpp>
 #include <shoal/base/function.hpp>
+#include <shoal/base/ids.hpp>
 #include <shoal/coll/block.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace shoal::coll {
@@ -35,7 +33,7 @@ enum class Kind : std::uint16_t {
 };
 [[nodiscard]] const char* name_of(Kind kind);
 
-/// What an operation is, the same on all members.
+/// Description of an operation, the same on all members.
 struct Call {
   Kind kind = Kind::barrier;
   std::uint32_t type = 0;  // signature of the values' type
@@ -45,9 +43,11 @@ struct Call {
 
 /// One collective operation on one rank, from its begin to its end.
 class Operation;
+/// Pieces of operations between this rank and other members.
+class Exchange;
 using SharedOperation = std::shared_ptr<Operation>;
 
-/// Told once, on any thread, when an operation has ended on this rank. It must not block.
+/// Notified once, on any thread, when an operation has ended on this rank. It must not block.
 class Completion {
  public:
   virtual ~Completion() = default;
@@ -56,33 +56,24 @@ class Completion {
   virtual void fail(const std::exception_ptr& error) = 0;
 };
 
-/// What members tell each other in an operation; `place` holds short values.
-struct PieceHeader {
-  std::uint64_t sequence = 0;
-  std::uint64_t announced = 0;  // size of a value that comes in payloads
-  std::uint32_t phase = 0;
-  std::int32_t source = 0;
-  std::int32_t root = 0;
-  std::uint32_t type = 0;  // of the values
-  Kind kind = Kind::barrier;
-  std::uint16_t inline_size = 0;
-  std::array<std::byte, Block::kInlineMax> place{};
-};
-
 /// One per rank of a team; made on all its ranks before any other instance handler of the team. All
 /// members begin the same operations in the same order. An operation goes on in handlers: any
 /// number may be under way. Members that send more than kLargeMessageBytes in one piece use large
 /// messages, straight between the values' memory.
-class Collectives final : private term::Unsatisfied {
+class Collectives {
  public:
   explicit Collectives(term::Scope& scope);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
+  [[nodiscard]] Rank rank() const;
+  /// All members are ranks of this process: immutable values need not be encoded.
+  [[nodiscard]] bool in_one_process() const;
+
   // --- begin an operation. **Caller**: a main function or task. **Errors**: CheckError for a root
-  // that there is not, or when another member has begun something else. Results are in the order of
-  // ranks. `combine` runs in handlers.
+  // that does not exist, or when another member has begun something else. Results are in the order
+  // of ranks. `combine` runs in handlers.
 
   /// Depth log2(n). No results.
   SharedOperation barrier();
@@ -104,7 +95,7 @@ class Collectives final : private term::Unsatisfied {
   /// Two results, or one on rank 0: the values of ranks 0 to this one combined, and those before
   /// this one. Depth log2(n).
   SharedOperation scan(std::uint32_t type, Block mine, Combine combine);
-  /// n results: what each rank had for this one. n - 1 messages from each rank.
+  /// n results: the value of each rank for this one. n - 1 messages from each rank.
   SharedOperation alltoall(Kind kind, std::uint32_t type, std::vector<Block> mine);
 
   /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().
@@ -113,34 +104,10 @@ class Collectives final : private term::Unsatisfied {
   void then(const SharedOperation& operation, std::unique_ptr<Completion> completion);
 
  private:
-  friend class Operation;
-  struct Table;
-
   template <class Start>
   SharedOperation begin(const Call& call, Start start);
-  SharedOperation enter(const Call& call);
-  void on_piece(const PieceHeader& header, Block block);
-  [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
-  /// The operation ended in an error: what comes for it later is dropped.
-  void give_up(Operation& operation);
-  void complete(Operation& operation);
-  void fail(const Operation& operation);
-  [[nodiscard]] SharedOperation find(std::uint64_t sequence) const;
-  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
-  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
 
-  term::Scope& scope_;
-  const Rank rank_;
-  const int size_;
-
-  mutable sync::Mutex mutex_;
-  const std::unique_ptr<Table> table_ SHOAL_PT_GUARDED_BY(mutex_);
-
-  // Short values; longer ones, which ranks of a process share; and parts of large ones.
-  ActiveMessage<PieceHeader> short_piece_;
-  ActiveMessage<PieceHeader, Immutable<Bytes>> piece_;
-  LargeMessage<std::byte, PieceHeader> payload_;
+  const std::unique_ptr<Exchange> exchange_;
 };
 
 }  // namespace shoal::coll

@@ -109,8 +109,25 @@ inline auto barrier(Collectives& in) {
 }
 template <class T>
 auto broadcast(Collectives& in, const T& value, Rank root) {
-  return start<T>(in, in.broadcast(type_signature<T>(), block_of(value), root),
+  Block mine = in.rank() == root ? block_of(value) : Block();
+  return start<T>(in, in.broadcast(type_signature<T>(), std::move(mine), root),
                   [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+/// Without a copy within a process.
+template <class T>
+auto broadcast(Collectives& in, const Immutable<T>& value, Rank root) {
+  using Handle = Immutable<T>;
+  Block mine;
+  if (in.rank() == root) {
+    const bool shares = in.in_one_process() && static_cast<bool>(value);
+    mine = shares ? Block(SharedValue{value.shared()}) : block_of(value);
+  }
+  return start<Handle>(in, in.broadcast(type_signature<Handle>(), std::move(mine), root),
+                       [](const std::vector<Block>& all) {
+                         const std::shared_ptr<const void>& object = all.front().object().value;
+                         if (object == nullptr) return value_of<Handle>(all.front());
+                         return Handle(std::static_pointer_cast<const T>(object));
+                       });
 }
 template <class T>
 auto broadcast(Collectives& in, std::span<T> place, Rank root) {

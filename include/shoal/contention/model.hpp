@@ -38,7 +38,9 @@ struct Bandwidths {
 
 /// NUMA nodes of the data, numbered from the socket on which the cores compute.
 struct Placement {
+  /// NUMA node of the data of computation.
   int computation_node = 0;
+  /// NUMA node of the received data.
   int communication_node = 0;
 
   bool operator==(const Placement&) const = default;

@@ -1,9 +1,9 @@
 /* The interface of the EDAT library (Event Driven Asynchronous Tasks, EPCC) on shoal: programs
  * written for it compile and run unchanged. They link libshoal_edat.
  *
- * What the calls do, and where this library decides or differs: docs/edat.md. A call that cannot
- * be right (before edatInit, no such rank or type, NULL for a name) ends the program with an error
- * that names the call; so do, in edatFinalise, failures and tasks and events that are left over. */
+ * docs/edat.md has the guarantees and differences. A call that cannot be right (before edatInit,
+ * with a rank or type that does not exist, or NULL for a name) ends the program with an error that
+ * names the call. Failures, and tasks and events that are left over, end it in edatFinalise. */
 #ifndef SHOAL_EDAT_EDAT_H
 #define SHOAL_EDAT_EDAT_H
 
@@ -13,29 +13,35 @@
 extern "C" {
 #endif
 
-#define EDAT_NOTYPE 0
-#define EDAT_NONE 0
-#define EDAT_INT 1
-#define EDAT_FLOAT 2
-#define EDAT_DOUBLE 3
-#define EDAT_BYTE 4
-#define EDAT_ADDRESS 5
-#define EDAT_LONG 6
+#define EDAT_NOTYPE 0 /* no payload */
+#define EDAT_NONE 0 /* no payload */
+#define EDAT_INT 1 /* int */
+#define EDAT_FLOAT 2 /* float */
+#define EDAT_DOUBLE 3 /* double */
+#define EDAT_BYTE 4 /* char */
+#define EDAT_ADDRESS 5 /* addresses, as char* */
+#define EDAT_LONG 6 /* long */
 
-#define EDAT_ALL -1
-#define EDAT_ANY -2
-#define EDAT_SELF -3
+#define EDAT_ALL -1 /* every rank */
+#define EDAT_ANY -2 /* whichever rank */
+#define EDAT_SELF -3 /* the calling rank */
 
+/* Description of an event. */
 struct edat_struct_metadata {
-  int data_type, number_elements, source;
-  char* event_id;
+  int data_type;       /* one of the types above, or a context */
+  int number_elements; /* elements of its payload */
+  int source;          /* rank that fired it */
+  char* event_id; /* its name */
 };
+/* Description of an event. */
 typedef struct edat_struct_metadata EDAT_Metadata;
 
+/* An event as a task gets it. */
 struct edat_struct_event {
-  void* data;
-  EDAT_Metadata metadata;
+  void* data; /* its elements, or NULL */
+  EDAT_Metadata metadata; /* its type, number of elements, source and name */
 };
+/* An event as a task gets it. */
 typedef struct edat_struct_event EDAT_Event;
 
 /* Starts the workers of this process, which is one rank; returns once events can be fired. Takes
@@ -49,16 +55,23 @@ void edatInit();
 void edatInitWithConfiguration(int count, char** keys, char** values);
 /* Returns when all tasks have run and all events were consumed, on all ranks. */
 void edatFinalise(void);
+/* Rank of this process. */
 int edatGetRank(void);
+/* Number of processes. */
 int edatGetNumRanks(void);
 
 /* The trailing arguments are `count` pairs: int source, const char* event_id. */
 void edatSubmitTask(void (*task)(EDAT_Event*, int), int count, ...);
+/* The same with a name, for edatIsTaskSubmitted and edatRemoveTask. */
 void edatSubmitNamedTask(void (*task)(EDAT_Event*, int), const char* name, int count, ...);
+/* A task that runs as often as its events come. */
 void edatSubmitPersistentTask(void (*task)(EDAT_Event*, int), int count, ...);
+/* The same; takes all events that are there. */
 void edatSubmitPersistentGreedyTask(void (*task)(EDAT_Event*, int), int count, ...);
+/* Persistent, with a name. */
 void edatSubmitPersistentNamedTask(void (*task)(EDAT_Event*, int), const char* name, int count,
                                    ...);
+/* Persistent and greedy, with a name. */
 void edatSubmitPersistentNamedGreedyTask(void (*task)(EDAT_Event*, int), const char* name,
                                          int count, ...);
 /* 1 or 0. */
@@ -66,11 +79,12 @@ int edatIsTaskSubmitted(const char* name);
 /* 1: a task was taken back; 0: there was none. */
 int edatRemoveTask(const char* name);
 
-/* Copies `number_elements` elements from where `data` points to. Those of EDAT_ADDRESS are addresses
- * (of sizeof(char*)), and the task's `data` points to copies of them. A context is its own data: the
- * task gets the same pointer. */
+/* Copies `number_elements` elements from where `data` points to. Elements of EDAT_ADDRESS are
+ * addresses (of sizeof(char*)), and the task's `data` points to copies of them. A context is its
+ * own data: the task gets the same pointer. */
 void edatFireEvent(void* data, int data_type, int number_elements, int target,
                    const char* event_id);
+/* An event that is there again after each use. */
 void edatFirePersistentEvent(void* data, int data_type, int number_elements, int target,
                              const char* event_id);
 /* The index of the first such event, or -1. */
@@ -78,14 +92,17 @@ int edatFindEvent(EDAT_Event* events, int count, int source, const char* event_i
 
 /* A data type for memory of a size, which is fired by address; memory of such a type. */
 int edatDefineContext(size_t size_bytes);
+/* Memory of a context's type. */
 void* edatCreateContext(int context_type);
 
 /* In tasks and in main(): the events of the pairs, in their order; valid until the task ends. */
 EDAT_Event* edatWait(int count, ...);
-/* Those that are there; NULL if none is. */
+/* Takes the events that have arrived; NULL if there are none. */
 EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...);
 
+/* Locks of this rank, by name; waits until the lock is free. */
 void edatLock(char* name);
+/* Releases a lock that the caller holds. */
 void edatUnlock(char* name);
 /* 1: the calling task has this lock; 0: it has not. */
 int edatTestLock(char* name);

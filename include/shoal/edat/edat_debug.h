@@ -1,5 +1,5 @@
-/* The calls of EDAT's edat_debug.h on shoal: what benchmarks and the Fortran module of EDAT need
- * beside edat.h. Errors end the program, as with edat.h; docs/edat.md says more. */
+/* The calls of EDAT's edat_debug.h on shoal: benchmarks and the Fortran module of EDAT need them
+ * beside edat.h. Errors end the program, as with edat.h; see docs/edat.md. */
 #ifndef SHOAL_EDAT_EDAT_DEBUG_H
 #define SHOAL_EDAT_EDAT_DEBUG_H
 
@@ -31,10 +31,11 @@ void edatInitialiseWithCommunicator(int communicator);
 /* Between the two the library calls no MPI, and no event travels; for calls of MPI by the program
  * at MPI_THREAD_SERIALIZED. One task or thread at a time. */
 void edatLockComms(void);
+/* Ends what edatLockComms began. */
 void edatUnlockComms(void);
 
-/* Submits a task for EDAT's Fortran module. `*sources` points to `count` ranks: it is the descriptor
- * of a contiguous array, which begins with that pointer. `name` may be NULL. */
+/* Submits a task for EDAT's Fortran module. `*sources` points to `count` ranks: it is the
+ * descriptor of a contiguous array, which begins with that pointer. `name` may be NULL. */
 void edatSubmitTask_f(void (*task)(EDAT_Event*, int), const char* name, int count, int** sources,
                       char** event_ids, bool persistent, bool greedy);
 

@@ -9,7 +9,7 @@
 
 namespace shoal::env {
 
-/// Wakes the one thread that waits for it. What rang while nobody waited is remembered.
+/// Wakes the one thread that waits for it. A ring without a waiter is remembered.
 class Alarm {
  public:
   struct Rung {
@@ -35,8 +35,8 @@ class Alarm {
 };
 
 /// While it lives, the signal rings the alarm, unless the program has chosen what the signal does.
-/// A handler of the MPI library is called as well. Several may stand at once; the last one to end
-/// restores what the signal did before.
+/// A handler of the MPI library is called as well. Several may exist at once; the last one to end
+/// restores the signal's former handler.
 class AlarmOnSignal {
  public:
   AlarmOnSignal(int signal, Alarm& alarm);

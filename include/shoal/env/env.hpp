@@ -43,8 +43,8 @@ class Steppable {
   [[nodiscard]] virtual std::string purpose() const { return name(); }
 };
 
-/// Events that an observer is told of: four of a task, and `handles` of a handler. `parks` comes
-/// with the operation in which the task waits.
+/// Events reported to an observer: four of a task, and `handles` of a handler. `parks` comes with
+/// the operation in which the task waits.
 enum class Happening { begins, parks, goes_on, ends, handles };
 
 /// The environment that a world runs in.
@@ -63,7 +63,7 @@ class Env {
   [[nodiscard]] virtual bool charge(const Cost&) { return true; }
   /// Whether charge() takes any notice.
   [[nodiscard]] virtual bool charges() const { return false; }
-  /// Time is virtual: what happens outside of the program does not happen here.
+  /// Time is virtual: events from outside of the program do not occur.
   [[nodiscard]] virtual bool is_simulated() const { return false; }
   /// Whether observe() is to be called.
   [[nodiscard]] virtual bool observes() const { return false; }
@@ -78,11 +78,7 @@ class Env {
 /// Real threads, real time.
 std::unique_ptr<Env> make_thread_env();
 
-/// One thread drives all steppables by turns in an order drawn from `seed`; time advances by one
-/// microsecond per step. Parking is never used. For tests of protocols; not the simulator.
-std::unique_ptr<Env> make_turn_env(std::uint64_t seed);
-
-/// Thrown by the turn environment when every steppable is idle for long and none has stopped.
+/// Thrown by environments with one thread when every steppable is idle and none has stopped.
 class NoProgress : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override {

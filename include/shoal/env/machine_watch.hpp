@@ -1,5 +1,5 @@
 #pragma once
-// What happens on the machine: a descriptor can be read, a signal has come, memory is used up.
+// Events of the machine: a readable descriptor, a signal, memory use.
 
 #include <shoal/env/alarm.hpp>
 
@@ -40,7 +40,7 @@ class MachineWatch {
   struct Watched;
   Id add(std::unique_ptr<Watched> watched);
   void run();
-  /// What has happened, taken out.
+  /// Removes and returns the watches that are due.
   std::map<Id, std::unique_ptr<Watched>> take_due();
 
   Alarm changed_;  // there is more to watch, or the thread is to end

@@ -6,8 +6,8 @@
 
 namespace shoal::env {
 
-/// Memory of zeros. Large ones are mapped: pages that nobody has written take none.
-/// **Errors**: std::bad_alloc.
+/// Memory of zeros. Large ones are mapped: pages that were never written take none. **Errors**:
+/// std::bad_alloc.
 class ZeroedMemory {
  public:
   explicit ZeroedMemory(std::size_t size_bytes);

@@ -14,7 +14,7 @@ struct Stack {
   std::size_t size_bytes = 0;
 };
 
-/// What faults below each stack: frames of up to this size cannot jump over it.
+/// Size of the guard below each stack: frames of up to this size cannot jump over it.
 inline constexpr std::size_t kGuardBytes = std::size_t{64} << 10U;
 
 /// How the guard below a stack is made to fault.
@@ -32,11 +32,11 @@ using GuardCount = std::atomic<std::size_t>;
 class StackMemory {
  public:
   /// At most `mapped_max` mapped guards; 0: as many as the kernel allows, less some for others:
-  /// (vm.max_map_count - 4096) / 2. Those of all that are given the same `mapped` count; nullptr:
-  /// its own.
+  /// (vm.max_map_count - 4096) / 2. Counts the guards of all StackMemories with the same `mapped`;
+  /// nullptr: a count of its own.
   explicit StackMemory(std::size_t stack_bytes, Guards guards = Guards::automatic,
                        std::size_t mapped_max = 0, std::shared_ptr<GuardCount> mapped = nullptr);
-  /// Gives all memory back, but for the mappings in which a stack is kept.
+  /// Gives all memory back, except mappings in which a stack is kept.
   ~StackMemory();
   StackMemory(const StackMemory&) = delete;
   StackMemory& operator=(const StackMemory&) = delete;

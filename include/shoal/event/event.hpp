@@ -22,10 +22,14 @@ namespace shoal {
 /// constants below.
 class EventPeer {
  public:
+  /// A rank, or one of `self`, `any` and `all`.
   enum class Kind : std::uint8_t { rank, self, any, all };
+  /// One rank.
   constexpr EventPeer(Rank rank) : rank_(rank) {}  // NOLINT(google-explicit-constructor)
+  /// One of `self`, `any` and `all`.
   constexpr explicit EventPeer(Kind kind) : kind_(kind) {}
 
+  /// Kind of the peer.
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
   /// The rank of a peer of Kind::rank.
   [[nodiscard]] constexpr Rank rank() const { return rank_; }
@@ -45,7 +49,9 @@ inline constexpr EventPeer all{EventPeer::Kind::all};
 
 /// One event that a task needs; with `all`, one per rank, in the order of ranks.
 struct EventDependency {
+  /// Rank or ranks that fire it.
   EventPeer source;
+  /// Name that it is fired with.
   std::string name;
 };
 
@@ -57,18 +63,22 @@ enum class EventType : std::uint8_t {
   address,  // of memory of this rank
 };
 
-/// What other languages fire: `count` elements of a type that they number.
+/// Payload of an event from another language: `count` elements of a type that it numbers.
 struct RawPayload {
+  /// Number of the type in the other language.
   int type = 0;
+  /// Number of elements.
   std::size_t count = 0;
+  /// The elements.
   std::span<const std::byte> bytes{};
 };
 
-/// What Event and Events are made of. Not for programs.
+/// Parts of Event and Events. Not for programs.
 namespace event {
 
-/// A fired event, shared by all who hold it; nobody changes it any more.
+/// A fired event, immutable, shared by all its holders.
 struct Content {
+  /// Name that it is fired with.
   std::string name;
   Rank source;
   bool persistent = false;
@@ -79,10 +89,11 @@ struct Content {
   std::vector<std::byte> bytes{};  // value, raw; begins at a multiple of 16, as decode() needs
   RawPayload raw{};
   void* address = nullptr;
+  std::uint64_t trace_id = 0;  // 0: it was fired while no events were recorded
 };
 
-/// The owning type that stands for T: what is fired as a view can be got as a container, and the
-/// other way round. The wire formats are the same.
+/// The owning type that corresponds to T: an event fired as a view can be read as a container, and
+/// the other way round. The wire formats are the same.
 template <class T>
 struct OwnerOf {
   using type = T;
@@ -98,7 +109,7 @@ struct OwnerOf<std::basic_string_view<Char, Traits>> {
 template <class T>
 using Owner = typename OwnerOf<T>::type;
 
-/// What encode() is given for an argument of fire(): text and arrays as views, all else as it is.
+/// Type that encode() gets for an argument of fire(): text and arrays as views, others unchanged.
 template <class T>
 struct FiredAs {
   using type =
@@ -130,7 +141,7 @@ constexpr std::string_view type_text() {
   return cut_pretty_name(naming::spelled<T>());
 }
 
-/// What get<T>() and the like are asked for.
+/// Type that get<T>() and similar calls require.
 struct Asked {
   EventType type;
   std::uint32_t signature;
@@ -148,10 +159,14 @@ void check_type(const Content& content, const Asked& asked);
 /// One event in the hands of a task. Shares what was fired with its copies. Any thread.
 class Event {
  public:
+  /// Made by Events; programs get events, and do not make them.
   explicit Event(std::shared_ptr<const event::Content> content) : content_(std::move(content)) {}
 
+  /// Rank that fired it.
   [[nodiscard]] Rank source() const { return content_->source; }
+  /// Name that it was fired with.
   [[nodiscard]] const std::string& name() const { return content_->name; }
+  /// Kind of its payload.
   [[nodiscard]] EventType type() const { return content_->type; }
   /// False: it was fired with nothing but its name.
   [[nodiscard]] bool has_value() const { return content_->type != EventType::none; }
@@ -172,15 +187,15 @@ class Event {
     return get<std::span<const T>>();
   }
 
-  /// What fire_address() was given. Errors as get().
+  /// Address that fire_address() was given. Errors as get().
   template <class T>
   [[nodiscard]] T* address() const {
     event::check_type(*content_, event::asked_for<T>(EventType::address));
     return static_cast<T*>(content_->address);
   }
 
-  /// What fire_raw() was given, valid as long as this event or a copy of it; nullptr if it was
-  /// fired otherwise.
+  /// Payload that fire_raw() was given, valid as long as this event or a copy of it; nullptr for
+  /// other events.
   [[nodiscard]] const RawPayload* raw() const {
     return content_->type == EventType::raw ? &content_->raw : nullptr;
   }

@@ -74,25 +74,24 @@ class FunctionBody final : public TaskBody {
 ///
 /// **Ordering**: events of one source arrive at each target in the order fired, whether to `all` or
 /// to it alone: as one task fires them, and one fire() after another that has returned. The tasks
-/// of a rank begin in the order in which they became ready, by priority. What happened before an
-/// event was fired is visible to the task that gets it.
-/// **Completion**: World::wait() returns when, on all ranks, tasks have run and events have been
-/// consumed; StuckError names those that wait and those that nobody takes. Persistent tasks with
-/// the events that they hold, and persistent events, are left out of that.
-/// **Caller**: any thread, task or handler, except where said otherwise. **Lifetime**: until wait()
-/// has returned.
+/// of a rank begin in the order in which they became ready, by priority. Writes before an event was
+/// fired are visible to the task that gets it. **Completion**: World::wait() returns when, on all
+/// ranks, tasks have run and events have been consumed; StuckError names tasks that still wait, and
+/// events that no task takes. Persistent tasks with the events that they hold, and persistent
+/// events, are left out of that. **Caller**: any thread, task or handler, except where said
+/// otherwise. **Lifetime**: until wait() has returned.
 class Events {
  public:
-  /// `name` stands for it in reports. **Caller**: main functions.
+  /// `name` is used in reports. **Caller**: main functions.
   explicit Events(term::Scope& scope, std::string name = "events");
   ~Events();
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
   /// Runs `function`, void(EventList&) or void(), once its dependencies are met; at once if there
-  /// are none. That of a persistent task may run on several workers at the same time.
-  /// **Blocks**: never. **Errors**: CheckError for a rank that there is not, a function that is not
-  /// set, a persistent task without dependencies, a greedy one that is not persistent.
+  /// are none. The function of a persistent task may run on several workers at the same time.
+  /// **Blocks**: never. **Errors**: CheckError for a rank that does not exist, an unset function,
+  /// a persistent task without dependencies, a greedy one that is not persistent.
   template <class F>
   void submit(const std::vector<EventDependency>& dependencies, F function,
               const EventTaskOptions& options = {}) {
@@ -111,8 +110,8 @@ class Events {
   /// Fires an event without a value to a rank, `self` or `all`.
   ///
   /// **Blocks**: as ActiveMessage::send(); not when fired to the own rank. **Errors**: CheckError
-  /// for `any` and for a rank that there is not. If it cannot be sent (no memory, no stack left to
-  /// wait on) the world fails too, because what is fired later has to come behind it.
+  /// for `any` and for a rank that does not exist. If it cannot be sent (no memory, no stack left
+  /// to wait on) the world fails too, because later events must not overtake it.
   /// **Cost**: one message; to `all`, up to four from
   /// here and each rank that passes them on, log4(size) hops deep.
   void fire(EventPeer target, std::string_view name) { fire_nothing(target, name, false); }
@@ -129,6 +128,7 @@ class Events {
   void fire_persistent(EventPeer target, std::string_view name) {
     fire_nothing(target, name, true);
   }
+  /// The same with a value.
   template <class T>
   void fire_persistent(EventPeer target, std::string_view name, const T& value) {
     fire_value<event::Fired<T>>(target, name, value, true);
@@ -140,12 +140,13 @@ class Events {
   void fire_address(EventPeer target, std::string_view name, T* address) {
     fire_pointer(target, name, address, false);
   }
+  /// The same for a persistent event.
   template <class T>
   void fire_persistent_address(EventPeer target, std::string_view name, T* address) {
     fire_pointer(target, name, address, true);
   }
 
-  // --- events that nobody has to fire. Each happens once, and keeps the world going until it has
+  // --- events that the machine fires. Each happens once, and keeps the world going until it has
   // been fired, or cancelled. The number is for cancel().
 
   /// Fires an event once `delay`, a std::chrono::duration, has passed; virtual time in simulated
@@ -175,6 +176,7 @@ class Events {
   /// For interfaces of other languages: a copy of `payload.bytes`.
   void fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
                 bool persistent = false);
+  /// The same once `delay_ns` nanoseconds have passed.
   std::uint64_t fire_raw_after(std::uint64_t delay_ns, EventPeer target, std::string_view name,
                                const RawPayload& payload);
 
@@ -187,14 +189,15 @@ class Events {
   /// **Caller**: a task, the main function. **Blocks**: parks the task; its worker goes on.
   /// **Errors**: as submit(); CheckError in a handler; CancelledError when the world has failed,
   /// after which the locks stay released (to unlock them does nothing then); in the main function
-  /// TaskError and StuckError, which it hears with its locks taken again.
+  /// TaskError and StuckError, with its locks taken again.
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
 
   /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the
-  /// program releases them itself. **Caller**: not handlers, but for test_lock(). **Blocks**:
+  /// program releases them itself. **Caller**: not handlers, except for test_lock(). **Blocks**:
   /// lock() parks the task. **Errors**: CheckError when the caller locks what it holds, or unlocks
-  /// what it does not hold. A circle of tasks that wait for each other is reported as one.
+  /// what it does not hold. Tasks that wait for each other are reported as a cycle.
   void lock(std::string_view lock_name);
+  /// Releases a lock of this name.
   void unlock(std::string_view lock_name);
   /// Whether the lock was free and is the caller's now.
   [[nodiscard]] bool test_lock(std::string_view lock_name);
@@ -205,6 +208,7 @@ class Events {
   /// events that it held. It runs still if it is ready.
   bool remove(std::string_view task_name);
 
+  /// Name in reports.
   [[nodiscard]] const std::string& name() const;
 
  private:

@@ -17,7 +17,7 @@
 namespace shoal::graph {
 
 /// Outcome of fulfilling a dependency.
-enum class [[nodiscard]] Fulfil {
+enum class [[nodiscard]] Fulfill {
   waiting,  ///< more dependencies are missing
   ready,    ///< the last one: the caller, and nobody else, now runs the task
   over,     ///< refused, nothing changed: more than the indegree
@@ -68,13 +68,14 @@ class DependencyTable {
   /// Errors: CheckError for a count or an indegree below 1.
   /// Cost: amortized constant; a key whose first fulfilment is its last is never stored.
   template <std::invocable<const K&> IndegreeFn>
-  Fulfil fulfil(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
-    return fulfil_hashed(KeyHash<K>{}(key), key, count, std::forward<IndegreeFn>(indegree_of), out);
+  Fulfill fulfill(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
+    return fulfill_hashed(KeyHash<K>{}(key), key, count, std::forward<IndegreeFn>(indegree_of),
+                          out);
   }
-  /// The same for who knows the hash of the key already, KeyHash<K>.
+  /// The same for callers that know the hash of the key already, KeyHash<K>.
   template <std::invocable<const K&> IndegreeFn>
-  [[gnu::always_inline]] Fulfil fulfil_hashed(std::size_t key_hash, const K& key, int count,
-                                              IndegreeFn&& indegree_of, Entry* out = nullptr) {
+  [[gnu::always_inline]] Fulfill fulfill_hashed(std::size_t key_hash, const K& key, int count,
+                                                IndegreeFn&& indegree_of, Entry* out = nullptr) {
     SHOAL_CHECK(count >= 1, "key {} fulfilled {} times: the count must be at least 1",
                 format_key(key), count);
     const std::uint32_t hash = slot_hash(key_hash);
@@ -88,10 +89,10 @@ class DependencyTable {
                 format_key(key), indegree);
     const bool over = count > indegree;
     if (out != nullptr) *out = {over ? 0 : count, indegree};
-    if (over) return Fulfil::over;
-    if (count == indegree) return Fulfil::ready;
+    if (over) return Fulfill::over;
+    if (count == indegree) return Fulfill::ready;
     insert(slot, key, hash, {count, indegree});
-    return Fulfil::waiting;
+    return Fulfill::waiting;
   }
 
   /// How far a key has come that was refused.
@@ -190,17 +191,17 @@ class DependencyTable {
     return slot;
   }
 
-  Fulfil add(Slot& slot, int count, Entry* out) {
+  Fulfill add(Slot& slot, int count, Entry* out) {
     const int left = slot.remaining - count;
     if (out != nullptr) *out = left < 0 ? slot.entry() : Entry{slot.indegree - left, slot.indegree};
-    if (left < 0) return Fulfil::over;
+    if (left < 0) return Fulfill::over;
     slot.remaining = left;
-    if (left > 0) return Fulfil::waiting;
+    if (left > 0) return Fulfill::waiting;
     erase(static_cast<std::size_t>(&slot - slots_.get()));
-    return Fulfil::ready;
+    return Fulfill::ready;
   }
 
-  // `slot`: what find() said, if the table has slots.
+  // `slot`: result of find(), if the table has slots.
   void insert(Slot* slot, const K& key, std::uint32_t hash, Entry entry) {
     Stored stored = make_stored(key);
     if (size_ >= size_max_) {
@@ -293,7 +294,7 @@ class DependencyTable {
 /// remembers which tasks ran.
 /// Caller: any thread. Blocks: never (lock-free).
 /// Ordering: all that happened before any fulfilment of an index happens before the return of the
-/// one that gets Fulfil::ready.
+/// one that gets Fulfill::ready.
 class DenseTable {
  public:
   explicit DenseTable(std::size_t n)
@@ -303,7 +304,7 @@ class DenseTable {
   /// by several threads and several times for one index, and must answer the same each time.
   /// Errors: CheckError for an index that is out of range, or a count or an indegree below 1.
   template <std::invocable<std::size_t> IndegreeFn>
-  Fulfil fulfil(std::size_t index, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
+  Fulfill fulfill(std::size_t index, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
     SHOAL_CHECK(index < n_, "index {} of a dense index space of {}", index, n_);
     SHOAL_CHECK(count >= 1, "index {} fulfilled {} times: the count must be at least 1", index,
                 count);
@@ -311,21 +312,21 @@ class DenseTable {
     // relaxed: only a guess, the exchange below checks it
     std::int32_t seen = cell.load(std::memory_order_relaxed);
     // Known before anything changes, since the program's function may throw; not needed for an
-    // index seen before, unless the caller wants to hear it.
+    // index seen before, unless the caller asks for it.
     int indegree = 0;
     while (true) {
       if (indegree == 0 && (seen == never_seen || out != nullptr)) {
         indegree = checked_indegree(index, indegree_of);
       }
-      if (seen == has_run) return report(Fulfil::ran, {indegree, indegree}, out);
+      if (seen == has_run) return report(Fulfill::ran, {indegree, indegree}, out);
       const std::int32_t remaining = seen == never_seen ? indegree : seen;
-      if (count > remaining) return report(Fulfil::over, {indegree - remaining, indegree}, out);
+      if (count > remaining) return report(Fulfill::over, {indegree - remaining, indegree}, out);
       const std::int32_t left = remaining - count;
-      // release: what this caller did before; acquire, for the last: what all before it did. The
+      // release: writes of this caller; acquire, for the last one: writes of all before it. The
       // exchanges of one cell form a release sequence.
       if (cell.compare_exchange_weak(seen, left == 0 ? has_run : left, std::memory_order_acq_rel,
                                      std::memory_order_relaxed)) {
-        return report(left == 0 ? Fulfil::ready : Fulfil::waiting, {indegree - left, indegree},
+        return report(left == 0 ? Fulfill::ready : Fulfill::waiting, {indegree - left, indegree},
                       out);
       }
     }
@@ -351,10 +352,10 @@ class DenseTable {
     });
   }
 
-  /// All tasks may run again. Caller: nobody else uses the table.
+  /// All tasks may run again. Caller: while no other thread uses the table.
   void reset() {
     for (std::size_t index = 0; index < n_; ++index) {
-      // relaxed: what lets others go on makes it visible to them
+      // relaxed: the operation that lets others continue makes it visible to them
       remaining_[index].store(never_seen, std::memory_order_relaxed);
     }
   }
@@ -383,7 +384,7 @@ class DenseTable {
     return indegree;
   }
 
-  static Fulfil report(Fulfil result, Entry entry, Entry* out) {
+  static Fulfill report(Fulfill result, Entry entry, Entry* out) {
     if (out != nullptr) *out = entry;
     return result;
   }

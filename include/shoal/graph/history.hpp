@@ -1,5 +1,5 @@
 #pragma once
-// Memory of the tasks of a graph that ran, to name who fulfills one too often.
+// Records the tasks of a graph that ran, to name the caller that fulfills one too often.
 
 #include <shoal/graph/dependency_table.hpp>
 #include <shoal/graph/key_map.hpp>

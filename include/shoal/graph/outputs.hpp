@@ -35,7 +35,7 @@ void warn_of_unread(const std::string& text);
 
 /// The results of tasks of one rank, by key. A task puts its result with the number of tasks that
 /// will read it, before it fulfills them; each of those takes it once. The last one takes it out:
-/// the value is destroyed when nobody holds it any more.
+/// the value is destroyed with the last pointer to it.
 ///
 /// **Caller**: any task, handler, main function or thread. **Blocks**: never. **Ordering**: what
 /// came before put() is visible after take(). **Cost**: a hash and a short lock of one of several
@@ -45,7 +45,7 @@ void warn_of_unread(const std::string& text);
 template <class K, class V>
 class Outputs {
  public:
-  /// `name` stands for it in errors.
+  /// `name` is used in errors.
   explicit Outputs(term::Scope& scope, std::string name = "outputs")
       : scope_(scope), name_(std::move(name)), shards_(std::make_unique<Shard[]>(kShards)) {}
   ~Outputs() {
@@ -115,6 +115,7 @@ class Outputs {
     if (!text.empty()) graph::refuse_unread(text);
   }
 
+  /// Name in reports.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:

@@ -6,11 +6,13 @@
 #include <shoal/base/key.hpp>
 #include <shoal/graph/dependency_table.hpp>
 #include <shoal/graph/history.hpp>
+#include <shoal/graph/inputs.hpp>
 #include <shoal/sched/compute.hpp>
 #include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/lasting_mutex.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
 #include <shoal/term/scope.hpp>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -41,10 +44,47 @@ class WaitingList {
   std::vector<std::string> lines_;
 };
 
+template <class K>
+inline constexpr bool is_integer_tuple_v = false;
+template <class A, class B>
+inline constexpr bool is_integer_tuple_v<std::pair<A, B>> =
+    std::is_same_v<A, int> && std::is_same_v<B, int>;
+template <class... Ts>
+inline constexpr bool is_integer_tuple_v<std::tuple<Ts...>> = sizeof...(Ts) > 0 &&
+                                                              (std::is_same_v<Ts, int> && ...);
+template <std::size_t N>
+inline constexpr bool is_integer_tuple_v<std::array<int, N>> = N > 0;
+
+/// The digits of a number: returns how many characters.
+std::size_t write_number(std::span<char> text, std::int64_t number) noexcept;
+/// "(1" or ", 2": returns how many characters.
+std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept;
+
 /// "gemm[(1, 2)] has fulfilled 1 of 3 dependencies".
 std::string progress_of(const std::string& task, const Entry& entry);
 /// The same for a dense index whose key is not known.
 std::string progress_of(std::size_t index, int remaining);
+
+/// Copies what `make` returns into `text`, as far as it goes; returns how much. 0 if it throws.
+std::size_t write_text(std::span<char> text, FunctionRef<std::string()> make) noexcept;
+/// The same with the text of a key. Traces write one for each task: keys of integers are fast.
+template <class K>
+std::size_t write_key(std::span<char> text, const K& key) noexcept {
+  if constexpr (std::is_integral_v<K> && std::is_signed_v<K> && sizeof(K) > 1) {
+    return write_number(text, key);
+  } else if constexpr (is_integer_tuple_v<K>) {
+    std::size_t length = 0;
+    std::apply(
+        [&](const auto&... parts) {
+          ((length += write_part(text.subspan(length), parts, length == 0)), ...);
+        },
+        key);
+    if (length < text.size()) text[length++] = ')';
+    return length;
+  } else {
+    return write_text(text, [&key] { return format_key(key); });
+  }
+}
 
 [[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
                                  const char* function);
@@ -63,7 +103,8 @@ std::string progress_of(std::size_t index, int remaining);
 ///
 /// Functions of the key say how many dependencies a task has, what it does and where it starts; a
 /// task does not exist until its first dependency is fulfilled, and nothing of it is kept after it
-/// ran. Tasks of other ranks are triggered by active messages whose handlers call fulfill().
+/// ran. With set_rank() tasks are fulfilled, and get inputs, from any rank; without it, active
+/// messages trigger tasks of other ranks: their handlers call fulfill().
 ///
 /// K: copyable, equality-comparable, hashable (integers, enums, strings, pairs, tuples and arrays
 /// of those, std::hash<K>, or a function shoal_hash(k)).
@@ -72,7 +113,7 @@ std::string progress_of(std::size_t index, int remaining);
 template <class K>
 class TaskGraph final : private term::Unsatisfied {
  public:
-  /// `name` stands for the graph in reports.
+  /// `name` is used in reports.
   explicit TaskGraph(term::Scope& scope, std::string name = "graph")
       : scope_(scope),
         name_(std::move(name)),
@@ -98,8 +139,28 @@ class TaskGraph final : private term::Unsatisfied {
     if constexpr (fits) set(indegree_, std::move(function));
     return *this;
   }
-  /// Required: what task k does.
+  /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
+  /// get the inputs that send() and send_all() have brought; each counts as one dependency, and
+  /// without set_indegree() a task has as many as inputs. V0, V1, ... are types that messages
+  /// carry. **Caller**: with inputs, all ranks in the same order.
   template <class F>
+    requires(graph::input_count_v<F> > 0)
+  TaskGraph& set_task(F function) {
+    check_unused();
+    using Types = graph::InputTypes<typename messaging::FunctionTraits<F>::Wires>;
+    auto inputs = std::make_shared<typename Types::template Table<K, F>>(
+        scope_, name_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
+        [this](const K& k) { return rank_here(k) == scope_.rank(); });
+    task_ = [inputs](const K& k) { inputs->run(k); };
+    inputs_ = std::move(inputs);
+    if (!indegree_) {
+      indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
+    }
+    return *this;
+  }
+  /// The same without inputs: void(const K&).
+  template <class F>
+    requires(graph::input_count_v<F> == 0)
   TaskGraph& set_task(F function) {
     constexpr bool fits = CallableAs<F, void, const K&>;
     static_assert(
@@ -118,6 +179,26 @@ class TaskGraph final : private term::Unsatisfied {
         "shoal: set_mapping() takes a function int(const K&): give it one parameter, the key of "
         "the graph");
     if constexpr (fits) set(mapping_, std::move(function));
+    return *this;
+  }
+  /// Optional: the rank on which task k runs, 0 <= rank < size. Then fulfill(), send() and
+  /// send_all() may be called on any rank. K is a type that messages carry. **Caller**: all ranks,
+  /// in the same order.
+  template <class F>
+  TaskGraph& set_rank(F function) {
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(fits,
+                  "shoal: set_rank() takes a function shoal::Rank(const K&) or int(const K&): give "
+                  "it one parameter, the key of the graph");
+    if constexpr (fits) {
+      set(rank_, std::move(function));
+      auto message = std::make_shared<ActiveMessage<K, int>>(
+          scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
+          AmOptions{.name = name_ + ", fulfill"});
+      forward_ = [message](int rank, const K& k, int count) {
+        message->send(Rank(rank), k, count);
+      };
+    }
     return *this;
   }
   /// Optional: larger runs first. Default 0.
@@ -140,9 +221,10 @@ class TaskGraph final : private term::Unsatisfied {
         "shoal: set_binding() takes a function bool(const K&): give it one parameter, the key of "
         "the graph");
     if constexpr (fits) set(binding_, std::move(function));
+    has_marks_ = true;
     return *this;
   }
-  /// Optional: what reports call task k; called by any thread, while the graph lives, and with
+  /// Optional: name of task k in reports; called by any thread, while the graph lives, and with
   /// locks of shoal held: it must not block or call shoal. Default: graph name and key.
   template <class F>
   TaskGraph& set_name(F function) {
@@ -154,8 +236,22 @@ class TaskGraph final : private term::Unsatisfied {
     if constexpr (fits) set(task_name_, std::move(function));
     return *this;
   }
+  /// Optional: true marks task k as memory-bound, as TaskOptions::memory_bound does. Called only in
+  /// runs with a limit (--memory-bound-max). Default: by the cost, see set_cost().
+  template <class F>
+  TaskGraph& set_memory_bound(F function) {
+    constexpr bool fits = CallableAs<F, bool, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_memory_bound() takes a function bool(const K&): give it one parameter, the key "
+        "of the graph");
+    if constexpr (fits) set(memory_bound_, std::move(function));
+    has_marks_ = true;
+    return *this;
+  }
   /// Optional: how long task k takes in a simulated world, beside what it gives to compute().
-  /// Called when it runs.
+  /// Called when it runs. In runs with a limit for memory-bound tasks it is also called when the
+  /// task is ready, and marks it if Cost::is_memory_bound().
   template <class F>
   TaskGraph& set_cost(F function) {
     constexpr bool fits = CallableAs<F, Cost, const K&>;
@@ -164,6 +260,7 @@ class TaskGraph final : private term::Unsatisfied {
         "shoal: set_cost() takes a function Cost(const K&): give it one parameter, the key of "
         "the graph");
     if constexpr (fits) set(cost_, std::move(function));
+    if (scope_.scheduler().memory_bound_limit() != nullptr) has_marks_ = true;
     return *this;
   }
   /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
@@ -207,9 +304,59 @@ class TaskGraph final : private term::Unsatisfied {
   /// the indegree is below 1, the worker is out of range, `count` is below 1, or more is fulfilled
   /// than the indegree says. (Without set_dense(), a key that is fulfilled after it ran is a new
   /// task. With --check-graphs, which simulated worlds and debug builds of shoal have on, this is a
-  /// CheckError until wait() returns, and names who fulfilled it; see set_repeating().)
-  /// **Ordering**: what the caller did before is visible to the task.
+  /// CheckError until wait() returns, and names the earlier callers; see set_repeating().)
+  /// **Ordering**: writes of the caller before it are visible to the task. With set_rank(): on the
+  /// rank of k, by a message if that is another one.
   void fulfill(const K& k, int count = 1) {
+    if (rank_) {
+      const int rank = rank_of(k);
+      if (rank != scope_.rank()) return forward_(rank, k, count);
+    }
+    fulfill_here(k, count);
+  }
+
+  /// Brings an input of task k, and fulfills one of its dependencies, on its rank: `slot` counts
+  /// the parameters of the function behind the key, from 0; the type of `value` is that of the
+  /// parameter. Within a process a value that may be moved is moved, and an Immutable is shared.
+  ///
+  /// **Caller** and **Blocks**: as ActiveMessage::send(). **Errors**: CheckError for a slot that
+  /// there is not, another type, and an input that the task has already.
+  template <class V>
+  void send(const K& k, int slot, V&& value) {
+    using T = std::decay_t<V>;
+    const graph::Slot<K, T>& to = slot_of<T>(slot);
+    const int rank = rank_here(k);
+    if (rank == scope_.rank()) {
+      to.put(k, T(std::forward<V>(value)));
+    } else {
+      to.one.send(Rank(rank), k, std::forward<V>(value));
+    }
+  }
+  /// The same for several tasks: the value travels once to each of their ranks, with the keys; to
+  /// more than one rank as a multicast.
+  template <class Keys, class V>
+  void send_all(const Keys& keys, int slot, const V& value) {
+    const graph::Slot<K, V>& to = slot_of<V>(slot);
+    std::vector<K> here;
+    std::vector<K> there;
+    std::vector<Rank> ranks;
+    for (const K& k : keys) {
+      const Rank rank(rank_here(k));
+      (rank == scope_.rank() ? here : there).push_back(k);
+      bool is_new = rank != scope_.rank();
+      for (const Rank& known : ranks) is_new = is_new && known != rank;
+      if (is_new) ranks.push_back(rank);
+    }
+    if (ranks.size() == 1) to.several.send(ranks.front(), std::move(there), value);
+    if (ranks.size() > 1) to.several.multicast(ranks, there, value);
+    for (const K& k : here) to.put(k, value);
+  }
+
+  /// Name in reports.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  void fulfill_here(const K& k, int count) {
     // acquire pairs with the release in become_complete(): the functions are seen.
     if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {
       if (fulfill_slowly(k, count)) return;
@@ -225,12 +372,29 @@ class TaskGraph final : private term::Unsatisfied {
       fulfill_hashed(k, count, indegree);
     }
   }
+  [[nodiscard]] int rank_of(const K& k) const {
+    const int rank = rank_(k);
+    if (rank < 0 || rank >= scope_.size()) [[unlikely]]
+      graph::refuse_graph_rank(task_name(k), rank, scope_.size());
+    return rank;
+  }
+  /// Without set_rank() all tasks are of this rank.
+  [[nodiscard]] int rank_here(const K& k) const {
+    return rank_ ? rank_of(k) : scope_.rank().value();
+  }
+  template <class T>
+  const graph::Slot<K, T>& slot_of(int slot) const {
+    const int count = inputs_ != nullptr ? inputs_->slot_count() : 0;
+    if (slot < 0 || slot >= count) graph::refuse_slot(name_, slot, count);
+    const void* const found = inputs_->find(slot, typeid(T));
+    if (found == nullptr) {
+      graph::refuse_input_type(name_, slot, type_name<T>(), inputs_->type_of(slot));
+    }
+    return *static_cast<const graph::Slot<K, T>*>(found);
+  }
 
-  [[nodiscard]] const std::string& name() const { return name_; }
-
- private:
   struct alignas(64) Shard {
-    mutable sync::LastingMutex mutex;
+    mutable sync::StoreReleaseMutex mutex;
     graph::DependencyTable<K> table SHOAL_GUARDED_BY(mutex);
   };
 
@@ -244,6 +408,10 @@ class TaskGraph final : private term::Unsatisfied {
     }
     [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
     [[nodiscard]] std::string_view plain_name() const noexcept override { return graph_.name_; }
+    std::size_t write_key(std::span<char> text) const noexcept override {
+      if (graph_.task_name_) return graph::write_text(text, [this] { return name(); });
+      return graph::write_key(text, key_);
+    }
 
    private:
     TaskGraph& graph_;
@@ -288,7 +456,7 @@ class TaskGraph final : private term::Unsatisfied {
     const std::string culprit = graph::fulfiller();
     graph::Fulfillers past;
     graph::Entry entry;
-    graph::Fulfil result{};
+    graph::Fulfill result{};
     {
       const std::uint64_t hash = KeyHash<K>{}(k);
       const sync::Lock lock(history_->mutex);
@@ -297,20 +465,20 @@ class TaskGraph final : private term::Unsatisfied {
       past = *known;
       if (!known->done) {
         result = count_hashed(hash, k, count, indegree, entry);
-        known->done = result == graph::Fulfil::ready;
+        known->done = result == graph::Fulfill::ready;
         known->add(count, culprit);
       }
     }
     if (past.done) graph::refuse_again(task_name(k), indegree, culprit, past.names);
-    if (result == graph::Fulfil::over) {
+    if (result == graph::Fulfill::over) {
       graph::refuse_over(task_name(k), entry, count, culprit, past.names);
     }
     finish(k, result, entry, count);
     return true;
   }
 
-  // The task is always run, for the sake of what it triggers: work that --sim-dry may leave out
-  // stands in compute().
+  // The task is always run, for the sake of what it triggers: work that --sim-dry may skip is
+  // inside compute().
   [[gnu::noinline]] void spend(const K& k) const {
     if (sched::costs_count()) static_cast<void>(sched::spend(cost_(k)));
   }
@@ -321,18 +489,18 @@ class TaskGraph final : private term::Unsatisfied {
 
   void fulfill_hashed(const K& k, int count, int indegree) {
     graph::Entry entry;
-    const graph::Fulfil result = count_hashed(KeyHash<K>{}(k), k, count, indegree, entry);
+    const graph::Fulfill result = count_hashed(KeyHash<K>{}(k), k, count, indegree, entry);
     finish(k, result, entry, count);
   }
 
   // `entry` is filled if it is refused.
-  [[gnu::always_inline]] graph::Fulfil count_hashed(std::size_t hash, const K& k, int count,
-                                                    int indegree, graph::Entry& entry) {
+  [[gnu::always_inline]] graph::Fulfill count_hashed(std::size_t hash, const K& k, int count,
+                                                     int indegree, graph::Entry& entry) {
     Shard& shard = shards_[hash & shard_mask_];
-    const sync::LastingLock lock(shard.mutex);
-    const graph::Fulfil result =
-        shard.table.fulfil_hashed(hash, k, count, [indegree](const K&) { return indegree; });
-    if (result == graph::Fulfil::over) [[unlikely]]
+    const sync::StoreReleaseLock lock(shard.mutex);
+    const graph::Fulfill result =
+        shard.table.fulfill_hashed(hash, k, count, [indegree](const K&) { return indegree; });
+    if (result == graph::Fulfill::over) [[unlikely]]
       entry = shard.table.entry_of(k, indegree);
     return result;
   }
@@ -341,10 +509,10 @@ class TaskGraph final : private term::Unsatisfied {
     const std::size_t index = dense_index_(k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
     graph::Entry entry;
-    const graph::Fulfil result = dense_->fulfil(
+    const graph::Fulfill result = dense_->fulfill(
         index, count, [indegree](std::size_t) { return indegree; }, &entry);
-    if (result == graph::Fulfil::waiting && entry.fulfilled == count) count_waiting(1);
-    if (result == graph::Fulfil::ready && count < indegree) count_waiting(-1);
+    if (result == graph::Fulfill::waiting && entry.fulfilled == count) count_waiting(1);
+    if (result == graph::Fulfill::ready && count < indegree) count_waiting(-1);
     finish(k, result, entry, count);
   }
 
@@ -353,7 +521,7 @@ class TaskGraph final : private term::Unsatisfied {
   struct alignas(64) Waiting {
     std::atomic<std::int64_t> count{0};
   };
-  // relaxed: who sums them has seen all tasks and messages end that counted
+  // relaxed: the reader that sums them has seen the end of all tasks and messages that counted
   void count_waiting(std::int64_t change) {
     const sched::Scheduler& scheduler = scope_.scheduler();
     const int slot = scheduler.count_slot();
@@ -377,15 +545,15 @@ class TaskGraph final : private term::Unsatisfied {
     if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
     graph::refuse_count(task_name(k), count);
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, graph::Fulfil result,
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, graph::Fulfill result,
                                                      const graph::Entry& entry, int count) const {
-    if (result == graph::Fulfil::over) graph::refuse_over(task_name(k), entry, count);
+    if (result == graph::Fulfill::over) graph::refuse_over(task_name(k), entry, count);
     graph::refuse_repeat(task_name(k));
   }
 
-  void finish(const K& k, graph::Fulfil result, const graph::Entry& entry, int count) {
-    if (result == graph::Fulfil::waiting) return;
-    if (result != graph::Fulfil::ready) [[unlikely]]
+  void finish(const K& k, graph::Fulfill result, const graph::Entry& entry, int count) {
+    if (result == graph::Fulfill::waiting) return;
+    if (result != graph::Fulfill::ready) [[unlikely]]
       refuse(k, result, entry, count);
     spawn(k);
   }
@@ -398,8 +566,17 @@ class TaskGraph final : private term::Unsatisfied {
     task->scope = &scope_;
     task->worker = static_cast<std::int16_t>(worker);
     if (priority_) task->priority = priority_(k);
-    if (binding_) task->bound = binding_(k);
+    if (has_marks_) [[unlikely]]
+      mark(*task, k);
     scope_.scheduler().submit(std::move(task));
+  }
+
+  [[gnu::noinline]] void mark(sched::Task& task, const K& k) const {
+    if (binding_) task.bound = binding_(k);
+    const sched::Scheduler& scheduler = scope_.scheduler();
+    if (scheduler.memory_bound_limit() == nullptr) return;
+    const bool is_marked = memory_bound_ ? memory_bound_(k) : cost_ && cost_(k).is_memory_bound();
+    if (is_marked) scheduler.mark_memory_bound(task);
   }
 
   [[nodiscard]] std::span<const Shard> shards() const { return {shards_.get(), shard_mask_ + 1}; }
@@ -407,7 +584,7 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] std::uint64_t unsatisfied_count() const override {
     std::uint64_t count = dense_waiting_count();
     for (const Shard& shard : shards()) {
-      const sync::LastingLock lock(shard.mutex);
+      const sync::StoreReleaseLock lock(shard.mutex);
       count += shard.table.size();
     }
     return count;
@@ -419,7 +596,7 @@ class TaskGraph final : private term::Unsatisfied {
     if (!used_.load(std::memory_order_acquire)) return {};
     std::vector<std::pair<K, graph::Entry>> some;
     for (const Shard& shard : shards()) {
-      const sync::LastingLock lock(shard.mutex);
+      const sync::StoreReleaseLock lock(shard.mutex);
       shard.table.for_each([&](const K& key, int fulfilled, int indegree) {
         if (some.size() < graph::WaitingList::kKeysMax) {
           some.emplace_back(key, graph::Entry{fulfilled, indegree});
@@ -463,9 +640,14 @@ class TaskGraph final : private term::Unsatisfied {
   Function<void(const K&)> task_;
   Function<int(const K&)> mapping_;
   Function<int(const K&)> priority_;
+  Function<int(const K&)> rank_;  // unset: all tasks run here
+  Function<void(int rank, const K& k, int count)> forward_;
+  std::shared_ptr<graph::Inputs<K>> inputs_;
   Function<bool(const K&)> binding_;
   Function<std::string(const K&)> task_name_;
+  Function<bool(const K&)> memory_bound_;
   Function<Cost(const K&)> cost_;
+  bool has_marks_ = false;             // mark() does something
   std::atomic<bool> used_{false};      // the functions are there and stay
   std::atomic<bool> complete_{false};  // the same, and fulfill() may take the short way
 

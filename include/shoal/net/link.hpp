@@ -1,10 +1,12 @@
 #pragma once
 // The sending end of one lane between two ranks: aggregation and flow control.
 
+#include <shoal/net/message_id.hpp>
 #include <shoal/net/port.hpp>
-#include <shoal/sync/lasting_mutex.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
 #include <shoal/sync/strand.hpp>
 #include <shoal/sync/waiter.hpp>
+#include <shoal/trace/probes.hpp>
 
 #include <atomic>
 #include <utility>
@@ -15,8 +17,7 @@ struct LinkOptions {
   std::size_t packet_bytes = 8UL << 10U;  // a packet that is as full as this is closed
   std::size_t window_bytes = 1UL << 20U;  // bytes appended and not consumed before senders wait
 
-  /// How many bytes may be appended before the window is told of them: it may be exceeded by as
-  /// many.
+  /// Bytes that are appended before they are added to the window, which may be exceeded by as many.
   [[nodiscard]] std::size_t told_late_bytes() const {
     return (packet_bytes < window_bytes ? packet_bytes : window_bytes) / 16;
   }
@@ -34,16 +35,16 @@ struct LinkState {
   bool untaken = false;  // messages wait for the carrier
 };
 
-/// Messages are appended by any thread of the source rank and taken, packet by packet, by whoever
-/// carries them on. A link announces itself once when it stops being empty; what is appended until
-/// the carrier comes shares a packet. So a lone message waits for nobody, and a busy carrier finds
-/// full packets, without any timer.
+/// Messages are appended by any thread of the source rank and taken, packet by packet, by the
+/// carrier. A link announces itself once when it stops being empty; messages that are appended
+/// until the carrier comes share a packet. So a lone message leaves at once, and a busy carrier
+/// finds full packets, without any timer.
 ///
 /// Invariant (under mutex_): announced_ == (packets wait and the carrier has not taken them yet);
-/// in_flight_bytes_ + unaccounted_bytes_ == bytes appended and not consumed, and what is
-/// unaccounted is in open_. So that appending costs one atomic operation less, the window is told
-/// of several messages at once.
-class Link : public PortItem, public PacketOwner {
+/// in_flight_bytes_ + unaccounted_bytes_ == bytes appended and not consumed, and unaccounted bytes
+/// are in open_. Several messages are added to the window at once, which saves an atomic operation
+/// per message.
+class Link : public PacketOwner {
  public:
   Link(Rank source, Rank target, Lane lane, const LinkOptions& options)
       : source_(source),
@@ -62,24 +63,26 @@ class Link : public PortItem, public PacketOwner {
 
   /// Appends one message; `write(std::span<std::byte>)` fills its arguments and must not throw,
   /// block or send. `extra_bytes` counts towards the window beside the message itself (memory the
-  /// message refers to). `polls_next`: the caller lets the transport look for messages next. Never
-  /// blocks. True: a packet is full now, which could leave. Any thread.
+  /// message refers to). `prefix`: with kPrefixBit. `polls_next`: the caller lets the transport
+  /// look for messages next. Never blocks. True: a packet is full now, which could leave. Any
+  /// thread.
   template <class Write>
-  bool append(const MessageHeader& message, std::size_t extra_bytes, Write&& write,
-              bool polls_next = false) {
+  [[gnu::always_inline]] bool append(const MessageHeader& message, std::size_t extra_bytes,
+                                     Write&& write, bool polls_next = false,
+                                     const RunPrefix* prefix = nullptr) {
     bool announce_now = false;
     bool closed = false;
     const sync::Quiet quiet;
     {
-      const sync::LastingLock lock(mutex_);
-      const Packet* const before = open_;
-      const std::span<std::byte> place = reserve(message, extra_bytes);
+      const sync::StoreReleaseLock lock(mutex_);
+      const std::span<std::byte> place = reserve(message, extra_bytes, prefix, closed);
       {
         const sync::Aloud aloud;
         std::forward<Write>(write)(place);
       }
+      if (trace::on<trace::Category::message>()) [[unlikely]]
+        note_sent(message.size_bytes + extra_bytes);
       sync::publish(open_);
-      closed = before != nullptr && open_ != before;
       announce_now = !std::exchange(announced_, true);
     }
     if (announce_now) announce(polls_next);
@@ -119,14 +122,17 @@ class Link : public PortItem, public PacketOwner {
   [[nodiscard]] const LinkOptions& options() const { return options_; }
 
  private:
-  std::span<std::byte> reserve(const MessageHeader& message, std::size_t extra_bytes)
+  // Inlined at any level of optimization: the cost of a message is this code.
+  [[gnu::always_inline]] std::span<std::byte> reserve(const MessageHeader& message,
+                                                      std::size_t extra_bytes,
+                                                      const RunPrefix* prefix, bool& closed)
       SHOAL_REQUIRES(mutex_) {
-    bool continues = open_ != nullptr && open_->continues(message);
-    std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message, continues);
+    bool continues = open_ != nullptr && open_->continues(message, prefix);
+    std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message, continues, prefix);
     if (open_ == nullptr || open_->room_bytes() < needed) [[unlikely]] {
-      open_packet(Packet::bytes_at_most(message));
+      closed = open_packet(Packet::bytes_at_most(message, prefix));
       continues = false;
-      needed = open_->bytes_for(message, continues);
+      needed = open_->bytes_for(message, continues, prefix);
     }
     open_->accounted_bytes += needed + extra_bytes;
     unaccounted_bytes_ += needed + extra_bytes;
@@ -134,13 +140,15 @@ class Link : public PortItem, public PacketOwner {
     // relaxed: written under the lock
     message_count_.store(message_count_.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
-    byte_count_ += needed + extra_bytes;
     last_handler_ = message.handler;
-    return open_->add_message(message, continues);
+    return open_->add_message(message, continues, prefix);
   }
-  void open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
+  /// True: the one before is full now.
+  bool open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
+  [[gnu::noinline]] void note_sent(std::uint64_t size_bytes) const SHOAL_REQUIRES(mutex_);
   void account() SHOAL_REQUIRES(mutex_) {
     if (unaccounted_bytes_ == 0) return;
+    byte_count_ += unaccounted_bytes_;
     // relaxed: the counter only steers senders; the messages are published by the lock.
     in_flight_bytes_.fetch_add(std::exchange(unaccounted_bytes_, 0), std::memory_order_relaxed);
   }
@@ -156,13 +164,13 @@ class Link : public PortItem, public PacketOwner {
   const std::size_t account_after_bytes_;
 
   // Senders write the first line, receivers the second one.
-  alignas(64) mutable sync::LastingMutex mutex_;
+  alignas(64) mutable sync::StoreReleaseMutex mutex_;
   PacketList closed_ SHOAL_GUARDED_BY(mutex_);
   Packet* open_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // the last one, still being filled
   bool announced_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::Waiter* waiters_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   std::size_t unaccounted_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t byte_count_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t byte_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // accounted so far
   std::uint32_t last_handler_ SHOAL_GUARDED_BY(mutex_) = 0;
 
   std::atomic<std::uint64_t> message_count_{0};  // written under mutex_

@@ -12,9 +12,9 @@
 
 namespace shoal::net {
 
-/// Which threads of a process call MPI.
+/// Threads of a process that call MPI.
 enum class ProgressPolicy {
-  worker,  // whoever polls, one at a time
+  worker,  // any worker that polls, one at a time
   main,    // only the process's main thread
   thread,  // a thread of its own: engine()
 };
@@ -54,7 +54,21 @@ struct MpiOptions {
   std::vector<Setting> settings;
 };
 
-/// What a transport over MPI offers beside carrying packets.
+/// One message to another process and back, on the clocks of both.
+struct RoundTrip {
+  std::uint64_t start_ticks = 0;
+  std::uint64_t remote_ticks = 0;
+  std::uint64_t end_ticks = 0;
+};
+/// Round trips that `parent` started and this process answered.
+struct ClockTrips {
+  int parent = 0;
+  std::vector<RoundTrip> trips;  // empty: this process is the root of the tree
+};
+/// Reads the clock of the calling process.
+using ReadClock = std::function<std::uint64_t()>;
+
+/// Transport over MPI: offers more than carrying packets.
 class MpiTransport : public Transport {
  public:
   /// The policy in force: `main` where MPI granted too little for the one asked for.
@@ -63,13 +77,20 @@ class MpiTransport : public Transport {
   [[nodiscard]] virtual std::string thread_level() const = 0;
   /// The processes that this one shares memory with.
   [[nodiscard]] virtual int near_count() const = 0;
-  /// What differs from the request and what that means for the program; also written
-  /// to standard error, by process 0 or, what concerns one node, by a process of it.
+  /// Differences from the request and their consequences for the program; also written to standard
+  /// error, by process 0 or, for one node, by a process of it.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
-  /// `wake` is called when something was queued that only a poll() sends, while nobody polls, and
-  /// when the engine failed and the next poll() would throw. Called by any thread, not under a lock
-  /// of the engine; must not block. Caller: while no other thread uses the transport.
+  /// `wake` is called when something was queued that only a poll() sends, while no thread polls,
+  /// and when the engine failed and the next poll() would throw. Called by any thread, not under a
+  /// lock of the engine; must not block. Caller: while no other thread uses the transport.
   virtual void set_poll_waker(std::function<void()> wake) = 0;
+  /// Compares the clocks along a tree with process 0 as its root, by `count` round trips for each
+  /// process. Blocks: collective. Caller: the main thread, before the workers start or in the
+  /// function of set_before_close().
+  [[nodiscard]] virtual ClockTrips compare_clocks(const ReadClock& read, int count) = 0;
+  /// finish() calls `function` when all processes have received everything, and it may be
+  /// collective.
+  virtual void set_before_close(std::function<void()> function) = 0;
   /// Makes engine() stop soon. Any thread; without effect when there is no engine.
   virtual void request_stop() = 0;
 };

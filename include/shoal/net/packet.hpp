@@ -15,8 +15,10 @@ namespace shoal::net {
 
 /// Messages of one lane between two ranks are delivered in the order sent; lanes do not wait for
 /// each other. `control` carries the runtime's own messages: uncounted and never held back.
-enum class Lane : std::uint8_t { normal = 0, control = 1 };
-inline constexpr int kLaneCount = 2;
+/// `urgent` carries messages of programs that overtake those of `normal`; transports do not hold
+/// them back either.
+enum class Lane : std::uint8_t { normal = 0, control = 1, urgent = 2 };
+inline constexpr int kLaneCount = 3;
 
 /// How far ahead of what is written, or read, a packet's memory is asked for: it was last in the
 /// cache of another processor.
@@ -35,8 +37,18 @@ constexpr std::size_t message_step(std::size_t size_bytes) {
   return size_bytes <= kMessageAlign / 2 ? kMessageAlign / 2 : align_up(size_bytes);
 }
 
-/// Flag of MessageHeader::handler: the message belongs to another team than the world.
+/// Flag of MessageHeader::handler: the message belongs to another team than the world, or a task of
+/// another team has sent it.
 inline constexpr std::uint32_t kTeamBit = 1U << 28U;
+/// Flag of MessageHeader::handler: the arguments have a RunPrefix.
+inline constexpr std::uint32_t kPrefixBit = 1U << 26U;
+
+/// First arguments of consecutive messages to one handler: they travel once for each run.
+struct RunPrefix {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  bool operator==(const RunPrefix&) const = default;
+};
 
 /// Message metadata.
 struct MessageHeader {
@@ -44,10 +56,12 @@ struct MessageHeader {
   std::uint32_t signature = 0;  // hash of the handler's argument types
   std::uint64_t size_bytes = 0;  // of the arguments, without padding
   std::uint64_t team = 0;        // id; travels with kTeamBit only
+  std::uint64_t sender = 0;      // team that waits for an acknowledgement; 0: none. Likewise
 };
 
-/// Stands in a packet before a run: messages one behind the other of which the same is said. At a
-/// multiple of kMessageAlign; so small messages of one kind take little more than their arguments.
+/// Header of a run in a packet: consecutive messages with the same handler, signature, size and
+/// prefix. At a multiple of kMessageAlign; so small messages of one kind take little more than
+/// their arguments.
 struct RunHeader {
   static constexpr std::uint64_t kCountMax = (std::uint64_t{1} << 16U) - 1;
   static constexpr std::uint64_t kSizeMax = (std::uint64_t{1} << 48U) - 1;
@@ -73,13 +87,18 @@ static_assert(sizeof(RunHeader) == kMessageAlign);
 /// Behind a RunHeader with kTeamBit.
 struct TeamTag {
   std::uint64_t team = 0;  // id
-  std::uint64_t unused = 0;
+  std::uint64_t sender = 0;
 };
 static_assert(sizeof(TeamTag) == kMessageAlign);
+// Behind both, with kPrefixBit: the RunPrefix.
+static_assert(sizeof(RunPrefix) == kMessageAlign);
+inline constexpr std::uint32_t kTagBits = kTeamBit | kPrefixBit;
 
 /// Header of a run as it was read.
 struct Run : RunHeader {
-  std::uint64_t team = 0;  // 0: the world
+  std::uint64_t team = 0;    // 0: the world
+  std::uint64_t sender = 0;  // 0: none
+  RunPrefix prefix;          // with kPrefixBit only
 };
 
 /// Reads the header of the run at `offset` of a packet's messages, which moves on to its first
@@ -95,7 +114,8 @@ struct PacketHeader {
   std::int32_t target;
   std::uint64_t sequence;    // counts the packets of one lane from source to target, from 0
   std::uint64_t size_bytes;  // of the messages behind the header
-  std::uint64_t message_count;
+  std::uint32_t message_count;
+  std::uint32_t first_message;  // number of the first one on its link, from 1; for traces
 };
 inline constexpr std::uint32_t kPacketMagic = 0x5B0A1001;
 static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
@@ -103,7 +123,7 @@ static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
 /// XXH3.
 [[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> bytes);
 
-/// Told when the receiver is done with bytes, so that the sender may send more.
+/// Notified when the receiver has consumed bytes, so that the sender may send more.
 class PacketOwner {
  public:
   virtual void consumed(std::size_t accounted_bytes) = 0;
@@ -127,7 +147,7 @@ class Packet {
   void disown();
   /// Drops one reference; the last one reports to the owner and frees.
   void release();
-  // relaxed: whoever adds a reference holds one.
+  // relaxed: the caller holds a reference.
   void add_reference() { references_.fetch_add(1, std::memory_order_relaxed); }
 
   [[nodiscard]] PacketHeader& header() { return header_; }
@@ -144,32 +164,42 @@ class Packet {
   }
   [[nodiscard]] std::size_t capacity_bytes() const { return capacity_bytes_; }
 
+  // `prefix` of a message: with kPrefixBit; else nullptr, which costs nothing where it is known.
+
   /// True: the message joins the last run.
-  [[nodiscard]] bool continues(const MessageHeader& message) const {
+  [[nodiscard]] bool continues(const MessageHeader& message,
+                               const RunPrefix* prefix = nullptr) const {
     return run_ != nullptr && run_->may_take(message) &&
-           ((message.handler & kTeamBit) == 0 || tag_of(run_)->team == message.team);
+           ((message.handler & kTeamBit) == 0 ||
+            (tag_of(run_)->team == message.team && tag_of(run_)->sender == message.sender)) &&
+           (prefix == nullptr || *prefix_of(run_) == *prefix);
   }
   /// The bytes that one more message takes: with padding, and headers if it starts a run.
-  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message, bool continues) const {
+  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message, bool continues,
+                                      const RunPrefix* prefix) const {
     const std::size_t step = message_step(message.size_bytes);
     if (continues) return step;
-    return align_up(header_.size_bytes) - header_.size_bytes + header_bytes(message) + step;
+    return align_up(header_.size_bytes) - header_.size_bytes + header_bytes(message, prefix) + step;
   }
-  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message) const {
-    return bytes_for(message, continues(message));
+  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message,
+                                      const RunPrefix* prefix = nullptr) const {
+    return bytes_for(message, continues(message, prefix), prefix);
   }
   /// Upper bound of bytes_for() in an empty packet.
-  [[nodiscard]] static std::size_t bytes_at_most(const MessageHeader& message) {
+  [[nodiscard]] static std::size_t bytes_at_most(const MessageHeader& message,
+                                                 const RunPrefix* prefix = nullptr) {
     const std::size_t size_bytes = message.size_bytes;
-    return header_bytes(message) + align_up(size_bytes > 0 ? size_bytes : 1);
+    return header_bytes(message, prefix) + align_up(size_bytes > 0 ? size_bytes : 1);
   }
 
   /// Makes room for one message at the end; the caller has checked bytes_for() and room_bytes().
-  std::span<std::byte> add_message(const MessageHeader& message) {
-    return add_message(message, continues(message));
+  std::span<std::byte> add_message(const MessageHeader& message,
+                                   const RunPrefix* prefix = nullptr) {
+    return add_message(message, continues(message, prefix), prefix);
   }
-  std::span<std::byte> add_message(const MessageHeader& message, bool continues) {
-    if (!continues) start_run(message);
+  std::span<std::byte> add_message(const MessageHeader& message, bool continues,
+                                   const RunPrefix* prefix) {
+    if (!continues) start_run(message, prefix);
     ++run_->count;
     std::byte* const place = body() + header_.size_bytes;
     sync::prefetch_to_write(place + kPrefetchBytes);
@@ -201,15 +231,19 @@ class Packet {
   ~Packet() = default;
   [[nodiscard]] std::uint64_t computed_checksum() const;
   static TeamTag* tag_of(RunHeader* run) { return reinterpret_cast<TeamTag*>(run + 1); }
-  static std::size_t header_bytes(const MessageHeader& message) {
-    return (message.handler & kTeamBit) == 0 ? sizeof(RunHeader)
-                                             : sizeof(RunHeader) + sizeof(TeamTag);
+  static RunPrefix* prefix_of(RunHeader* run) {
+    return reinterpret_cast<RunPrefix*>((run->handler & kTeamBit) == 0 ? run + 1 : run + 2);
   }
-  void start_run(const MessageHeader& message) {
+  static std::size_t header_bytes(const MessageHeader& message, const RunPrefix* prefix) {
+    return sizeof(RunHeader) + ((message.handler & kTeamBit) == 0 ? 0 : sizeof(TeamTag)) +
+           (prefix == nullptr ? 0 : sizeof(RunPrefix));
+  }
+  void start_run(const MessageHeader& message, const RunPrefix* prefix) {
     header_.size_bytes = align_up(header_.size_bytes);
     run_ = new (body() + header_.size_bytes) RunHeader(message);
-    if ((message.handler & kTeamBit) != 0) new (tag_of(run_)) TeamTag{message.team};
-    header_.size_bytes += header_bytes(message);
+    if ((message.handler & kTeamBit) != 0) new (tag_of(run_)) TeamTag{message.team, message.sender};
+    if (prefix != nullptr) new (prefix_of(run_)) RunPrefix(*prefix);
+    header_.size_bytes += header_bytes(message, prefix);
   }
 
   std::atomic<int> references_{1};

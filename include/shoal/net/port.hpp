@@ -9,34 +9,35 @@ namespace shoal::net {
 
 class Link;
 
-/// Runs what has arrived; the am layer implements it.
-class Receiver {
- public:
-  /// Takes over the reference to `packet`. Packets of one lane from one source come in order.
-  virtual void on_packet(Packet* packet) = 0;
-  /// Called before the packets of a link in memory are taken: may wait a moment, for more.
-  virtual void before_take(const Link& /*link*/) {}
-
- protected:
-  ~Receiver() = default;
-};
-
-/// Something that a rank's progress has to look at: a link with packets, or an event.
+/// Something that a rank's progress drains: a link in memory, an inlet of a transport, or a
+/// completion.
 class PortItem : public sync::MpscNode {
  public:
-  /// Progress context of the target rank. The item may be posted again from within.
-  virtual void deliver(Receiver& receiver) = 0;
+  /// Urgent items are drained before others.
+  explicit PortItem(bool urgent = false) : urgent_(urgent) {}
+  [[nodiscard]] bool is_urgent() const { return urgent_; }
+  /// The link in memory that waits to be drained; nullptr for all others.
+  [[nodiscard]] virtual const Link* link() const { return nullptr; }
+  /// Packets that have arrived, those of a lane from one source in order. A completion runs, and
+  /// brings none. Progress context of the target rank. The item may be posted again from within.
+  virtual PacketList take_arrivals() = 0;
 
  protected:
   ~PortItem() = default;
+
+ private:
+  const bool urgent_;
 };
 
-/// A single happening (a payload has arrived, a buffer may be reused): runs `action` once.
-class Event : public PortItem {
+/// The end of one operation (a payload has arrived, a buffer may be reused): run() is called once.
+class Completion : public PortItem {
  public:
-  virtual ~Event() = default;
+  virtual ~Completion() = default;
   virtual void run() = 0;
-  void deliver(Receiver&) final { run(); }
+  PacketList take_arrivals() final {
+    run();
+    return {};
+  }
 };
 
 /// Wakes a worker of a rank when something was posted.
@@ -56,16 +57,20 @@ class Port {
   /// Any thread. Each item stands in the port at most once at a time.
   void post(PortItem* item) {
     const sync::Quiet quiet;
-    queue_.push(item);
+    (item->is_urgent() ? urgent_ : queue_).push(item);
     if (waker_ != nullptr) waker_->wake_for_progress();
   }
 
   /// One thread at a time. nullptr: nothing to see now.
-  PortItem* try_take() { return static_cast<PortItem*>(queue_.try_pop()); }
-  [[nodiscard]] bool looks_empty() const { return queue_.looks_empty(); }
+  PortItem* try_take() {
+    sync::MpscNode* const item = urgent_.try_pop();
+    return static_cast<PortItem*>(item != nullptr ? item : queue_.try_pop());
+  }
+  [[nodiscard]] bool looks_empty() const { return queue_.looks_empty() && urgent_.looks_empty(); }
 
  private:
   sync::MpscQueue queue_;
+  sync::MpscQueue urgent_;
   PortWaker* waker_ = nullptr;  // set before the first post
 };
 

@@ -25,7 +25,8 @@ struct Layout {
 
 class Fabric;
 
-/// Packets that a rank's own poll finds come to it past its port: nobody else delivers meanwhile.
+/// Packets that a rank's own poll finds come to it past its port: no other thread delivers
+/// meanwhile.
 struct DirectArrivals {
   const Port* port;  // of the rank
   int looks = 1;     // at the transport, as long as nothing has come; of several: it is idle
@@ -54,9 +55,11 @@ class Transport {
   [[nodiscard]] virtual bool is_streaming() const { return false; }
   /// Keeps this transport from calling MPI until unlock_calls(), for a program that may call it
   /// from one thread at a time only. Blocks while a call is under way. Nothing travels meanwhile,
-  /// and who first sends to a rank may be blocked. Any thread; the one that locks unlocks.
+  /// and the first send to a rank may block. Any thread; the one that locks unlocks.
   virtual void lock_calls() {}
   virtual void unlock_calls() {}
+  /// A process of this node, whose memory this one may map. Any thread.
+  [[nodiscard]] virtual bool shares_memory(int /*process*/) const { return false; }
   /// A Steppable that polls on its own thread, or nullptr when workers poll.
   virtual env::Steppable* engine() = 0;
 
@@ -65,16 +68,16 @@ class Transport {
   /// Sends bytes, none perhaps, that stay untouched until `done` was posted to the port of
   /// `source`; never before receive_payload() was called for them.
   virtual void send_payload(Rank source, Rank target, std::uint32_t tag,
-                            std::span<const std::byte> bytes, Event* done) = 0;
+                            std::span<const std::byte> bytes, Completion* done) = 0;
   /// Receives the payload `tag` of `source`; posts `done` to the port of `target`.
   virtual void receive_payload(Rank source, Rank target, std::uint32_t tag,
-                               std::span<std::byte> bytes, Event* done) = 0;
+                               std::span<std::byte> bytes, Completion* done) = 0;
 
   /// Collective over processes, blocking, only before the workers start: everyone's text.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
   /// Collective, blocking, only after the workers stopped: nothing is under way any more.
   virtual void finish() = 0;
-  /// Ends all processes at once, after an error that cannot be told in an orderly way.
+  /// Ends all processes at once, after an error that cannot be reported in an orderly way.
   virtual void abort(int exit_code) = 0;
 };
 
@@ -98,7 +101,8 @@ class Fabric {
   [[nodiscard]] static std::size_t link_index(Rank target, Lane lane) {
     return static_cast<std::size_t>(target.value()) * kLaneCount + static_cast<std::size_t>(lane);
   }
-  /// The links of the normal lane that a rank of this process has used, by target. Any thread.
+  /// The links of the lanes of programs that a rank of this process has used, by target. Any
+  /// thread.
   [[nodiscard]] std::vector<LinkState> link_states(Rank source) const;
 
  private:

@@ -39,9 +39,9 @@ MainFunction as_main(F function) {
 /// variables, --config file, in that order; the program's own arguments are in world.args().
 ///
 /// Each main function is a task on worker 0 of its rank. When it returns, an implicit wait() lets
-/// everything finish. One that throws fails the world. Its stack unwinds when all main functions
-/// are parked or have ended and no task and no message exists that may use what stands there: what
-/// they wait for must not come from a destructor on that stack.
+/// everything finish. A main function that throws fails the world. Its stack unwinds when all main
+/// functions are parked or have ended and no task and no message exists that may use objects on it:
+/// they must not wait for a destructor on that stack.
 ///
 /// **Returns**: the largest value that the main functions of this process returned, the smallest if
 /// none is positive; at least 1 after an error that one of them let through. An error was written

@@ -2,12 +2,13 @@
 // A team of ranks as one of them sees it.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/am/call.hpp>
 #include <shoal/am/immutable.hpp>
 #include <shoal/am/large_message.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/coll/typed.hpp>
+#include <shoal/runtime/machine.hpp>
 #include <shoal/runtime/rank_set.hpp>
-#include <shoal/runtime/remote_promise.hpp>
 #include <shoal/sched/async_task.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/future.hpp>
@@ -26,20 +27,21 @@
 
 namespace shoal {
 
-/// What is chosen when a task is submitted.
+/// Options of a submitted task.
 struct TaskOptions {
   int priority = 0;                  // larger first
   std::optional<WorkerId> worker{};  // where it is queued at first; default: the caller's worker
   bool bound = false;                // only `worker` runs it
   std::string name = "task";         // for error reports
+  bool memory_bound = false;         // --memory-bound-max limits how many run beside transfers
 };
 
 /// Counters of one rank since it started.
 struct Stats {
-  std::uint64_t tasks_run = 0;
-  std::uint64_t messages_sent = 0;
-  std::uint64_t messages_received = 0;
-  std::uint64_t bytes_sent = 0;  // messages as they travel, and payloads
+  std::uint64_t tasks_run = 0;          // tasks that have run
+  std::uint64_t messages_sent = 0;      // active messages
+  std::uint64_t messages_received = 0;  // active messages handled
+  std::uint64_t bytes_sent = 0;         // messages as they travel, and payloads
 };
 
 using Hold = term::Hold;
@@ -47,11 +49,23 @@ using Hold = term::Hold;
 class Team;
 class World;
 
+/// Names a team in messages, also to ranks that are no members: 16 bytes, whatever its size.
+struct TeamHandle {
+  std::uint64_t id = 0;    // unique in the world while the team exists; 0: the world
+  std::int32_t first = 0;  // rank in the world of its rank 0
+  std::int32_t size = 0;   // number of ranks
+  bool operator==(const TeamHandle&) const = default;
+};
+
 namespace messaging {
 template <>
-inline constexpr ContextKind context_kind_v<World> = ContextKind::world;
+struct ContextOf<World> {
+  static World& get(const MessageContext& context);
+};
 template <>
-inline constexpr ContextKind context_kind_v<Team> = ContextKind::team;
+struct ContextOf<Team> {
+  static Team& get(const MessageContext& context);
+};
 }  // namespace messaging
 
 /// World of the rank that the team's member runs on.
@@ -62,15 +76,15 @@ inline constexpr ContextKind context_kind_v<Team> = ContextKind::team;
 ///
 /// Tasks, messages, graphs and events that are made on a team count there: wait() returns when that
 /// team's work is done, while others go on. They count in the team's parent as well, which is not
-/// done before. **Lifetime**: what is made on a team ends before it.
+/// done before. **Lifetime**: objects made on a team end before it.
 ///
 /// Where nothing else is said, any thread may call, and calls do not block.
 class Team {
  public:
   /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
   /// with the same ranks of `parent`, which become ranks 0, 1, ... of the team in that order. Sends
-  /// nothing. `name` stands for it in reports. **Errors**: CheckError for a rank that there is not,
-  /// or that is listed twice, and for an empty list.
+  /// nothing. `name` is used in reports. **Errors**: CheckError for a rank that does not exist or
+  /// is listed twice, and for an empty list.
   Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name = "");
   /// The same with functions, in memory that does not grow with the team: `to_parent(i)` is the
   /// rank in `parent` of the team's rank i, 0 <= i < size; `from_parent(r)` is its inverse, and
@@ -83,8 +97,8 @@ class Team {
                  parent.channel().ranks(), size, std::move(to_parent), std::move(from_parent)),
              name) {}
   /// Collective over the members: waits until no task and no message of the team exists on any, and
-  /// nothing of it is left. A failure that no member was told of by wait() fails the parent.
-  /// **Caller**: as wait(). **Blocks**: parks the caller.
+  /// nothing of it is left. A failure that wait() threw on no member fails the parent. **Caller**:
+  /// as wait(). **Blocks**: parks the caller.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -95,18 +109,38 @@ class Team {
   /// **Cost**: one allgather.
   [[nodiscard]] Team split(int colour, int key = 0, const std::string& name = "");
 
-  /// False: the caller's rank is not in the team, and must not use it but for this and size().
+  /// False: the caller's rank is not in the team, and must use nothing of it except this and
+  /// size().
   [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
-  /// Of the caller in the team; -1 if it is no member.
+  /// Rank of the caller in the team; -1 if it is no member.
   [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : Rank(-1); }
+  /// Number of ranks of the team.
   [[nodiscard]] int size() const { return size_; }
-  /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that there is not.
+  /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that does not
+  /// exist.
   [[nodiscard]] Rank world_rank(Rank member) const { return scope().channel().to_world(member); }
   /// Rank in the team of a rank of the world; -1 for one that is no member.
   [[nodiscard]] Rank rank_of(Rank world_rank) const {
     return scope().channel().from_world(world_rank);
   }
-  /// Of this rank; the same on all ranks unless they were started differently.
+  /// Shared ownership of a team that launch_team() has made: it does not end on this member, nor
+  /// anywhere, before the last one is gone. Objects on a team keep it alive so, after its section
+  /// has ended. Its parent's end waits for it; the end of the world throws StuckError if nothing is
+  /// left that could drop it. For other teams, which last as long as their object, it owns nothing.
+  /// **Caller**: a task or handler of the team. Any thread may drop it.
+  [[nodiscard]] std::shared_ptr<Team> share();
+  /// Names the team in messages; World::find() gives the members their Team again. Members only.
+  [[nodiscard]] TeamHandle handle() const;
+  /// Ranks of this team in the part of the machine that `with`, or the caller, is in; for
+  /// launch_team(). **Cost**: a look at each member, no message.
+  [[nodiscard]] RankSet ranks_sharing(MachineLevel level, Rank with) const;
+  /// The same for the caller.
+  [[nodiscard]] RankSet ranks_sharing(MachineLevel level) const {
+    return ranks_sharing(level, rank());
+  }
+  /// The first rank of this team in each part of the machine, by rank.
+  [[nodiscard]] RankSet first_ranks(MachineLevel level) const;
+  /// Number of workers of this rank; the same on all ranks unless they were started differently.
   [[nodiscard]] int worker_count() const { return scheduler().worker_count(); }
   /// Monotonic time in nanoseconds; virtual in the simulator.
   [[nodiscard]] std::uint64_t now_ns() const { return scheduler().env().now_ns(); }
@@ -132,6 +166,7 @@ class Team {
       scheduler().submit(sched::make_function_task(scope(), std::move(function)));
     }
   }
+  /// The same with a priority, a worker or a name.
   template <class F>
   void spawn(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
@@ -150,12 +185,13 @@ class Team {
       return future;
     }
   }
-  // Two functions: GCC 12 destroys a default argument twice that stands in a co_await.
+  /// The same with options. (Two functions: GCC 12 destroys a default argument inside a co_await
+  /// twice.)
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
-      auto task = std::make_unique<sched::NamedAsyncTask<F>>(scheduler(), scope(), options.name,
-                                                             std::move(function));
+      auto task = std::make_unique<sched::Named<sched::AsyncTask<F>>>(
+          options.name, scheduler(), scope(), options.name, std::move(function));
       auto future = task->future();
       submit(std::move(task), options);
       return future;
@@ -171,16 +207,70 @@ class Team {
   /// Runs the function named by `am<function>` on `target`; see ActiveMessage::send.
   template <auto Function, Delivery How, class... Args>
   void send(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
-    using Static = messaging::StaticFunction<Function, How>;
-    send_static(Static::handler, typename Static::Traits::Wires{}, target,
-                std::forward<Args>(args)...);
+    messaging::send_static<messaging::StaticFunction<Function, How>>(channel(), target,
+                                                                     std::forward<Args>(args)...);
   }
   /// The same with a lambda that captures nothing.
   template <messaging::CaptureLess Closure, class... Args>
   void send(Closure, Rank target, Args&&... args) {
-    using Static = messaging::StaticClosure<Closure>;
-    send_static(Static::handler, typename Static::Traits::Wires{}, target,
-                std::forward<Args>(args)...);
+    messaging::send_static<messaging::StaticClosure<Closure>>(channel(), target,
+                                                              std::forward<Args>(args)...);
+  }
+
+  /// The same in the urgent lane; see ActiveMessage::send_urgent.
+  template <auto Function, Delivery How, class... Args>
+  void send_urgent(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+    messaging::send_static<messaging::StaticFunction<Function, How>, net::Lane::urgent>(
+        channel(), target, std::forward<Args>(args)...);
+  }
+
+  /// Runs the function named by `am<function>` once on each recipient: a list or set of ranks of
+  /// this team, the caller's perhaps among them. The message travels along a tree, which it carries
+  /// with it: recipients need not know of each other.
+  ///
+  /// The first recipients of the list, or those with the largest priorities, are nearest to the
+  /// sender. **Caller**, **Blocks**: as send(); recipients pass on without waiting, before their
+  /// own handler runs. **Errors**: CheckError for a rank that does not exist or is listed twice,
+  /// and nothing is sent; an empty list is none. **Ordering**: multicasts of one rank to the same
+  /// recipients, in the same order and tree, are handled in the order sent; there is no order with
+  /// send(), nor with other multicasts. **Cost**: one encoding; each recipient sends its part of
+  /// the list, and the arguments, to its children. Within a process each recipient copies the
+  /// arguments once; an Immutable is shared. **Source**: runtime-communication-interactions-thesis,
+  /// section 4.3.
+  template <auto Function, Delivery How, class... Args>
+  void multicast(messaging::StaticAm<Function, How>, const Recipients& recipients, Args&&... args) {
+    messaging::multicast_static<messaging::StaticFunction<Function, How>>(
+        channel(), recipients, std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  void multicast(Closure, const Recipients& recipients, Args&&... args) {
+    messaging::multicast_static<messaging::StaticClosure<Closure>>(channel(), recipients,
+                                                                   std::forward<Args>(args)...);
+  }
+  /// The same with a message made by make_am().
+  template <class... Wires, class... Args>
+  void multicast(const ActiveMessage<Wires...>& message, const Recipients& recipients,
+                 Args&&... args) {
+    message.multicast(recipients, std::forward<Args>(args)...);
+  }
+  /// The same with a large message made by make_large_am(), and a payload before its arguments.
+  template <class T, class... Wires, class... Args>
+  void multicast(const LargeMessage<T, Wires...>& message, const Recipients& recipients,
+                 std::span<const std::type_identity_t<T>> payload, Args&&... args) {
+    message.multicast(recipients, payload, std::forward<Args>(args)...);
+  }
+
+  /// The same to rank `member` of another team, which this rank need not be a member of: then the
+  /// message goes through the team's first member. A task or handler of this team that sends is
+  /// waited for by this team's wait(), until the message was handled. **Errors**: the world fails
+  /// if the team has ended.
+  template <auto Function, Delivery How, class... Args>
+  void send(const TeamHandle& team, messaging::StaticAm<Function, How>, Rank member,
+            Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Function)>;
+    send_through<Function, How>(team, member, typename Traits::Wires{},
+                                std::forward<Args>(args)...);
   }
 
   /// Refuses everything else.
@@ -203,8 +293,8 @@ class Team {
   /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
   /// Messages for it that arrive early wait. The handler of one that the main function made does
   /// not run before the main function next sends a message or calls wait(), a collective operation
-  /// or flush(): what it refers to may be set up after it. **Errors**: a message that does not fit
-  /// the handler's parameters ends the world with an error that names it.
+  /// or flush(): objects that it refers to may be set up after it. **Errors**: a message that does
+  /// not fit the handler's parameters ends the world with an error that names it.
   template <class F>
   [[nodiscard]] auto make_am(F function, const AmOptions& options = {}) {
     constexpr bool fits = messaging::PlainFunction<F>;
@@ -252,40 +342,50 @@ class Team {
   /// Any thread.
   template <class T>
   [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
-    return {messenger().rank().value(), parts_.promises->add(std::move(promise), scope())};
+    return messaging::publish(channel(), std::move(promise));
   }
   /// Fulfils a promise of some rank; a message, as send(). **Errors**: the scope fails there when
   /// it was fulfilled already.
   template <class T, class Value>
   void fulfill(const RemotePromise<T>& promise, Value&& value) {
-    send_to(promise.rank, am<&Team::accept_value<T>>, promise.number,
-            static_cast<T>(std::forward<Value>(value)));
+    messaging::fulfill(channel(), promise, std::forward<Value>(value));
   }
-  void fulfill(const RemotePromise<void>& promise);
+  /// The same for a promise without a value.
+  void fulfill(const RemotePromise<void>& promise) { messaging::fulfill(channel(), promise); }
   /// Gives it a RemoteError with this text.
   template <class T>
   void fail(const RemotePromise<T>& promise, const std::string& text) {
-    send_to(promise.rank, am<&Team::accept_error>, promise.number, messenger().rank().value(),
-            text);
+    messaging::fail(channel(), promise, text);
   }
 
   /// Calls the function named by `am<function>` as a task on `target`, and brings back what it
-  /// returns. It may take Team& or World& first, and may wait. The arguments are copied; the future
-  /// gets RemoteError when the function throws, and the world does not fail.
+  /// returns. It may take Team&, World& or MessageContext first, and may wait. The arguments are
+  /// copied; the future gets RemoteError when the function throws, and the world does not fail.
   template <auto Function, Delivery How, class... Args>
   [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
-    struct Named {
-      static auto function() { return Function; }
-    };
-    return call_through<Named>(target, std::forward<Args>(args)...);
+    return messaging::call<messaging::NamedFunction<Function>>(channel(), target,
+                                                               std::forward<Args>(args)...);
   }
   /// The same with a lambda that captures nothing.
   template <messaging::CaptureLess Closure, class... Args>
   [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
-    struct Named {
-      static Closure function() { return {}; }
-    };
-    return call_through<Named>(target, std::forward<Args>(args)...);
+    return messaging::call<messaging::NamedClosure<Closure>>(channel(), target,
+                                                             std::forward<Args>(args)...);
+  }
+  /// The same with a function made by make_function().
+  template <class Result, class... Wires, class... Args>
+  [[nodiscard]] Future<Result> call(Rank target, const RemoteFunction<Result, Wires...>& function,
+                                    Args&&... args) {
+    return function.call(target, std::forward<Args>(args)...);
+  }
+  /// Makes a function with captures that other ranks call: as make_am(), with a result. It runs as
+  /// a task, unless `options` say that it runs at once, and then it must not wait.
+  template <class F>
+  [[nodiscard]] auto make_function(F function, const AmOptions& options = {Delivery::task}) {
+    static_assert(messaging::PlainFunction<F>,
+                  "shoal: make_function() takes a function or a function object with one "
+                  "operator(), whose parameters are the arguments of the call: none of them auto");
+    return RemoteFunctionFor<F>(channel(), std::move(function), options);
   }
 
   // --- teams made by one rank
@@ -301,18 +401,12 @@ class Team {
   template <auto Function, Delivery How, class... Args>
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, messaging::StaticAm<Function, How>,
                                          Args&&... args) {
-    struct Named {
-      static auto function() { return Function; }
-    };
-    return launch_through<Named>(ranks, std::forward<Args>(args)...);
+    return launch_through<messaging::NamedFunction<Function>>(ranks, std::forward<Args>(args)...);
   }
   /// The same with a lambda that captures nothing.
   template <messaging::CaptureLess Closure, class... Args>
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
-    struct Named {
-      static Closure function() { return {}; }
-    };
-    return launch_through<Named>(ranks, std::forward<Args>(args)...);
+    return launch_through<messaging::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
   }
 
   // --- collective operations. All members call the same ones in the same order: from their main
@@ -326,13 +420,16 @@ class Team {
   /// Returns when all members have called it. Not a wait(): tasks and messages may still be under
   /// way.
   void barrier() { coll::barrier(collectives()).wait(); }
+  /// The same with a future.
   [[nodiscard]] Future<void> barrier_async() { return later(coll::barrier(collectives())); }
 
-  /// The value of `root`, on every member.
+  /// The value of `root`, on every member. An Immutable is handed over without a copy where no
+  /// member is in another process.
   template <class T>
   [[nodiscard]] T broadcast(const T& value, Rank root) {
     return coll::broadcast(collectives(), value, root).wait();
   }
+  /// The same with a future.
   template <class T>
   [[nodiscard]] Future<T> broadcast_async(const T& value, Rank root) {
     return later(coll::broadcast(collectives(), value, root));
@@ -354,6 +451,7 @@ class Team {
   [[nodiscard]] std::optional<T> reduce(const T& value, Operation operation, Rank root) {
     return coll::reduce(collectives(), value, std::move(operation), root).wait();
   }
+  /// The same with a future.
   template <class T, class Operation>
   [[nodiscard]] Future<std::optional<T>> reduce_async(const T& value, Operation operation,
                                                       Rank root) {
@@ -365,6 +463,7 @@ class Team {
   [[nodiscard]] T allreduce(const T& value, Operation operation) {
     return coll::allreduce(collectives(), value, std::move(operation)).wait();
   }
+  /// The same with a future.
   template <class T, class Operation>
   [[nodiscard]] Future<T> allreduce_async(const T& value, Operation operation) {
     return later(coll::allreduce(collectives(), value, std::move(operation)));
@@ -386,6 +485,7 @@ class Team {
   [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
     return coll::gather(collectives(), value, root).wait();
   }
+  /// The same with a future.
   template <class T>
   [[nodiscard]] Future<std::vector<T>> gather_async(const T& value, Rank root) {
     return later(coll::gather(collectives(), value, root));
@@ -395,6 +495,7 @@ class Team {
   [[nodiscard]] std::vector<T> allgather(const T& value) {
     return coll::allgather(collectives(), value).wait();
   }
+  /// The same with a future.
   template <class T>
   [[nodiscard]] Future<std::vector<T>> allgather_async(const T& value) {
     return later(coll::allgather(collectives(), value));
@@ -405,6 +506,7 @@ class Team {
   [[nodiscard]] T scan(const T& value, Operation operation) {
     return coll::scan(collectives(), value, std::move(operation)).wait();
   }
+  /// The same with a future.
   template <class T, class Operation>
   [[nodiscard]] Future<T> scan_async(const T& value, Operation operation) {
     return later(coll::scan(collectives(), value, std::move(operation)));
@@ -415,6 +517,7 @@ class Team {
     return coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial))
         .wait();
   }
+  /// The same with a future.
   template <class T, class Operation>
   [[nodiscard]] Future<T> exclusive_scan_async(const T& value, Operation operation, T initial) {
     return later(
@@ -427,6 +530,7 @@ class Team {
   [[nodiscard]] std::vector<T> alltoall(const std::vector<T>& values) {
     return coll::alltoall(collectives(), values).wait();
   }
+  /// The same with a future.
   template <class T>
   [[nodiscard]] Future<std::vector<T>> alltoall_async(const std::vector<T>& values) {
     return later(coll::alltoall(collectives(), values));
@@ -436,27 +540,34 @@ class Team {
   [[nodiscard]] T reduce_scatter(const std::vector<T>& values, Operation operation) {
     return coll::reduce_scatter(collectives(), values, std::move(operation)).wait();
   }
+  /// The same with a future.
   template <class T, class Operation>
   [[nodiscard]] Future<T> reduce_scatter_async(const std::vector<T>& values, Operation operation) {
     return later(coll::reduce_scatter(collectives(), values, std::move(operation)));
   }
 
-  /// What task graphs are made on: TaskGraph<int> graph(team).
+  /// Scope for task graphs: TaskGraph<int> graph(team).
   [[nodiscard]] term::Scope& scope() const { return *parts_.scope; }
+  /// The same, by conversion.
   operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
-  /// What locks and promises are made on: Mutex mutex(team).
+  /// Scheduler for locks and promises: Mutex mutex(team).
   operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
 
  protected:
+  /// Parts of the runtime that a team refers to. Not for programs.
   struct Parts {
+    /// Completion of the team.
     term::Scope* scope = nullptr;  // nullptr: the rank is no member
+    /// Collective operations.
     coll::Collectives* collectives = nullptr;
-    runtime::PromiseTable* promises = nullptr;
   };
+  /// The outermost team.
   explicit Team(const Parts& parts);
+  /// nullptr: this rank is no member.
+  [[nodiscard]] Team* find_member(const TeamHandle& team) const;
 
  private:
-  /// What makes a team on its members: see launch_team().
+  /// Message that makes a team on its members: see launch_team().
   struct Invitation {
     std::uint64_t id = 0;
     RankSet ranks;
@@ -472,82 +583,51 @@ class Team {
 
   Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name);
   Team(const Invitation& invitation, Team& parent);
-  /// Of a member: makes its tables, under an id that all members know.
-  void enter(Team& parent, std::uint64_t id, const messaging::SharedRankMap& members,
-             const std::string& name);
+  /// Enters the team as a member: makes its tables, under an id that all members know.
+  void enter(Team& parent, std::uint64_t id, std::uint64_t number,
+             const messaging::SharedRankMap& members, const std::string& name);
   void release() noexcept;
   /// Members of `parent` that gave this colour.
   static messaging::SharedRankMap select(Team& parent, int colour, int key);
 
-  // Handlers of fulfill() and fail().
-  template <class T>
-  static void accept_value(Team& team, std::uint64_t number, T value) {
-    if (auto promise = team.parts_.promises->take<T>(number)) promise->set_value(std::move(value));
+  /// Message on its way to a team that its sender is no member of.
+  struct Relay {
+    TeamHandle team;
+    int member = 0;
+    int origin = 0;            // rank in the world of the sender
+    std::uint64_t sender = 0;  // team that waits; 0: none
+  };
+  template <auto Function, Delivery How, class... Ws, class... Args>
+  void send_through(const TeamHandle& team, Rank member, messaging::TypeList<Ws...>,
+                    Args&&... args);
+  template <auto Function, Delivery How, class... Values>
+  static void pass_on(Team& world, const Relay& relay, Values... values) {
+    member_of(world, relay)
+        .send(am<&Team::deliver<Function, Values...>, How>, Rank(relay.member), relay,
+              std::move(values)...);
   }
-  static void accept_void(Team& team, std::uint64_t number);
-  static void accept_error(Team& team, std::uint64_t number, int rank, const std::string& text) {
-    team.parts_.promises->fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
+  template <auto Function, class... Values>
+  static void deliver(Team& team, const Relay& relay, Values... values) {
+    const Handled handled(team, relay);
+    auto function = Function;
+    messaging::invoke_in(function, MessageContext(team.channel(), Rank(relay.origin)),
+                         std::move(values)...);
   }
+  /// Acknowledges at its end, however the handler ends.
+  class Handled {
+   public:
+    Handled(const Team& team, const Relay& relay) : team_(team), relay_(relay) {}
+    ~Handled();
+    Handled(const Handled&) = delete;
+    Handled& operator=(const Handled&) = delete;
 
-  /// To a rank of the world, which need not be a member: then the message counts in the world.
-  template <class Handler, class... Args>
-  void send_to(int world_rank, Handler handler, Args&&... args);
-
-  template <class Named, class... Args>
-  auto call_through(Rank target, Args&&... args) {
-    using Traits = messaging::FunctionTraits<decltype(Named::function())>;
-    return call_as<Named>(target, typename Traits::Wires{}, std::forward<Args>(args)...);
-  }
-  template <class Named, class... Ws, class... Args>
-  auto call_as(Rank target, messaging::TypeList<Ws...>, Args&&... args) {
-    static_assert(sizeof...(Ws) == sizeof...(Args),
-                  "shoal: the number of arguments differs from the function's parameters");
-    using Result = CallResult<Named, Ws...>;
-    Promise<Result> promise(scheduler(), "a call");
-    Future<Result> future = promise.future();
-    const RemotePromise<Result> reply = publish(std::move(promise));
-    send(am<&Team::accept_call<Named, messaging::Storage<Ws>...>>, target, reply,
-         messaging::Storage<Ws>(std::forward<Args>(args))...);
-    return future;
-  }
-  template <class Named, class... Values>
-  static decltype(auto) apply(Team& team, Values&... values) {
-    auto function = Named::function();
-    using Traits = messaging::FunctionTraits<decltype(function)>;
-    if constexpr (Traits::has_context) {
-      if constexpr (std::is_same_v<typename Traits::Context, Team>) {
-        return function(team, std::move(values)...);
-      } else {
-        return function(world_of(team), std::move(values)...);
-      }
-    } else {
-      return function(std::move(values)...);
-    }
-  }
-  template <class Named, class... Ws>
-  using CallResult = decltype(apply<Named, messaging::Storage<Ws>...>(
-      std::declval<Team&>(), std::declval<messaging::Storage<Ws>&>()...));
-  template <class Named, class... Values>
-  static void accept_call(Team& team, RemotePromise<CallResult<Named, Values...>> reply,
-                          Values... values) {
-    team.spawn(
-        [&team, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
-          try {
-            const auto run = [&](Values&... each) { return apply<Named>(team, each...); };
-            if constexpr (std::is_void_v<CallResult<Named, Values...>>) {
-              std::apply(run, values);
-              team.fulfill(reply);
-            } else {
-              team.fulfill(reply, std::apply(run, values));
-            }
-          } catch (const CancelledError&) {
-            throw;  // the world has failed, and the caller hears of that
-          } catch (...) {
-            team.fail(reply, describe(std::current_exception()));
-          }
-        },
-        {.name = "a call"});
-  }
+   private:
+    const Team& team_;
+    const Relay& relay_;
+  };
+  static Team& member_of(Team& world, const Relay& relay);
+  [[nodiscard]] static Relay relay_to(const TeamHandle& team, Rank member, Rank origin);
+  [[nodiscard]] Team& outermost() const;
 
   template <class Named, class... Args>
   Future<void> launch_through(const RankSet& ranks, Args&&... args) {
@@ -561,8 +641,8 @@ class Team {
     Promise<void> promise(scheduler(), "the end of a team");
     Future<void> future = promise.future();
     const Invitation invitation = invite(ranks, std::move(promise));
-    send(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, ranks[0], invitation,
-         messaging::Storage<Ws>(std::forward<Args>(args))...);
+    multicast(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, Recipients(ranks),
+              invitation, messaging::Storage<Ws>(std::forward<Args>(args))...);
     return future;
   }
   [[nodiscard]] Invitation invite(const RankSet& ranks, Promise<void> promise);
@@ -574,14 +654,6 @@ class Team {
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
 
-  template <class Wires, class... Args>
-  void send_static(const messaging::StaticHandler& handler, Wires wires, Rank target,
-                   Args&&... args) {
-    messaging::send_message(channel(),
-                            {handler.index() | channel().flag_bits(), handler.signature(), target},
-                            wires, std::forward<Args>(args)...);
-  }
-
   [[nodiscard]] coll::Collectives& collectives() const { return *parts_.collectives; }
   template <class Started>
   Future<typename Started::Result> later(Started started) {
@@ -589,42 +661,66 @@ class Team {
   }
 
   Parts parts_;
+  term::TeamScope* nested_ = nullptr;  // the same scope; nullptr: the world's
   int size_ = 0;
   std::unique_ptr<coll::Collectives> collectives_;  // not of the world
+  std::weak_ptr<Ender> ender_;                      // of a team that launch_team() has made
 };
 
-/// Owns a team on one member while its section runs, and then ends it in a task of the parent.
-class Team::Ender {
+/// @cond internals
+/// Owns a team on one member while its section runs, or a share of it exists, and then ends it in a
+/// task of the parent.
+class Team::Ender final : public term::SharedTeam {
  public:
-  Ender(Team& parent, const Invitation& invitation);
+  /// Makes the team of the invitation.
+  [[nodiscard]] static std::shared_ptr<Ender> make(Team& parent, const Invitation& invitation);
   ~Ender();
   Ender(const Ender&) = delete;
   Ender& operator=(const Ender&) = delete;
 
+  /// The team.
   [[nodiscard]] Team& team() const { return *team_; }
-  /// Ranks of the parent that are invited from here.
-  [[nodiscard]] std::vector<Rank> children() const;
+  [[nodiscard]] std::string describe() const override { return team_->scope().describe(); }
+  void rank_ended() override;
 
  private:
   class Leaving;
 
+  Ender(Team& parent, const Invitation& invitation);
   static void end(Team& parent, Team& team, const RemotePromise<void>& ended);
 
   Team& parent_;
+  term::Scope& outer_;  // the parent's: lives longer than the parent, if that fails
   const Invitation invitation_;
   std::unique_ptr<Team> team_;
 };
+/// @endcond
+
+template <auto Function, Delivery How, class... Ws, class... Args>
+void Team::send_through(const TeamHandle& team, Rank member, messaging::TypeList<Ws...>,
+                        Args&&... args) {
+  static_assert(sizeof...(Ws) == sizeof...(Args),
+                "shoal: the number of arguments differs from the function's parameters");
+  if (Team* const here = find_member(team); here != nullptr) {
+    return here->send(am<Function, How>, member, std::forward<Args>(args)...);
+  }
+  const Relay relay = relay_to(team, member, messenger().rank());
+  outermost().send(am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>, Rank(team.first),
+                   relay, messaging::Storage<Ws>(std::forward<Args>(args))...);
+}
 
 template <class Named, class... Values>
 void Team::accept_invitation(Team& parent, const Invitation& invitation, Values... values) {
-  auto ender = std::make_unique<Ender>(parent, invitation);
-  for (const Rank child : ender->children()) {
-    parent.send(am<&Team::accept_invitation<Named, Values...>>, child, invitation, values...);
-  }
+  auto ender = Ender::make(parent, invitation);
   Team& team = ender->team();
   auto section = [ender = std::move(ender),
                   values = std::tuple<Values...>(std::move(values)...)]() mutable {
-    std::apply([&](Values&... each) { apply<Named>(ender->team(), each...); }, values);
+    auto function = Named::function();
+    Team& there = ender->team();
+    const MessageContext context(there.channel(), there.messenger().rank());
+    std::apply(
+        [&](Values&... each) { messaging::invoke_in(function, context, std::move(each)...); },
+        values);
   };
   team.spawn(std::move(section), {.name = "the section of team " + invitation.name});
 }

@@ -10,8 +10,8 @@
 
 namespace shoal::sched {
 
-/// Fulfils its promise with what `function` returns or throws. What that has captured is gone
-/// before: it may need what only who waits gives up.
+/// Fulfils its promise with the result or exception of `function`. Destroys the captures before
+/// fulfilling the promise: a capture's destructor may need a lock that the waiter holds.
 template <class F>
 class AsyncTask : public Task {
  public:
@@ -20,6 +20,9 @@ class AsyncTask : public Task {
   /// Reports call it "task".
   AsyncTask(Scheduler& scheduler, TaskScope& in, F function)
       : AsyncTask(in, new ValueState<Result>(scheduler), std::move(function)) {}
+  /// Its future is called `name` in reports; see Named for the task.
+  AsyncTask(Scheduler& scheduler, TaskScope& in, const std::string& name, F function)
+      : AsyncTask(in, new ValueState<Result>(scheduler, name), std::move(function)) {}
 
   /// Once, before it is submitted.
   [[nodiscard]] Future<Result> future() {
@@ -38,29 +41,14 @@ class AsyncTask : public Task {
   }
   [[nodiscard]] std::string name() const override { return "task"; }
 
- protected:
+ private:
   AsyncTask(TaskScope& in, ValueState<Result>* state, F&& function)
       : promise_(state), function_(std::move(function)) {
     scope = &in;
   }
 
- private:
   Promise<Result> promise_;
   std::optional<F> function_;
-};
-
-template <class F>
-class NamedAsyncTask final : public AsyncTask<F> {
- public:
-  NamedAsyncTask(Scheduler& scheduler, TaskScope& in, const std::string& name, F function)
-      : AsyncTask<F>(in, new ValueState<typename AsyncTask<F>::Result>(scheduler, name),
-                     std::move(function)),
-        name_(name) {}
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] std::string_view plain_name() const noexcept override { return name_; }
-
- private:
-  const std::string name_;
 };
 
 }  // namespace shoal::sched

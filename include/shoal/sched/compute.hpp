@@ -21,9 +21,9 @@ namespace sched {
 /// not done. In real runs, and with --sim-cost measured, the cost says nothing.
 ///
 /// **Caller**: a task, a handler or the main function, holding no lock of its own: in a simulated
-/// world the workers that go on run on the same thread. **Blocks**: never; it keeps its worker.
+/// world the other workers run on the same thread. **Blocks**: never; it keeps its worker.
 /// **Errors**: CheckError, in simulated worlds, for a cost that is negative or more than 10^6
-/// seconds. What `work` throws goes through. **Cost**: a few nanoseconds outside simulated worlds.
+/// seconds. Exceptions of `work` go through. **Cost**: a few nanoseconds outside simulated worlds.
 template <class Work>
 void compute(const Cost& cost, Work&& work) {
   if (sched::spend(cost)) std::forward<Work>(work)();

@@ -16,8 +16,10 @@ namespace shoal {
 template <class T>
 class FullEmpty {
  public:
+  /// An empty cell of the rank of the caller.
   explicit FullEmpty(std::string name = "a full/empty cell")
       : FullEmpty(sched::current_scheduler("a full/empty cell"), std::move(name)) {}
+  /// The same for any thread.
   explicit FullEmpty(sched::Scheduler& scheduler, const std::string& name = "a full/empty cell")
       : mutex_(scheduler, name),
         full_(scheduler, name + " to be full"),
@@ -29,7 +31,7 @@ class FullEmpty {
     empty_.wait(lock, [this] { return !value_.has_value(); });
     fill(std::move(value));
   }
-  /// Fills it, or replaces the value. Waits for nobody but those who are just at it.
+  /// Fills it, or replaces the value. Waits only for concurrent calls.
   void write_xf(T value) {
     const std::unique_lock lock(mutex_);
     fill(std::move(value));

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -28,11 +29,13 @@ class FunctionTask : public Task {
   F function_;
 };
 
-template <class F>
-class NamedTask final : public FunctionTask<F> {
+/// A task of type T that has a name of its own, for reports and traces.
+template <class T>
+class Named final : public T {
  public:
-  NamedTask(F function, std::string name)
-      : FunctionTask<F>(std::move(function)), name_(std::move(name)) {}
+  template <class... Args>
+  explicit Named(std::string name, Args&&... args)
+      : T(std::forward<Args>(args)...), name_(std::move(name)) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return name_; }
 
@@ -49,7 +52,7 @@ std::unique_ptr<Task> make_function_task(TaskScope& scope, F function) {
 }
 template <class F>
 std::unique_ptr<Task> make_function_task(TaskScope& scope, std::string name, F function) {
-  auto task = std::make_unique<NamedTask<F>>(std::move(function), std::move(name));
+  auto task = std::make_unique<Named<FunctionTask<F>>>(std::move(name), std::move(function));
   task->scope = &scope;
   return task;
 }

@@ -34,8 +34,8 @@ class BrokenPromise : public Error {
 namespace sched {
 
 /// The state that a promise and its future share, without the value. It starts with one reference.
-/// One atomic word holds the number of references, whether the value is there, and whether anybody
-/// has begun to wait: fulfilling a promise without waiters takes one atomic operation and no lock.
+/// One atomic word holds the number of references, whether the value is there, and whether a waiter
+/// exists: fulfilling a promise without waiters takes one atomic operation and no lock.
 class FutureState : public WaitingRoom, public sync::Pooled {
  public:
   explicit FutureState(Scheduler& scheduler) : WaitingRoom(scheduler) {}
@@ -49,7 +49,7 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   [[nodiscard]] bool needs(const Task& task) const override {
     return &task == task_ && !is_ready();  // once it is, another task may be there
   }
-  /// It fulfils the promise when it ends, not before. Said before anybody waits.
+  /// The task fulfils the promise when it ends, not before. **Precondition**: no waiter yet.
   void set_task(const Task& task) { task_ = &task; }
   [[nodiscard]] bool is_ready() const {
     // acquire pairs with the release in complete()
@@ -68,11 +68,11 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   /// Called once, by the promise, after the value was stored. `leaves`: its reference is gone then.
   void complete(std::exception_ptr error, bool leaves);
 
-  /// A second reference, of who has the only one.
+  /// A second reference. **Caller**: the owner of the only one.
   void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
   friend void add_reference(FutureState* state) { state->word_.fetch_add(kReference, kRelaxed); }
-  // The owner of the only reference needs no read-modify-write: nobody else can add one. acquire
-  // and release: the deletion happens after all accesses by former owners.
+  // The owner of the only reference needs no read-modify-write: no other thread can add one.
+  // acquire and release: the deletion happens after all accesses by former owners.
   friend void remove_reference(FutureState* state) {
     if (state->word_.load(std::memory_order_acquire) < 2 * kReference ||
         state->word_.fetch_sub(kReference, std::memory_order_acq_rel) < 2 * kReference) {
@@ -99,7 +99,7 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   std::exception_ptr error_;    // written before kReady
 };
 
-/// Stands for void.
+/// Value of type void.
 struct Nothing {};
 template <class T>
 using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
@@ -151,12 +151,15 @@ class AsyncTask;
 template <class T>
 class Future {
  public:
+  /// Type of the value.
   using value_type = T;
+  /// Makes functions that return a Future coroutines.
   using promise_type = sched::CoroutinePromise<T>;
 
   /// Has no value to come.
   Future() = default;
 
+  /// Whether a value is still to come, or to be taken.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
   /// get() would not wait. Any thread.
   [[nodiscard]] bool is_ready() const { return state().is_ready(); }
@@ -183,14 +186,15 @@ class Future {
   template <class F>
   auto then(F f, std::string name = "a continuation");
 
-  /// In a coroutine: suspends it until the value is there, and then as get(). What follows may run
-  /// as another task, and does not if the value is there already. So nothing that belongs to a task
+  /// In a coroutine: suspends it until the value is there, and then as get(). The code after it may
+  /// run as another task, unless the value is there already. So nothing that belongs to a task
   /// lasts across it: no Mutex that is locked, no named lock of Events, no TaskGroup, and no
   /// membership in one (is_cancelled()).
   [[nodiscard]] auto operator co_await() && {
     static_cast<void>(state());
     return Awaiter{std::move(state_)};
   }
+  /// The same for a named future, which is not valid afterwards.
   [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
 
   /// For what is built on futures. **Errors**: CheckError without a value to come.
@@ -221,21 +225,24 @@ class Future {
   sched::ValueRef<T> state_;
 };
 
-/// The other end: fulfilled once, by anybody. Movable. One that is destroyed unfulfilled gives the
-/// future a BrokenPromise.
+/// The other end: fulfilled once, by any thread or task. Movable. Destroying it unfulfilled gives
+/// the future a BrokenPromise.
 template <class T>
 class Promise {
  public:
+  /// Type of the value.
   using value_type = T;
 
   /// **Caller**: a task, handler or main function; elsewhere give the world.
   /// In error reports, one without a name is called by the type of its value: "promise of int".
   explicit Promise(std::string name = {})
       : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
+  /// The same for any thread: `Promise<int> promise(world)`.
   explicit Promise(sched::Scheduler& scheduler, std::string name = {})
       : Promise(new State(scheduler, std::move(name))) {}
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
+  /// Breaks the promise that it replaces.
   Promise& operator=(Promise&& other) noexcept {
     if (this != &other) {
       break_off();
@@ -255,15 +262,15 @@ class Promise {
     return Future<T>(sched::ValueRef<T>(state_.get()));
   }
 
-  /// Fulfils the promise: who waits goes on.
-  /// **Caller**: any thread, task or handler; a thread of the program holds a Hold. **Blocks**:
-  /// never. **Errors**: CheckError the second time. **Ordering**: what came before is visible to
-  /// who gets the value.
+  /// Fulfils the promise: waiters continue. **Caller**: any thread, task or handler; a thread of
+  /// the program holds a Hold. **Blocks**: never. **Errors**: CheckError the second time.
+  /// **Ordering**: writes before it are visible to all that get the value.
   template <class... Args>
   void set_value(Args&&... args) {
     fresh()->value.emplace(std::forward<Args>(args)...);
     finish(nullptr);
   }
+  /// Fulfils the promise with an exception; else as set_value().
   void set_exception(std::exception_ptr error) {
     static_cast<void>(fresh());
     finish(std::move(error));
@@ -317,8 +324,8 @@ namespace sched {
 
 template <class T>
 struct CoroutinePromiseBase {
-  /// Ends the coroutine, and only then wakes who waits for it: what it keeps may refer to what
-  /// belongs to them.
+  /// Ends the coroutine, and only then wakes its waiters: its variables may refer to objects of the
+  /// waiters.
   struct Last {
     static bool await_ready() noexcept { return false; }
     template <class P>

@@ -1,12 +1,12 @@
 #pragma once
-// Locks and meeting points for tasks: who waits is parked, and its worker goes on.
+// Locks and meeting points for tasks: waiting parks the task, and its worker runs others.
 //
-// Each outlives all calls on it; but who was told by a Counter that it is at zero may destroy that,
-// if nobody else is still in its wait(): count_down() does not touch it any more.
-// Each is made on a rank, for the tasks, the main function and the threads of that rank. Handlers
-// may use what never blocks. lock(), acquire(), wait() and arrive_and_wait() are refused in
-// handlers and on other ranks with CheckError, even where they would not have to wait. What waits
-// without anybody left to wake it is named by StuckError, a circle of locks as such.
+// Each outlives all calls on it; but a task that returns from the wait() of a Counter may destroy
+// it, if no other one is in its wait(): count_down() does not touch it any more. Each is made on a
+// rank, for the tasks, the main function and the threads of that rank. Handlers may use calls that
+// never block. lock(), acquire(), wait() and arrive_and_wait() are refused in handlers and on other
+// ranks with CheckError, even where they would not have to wait. StuckError names waiters that
+// nothing can wake any more, and cycles of locks.
 
 #include <shoal/sched/park.hpp>
 
@@ -29,27 +29,32 @@ struct LockOwner {
 
 }  // namespace sched
 
-/// Mutual exclusion; those who wait get it in the order they came. Fits std::unique_lock and the
-/// like. A task unlocks it before it ends, and a coroutine before each co_await: what follows may
-/// be another task, and a std::unique_lock that is refused there ends the process. **Errors**:
-/// CheckError when the holder locks it again, or somebody else unlocks it.
+/// Mutual exclusion; waiters get it in the order they came. Fits std::unique_lock and the like. A
+/// task unlocks it before it ends, and a coroutine before each co_await: the code after it may run
+/// as another task, and a std::unique_lock that is refused there ends the process. **Errors**:
+/// CheckError when the holder locks it again, or another task unlocks it.
 class Mutex final : public sched::WaitingRoom {
  public:
+  /// A mutex of the rank of the caller: a task, handler or main function.
   explicit Mutex(std::string name = "a mutex")
       : Mutex(sched::current_scheduler("a mutex"), std::move(name)) {}
+  /// The same for any thread: `Mutex mutex(world, "name")`.
   explicit Mutex(sched::Scheduler& scheduler, std::string name = "a mutex")
       : WaitingRoom(scheduler), name_(std::move(name)) {}
 
-  /// **Errors**: as sched::wait_for() when somebody else has it: in a destructor, see
+  /// **Errors**: as sched::wait_for() when another task has it: in a destructor, see
   /// CancelledError.
   void lock();
+  /// Locks it if it is free; never waits.
   [[nodiscard]] bool try_lock();
+  /// **Errors**: CheckError when the caller does not hold it.
   void unlock();
   /// For a task that ends without having unlocked it.
   void unlock_for(const sched::Task& task);
   /// The caller has it.
   [[nodiscard]] bool is_mine() const;
 
+  /// Name in reports.
   [[nodiscard]] const std::string& name() const { return name_; }
 
   bool enlist(sync::Waiter& waiter) override;
@@ -61,15 +66,17 @@ class Mutex final : public sched::WaitingRoom {
 
   const std::string name_;
   bool locked_ SHOAL_GUARDED_BY(mutex_) = false;
-  // Nobody, although it is locked: it is just being handed over.
+  // Without owner while it is locked but being handed over.
   sched::LockOwner owner_ SHOAL_GUARDED_BY(mutex_);
 };
 
 /// Waiting for something that a Mutex protects.
 class Condition final {
  public:
+  /// A condition of the rank of the caller.
   explicit Condition(std::string name = "a condition")
       : Condition(sched::current_scheduler("a condition"), std::move(name)) {}
+  /// The same for any thread.
   explicit Condition(sched::Scheduler& scheduler, std::string name = "a condition")
       : scheduler_(scheduler), name_(std::move(name)) {}
   Condition(const Condition&) = delete;
@@ -78,11 +85,14 @@ class Condition final {
   /// Leaves the lock while it waits. No notification that comes after that is missed. The caller
   /// has it again when this returns or throws; but after CancelledError `lock` owns nothing.
   void wait(std::unique_lock<Mutex>& lock);
+  /// Waits until `predicate()` is true; calls it with the lock held.
   template <class Predicate>
   void wait(std::unique_lock<Mutex>& lock, Predicate predicate) {
     while (!predicate()) wait(lock);
   }
+  /// Wakes the first waiter.
   void notify_one();
+  /// Wakes all waiters.
   void notify_all();
 
  private:
@@ -96,15 +106,18 @@ class Condition final {
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// A number of permits; those who wait get them in the order they came.
+/// A number of permits; waiters get them in the order they came.
 class Semaphore final : public sched::WaitingRoom {
  public:
+  /// A semaphore of the rank of the caller.
   explicit Semaphore(std::int64_t permits, std::string name = "a semaphore")
       : Semaphore(sched::current_scheduler("a semaphore"), permits, std::move(name)) {}
   /// **Errors**: CheckError for a negative number.
   Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::string name = "a semaphore");
 
+  /// Takes one permit; waits until there is one.
   void acquire();
+  /// Takes one permit if there is one; never waits.
   [[nodiscard]] bool try_acquire();
   /// **Errors**: CheckError, and nothing has changed, for a count below 1 and when more permits
   /// than 2^63 - 1 would be left.
@@ -121,6 +134,7 @@ class Semaphore final : public sched::WaitingRoom {
 /// `count` tasks meet here, as often as they like. (World::barrier() is that of all ranks.)
 class Barrier final {
  public:
+  /// A barrier of the rank of the caller.
   explicit Barrier(std::int64_t count, std::string name = "a barrier")
       : Barrier(sched::current_scheduler("a barrier"), count, std::move(name)) {}
   /// **Errors**: CheckError for a count below 1.
@@ -134,31 +148,34 @@ class Barrier final {
   void arrive_and_wait();
 
  private:
-  class Meeting;
+  class Phase;
   sched::Scheduler& scheduler_;
   const std::string name_;
   const std::int64_t count_;
   mutable sync::Mutex mutex_;
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
   std::int64_t missing_ SHOAL_GUARDED_BY(mutex_);
-  std::uint64_t meetings_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t phase_ SHOAL_GUARDED_BY(mutex_) = 0;  // number of the current one
 };
 
-/// Counts down to zero, once; then all who wait go on.
+/// Counts down to zero, once; then all waiters continue.
 class Counter : public sched::WaitingRoom {
  public:
   virtual ~Counter() = default;
+  /// A counter of the rank of the caller.
   explicit Counter(std::int64_t count, std::string name = "a counter")
       : Counter(sched::current_scheduler("a counter"), count, std::move(name)) {}
   /// **Errors**: CheckError for a negative count.
   Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a counter");
 
-  /// **Errors**: CheckError, and nothing has changed, when it is at zero already (who waited may be
-  /// gone), for a count below 1, and when that would lead above 2^63 - 1.
+  /// **Errors**: CheckError, and nothing has changed, when it is at zero already (waiters may have
+  /// destroyed it), for a count below 1, and when that would lead above 2^63 - 1.
   void add(std::int64_t count);
   /// **Errors**: CheckError when that would lead below zero.
   void count_down(std::int64_t count = 1);
+  /// Whether wait() would return at once.
   [[nodiscard]] bool is_zero() const;
+  /// Waits until the count is zero.
   void wait();
 
   bool enlist(sync::Waiter& waiter) override;

@@ -1,5 +1,5 @@
 #pragma once
-// How a task stands still until something happens, so that everybody can see what it waits for.
+// Parking of a task until something happens, so that reports can name what it waits for.
 
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/mutex.hpp>
@@ -10,37 +10,36 @@
 
 namespace shoal::sched {
 
-/// Something that can be waited for. Behind it stands a list of waiters, under a lock.
+/// Something that can be waited for. It has a list of waiters, under a lock.
 ///
-/// Whoever takes a waiter out of the list, and nobody else, wakes it, after the lock was left: the
-/// one that is woken may destroy the list.
+/// The thread that takes a waiter out of the list wakes it, after it has released the lock: the
+/// woken task may destroy the list.
 class Waitable {
  public:
   Waitable(const Waitable&) = delete;
   Waitable& operator=(const Waitable&) = delete;
-  /// Enters the list. False: there is no need to wait. Wakes nobody: a lock is held around it.
+  /// Enters the list. False: there is no need to wait. Wakes no waiter: a lock is held around it.
   virtual bool enlist(sync::Waiter& waiter) = 0;
-  /// Leaves the list. False: somebody has taken the waiter out, and wakes it; or it has not
+  /// Leaves the list. False: another thread has taken the waiter out, and wakes it; or it has not
   /// entered, as the world had failed before.
   virtual bool withdraw(sync::Waiter& waiter) = 0;
-  /// What reports say: "get() of a future". Any thread, while somebody waits.
+  /// Text for reports: "get() of a future". Any thread, while a task waits.
   [[nodiscard]] virtual std::string describe() const = 0;
   /// The task that has what is waited for, if it is a lock.
   [[nodiscard]] virtual const Task* holder() const { return nullptr; }
-  // Both are asked when somebody begins to wait, and not again.
-  /// Time will wake those who wait: they count as running.
+  // Both are called when a task begins to wait, and not again.
+  /// Time will wake the waiters: they count as running.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
-  /// False: those who wait are not taken out when the world fails; what they wait for comes
-  /// even then.
+  /// False: waiters are not cancelled when the world fails; their event comes even then.
   [[nodiscard]] virtual bool is_cancellable() const { return true; }
 
-  // For those who may be spared the wait. Of the task that would wait.
+  // For tasks that may be spared the wait; called by the task that would wait.
   /// There is certainly nothing to wait for. Once true, it stays so.
   [[nodiscard]] virtual bool is_over() const { return false; }
   /// Nothing is over before `task`, which has not begun, has run.
   [[nodiscard]] virtual bool needs(const Task& /*task*/) const { return false; }
 
-  /// Where those who wait are kept track of.
+  /// Scheduler that keeps track of the waiters.
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   /// For calls that need not always wait: refuses those of wait_for() that would be refused if they
   /// had to.
@@ -72,25 +71,25 @@ class WaitingRoom : public Waitable {
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// Stands still until woken. A task's stack is parked, and any worker of the rank goes on with it,
-/// unless the task is bound; a thread of the program sleeps.
+/// Waits until woken. A task's stack is parked, and any worker of the rank continues it, unless the
+/// task is bound; a thread of the program sleeps.
 ///
 /// To completion detection, a task that is parked has finished, and waking it creates one: when
 /// nothing is left that could wake it, StuckError names it (docs/design/events.md).
 ///
-/// If the task that its worker would run next is needed for what is waited for, it runs on the
-/// caller's stack, as long as little of that is in use; then nobody is parked. Should it park
-/// itself, the caller goes on, with a failure of the world too, only after it.
-/// **Caller**: a task, the main function, a thread of the program (see HeldThread); not a handler.
-/// **Errors**: CheckError in a handler; CancelledError when the world has failed, in the main
-/// function TaskError; StuckError in the main function when nothing is left that could wake it.
+/// If the next task of its worker is needed to end the wait, it runs on the caller's stack, as long
+/// as little of that is in use; then neither is parked. Should it park itself, the caller goes on,
+/// with a failure of the world too, only after it. **Caller**: a task, the main function, a thread
+/// of the program (see HeldThread); not a handler. **Errors**: CheckError in a handler;
+/// CancelledError when the world has failed, in the main function TaskError; StuckError in the main
+/// function when nothing is left that could wake it.
 void wait_for(Waitable& what);
 
 inline void Waitable::wait_here() { wait_for(*this); }
 
 /// Makes a Hold of `scope` count like a task that the calling thread of the program runs: as
-/// finished while the thread stands in wait_for(), and created again by whoever wakes it. So what
-/// waits for ever is found, and named, as it is in a task. Reports call the thread `name`.
+/// finished while the thread is in wait_for(), and created again by its waker. So an endless wait
+/// is found, and named, as it is in a task. Reports call the thread `name`.
 /// **Caller**: a thread that is no worker, one at a time on each. **Lifetime**: within the Hold's.
 class HeldThread {
  public:
@@ -108,7 +107,7 @@ class HeldThread {
 };
 
 /// In the main function, when the world has failed: waits until everything has ended, because tasks
-/// may use what stands on the stack that is to unwind, and throws what has happened. Else nothing.
+/// may use objects on the stack that will unwind, and throws the failure. Else does nothing.
 void tell_main_of_failure(Scheduler& scheduler);
 
 /// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
@@ -128,5 +127,10 @@ void yield();
 [[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);
 /// The task that runs here, or nullptr, in a handler too. The main function is one.
 [[nodiscard]] Task* current_task();
+
+/// Tells the TaskLocals of the running task, if there is one, that it is about to be parked, and
+/// that it continues.
+void tell_parks();
+void tell_goes_on();
 
 }  // namespace shoal::sched

@@ -10,7 +10,7 @@ namespace shoal {
 
 namespace sched {
 void sleep_ns(std::uint64_t duration_ns);
-/// What sleep_for() waits for; for one waiter.
+/// Waitable of sleep_for(); for one waiter.
 [[nodiscard]] std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns);
 }  // namespace sched
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,11 @@ class TaskScope;
 class TaskLocal {
  public:
   virtual ~TaskLocal() = default;
+  /// Called on the task's stack before it is parked in wait_for(), yield() or an operation of all
+  /// members of a team. Must not throw.
+  virtual void parks() {}
+  /// Called on the task's stack when it continues. May wait itself. Must not throw.
+  virtual void goes_on() {}
 
  private:
   friend class Task;
@@ -34,9 +40,10 @@ class TaskLocal {
 };
 
 enum class TaskKind : std::uint8_t {
-  local,      // made by a task, the main function or a foreign thread
-  delivered,  // made from a message: runs even while senders of this worker stand still
-  resumed,    // a parked fiber that may go on
+  local,         // made by a task, the main function or a foreign thread
+  delivered,     // made from a message: runs even while senders of this worker stand still
+  resumed,       // a parked fiber that may go on
+  memory_bound,  // local; MemoryBoundLimit is asked before it runs. Not without a limit
 };
 
 /// Runs once, on one worker. Owned by the scheduler from submit() on. Tasks come and go by the
@@ -50,22 +57,30 @@ class Task : public sync::Pooled {
   Task& operator=(const Task&) = delete;
 
   virtual void run() = 0;
-  /// What error reports call it.
+  /// Name in error reports.
   [[nodiscard]] virtual std::string name() const = 0;
   /// The name that it or its kind was given, or "". For signal handlers: takes no memory and no
   /// lock.
   [[nodiscard]] virtual std::string_view plain_name() const noexcept { return {}; }
-  /// It is about to stand still for long.
+  /// The main function of a rank: it alone is not counted.
+  [[nodiscard]] bool is_main() const { return scope == nullptr; }
+  /// Longest text that write_key() writes.
+  static constexpr std::size_t kKeyTextMax = 96;
+  /// Writes the task's key, by which traces tell it from others of its plain name; returns how many
+  /// characters. 0: it has none.
+  virtual std::size_t write_key(std::span<char> /*text*/) const noexcept { return 0; }
+  /// It is about to be parked for long.
   virtual void before_parking() {}
 
-  TaskScope* scope = nullptr;        // counts it; null: uncounted (the main function)
+  TaskScope* scope = nullptr;        // counts it; nullptr: is_main()
   int priority = 0;                  // larger first, among the ready tasks of one worker
   std::int16_t worker = kAnyWorker;  // where it is queued at first
   bool bound = false;                // true: only `worker` may run it
   TaskKind kind = TaskKind::local;
   TaskGroup* group = nullptr;  // that it belongs to
+  std::uint64_t trace_id = 0;  // 0: it is in no trace
 
-  /// What of type Local belongs to it, or nullptr. **Caller**: the task, or who makes it.
+  /// Local of this type that belongs to the task, or nullptr. **Caller**: the task, or its creator.
   template <class Local>
   [[nodiscard]] Local* find_local() const {
     for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) {
@@ -76,6 +91,13 @@ class Task : public sync::Pooled {
   void add_local(std::unique_ptr<TaskLocal> local) {
     local->next_ = std::move(local_);
     local_.reset(local.release());
+  }
+  /// Notifies its TaskLocals. **Caller**: the task.
+  void tell_parks() const {
+    for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) one->parks();
+  }
+  void tell_goes_on() const {
+    for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) one->goes_on();
   }
 
  protected:
@@ -114,7 +136,7 @@ class TaskScope {
     add(slots_[index(slot)].processed, slot, n);
   }
 
-  /// Of tasks that stand parked and are not counted meanwhile. Kept for nested scopes only.
+  /// Counts tasks that are parked and not counted meanwhile. Kept for nested scopes only.
   void count_parked(bool parks) {
     if (outer_ == nullptr) return;
     if (parks) {
@@ -127,8 +149,8 @@ class TaskScope {
     return parked_tasks_.load(std::memory_order_acquire);
   }
 
-  /// Sums all slots. Reads finished and processed before queued and created: whoever finished had
-  /// been created before, so finished == created proves a moment, between the reads, at which
+  /// Sums all slots. Reads finished and processed before queued and created: a finished task was
+  /// created before, so finished == created proves a moment, between the reads, at which
   /// every created task had finished (docs/design/completion.md).
   [[nodiscard]] Totals totals() const {
     Totals sum;
@@ -165,16 +187,23 @@ class TaskScope {
   }
   /// A task or handler of this rank threw.
   virtual void fail(const std::string& task_name, const std::exception_ptr& error) = 0;
+  /// Gives the failure of the scope to the promises that it owes. Called as well when a promise is
+  /// made after the failure.
+  virtual void give_up_promises() {}
 
-  // The main function stands in a wait_for() like a task. It is not counted, so the scope is told,
-  // any thread, and in any order.
+  /// A task or handler of this scope sends a message that counts outside of it. Returns the id
+  /// under which its handling is acknowledged; 0: the scope does not wait for that. Any thread.
+  virtual std::uint64_t begin_message_outside() { return 0; }
+
+  // The main function waits in wait_for() like a task. It is not counted, so the scope is notified,
+  // by any thread and in any order.
   virtual void main_parks() {}
   virtual void main_goes_on() {}
-  // A thread of the program, whose Hold counts as its task, stands in a wait_for(); see HeldThread.
+  // A thread of the program, whose Hold counts as its task, waits in wait_for(); see HeldThread.
   virtual void thread_parks() {}
-  /// Called by whoever wakes it.
+  /// Called by its waker.
   virtual void thread_goes_on() {}
-  /// Throws what the main function is to hear that was taken out of a wait_for().
+  /// Throws the error of a main function whose wait_for() was cancelled.
   [[noreturn]] virtual void throw_to_main();
 
   /// The slot of threads that are no workers.
@@ -191,8 +220,8 @@ class TaskScope {
     std::atomic<std::uint64_t> processed{0};
   };
   static std::size_t index(int slot) { return static_cast<std::size_t>(slot); }
-  // release pairs with the acquire in totals(): what happened before the count is seen by whoever
-  // sees the count. Workers' slots have one writer, so a plain add is enough.
+  // release pairs with the acquire in totals(): a reader of the count sees what happened
+  // before it. Workers' slots have one writer, so a plain add is enough.
   void add(std::atomic<std::uint64_t>& counter, int slot, std::uint64_t n = 1) const {
     if (slot == foreign_slot_) {
       counter.fetch_add(n, std::memory_order_release);

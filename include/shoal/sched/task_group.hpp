@@ -15,15 +15,16 @@ namespace shoal {
 
 /// Structured concurrency: the tasks of a group have ended before wait() returns and before the
 /// group is destroyed. The first exception of one cancels the group and is thrown by wait(); it
-/// does not fail the world, unless nobody calls wait(). Groups nest: cancelling one cancels those
-/// that its tasks make.
+/// does not fail the world, unless wait() is never called. Groups nest: cancelling one cancels
+/// those that its tasks make.
 ///
 /// **Caller**: a task or the main function makes it, waits for it and destroys it; its tasks may
 /// spawn more into it.
 class TaskGroup {
  public:
+  /// A group of the rank of the caller; `name` is used in reports.
   explicit TaskGroup(std::string name = "a task group");
-  /// Waits. An exception that nobody has heard of fails the world.
+  /// Waits. An exception that wait() has not thrown fails the world.
   ~TaskGroup();
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
@@ -33,9 +34,10 @@ class TaskGroup {
   void spawn(F f) {
     submit(std::make_unique<GroupTask<F>>(*this, std::move(f)));
   }
+  /// The same with a name for reports.
   template <class F>
   void spawn(F f, std::string name) {
-    submit(std::make_unique<NamedTask<F>>(*this, std::move(f), std::move(name)));
+    submit(std::make_unique<sched::Named<GroupTask<F>>>(std::move(name), *this, std::move(f)));
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
@@ -47,7 +49,8 @@ class TaskGroup {
   /// is_cancelled(). Any thread.
   void cancel() {
     cancelled_.store(true, std::memory_order_release);
-    // release pairs with the acquire in inherits_cancel(): who sees the count sees the flag.
+    // release pairs with the acquire in inherits_cancel(): a thread that sees the count sees the
+    // flag.
     outermost_.cancels_.fetch_add(1, std::memory_order_release);
   }
   /// Any thread.
@@ -64,7 +67,7 @@ class TaskGroup {
     /// Not at zero.
     void begin_one() { open_.fetch_add(1, std::memory_order_relaxed); }
     void end_one() {
-      // release: what the task did comes before the end of the wait
+      // release: the writes of the task come before the end of the wait
       std::int64_t open = open_.load(std::memory_order_relaxed);
       while (open > 1) {
         if (open_.compare_exchange_weak(open, open - 1, std::memory_order_release)) return;
@@ -72,7 +75,7 @@ class TaskGroup {
       end_last();
     }
     void wait();
-    /// Begins anew. Nobody waits, and there are no tasks.
+    /// Begins anew. **Precondition**: no waiter and no task.
     void reset() { open_.store(1, std::memory_order_relaxed); }
 
     bool enlist(sync::Waiter& waiter) override;
@@ -86,8 +89,7 @@ class TaskGroup {
    private:
     void end_last();
     TaskGroup& group_;
-    // Reaches zero under the lock: whoever finds it there and then has had the lock finds nobody
-    // in here any more.
+    // Reaches zero under the lock: a thread that reads zero and then takes the lock is alone here.
     std::atomic<std::int64_t> open_{1};
   };
 
@@ -113,18 +115,6 @@ class TaskGroup {
     const End end_;
     F f_;
   };
-  template <class F>
-  class NamedTask final : public GroupTask<F> {
-   public:
-    NamedTask(TaskGroup& of, F f, std::string name)
-        : GroupTask<F>(of, std::move(f)), name_(std::move(name)) {}
-    [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] std::string_view plain_name() const noexcept override { return name_; }
-
-   private:
-    const std::string name_;
-  };
-
   static TaskGroup* current();
   [[nodiscard]] bool inherits_cancel() const;
   void join();

@@ -1,5 +1,5 @@
 #pragma once
-// What is to happen on a rank at a given time.
+// Timers: functions that run on a rank at a given time.
 
 #include <shoal/sync/mutex.hpp>
 

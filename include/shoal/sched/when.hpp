@@ -84,7 +84,9 @@ Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
 /// One of several that is ready, and all of them.
 template <class T>
 struct AnyReady {
+  /// Position of the future that is ready.
   std::size_t index = 0;
+  /// All futures, in the order given.
   std::vector<Future<T>> futures;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a worker looks like from outside, for reports.
+// State of a worker, for reports.
 
 #include <shoal/base/ids.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace shoal::sched {
 
-/// A task that stands still until something wakes it.
+/// A task that is parked until something wakes it.
 struct ParkedTask {
   std::string name;
   std::string where;  // what it called: "send() to rank 3"
@@ -18,7 +18,7 @@ struct ParkedTask {
   bool is_main = false;  // the main function
 };
 
-/// Counts of ready tasks, by the queue they stand in.
+/// Counts of ready tasks, by queue.
 struct QueueLengths {
   std::size_t resumed = 0;    // parked before, and may go on
   std::size_t bound = 0;      // to this worker

@@ -9,7 +9,7 @@
 namespace shoal::sync {
 
 /// Up to 512 bytes, sizes are rounded up to a multiple of 64; above, to 128 more than a power of
-/// two: a packet of 8 KiB and what stands before it fits one size.
+/// two: a packet of 8 KiB with its header fits one size.
 inline constexpr std::size_t kPooledBytesMax = (16UL << 10U) + 128;
 
 namespace detail {
@@ -18,7 +18,7 @@ inline constexpr std::size_t kBlockGrain = 64;
 inline constexpr std::size_t kSmallBlockSizes = 8;
 inline constexpr std::size_t kBehindPower = 128;
 
-/// Which of the sizes, from 0, holds that many bytes.
+/// Index of the smallest block size that holds `bytes`.
 constexpr std::size_t block_size_of(std::size_t bytes) {
   if (bytes <= kSmallBlockSizes * kBlockGrain) return (bytes - 1) / kBlockGrain;
   return kSmallBlockSizes +

@@ -5,7 +5,7 @@
 
 namespace shoal::sync {
 
-/// Base of everything that can stand in an MpscQueue; in at most one queue at a time.
+/// Base of elements of an MpscQueue; each is in at most one queue at a time.
 class MpscNode {
  public:
   MpscNode() = default;
@@ -66,8 +66,8 @@ class MpscQueue {
   [[nodiscard]] bool looks_empty() const {
     // A push that races with the last pop may put its node between that one and the stub: the stub
     // is the head, and yet not alone. So the tail counts as well.
-    // seq_cst: a worker that is about to sleep looks here after raising its flag. relaxed: whoever
-    // sees the stub as head, pushed by the consumer, sees the tail as it was then, or later.
+    // seq_cst: a worker that is about to sleep looks here after raising its flag. relaxed: a
+    // reader of the stub as head, pushed by the consumer, sees the tail as it was then, or later.
     return head_.load(std::memory_order_seq_cst) == &stub_ &&
            tail_.load(std::memory_order_relaxed) == &stub_;
   }

@@ -27,15 +27,15 @@
 
 namespace shoal::sync {
 
-/// A mutual-exclusion lock, for a few instructions at a time: it is taken and given back inline, in
-/// one atomic operation each. Who has to wait spins a little and then sleeps; one that spins is let
-/// in even by a thread that takes the lock again and again. Never held while a
-/// task suspends, nor while code of the program runs, except the functions of a graph that name
-/// what waits in a StuckError.
+/// A mutual-exclusion lock for a few instructions at a time: lock and unlock are inline, with one
+/// atomic operation each. A waiter spins a little and then sleeps; a spinning waiter gets the lock
+/// even from a thread that takes it again and again. Never held while a task suspends, nor while
+/// code of the program runs, except the functions of a graph that name waiting tasks in a
+/// StuckError.
 /// **Source**: U. Drepper, "Futexes Are Tricky", 2011, mutex3.
 ///
-/// Invariant: kContended is stored by everybody who is about to sleep, and by who was woken; so
-/// whoever gives the lock back while somebody sleeps finds it, and wakes one.
+/// Invariant: kContended is stored by every thread that is about to sleep, and by the one that was
+/// woken; so unlock() finds it while a thread sleeps, and wakes one.
 class SHOAL_CAPABILITY("mutex") PlainMutex {
  public:
   PlainMutex() = default;
@@ -70,8 +70,8 @@ class SHOAL_CAPABILITY("mutex") PlainMutex {
   std::atomic<std::uint32_t> state_{kFree};
 };
 
-/// A mutex that tells ThreadSanitizer who holds it, so that it finds locks taken in orders that may
-/// deadlock, and races in spite of the atomic operations of the mutex. Same layout as M.
+/// A mutex that reports its owner to ThreadSanitizer, so that it finds locks taken in orders that
+/// may deadlock, and races in spite of the atomic operations of the mutex. Same layout as M.
 template <class M>
 class SHOAL_CAPABILITY("mutex") Watched {
  public:

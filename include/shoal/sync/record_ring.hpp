@@ -13,14 +13,14 @@
 namespace shoal::sync {
 
 /// Records come out whole, in the order written. Each begins on a cache line of its own, with a
-/// mark: its size, or 0 as long as it is not there. So a short record takes one cache line from
-/// writer to reader, who looks at nothing else.
+/// mark: its size, or 0 until it is complete. So a short record moves one cache line from writer to
+/// reader.
 ///
-/// Before the writer publishes a record by its mark (B), it clears the mark behind it (A), which is
-/// the one that the reader looks at next. Both are in room that the reader has given back (D, after
-/// all it has read, C): the writer reads that with acquire. So who sees B sees the record and A;
-/// and what A and the record overwrite was read before. A record of which the rest of the ring is
-/// too short begins at the start again, and a mark says so in its stead.
+/// Before the writer publishes a record by its mark (B), it clears the mark behind it (A), which
+/// the reader examines next. Both are in room that the reader has returned (D) after it has read
+/// everything there (C): the writer reads D with acquire. So a reader of B sees the record and A;
+/// and the data that A and the record overwrite were read before. A record that does not fit into
+/// the rest of the ring begins at the start again, and a mark says so in its place.
 /// tests/model/sync_record_ring_test.cpp explores it.
 class RecordRing {
   using Mark = std::uint32_t;
@@ -34,9 +34,9 @@ class RecordRing {
                 "a record that finds no room in a ring that was read waits for ever");
 
  public:
-  /// What a record may have at most: in a ring that was read it has room wherever it stands. What
-  /// is not given back then, a rest that is too short, the record, and the mark behind it are less
-  /// than the ring.
+  /// Maximum size of a record: it fits at any position of a ring that was read. The parts that are
+  /// not returned then (a rest that is too short, the record, and the mark behind it) are less than
+  /// the ring.
   static constexpr std::size_t kRecordMax = kStepMax - sizeof(Mark);
 
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): see bytes_

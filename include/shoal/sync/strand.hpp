@@ -73,8 +73,8 @@ class Strand {
   Strand(const Strand&) = delete;
   Strand& operator=(const Strand&) = delete;
 
-  /// Runs a copy of f as a part of this strand. What stands on the caller's stack belongs to no
-  /// strand: f captures values, and refers to nothing there.
+  /// Runs a copy of f as a part of this strand. The caller's stack belongs to no strand: f captures
+  /// values, and refers to nothing on that stack.
   template <class F>
   [[gnu::always_inline]] void run(F f) {
     if constexpr (kThreadSanitizer) {
@@ -96,8 +96,8 @@ class Strand {
   void* state_ = nullptr;
 };
 
-/// Refers to the strand on which it was made, for code that runs on behalf of that strand while
-/// the strand stands still.
+/// Refers to the strand on which it was made, for code that runs on behalf of that strand while the
+/// strand waits.
 class StrandHere {
  public:
   StrandHere() {
@@ -162,7 +162,7 @@ class StrandWatch {
 /// State of a stack in ThreadSanitizer's eyes. For sched::Fiber, under ThreadSanitizer only.
 class StackContext {
  public:
-  /// Begins a stack of its own, or stands for that of the calling thread.
+  /// Begins a stack of its own, or uses that of the calling thread.
   void begin(const void* stack_bottom);
   void adopt_thread();
   /// Before and after the stack of `to` is entered from this one.

@@ -17,10 +17,10 @@ namespace shoal::sync {
 /// Invariant: the items are at indices [top_, bottom_). Only the owner moves bottom_; top_ only
 /// grows, by compare-exchange, and each success hands exactly one index to exactly one taker.
 ///
-/// Who has pushed and then looks for sleepers, and who is about to sleep, says so, and then looks
-/// for items, must not miss each other: push() is seq_cst; or else, to spare the owner, only the
-/// compiler keeps it before what follows, and who is about to sleep calls heavy_barrier() in
-/// between. tests/model/sync_sleep_wake_test.cpp explores it.
+/// A thread that has pushed and then looks for sleepers must not miss a thread that announces that
+/// it will sleep and then looks for items. Therefore push() is seq_cst; or, to spare the owner,
+/// only the compiler keeps it before later accesses, and a thread that is about to sleep calls
+/// heavy_barrier() in between. tests/model/sync_sleep_wake_test.cpp explores it.
 template <class T>
 class WorkDeque {
  public:

@@ -48,7 +48,7 @@ struct Confirmation {
   std::uint64_t wave = 0;
 };
 
-/// Where each rank stands in the tree: rank 0 is the root.
+/// Place of each rank in the tree: rank 0 is the root.
 struct Tree {
   static constexpr int kArity = 4;
   Rank rank;
@@ -70,7 +70,7 @@ struct DetectionState {
   std::vector<Rank> children_missing;  // have not reported in this epoch: they are not idle
   bool wave_open = false;              // children were asked to confirm, and some have not
   bool is_root = false;
-  // Of all ranks, as last reported. Root only, when no child is missing.
+  // Totals of all ranks, as last reported. Root only, when no child is missing.
   std::uint64_t queued = 0;
   std::uint64_t processed = 0;
 };
@@ -78,6 +78,7 @@ struct DetectionState {
 /// Services that the protocol needs.
 class DetectorHost {
  public:
+  virtual ~DetectorHost() = default;
   /// The rank's counts if it is idle now: its main function parked and every task finished.
   virtual std::optional<Snapshot> snapshot() = 0;
   virtual void send_report(Rank parent, const Report& report) = 0;
@@ -85,9 +86,6 @@ class DetectorHost {
   virtual void send_confirmation(Rank parent, const Confirmation& confirmation) = 0;
   /// Root only: nothing runs and nothing travels, anywhere.
   virtual void completed(const Counts& total) = 0;
-
- protected:
-  ~DetectorHost() = default;
 };
 
 /// One rank's part of the protocol. Not thread-safe: the owner calls under one lock.
@@ -104,7 +102,7 @@ class Detector {
   void on_report(Rank child, const Report& report);
   void on_request(const Request& request);
   void on_confirmation(const Confirmation& confirmation);
-  /// The scope was found complete: what follows is counted for the next time.
+  /// The scope was found complete: later work counts for the next round.
   void begin_epoch();
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   /// This rank's snapshot in the wave that it last confirmed.

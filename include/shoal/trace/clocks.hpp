@@ -33,7 +33,7 @@ struct PingPong {
 
 /// A barrier that all processes leave at one moment, which the reference chooses.
 ///
-/// The reference calls choose(); everybody learns of its result, calls local_deadline(), and waits
+/// The reference calls choose(); all learn of its result, call local_deadline(), and wait
 /// until then. The event of the barrier is stamped with the deadline, not with the time at which
 /// the process went on: preemption in between does no harm. A process that learns of it too late
 /// calls missed(); if any did, the round does not count and the next one has a window twice as
@@ -55,7 +55,7 @@ class WindowBarrier {
                                    std::uint64_t local_deadline_ticks) {
     return now_local_ticks >= local_deadline_ticks;
   }
-  /// The round is over. True: nobody missed it, and its deadlines are sync points.
+  /// The round is over. True: no process missed it, and its deadlines are sync points.
   [[nodiscard]] bool end_round(int missed_by);
   [[nodiscard]] std::uint64_t window_ticks() const { return window_ticks_; }
   [[nodiscard]] int rounds() const { return rounds_; }
@@ -82,7 +82,7 @@ class TimeMap {
   TimeMap(std::vector<Knot> knots, double outer_rate);
 
   [[nodiscard]] std::int64_t operator()(std::uint64_t from) const;
-  /// This map, and `then` behind it; exact but for rounding. **Precondition**: this one's values
+  /// This map, and `then` behind it; exact except for rounding. **Precondition**: this one's values
   /// are not negative.
   [[nodiscard]] TimeMap followed_by(const TimeMap& then) const;
   [[nodiscard]] const std::vector<Knot>& knots() const { return knots_; }
@@ -120,8 +120,8 @@ struct Agreement {
 };
 
 /// Outside of its sync points, a process keeps the offset of the nearest one: the drift there is
-/// not known. A process without sync points has the time of another process of its host.
-/// **Errors**: Error when processes are compared in a circle, or with one that is not there.
+/// not known. Processes of one host share a clock; the sync points of the first one count.
+/// **Errors**: Error when processes are compared in a circle, or with one that does not exist.
 [[nodiscard]] Agreement agree(const std::vector<ProcessClock>& processes);
 
 /// Looks for messages that arrive before they were sent. Events in any order.

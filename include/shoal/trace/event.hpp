@@ -35,7 +35,8 @@ enum class Kind : std::uint8_t {
   task_ended,        // id: task
   message_sent,      // id: message, value: peer_bytes(target, size), name: handler
   message_received,  // id: message, value: peer_bytes(source, size)
-  message_handled,   // id: message, begin of its handler, name: handler
+  message_handled,   // id: message, begin of its handler, name: handler; value 1: the one before
+                     // it on the track ends here, without a message_done
   message_done,      // id: message, end of its handler
   large_phase,       // id: message, value: peer_bytes(peer, size), name: phase
   window_full,       // value: target rank, begin

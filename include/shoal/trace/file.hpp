@@ -79,8 +79,8 @@ struct SyncPoint {
 };
 static_assert(sizeof(SyncPoint) == 32);
 
-/// Writes a file chunk by chunk. What was written is safe from the end of this process.
-/// **Caller**: one thread at a time.
+/// Writes a file chunk by chunk. Written chunks survive the end of this process. **Caller**: one
+/// thread at a time.
 class FileWriter {
  public:
   /// **Errors**: Error when the file cannot be created.
@@ -138,12 +138,12 @@ class FileReader {
   /// Records [first, first + count) of the chunk, as far as it has them. Not verified.
   template <class Record>
   [[nodiscard]] bool some_records(std::uint64_t first, std::size_t count, std::vector<Record>& all);
-  /// The next chunk is the one whose header stands at this offset.
+  /// The next chunk is the one whose header is at this offset.
   void go_to(std::uint64_t offset);
   /// Back to the first chunk.
   void rewind();
 
-  /// What is wrong with the end of the file; empty: nothing.
+  /// Description of damage at the end of the file; empty without damage.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:

@@ -14,7 +14,7 @@ struct MergeOptions {
   std::size_t memory_bytes = std::size_t{128} << 20U;
 };
 
-/// Facts about the merged trace, which also stand in its chunk `end`.
+/// Facts about the merged trace, also in its chunk `end`.
 struct MergeReport {
   std::uint64_t events = 0;
   std::uint32_t parts = 0;
@@ -32,7 +32,7 @@ struct MergeReport {
 /// Merges parts of one run into the file `output`: clocks agree, events are in the order of time,
 /// which begins with 0 at the first of them; tracks are ordered by rank and worker. The same parts
 /// give the same file. Streams: see MergeOptions.
-/// **Errors**: Error when a part is no trace, is merged already, or stands there twice; when clocks
+/// **Errors**: Error when a part is no trace, is merged already, or is given twice; when clocks
 /// cannot be related; when the output cannot be written. Damaged ends of parts are reported.
 MergeReport merge(const std::vector<std::string>& parts, const std::string& output,
                   const MergeOptions& options = {});

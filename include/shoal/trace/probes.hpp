@@ -13,17 +13,19 @@ namespace shoal::trace {
 
 namespace detail {
 
-/// Bits 0-7: categories that are recorded now. Bits 8-31: number of the recording session.
+/// Bits 0-6: categories that are recorded now. Bit 7: workers of this process are stepped, and
+/// their environment may observe them. Bits 8-31: number of the recording session.
 /// The recorder writes; probes read relaxed: an event more or less at the edge of a region does no
 /// harm. Hidden: without a detour over the table of offsets, a probe takes two instructions.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
 [[gnu::visibility("hidden")]] extern std::atomic<std::uint32_t> g_flags;
+inline constexpr std::uint32_t kSteppedBit = 0x80U;
 
 /// Whether a bit of the mask is set. The assembler text is the load and the branch in two
 /// instructions, where compilers take three: they do not fold an atomic load into a test.
 template <std::uint32_t mask>
 [[gnu::always_inline]] inline bool any_set() {
-  static_assert(mask != 0 && mask < 0x80U);
+  static_assert(mask != 0 && mask <= 0xffU);
 #if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(SHOAL_TSAN)
   __asm__ goto("testb %0, %1\n\tjnz %l[is_set]"
                :
@@ -57,6 +59,15 @@ template <Category... categories>
 [[nodiscard]] inline bool on(Category category) {
   return (detail::g_flags.load(std::memory_order_relaxed) & bit_of(category)) != 0;
 }
+
+/// Whether events of a category are recorded now, or workers are stepped: one test for both, where
+/// either needs the slow path.
+template <Category category>
+[[nodiscard]] [[gnu::always_inline]] inline bool is_watched() {
+  return detail::any_set<bit_of(category) | detail::kSteppedBit>();
+}
+/// From now on is_watched() in this process: some worker is stepped.
+inline void watch_steps() { detail::g_flags.fetch_or(detail::kSteppedBit); }
 
 /// A new identifier of a task, message or span, unique in the run; 0 while nothing is recorded.
 [[nodiscard]] std::uint64_t new_id() noexcept;
@@ -107,8 +118,9 @@ inline void message_sent(std::uint64_t message, std::uint32_t to, std::uint64_t 
 inline void message_received(std::uint64_t message, std::uint32_t from, std::uint64_t size_bytes) {
   detail::probe<Category::message>(Kind::message_received, message, peer_bytes(from, size_bytes));
 }
-inline void message_handled(std::uint64_t message, NameId handler) {
-  detail::probe<Category::message>(Kind::message_handled, message, 0, handler);
+/// `follows`: the handler of the message before it, on this track, ends here.
+inline void message_handled(std::uint64_t message, NameId handler, bool follows = false) {
+  detail::probe<Category::message>(Kind::message_handled, message, follows ? 1 : 0, handler);
 }
 inline void message_done(std::uint64_t message) {
   detail::probe<Category::message>(Kind::message_done, message);

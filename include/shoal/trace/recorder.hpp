@@ -17,7 +17,7 @@
 
 namespace shoal::trace {
 
-/// Facts about the run, which stand in its trace: pairs of a name and a value. Tools know these:
+/// Facts about the run, written into its trace: pairs of a name and a value. Tools know these:
 /// "program", "arguments", "commit"; "host" (processes with the same one share its clock) and
 /// "cores" (processors that workers of this process may use).
 using Identity = std::vector<std::pair<std::string, std::string>>;
@@ -82,13 +82,13 @@ class Recorder {
  public:
   /// **Errors**: Error when another one records, or when the file cannot be created.
   explicit Recorder(Options options);
-  /// Finishes; errors are told on standard error.
+  /// Finishes; errors are written to standard error.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// A track of a worker. Any thread. `name`: what people read, such as "worker 1". Two tracks may
-  /// be of one worker, one after the other.
+  /// A track of a worker. Any thread. `name`: for readers, such as "worker 1". Two tracks may be of
+  /// one worker, one after the other.
   [[nodiscard]] Track make_track(int rank, int worker, const std::string& name);
 
   // Region of interest. Any thread. Counted from the state at the start; idempotent.

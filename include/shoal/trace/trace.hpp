@@ -11,6 +11,14 @@
 
 namespace shoal::trace {
 
+// Region of interest of the recording of this process: with --trace-paused, nothing is recorded
+// before resume(). SIGUSR2 does the one or the other. Any thread; idempotent; without effect while
+// there is no recording. Events of other threads near the edge may be in or out.
+void resume();
+void pause();
+/// Nothing is recorded, or there is no recording.
+[[nodiscard]] bool is_paused();
+
 /// Number of a text, for events of this process. Any thread. 0 while nothing is recorded.
 /// **Cost**: a look-up by content in a table of the thread; a lock when a text is new to it.
 [[nodiscard]] NameId intern(std::string_view text) noexcept;
@@ -19,10 +27,12 @@ namespace shoal::trace {
 /// `static constinit trace::Name kPanel("panel");`
 class Name {
  public:
+  /// `text` is a string literal.
   explicit constexpr Name(const char* text) : text_(text) {}
   Name(const Name&) = delete;
   Name& operator=(const Name&) = delete;
 
+  /// The text.
   [[nodiscard]] const char* text() const { return text_; }
   /// Its number. Any thread. 0 without memory.
   [[nodiscard]] NameId id() const noexcept {
@@ -34,7 +44,7 @@ class Name {
   NameId find() const noexcept;
 
   const char* text_;
-  // Any thread writes, all the same; relaxed: who does not see it looks it up again.
+  // Any thread writes, all the same; relaxed: a thread that does not see it looks it up again.
   mutable std::atomic<NameId> known_{0};
 };
 
@@ -42,10 +52,12 @@ class Name {
 /// the one that it began on, when its task parks in between.
 class Span {
  public:
+  /// Begins the span; `value` is shown with it.
   explicit Span(const Name& name, std::uint64_t value = 0) noexcept {
     if (on<Category::user>()) [[unlikely]]
       begin(name.id(), value);
   }
+  /// The same; looks the name up.
   explicit Span(std::string_view name, std::uint64_t value = 0) noexcept {
     if (on<Category::user>()) [[unlikely]]
       begin(detail::name_of(name), value);

@@ -7,7 +7,7 @@
 
 namespace shoal::net {
 
-/// What the error message of a failed call says about it.
+/// Details of a call for the error message when it fails.
 struct MpiCall {
   static constexpr int kNone = -1000;  // neither a rank nor a tag of MPI
 
@@ -17,7 +17,7 @@ struct MpiCall {
   int tag = kNone;
 };
 
-/// What MPI says about an error.
+/// MPI's text for an error code.
 std::string mpi_error_text(int result);
 
 [[noreturn]] void throw_mpi_error(int result, const MpiCall& call);

@@ -17,13 +17,13 @@ namespace {
 /// Takes over a mutex that is already locked.
 class SHOAL_SCOPED_CAPABILITY AdoptedLock {
  public:
-  explicit AdoptedLock(sync::LastingMutex& mutex) SHOAL_REQUIRES(mutex) : mutex_(mutex) {}
+  explicit AdoptedLock(sync::StoreReleaseMutex& mutex) SHOAL_REQUIRES(mutex) : mutex_(mutex) {}
   ~AdoptedLock() SHOAL_RELEASE() { mutex_.unlock(); }
   AdoptedLock(const AdoptedLock&) = delete;
   AdoptedLock& operator=(const AdoptedLock&) = delete;
 
  private:
-  sync::LastingMutex& mutex_;
+  sync::StoreReleaseMutex& mutex_;
 };
 
 }  // namespace
@@ -36,18 +36,18 @@ MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions&
       inbox_(session, options.link, {transfers_, node, outbox_, *this}),
       payloads_{transfers_} {}
 
-// Without finish(): what MPI still reads or writes stays allocated; nothing waits for other
-// processes.
+// Without finish(): buffers that MPI still uses stay allocated, and the destructor does not wait
+// for other processes.
 MpiEngine::~MpiEngine() {
   while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
-  const sync::LastingLock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   if (!closed_ && MpiLifetime::is_up()) inbox_.close();
 }
 
 void MpiEngine::attach(Fabric& fabric) {
   SHOAL_CHECK(fabric_ == nullptr, "a transport serves one fabric");
   fabric_ = &fabric;
-  const sync::LastingLock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   inbox_.open(fabric);
 }
 
@@ -55,7 +55,7 @@ std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) 
   auto link = std::make_unique<MpiLink>(source, target, lane, options_.link,
                                         MpiLink::Context{outbox_, *this});
   {
-    const sync::LastingLock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     outbox_.enroll(*link);
   }
   look_after_unlock();
@@ -77,19 +77,20 @@ std::uint32_t MpiEngine::payload_tag_count() const {
   return static_cast<std::uint32_t>(session_.tag_max() - kPayloadTagFirst) + 1;
 }
 
-MpiPayload::Route MpiEngine::route(Rank peer, std::uint32_t tag, Event* event, Rank local) const {
+MpiPayload::Route MpiEngine::route(Rank peer, std::uint32_t tag, Completion* event,
+                                   Rank local) const {
   return {session_.layout().process_of(peer),
           kPayloadTagFirst + static_cast<int>(tag % payload_tag_count()), event,
           fabric_->port(local)};
 }
 
 void MpiEngine::send_payload(Rank source, Rank target, std::uint32_t tag,
-                             std::span<const std::byte> bytes, Event* done) {
+                             std::span<const std::byte> bytes, Completion* done) {
   submit(*new MpiPayloadSend(bytes, route(target, tag, done, source), payloads_));
 }
 
 void MpiEngine::receive_payload(Rank source, Rank target, std::uint32_t tag,
-                                std::span<std::byte> bytes, Event* done) {
+                                std::span<std::byte> bytes, Completion* done) {
   submit(*new MpiPayloadReceive(bytes, route(source, tag, done, target), payloads_));
 }
 
@@ -107,10 +108,10 @@ void MpiEngine::submit(MpiSubmission& submission) {
   nudge();
 }
 
-// What comes first after a round leaves at once: somebody may wait for it. What comes next finds
-// that it has not been polled since, and waits for company until the next round. An engine that
-// nobody has polled for a while may not be polled for long: a task runs. So the thread that has
-// something to send does it. While polls are frequent, they find fuller packets.
+// The first submission after a round leaves at once: a rank may wait for it. The next ones find
+// that no poll came since, and wait until the next round, so that they share packets. An engine
+// that was not polled for a while may not be polled for long, since a task runs; then the
+// submitting thread polls. While polls are frequent, they find fuller packets.
 void MpiEngine::nudge() {
   if (polling_.load(std::memory_order_seq_cst)) return;
   const std::uint64_t quiet_since = last_round_ns_.load(std::memory_order_relaxed);
@@ -174,7 +175,7 @@ bool MpiEngine::round(DirectArrivals* direct) {
     last_round_ns_.store(options_.env->now_ns(), std::memory_order_relaxed);
   }
   const std::uint64_t now_ns = last_round_ns_.load(std::memory_order_relaxed);
-  // What handlers have just sent leaves first: somebody waits for it.
+  // Sends the messages of handlers first: other ranks wait for them.
   bool worked = send();
   if (!is_first_.load(std::memory_order_relaxed)) is_first_.store(true, std::memory_order_relaxed);
   if (transfers_.advance()) worked = true;
@@ -220,8 +221,8 @@ void MpiEngine::rethrow_failure() {
 }
 
 void MpiEngine::withdraw(MpiLink& link) {
-  const sync::LastingLock lock(mutex_);
-  // Its announcement may stand anywhere in the queue. After a failure starting only makes lists
+  const sync::StoreReleaseLock lock(mutex_);
+  // Its announcement may be anywhere in the queue. After a failure starting only makes lists
   // longer.
   if (closed_) {
     while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
@@ -238,23 +239,25 @@ void MpiEngine::withdraw(MpiLink& link) {
   outbox_.forget(link);
 }
 
-// All that was sent is counted and received before anyone frees the communicator. What a window
-// still holds back is not sent: after an orderly end there is no such thing.
+// All messages sent are counted and received before any process frees the communicator. Packets
+// that a window still holds back are not sent: after an orderly end there are none.
 void MpiEngine::finish() {
   rethrow_failure();
-  const sync::LastingLock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   if (closed_) return;
   waker_ = nullptr;
   start_submissions();
   inbox_.report(true);  // for processes that are not here yet
   closing_ = true;
   drain();
+  if (before_close_) before_close_();
   inbox_.close();
   closed_ = true;
   if (const std::size_t left = payloads_.under_way.load(std::memory_order_relaxed); left > 0) {
-    throw TransportError(fmt::format(
-        "process {} ends with {} payloads under way: their other sides were never started",
-        session_.process(), left));
+    throw TransportError(
+        fmt::format("process {} ends with {} payloads under way: the other process has not started "
+                    "its side of them",
+                    session_.process(), left));
   }
   session_.close();
 }

@@ -3,7 +3,7 @@
 
 #include <shoal/net/mpi_transport.hpp>
 
-#include <shoal/sync/lasting_mutex.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
 
 #include <atomic>
 #include <exception>
@@ -19,13 +19,13 @@
 
 namespace shoal::net {
 
-/// Any thread hands work in through a queue; one thread at a time, whoever gets the lock, starts
+/// Any thread submits work through a queue. One thread at a time, the holder of the lock, starts
 /// that work, sends, receives and posts to ports. It runs no code of the program.
 ///
-/// No submission is forgotten: a submitter pushes and then looks whether somebody polls; a poller
-/// unlocks, lowers polling_, and then looks into the queue again; all seq_cst, so at least one of
-/// the two sees the other, and who finds the lock taken has pushed before its owner's look. The
-/// submitter that sees nobody has the poll made, by itself or by whom waker_ wakes.
+/// No submission is forgotten: a submitter pushes and then looks for a poller; a poller unlocks,
+/// lowers polling_, and then looks into the queue again. All are seq_cst, so at least one of the
+/// two sees the other; a thread that finds the lock taken has pushed before its owner's look. A
+/// submitter that sees no poller has the poll made, by itself or by the thread that waker_ wakes.
 class MpiEngine final : public MpiSubmissions {
  public:
   MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions& options);
@@ -36,14 +36,16 @@ class MpiEngine final : public MpiSubmissions {
   void attach(Fabric& fabric);
   std::unique_ptr<Link> make_link(Rank source, Rank target, Lane lane);
   void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
-                    Event* done);
+                    Completion* done);
   void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
-                       Event* done);
+                       Completion* done);
   /// How many different tags payloads have.
   [[nodiscard]] std::uint32_t payload_tag_count() const;
 
-  /// Called when somebody should poll. Set while no other thread uses the engine.
+  /// Called when a thread should poll. Set while no other thread uses the engine.
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
+  /// See MpiTransport.
+  void set_before_close(std::function<void()> function) { before_close_ = std::move(function); }
 
   /// One round of everything, unless another thread is at it; true if anything happened. Never
   /// throws: an error is kept, and ends the engine's work. `direct`: see Transport::poll().
@@ -83,7 +85,7 @@ class MpiEngine final : public MpiSubmissions {
   void look_after_unlock();
   void look_at_streams(std::uint64_t now_ns) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
-  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Event* event,
+  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Completion* event,
                                         Rank local) const;
   void drain() SHOAL_REQUIRES(mutex_);
 
@@ -91,6 +93,7 @@ class MpiEngine final : public MpiSubmissions {
   const MpiOptions options_;
   Fabric* fabric_ = nullptr;
   std::function<void()> waker_;
+  std::function<void()> before_close_;
 
   sync::MpscQueue submissions_;          // whoever holds mutex_ consumes
   std::atomic<bool> polling_{false};     // see above
@@ -103,7 +106,7 @@ class MpiEngine final : public MpiSubmissions {
   std::exception_ptr failure_;       // written once, before failed_
   std::atomic<bool> failed_{false};  // release after failure_, acquire before
 
-  sync::LastingMutex mutex_;
+  sync::StoreReleaseMutex mutex_;
   MpiTransfers transfers_ SHOAL_GUARDED_BY(mutex_);
   MpiOutbox outbox_ SHOAL_GUARDED_BY(mutex_);
   MpiInbox inbox_ SHOAL_GUARDED_BY(mutex_);

@@ -17,7 +17,7 @@ std::byte* wire_begin(Packet& packet) { return reinterpret_cast<std::byte*>(&pac
 
 }  // namespace
 
-/// A packet that was announced. It already stands in its inlet.
+/// A packet that was announced. It is already in its inlet.
 class MpiInbox::LargeReceive final : public MpiTransfer {
  public:
   LargeReceive(MpiInbox& inbox, MpiInlet& inlet, Packet* packet, std::size_t received_bytes)
@@ -89,9 +89,9 @@ bool MpiInbox::receive(DirectArrivals* direct) {
   return receive_over_mpi(direct) || worked;
 }
 
-// MPI goes on with its work only while it is called, even with what has ended for its caller: the
-// receiver of a payload may still owe its sender a word. Where no receive waits for packets,
-// nothing else would call it.
+// MPI progresses only while it is called, also operations that have ended for the caller: the
+// receiver of a payload may still owe its sender an acknowledgement. Without posted receives for
+// packets, nothing else would call MPI.
 void MpiInbox::let_mpi_progress(bool worked) {
   constexpr unsigned kCallsPerLook = 16;
   if (layout_.process_count() == 1) return;
@@ -158,8 +158,8 @@ bool MpiInbox::has_arrived(Slot& slot, MPI_Status& status) const {
   return arrived != 0;
 }
 
-// Somebody may wait for what comes of the packets: a few places are given to MPI again in the next
-// round only, in the order in which it fills them.
+// Handling the packets comes first, since other ranks may wait for the answers: a few receives are
+// posted again only in the next round, in the order in which MPI fills them.
 void MpiInbox::post_taken() {
   for (; taken_ > 0; --taken_) post(ring_[(first_ + kSlots - taken_) % kSlots]);
 }
@@ -186,7 +186,7 @@ Packet* MpiInbox::take_packet(Slot& slot, const MPI_Status& status) const {
   return copy;
 }
 
-// It is what it says, or else it is told what is wrong.
+// Verifies the packet; throws TransportError naming the mismatch.
 void MpiInbox::verify(const Packet& packet, const MPI_Status& status,
                       std::uint64_t expected_sequence) const {
   if (packet.is_intact(expected_sequence)) [[likely]]

@@ -25,7 +25,7 @@ namespace shoal::net {
 /// complete first.
 class MpiInbox {
  public:
-  /// What it works with; all outlive it.
+  /// Objects that it works with; all outlive it.
   struct Parts {
     MpiTransfers& transfers;
     MpiNodeMemory& node;
@@ -46,12 +46,12 @@ class MpiInbox {
   /// Withdraws the receives. Never waits.
   void close();
 
-  /// Something of `inlet` was consumed that its sender has not been told of.
+  /// Something of `inlet` was consumed that was not reported to its sender yet.
   void report_later(MpiInlet& inlet) {
     unreported_.push_back(&inlet);
     if (inlet.wants_report()) submissions_.report_soon();  // who said so may have come too early
   }
-  /// Tells senders: of large amounts, or of `all`. True if there was anything to tell.
+  /// Reports consumption to senders: large amounts, or `all`. True if anything was reported.
   bool report(bool all);
 
   /// Whether all that each process has sent to this one, by its count, has been received.

@@ -8,14 +8,15 @@ namespace shoal::net {
 
 MpiInlet::MpiInlet(const Identity& identity, std::size_t report_bytes, Port& port, MpiInbox& inbox,
                    MpiSubmissions& submissions)
-    : identity_(identity),
+    : PortItem(identity.lane == Lane::urgent),
+      identity_(identity),
       report_bytes_(report_bytes),
       port_(port),
       submissions_(submissions),
       report_(*this, inbox) {}
 
-// Packets that nobody took: there is nobody to tell any more. Into incomplete ones MPI may still
-// write: they are left to it.
+// Packets that were never taken need no acknowledgement any more. MPI may still write into
+// incomplete ones, so they are not freed.
 MpiInlet::~MpiInlet() {
   const sync::Lock lock(mutex_);
   for (const Held& held : held_) {
@@ -44,8 +45,8 @@ void MpiInlet::complete(Packet* packet) {
   }
 }
 
-// Those in the port are older. Nobody takes them from there meanwhile: that is the caller's to do,
-// if this is its port. relaxed: so both who write posted_, this one and the engine, are here.
+// Packets in the port are older. If this is the port of the caller, only the caller takes packets
+// from there. relaxed: both writers of posted_, the caller and the engine, are this thread.
 void MpiInlet::hand_over(Packet* packet, DirectArrivals* direct) {
   if (identity_.lane == Lane::normal) {
     packet->owner = this;
@@ -64,14 +65,10 @@ void MpiInlet::hand_over(Packet* packet, DirectArrivals* direct) {
   if (post) port_.post(this);
 }
 
-void MpiInlet::deliver(Receiver& receiver) {
-  PacketList packets;
-  {
-    const sync::Lock lock(mutex_);
-    packets = std::move(arrived_);
-    posted_.store(false, std::memory_order_relaxed);
-  }
-  while (Packet* packet = packets.pop_front()) receiver.on_packet(packet);
+PacketList MpiInlet::take_arrivals() {
+  const sync::Lock lock(mutex_);
+  posted_.store(false, std::memory_order_relaxed);
+  return std::move(arrived_);
 }
 
 void MpiInlet::consumed(std::size_t bytes) {

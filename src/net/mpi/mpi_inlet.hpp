@@ -13,8 +13,8 @@ namespace shoal::net {
 
 class MpiInbox;
 
-/// Holds packets that have arrived until the target's progress takes them, and counts what the
-/// target is done with until the sender is told.
+/// Holds packets that have arrived until the target's progress takes them, and counts consumed
+/// bytes until they are reported to the sender.
 class MpiInlet final : public PortItem, public PacketOwner {
  public:
   struct Identity {
@@ -24,18 +24,19 @@ class MpiInlet final : public PortItem, public PacketOwner {
     int process = 0;  // of the source
   };
 
-  /// Of amounts from `report_bytes` on the sender is told soon, of smaller ones when there is time.
+  /// Reports amounts from `report_bytes` on to the sender soon, and smaller ones when there is
+  /// time.
   MpiInlet(const Identity& identity, std::size_t report_bytes, Port& port, MpiInbox& inbox,
            MpiSubmissions& submissions);
   ~MpiInlet();
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
-  void deliver(Receiver& receiver) override;
+  PacketList take_arrivals() override;
   /// Any thread.
   void consumed(std::size_t bytes) override;
 
-  // What follows is the inbox's, under the engine's lock.
+  // For the inbox, under the engine's lock.
 
   [[nodiscard]] std::uint64_t take_sequence() { return next_sequence_++; }
   /// The next packet of the lane has arrived. `direct`: see Transport::poll().
@@ -83,7 +84,7 @@ class MpiInlet final : public PortItem, public PacketOwner {
   std::deque<Held> held_;  // begins with an incomplete packet, or is empty
 
   // Written by consumers and by the engine. Invariant: not 0 == report_ is submitted or in the
-  // inbox's list, but for the moment between the two steps of consumed() and of the engine.
+  // inbox's list, except between the two steps of consumed() and of the engine.
   std::atomic<std::size_t> unreported_bytes_{0};
 
   sync::Mutex mutex_;

@@ -73,8 +73,9 @@ void MpiLifetime::agree_to_go_on() {
   if (!parted_) return;
   throw ConfigError(
       "a process of this launch exits, while this one calls shoal::run() once more: all processes "
-      "must call it equally often. Decide alike in all of them, for example by a value that they "
-      "have agreed on with allreduce() during the run: what shoal::run() returns may differ");
+      "must call it equally often. Make the same decision in all of them, for example by a value "
+      "that they have agreed on with allreduce() during the run: the value that shoal::run() "
+      "returns may differ");
 }
 
 // The children of this process have no part in its MPI.

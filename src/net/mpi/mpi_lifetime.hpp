@@ -20,7 +20,7 @@ class MpiLifetime {
   MpiLifetime& operator=(const MpiLifetime&) = delete;
   ~MpiLifetime() = default;
 
-  /// That of this process.
+  /// Lifetime of MPI in this process.
   static MpiLifetime& of_process();
 
   /// Initialized and not finalized: MPI may be called.

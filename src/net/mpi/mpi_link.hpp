@@ -5,6 +5,9 @@
 
 #include "net/mpi/mpi_submission.hpp"
 
+#include <cstddef>
+#include <utility>
+
 namespace shoal::net {
 
 class MpiOutbox;
@@ -21,27 +24,36 @@ class MpiLink final : public Link {
   MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options, const Context& context);
   ~MpiLink() override;
 
-  /// Never called: nothing posts this to a port.
-  void deliver(Receiver& receiver) override;
-
   [[nodiscard]] std::size_t index() const { return index_; }  // in the outbox
   [[nodiscard]] int peer() const { return peer_; }            // process of the target
 
-  // What follows is the outbox's, under the engine's lock.
+  // For the outbox, under the engine's lock.
 
-  /// Whether the receiver has taken enough of what was sent. With nothing unacknowledged a packet
-  /// of any size may go. Control packets are never held back, and never acknowledged.
+  /// Whether the receiver has consumed enough of the sent bytes. With nothing unacknowledged a
+  /// packet of any size may go. Packets of other lanes are never held back, and never acknowledged.
   [[nodiscard]] bool window_is_open() const {
-    return lane() == Lane::control || unacknowledged_bytes_ == 0 ||
+    return lane() != Lane::normal || unacknowledged_bytes_ == 0 ||
            unacknowledged_bytes_ < options().window_bytes;
   }
   [[nodiscard]] bool has_packets() const { return announced_ || !backlog_.empty(); }
-  /// The next packet to send, with its sequence; it reports to nobody. nullptr: none.
-  Packet* next_packet();
+  /// The next packet to send, with its sequence; without a notification. nullptr: none.
+  Packet* next_packet() {
+    if (backlog_.empty() && std::exchange(announced_, false)) backlog_ = take();
+    Packet* const packet = backlog_.pop_front();
+    if (packet == nullptr) return nullptr;
+    packet->owner = nullptr;
+    packet->header().sequence = next_sequence_++;
+    if (lane() == Lane::normal) unacknowledged_bytes_ += packet->header().size_bytes;
+    return packet;
+  }
   /// False: `bytes` are more than was sent.
-  [[nodiscard]] bool acknowledge(std::size_t bytes);
+  [[nodiscard]] bool acknowledge(std::size_t bytes) {
+    if (bytes > unacknowledged_bytes_) return false;
+    unacknowledged_bytes_ -= bytes;
+    return true;
+  }
   void set_announced() { announced_ = true; }
-  /// Whether it stands in the outbox's list of links to serve; returns the value before.
+  /// Whether it is in the outbox's list of links to serve; returns the value before.
   bool set_listed(bool listed) { return std::exchange(listed_, listed); }
 
  protected:

@@ -21,13 +21,15 @@ namespace shoal::net {
 
 namespace {
 
-/// What stands before the messages in a ring: what the receiver needs of a PacketHeader, so that a
-/// message of 8 bytes takes one cache line with all that belongs to it.
+/// Header before the messages in a ring: the fields of a PacketHeader that the receiver needs, so
+/// that a message of 8 bytes takes one cache line with its header.
 struct RecordHead {
   std::uint32_t lane;
   std::int32_t source;
   std::int32_t target;
   std::uint32_t message_count;
+  std::uint32_t first_message;
+  std::uint32_t unused;  // the messages behind stay aligned to 8 bytes
 };
 static_assert(MpiNodeMemory::kMessagesMaxBytes + sizeof(RecordHead) <=
               sync::RecordRing::kRecordMax);
@@ -91,8 +93,8 @@ int first_problem(MPI_Comm group, int self, bool has_problem) {
 
 }  // namespace
 
-// Marked for removal as soon as somebody is attached, it is gone with its last user, whichever way
-// that ends; Linux lets others attach until then.
+// Marked for removal once a process is attached, the segment ends with its last user, also after a
+// crash; Linux lets others attach until then.
 SegmentCalls SegmentCalls::of_system() {
   SegmentCalls calls;
   calls.create = [](std::size_t bytes) { return shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600); };
@@ -130,7 +132,7 @@ void MpiNodeMemory::join(int processes_max) {
   allocate(group.handle, processes);
 }
 
-// Every step that may fail is local, and all hear of it before the next one.
+// Every step that may fail is local, and all processes learn of a failure before the next step.
 void MpiNodeMemory::allocate(MPI_Comm group, const std::vector<int>& processes) {
   const int self = session_.process();
   const std::size_t count = processes.size();
@@ -196,8 +198,8 @@ void MpiNodeMemory::share_nothing(const std::string& problem) {
 
 bool MpiNodeMemory::try_send(int process, Packet& packet) {
   const PacketHeader& header = packet.header();
-  const RecordHead head{header.lane, header.source, header.target,
-                        static_cast<std::uint32_t>(header.message_count)};
+  const RecordHead head{header.lane,          header.source,        header.target,
+                        header.message_count, header.first_message, 0};
   const auto place = static_cast<std::size_t>(neighbour_of_[static_cast<std::size_t>(process)]);
   return neighbours_[place].to.try_write(std::as_bytes(std::span(&head, 1)), packet.messages());
 }
@@ -235,6 +237,7 @@ Packet* MpiNodeMemory::read(Neighbour& neighbour) const {
   header.source = head.source;
   header.target = head.target;
   header.message_count = head.message_count;
+  header.first_message = head.first_message;
   header.size_bytes = messages.size();
   std::memcpy(packet->body(), messages.data(), messages.size());
   neighbour.from.pop();

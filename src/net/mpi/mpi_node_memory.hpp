@@ -17,7 +17,7 @@ namespace shoal::net {
 /// System calls behind the memory of a node; tests let them fail.
 struct SegmentCalls {
   /// New zeroed memory that others can attach; its id, or -1 and errno. Large enough or refused:
-  /// what it grants can be touched.
+  /// granted memory can be touched.
   int (*create)(std::size_t bytes) = nullptr;
   /// The memory `id` as this process sees it, or nullptr and errno.
   void* (*attach)(int id) = nullptr;
@@ -34,15 +34,15 @@ struct SegmentCalls {
 /// (/dev/shm, 64 MiB in many containers) may fill up after it was asked, which ends processes by
 /// SIGBUS, and an allocation that fails in some processes only may leave the others waiting in MPI.
 ///
-/// Guarded by the engine's lock, but for what is collective.
+/// Guarded by the engine's lock, except collective calls.
 class MpiNodeMemory {
  public:
   /// The messages that a packet may have at most.
   static constexpr std::size_t kMessagesMaxBytes = sync::RecordRing::kRecordMax - 64;
 
   /// Collective. At most `processes_max` processes share memory; other ones of the node are as far
-  /// away as those of other nodes. Where the system grants no such memory to all of them, nobody is
-  /// near, and a note says so.
+  /// away as those of other nodes. Where the system does not grant it to all of them, no processes
+  /// are near, and a note says so.
   MpiNodeMemory(MpiSession& session, int processes_max,
                 SegmentCalls calls = SegmentCalls::of_system());
   MpiNodeMemory(const MpiNodeMemory&) = delete;

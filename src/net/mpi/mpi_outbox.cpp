@@ -91,7 +91,7 @@ void MpiOutbox::acknowledged(const MpiAcknowledgement& what, int process) {
 
 bool MpiOutbox::send_listed() {
   bool sent = false;
-  for (const Lane lane : {Lane::control, Lane::normal}) {
+  for (const Lane lane : {Lane::control, Lane::urgent, Lane::normal}) {
     auto& listed = listed_[static_cast<std::size_t>(lane)];
     std::size_t kept = 0;
     for (std::size_t i = 0; i < listed.size(); ++i) {  // serve() lists nobody
@@ -125,7 +125,7 @@ bool MpiOutbox::serve(MpiLink& link, bool& sent) {
 void MpiOutbox::send(MpiLink& link, Packet* packet) {
   const PacketHeader& header = packet->header();
   // The peer acknowledges the bytes of the messages. The rest of the accounted bytes is memory of
-  // this process, which is free once the packet has left. Control packets are not acknowledged.
+  // this process, which is free once the packet has left. Other lanes are not acknowledged.
   const std::size_t acknowledged_later =
       link.lane() == Lane::normal ? static_cast<std::size_t>(header.size_bytes) : 0;
   const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;

@@ -14,7 +14,7 @@
 
 namespace shoal::net {
 
-/// Bytes that a link is to be told are consumed, once the engine's lock is released.
+/// Consumed bytes to report to a link once the engine's lock is released.
 struct MpiCredit {
   MpiLink* link;
   std::size_t bytes;
@@ -30,7 +30,7 @@ class MpiOutbox {
 
   void enroll(MpiLink& link);
   void forget(MpiLink& link);
-  /// Where a link stands among the links of this process.
+  /// Index of a link among the links of this process.
   [[nodiscard]] std::size_t index_of(Rank source, Rank target, Lane lane) const;
   [[nodiscard]] int process_of(Rank rank) const { return layout_.process_of(rank); }
 
@@ -39,7 +39,7 @@ class MpiOutbox {
   /// `bytes` that `source` sent to `target` were consumed there. Throws TransportError when they
   /// never were sent from here to `process`.
   void acknowledged(const MpiAcknowledgement& what, int process);
-  /// Sends what may go; true if anything.
+  /// Sends packets as far as windows allow; true if any.
   bool send_ready() {
     const bool waited = !crowded_.empty() && send_waiting();
     return ((!listed_[0].empty() || !listed_[1].empty()) && send_listed()) || waited;

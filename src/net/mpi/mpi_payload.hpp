@@ -12,7 +12,7 @@
 
 namespace shoal::net {
 
-/// What the payloads of a process share.
+/// State shared by the payloads of a process.
 struct MpiPayloads {
   MpiTransfers& transfers;  // guarded by the engine's lock
   // relaxed: read after the last payload, by the thread that ends everything.
@@ -22,11 +22,11 @@ struct MpiPayloads {
 /// First a submission, then a transfer.
 class MpiPayload : public MpiSubmission, public MpiTransfer {
  public:
-  /// The other side, and what is told about the end here.
+  /// The other side, and the notification of the end here.
   struct Route {
     int peer;
     int tag;
-    Event* event;
+    Completion* event;
     Port& port;
   };
 
@@ -51,8 +51,8 @@ class MpiPayloadSend final : public MpiPayload {
       : MpiPayload(route, all), bytes_(bytes) {}
   void start() override {
     // Synchronous: completion counting relies on it that the release of a large message never ends
-    // before its header was handled (Messenger::unprocessed_from()). Nor does MPI then buffer
-    // payloads that nobody has asked for.
+    // before its header was handled (PacketReader::unprocessed_from()). Nor does MPI then buffer
+    // payloads that were not requested.
     all_.transfers.send(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag,
                         MpiTransfers::SendMode::synchronous);
   }

@@ -34,7 +34,7 @@ class MpiProgress final : public env::Steppable {
   env::Env& env_;
   std::unique_ptr<env::Parker> parker_;
   std::function<void()> failure_waker_;
-  // seq_cst, both: the one who parks raises parked_ and then looks for work, the others bring work
+  // seq_cst, both: the parking thread raises parked_ and then looks for work; the others add work
   // and then look at parked_.
   std::atomic<bool> parked_{false};
   std::atomic<bool> stop_{false};

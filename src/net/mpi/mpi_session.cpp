@@ -37,8 +37,8 @@ ThreadDecision decide_threads(const ThreadUse& use, int granted) {
         "call MPI while shoal runs, or with edat.h between edatLockComms and edatUnlockComms only",
         ""};
   }
-  // Only the thread that has initialized MPI calls it, which is all that an MPI can notice, even if
-  // it was told that there is no other one.
+  // Only the thread that has initialized MPI calls it. MPI cannot notice other threads, even if it
+  // assumes that there are none.
   if (use.policy == ProgressPolicy::main || use.single_threaded) {
     return {ProgressPolicy::main, "", ""};
   }
@@ -50,13 +50,12 @@ ThreadDecision decide_threads(const ThreadUse& use, int granted) {
                         thread_level_name(granted)),
             ""};
   }
-  return {
-      use.policy, "",
-      "MPI runs at MPI_THREAD_SINGLE, which is what MPI_Init gives, but more than one thread of "
-      "this process would call it. Initialize it with MPI_Init_thread(&argc, &argv, "
-      "MPI_THREAD_SERIALIZED, &provided) in the program (MPI_THREAD_MULTIPLE if main functions "
-      "call MPI), or let only the main thread call it: --progress main, or --workers 1 with "
-      "one rank per process"};
+  return {use.policy, "",
+          "MPI runs at MPI_THREAD_SINGLE, the level of MPI_Init, but more than one thread of "
+          "this process would call it. Initialize it with MPI_Init_thread(&argc, &argv, "
+          "MPI_THREAD_SERIALIZED, &provided) in the program (MPI_THREAD_MULTIPLE if main functions "
+          "call MPI), or let only the main thread call it: --progress main, or --workers 1 with "
+          "one rank per process"};
 }
 
 const char* thread_level_name(int level) {
@@ -74,7 +73,8 @@ const char* thread_level_name(int level) {
 
 namespace {
 
-/// Lets errors on no communicator return while it lives: those of a handle that is none.
+/// While it lives, errors without a communicator return instead of aborting, such as those of an
+/// invalid handle.
 class ReturnedErrors {
  public:
   ReturnedErrors() {
@@ -97,7 +97,7 @@ class ReturnedErrors {
   std::array<MPI_Errhandler, 2> before_{};
 };
 
-/// Errors: ConfigError for what no world can run on.
+/// Errors: ConfigError for a communicator that no world can run on.
 void check_communicator(MPI_Comm communicator) {
   if (communicator == MPI_COMM_NULL) {
     throw ConfigError(
@@ -112,8 +112,8 @@ void check_communicator(MPI_Comm communicator) {
   }
   if (is_inter != 0) {
     throw ConfigError(
-        "shoal::run() was given an intercommunicator, whose two groups do not make one world: give "
-        "it what MPI_Intercomm_merge() makes of it");
+        "shoal::run() was given an intercommunicator, whose two groups do not make one world: "
+        "merge it with MPI_Intercomm_merge() first");
   }
 }
 

@@ -17,7 +17,7 @@ struct ThreadUse {
   bool earlier_world = false;    // an earlier world of this process has initialized MPI
 };
 
-/// The thread level to ask for.
+/// The thread level to request.
 int wanted_thread_level(const ThreadUse& use);
 
 /// Effect of the thread level that MPI granted on a policy.

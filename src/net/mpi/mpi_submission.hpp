@@ -1,5 +1,5 @@
 #pragma once
-// What any thread may hand to the engine.
+// Work that any thread may hand to the engine.
 
 #include <shoal/sync/mpsc_queue.hpp>
 
@@ -7,7 +7,7 @@ namespace shoal::net {
 
 class MpiLink;
 
-/// Work for whoever holds the engine next. In at most one queue at a time.
+/// Work for the next holder of the engine. In at most one queue at a time.
 class MpiSubmission : public sync::MpscNode {
  public:
   /// Under the engine's lock, out of the queue: may be submitted again. Throws TransportError.
@@ -22,16 +22,15 @@ class MpiSubmission : public sync::MpscNode {
 /// The way into the engine.
 class MpiSubmissions {
  public:
-  /// Any thread. Never blocks, never throws. Makes sure that somebody will see to it.
+  /// Any thread. Never blocks, never throws. Makes sure that a thread will serve it.
   virtual void submit(MpiSubmission& submission) = 0;
-  /// As submit(), for what can wait until somebody polls anyway.
+  /// As submit(), if it can wait for the next poll.
   virtual void submit_quietly(MpiSubmission& submission) = 0;
-  /// Somewhere so much was consumed that the next round tells its sender. Any thread.
+  /// Makes the next round tell a sender how much was consumed. Any thread.
   virtual void report_soon() = 0;
-  /// Makes sure that somebody polls soon. Any thread.
+  /// Makes sure that a thread polls soon. Any thread.
   virtual void nudge() = 0;
-  /// The link ends: afterwards the engine does not know it any more. Nobody appends to it
-  /// meanwhile.
+  /// Forgets a link that ends. **Precondition**: no thread appends to it.
   virtual void withdraw(MpiLink& link) = 0;
 
  protected:

@@ -1,6 +1,5 @@
 #pragma once
-// Everything that MPI has been asked to send or receive, except the preposted receives of the
-// inbox.
+// All operations under way in MPI, except the preposted receives of the inbox.
 
 #include <mpi.h>
 
@@ -34,14 +33,14 @@ class MpiTransfer : public sync::Pooled {
 ///
 /// A transfer of more than chunk_bytes goes in parts, all with the same tag and started in order;
 /// both sides cut alike, and MPI matches messages of one tag in the order sent, so the parts meet.
-/// What goes with kPacketTag is never cut: each preposted receive takes one.
+/// Packets (kPacketTag) are never cut: each preposted receive takes one.
 class MpiTransfers {
  public:
   MpiTransfers(MPI_Comm communicator, int process, std::size_t chunk_bytes)
       : communicator_(communicator), process_(process), chunk_bytes_(chunk_bytes) {}
   MpiTransfers(const MpiTransfers&) = delete;
   MpiTransfers& operator=(const MpiTransfers&) = delete;
-  /// What is still under way is left to MPI, which may yet touch its memory: that is never freed.
+  /// Leaves transfers in flight to MPI, which may yet touch their memory: it is never freed.
   ~MpiTransfers() = default;
 
   enum class SendMode {
@@ -63,7 +62,7 @@ class MpiTransfers {
   [[nodiscard]] bool empty() const { return parts_.empty(); }
   /// Something was to be sent or received at any time.
   [[nodiscard]] bool was_used() const { return was_used_; }
-  /// Of the payloads under way, here and there.
+  /// Bytes of the payloads in flight, sent and received.
   [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
  private:
@@ -74,8 +73,8 @@ class MpiTransfers {
     int expected_bytes;  // kSending: not a receive
   };
   static constexpr int kSending = -1;
-  // How many requests one advance() looks at; the next one looks further on. So the cost of a poll
-  // does not grow with what is under way.
+  // Number of requests that one advance() tests; the next one tests further ones. So the cost of a
+  // poll does not grow with the number of operations.
   static constexpr std::size_t kLookAt = 64;
 
   template <class Start>

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "net/mpi/mpi_check.hpp"
+#include "net/mpi/mpi_clocks.hpp"
 #include "net/mpi/mpi_engine.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
@@ -48,6 +49,7 @@ class EngineTransport final : public MpiTransport {
   }
   bool has_unsent() const override { return engine_.has_submissions(); }
   bool is_streaming() const override { return engine_.is_streaming(); }
+  bool shares_memory(int process) const override { return node_.is_near(process); }
   void lock_calls() override { engine_.lock_calls(); }
   void unlock_calls() override { engine_.unlock_calls(); }
   env::Steppable* engine() override { return progress_.get(); }
@@ -59,6 +61,12 @@ class EngineTransport final : public MpiTransport {
       engine_.set_waker(std::move(wake));
     }
   }
+  ClockTrips compare_clocks(const ReadClock& read, int count) override {
+    return net::compare_clocks(session_, read, count);
+  }
+  void set_before_close(std::function<void()> function) override {
+    engine_.set_before_close(std::move(function));
+  }
   void request_stop() override {
     if (progress_ != nullptr) progress_->request_stop();
   }
@@ -68,11 +76,11 @@ class EngineTransport final : public MpiTransport {
     return next_tag_.fetch_add(1, std::memory_order_relaxed) % engine_.payload_tag_count();
   }
   void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
-                    Event* done) override {
+                    Completion* done) override {
     engine_.send_payload(source, target, tag, bytes, done);
   }
   void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
-                       Event* done) override {
+                       Completion* done) override {
     engine_.receive_payload(source, target, tag, bytes, done);
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What goes over MPI. Each message on kPacketTag is one sealed packet: of a link, or of the engine
+// Messages over MPI. Each message on kPacketTag is one sealed packet of a link, or of the engine
 // itself.
 
 #include <shoal/net/packet.hpp>

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-// Of ThreadSanitizer's run-time library, for which its headers have no declarations.
+// Functions of ThreadSanitizer's run-time library, which its headers do not declare.
 extern "C" {
 void AnnotateIgnoreSyncBegin(const char* file, int line);
 void AnnotateIgnoreSyncEnd(const char* file, int line);
@@ -113,9 +113,9 @@ class Stay {
   const int depth_;  // of the strand's Quiets
 };
 
-// Stacks are used again and again, by strands that have nothing to do with each other, so what was
-// recorded of accesses to their memory must go: memory that is mapped anew has no past. What calls
-// this and what this calls needs less than the gap; nothing that lives stands below it.
+// Stacks are used again and again, by strands that have nothing to do with each other, so the
+// recorded accesses to their memory must go: memory that is mapped anew has no past. The frames of
+// the caller and of the callees here fit into the gap; no living object is below it.
 void forget_stack_below(std::uintptr_t here) {
   const auto begin = reinterpret_cast<std::uintptr_t>(t_bottom);
   const std::uintptr_t end = (here - kGapBytes) & ~(kPageBytes - 1);

@@ -1,4 +1,4 @@
-// Without ThreadSanitizer there is nobody who could watch.
+// Strands have no effect without ThreadSanitizer.
 
 #include <shoal/sync/strand.hpp>
 

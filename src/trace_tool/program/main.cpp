@@ -71,6 +71,9 @@ int run_summary(const Arguments& with) {
 }
 
 int run_convert(const Arguments& with) {
+  if (with.format == "otf2" && with.output == "-") {
+    throw shoal::Error("--output -: OTF2 is a folder of files: give the name of a folder");
+  }
   Input input(with.file);
   converters().at(with.format)(input, with.output);
   return 0;
@@ -98,9 +101,12 @@ int run_merge(const Arguments& with) {
     const auto found = shoal::trace::find_parts(parts[0]);
     if (!found.empty()) parts = found;
   }
-  const shoal::trace::MergeReport report = shoal::trace::merge(parts, with.output);
-  for (const std::string& line : report.damage) fmt::print("{}\n", line);
-  fmt::print("{}: {} events of {} processes\n", with.output, report.events, report.parts);
+  const bool to_output = with.output == "-";  // the trace alone
+  const std::string path = to_output ? "/dev/stdout" : with.output;
+  const shoal::trace::MergeReport report = shoal::trace::merge(parts, path);
+  std::FILE* const messages = to_output ? stderr : stdout;
+  for (const std::string& line : report.damage) fmt::print(messages, "{}\n", line);
+  fmt::print(messages, "{}: {} events of {} processes\n", with.output, report.events, report.parts);
   return 0;
 }
 
@@ -117,13 +123,14 @@ void add_commands(CLI::App& app, Arguments& with, std::function<int(const Argume
     command->add_option("FILE", with.file, "the trace, or its name if only its parts are there")
         ->required();
   };
-  CLI::App* const check_command = add(
-      "check", "whether messages arrive after they were sent, and all events are there", run_check);
+  CLI::App* const check_command =
+      add("check", "checks that messages arrive after they were sent, and that no event is missing",
+          run_check);
   add_file(check_command);
-  check_command->add_option("--tolerance", with.tolerance_ns,
-                            "nanoseconds that a message may arrive too early; default: what the "
-                            "clocks are uncertain by");
-  CLI::App* const summary = add("summary", "the most important of it, in a terminal", run_summary);
+  check_command->add_option(
+      "--tolerance", with.tolerance_ns,
+      "nanoseconds that a message may arrive too early; default: the uncertainty of the clocks");
+  CLI::App* const summary = add("summary", "prints the most important facts", run_summary);
   add_file(summary);
   summary->add_flag("--json", with.json, "for programs");
   CLI::App* const convert = add("convert", "writes it in the format of another tool", run_convert);
@@ -131,17 +138,20 @@ void add_commands(CLI::App& app, Arguments& with, std::function<int(const Argume
       ->required()
       ->check(CLI::IsMember(formats()));
   add_file(convert);
-  convert->add_option("-o,--output", with.output, "file to write; a folder for otf2")->required();
-  CLI::App* const diff = add("diff", "what differs between two runs", run_diff);
-  diff->add_option("A", with.file, "the one trace")->required();
-  diff->add_option("B", with.other, "the other trace")->required();
+  convert
+      ->add_option("-o,--output", with.output,
+                   "file to write (-: standard output); a folder for otf2")
+      ->required();
+  CLI::App* const diff = add("diff", "compares two runs", run_diff);
+  diff->add_option("A", with.file, "first trace")->required();
+  diff->add_option("B", with.other, "second trace")->required();
   CLI::App* const report = add("report", "writes a page that a browser shows", run_report);
   add_file(report);
-  report->add_option("-o,--output", with.output, "page to write")->required();
+  report->add_option("-o,--output", with.output, "page to write (-: standard output)")->required();
   CLI::App* const merge = add("merge", "makes one trace of the parts of a run", run_merge);
   merge->add_option("PARTS", with.parts, "the parts, or the name that --trace was given")
       ->required();
-  merge->add_option("-o,--output", with.output, "trace to write")->required();
+  merge->add_option("-o,--output", with.output, "trace to write (-: standard output)")->required();
 }
 
 }  // namespace

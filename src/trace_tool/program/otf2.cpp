@@ -38,7 +38,7 @@ class Otf2 {
   Otf2(Input& input, const std::string& folder)
       : input_(input), model_(input), counts_(input.tracks().size()) {
     if (std::filesystem::exists(folder)) {
-      throw Error(folder + ": this is there already; OTF2 archives need a folder of their own");
+      throw Error(folder + ": this exists already; OTF2 archives need a folder of their own");
     }
     archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, 1024UL * 1024,
                                  4UL * 1024 * 1024, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);

@@ -1,5 +1,5 @@
-// Listing 7 of the EDAT paper: a persistent task runs as often as its dependencies are met, and need
-// not have run when the program ends.
+// Listing 7 of the EDAT paper: a persistent task runs as often as its dependencies are met, and
+// need not have run when the program ends.
 // processes: 1 2 4
 // output 1: 10 runs, sum 45
 // output 2: 20 runs, sum 90

@@ -1,5 +1,6 @@
-// Listing 10 of the EDAT paper: events protect local data. The task that has the event "data" is the
-// only one that runs. Its address is fired as in the paper: the library copies what that points to.
+// Listing 10 of the EDAT paper: events protect local data. The task that has the event "data" is
+// the only one that runs. Its address is fired as in the paper: the library copies what that points
+// to.
 // processes: 2 4
 // environment: EDAT_ADDRESS_RULE=paper
 // output: 55 of 10 values

@@ -1,5 +1,5 @@
 // edatWait in main() does not keep the program from ending, nor does the program end before main()
-// has gone on: whoever fires for it has not ended before.
+// has gone on: the tasks that fire for it have not ended before.
 // processes: 1 2 4
 // output: rounds: 500, from other ranks: 500
 #include "edat.h"

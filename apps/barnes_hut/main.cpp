@@ -1,0 +1,57 @@
+// Barnes-Hut: bodies that attract each other, with octrees in global memory and cached cells.
+
+#include <fmt/format.h>
+#include <shoal/shoal.hpp>
+
+#include "barnes_hut/simulation.hpp"
+#include "common/options.hpp"
+
+namespace {
+
+// Ten times the error that is seen with the tolerance 0.5, which is usual: a cell's terms
+// beyond the mass at its centre are of the second order of tolerance / 2.
+double error_bound(double tolerance) { return tolerance * tolerance / 50 + 1e-9; }
+
+int run(shoal::World& world, const barnes_hut::Options& options) {
+  const barnes_hut::Result result = barnes_hut::simulate(world, options);
+  const bool good = result.error < error_bound(options.tolerance);
+  if (world.rank() == 0) {
+    fmt::print(
+        "barnes_hut: {} bodies, {} steps, {} ranks, {:.3g} s, {} cells fetched, {} found in "
+        "caches, error of accelerations {:.2e} (bound {:.2e}): {}\n",
+        options.bodies, options.steps, world.size(), result.seconds, result.fetches, result.hits,
+        result.error, error_bound(options.tolerance), good ? "verified" : "wrong");
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    CLI::App app("Gravitation among many bodies, by the algorithm of Barnes and Hut.",
+                 "barnes_hut");
+    barnes_hut::Options options;
+    app.add_option("--bodies", options.bodies, "number of bodies")
+        ->check(CLI::Range(2, 100'000'000))
+        ->capture_default_str();
+    app.add_option("--steps", options.steps, "number of time steps")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--tolerance", options.tolerance, "width of a cell by its distance, at most")
+        ->check(CLI::Range(0.0, 1.5))
+        ->capture_default_str();
+    app.add_option("--step-time", options.step_time, "length of a time step (G = total mass = 1)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->capture_default_str();
+    app.add_option("--group", options.group, "bodies of one task")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--cache-bytes", options.cache_bytes,
+                   "copies of remote cells that a rank keeps, in bytes (0: all)")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
+        ->capture_default_str();
+    app.add_option("--seed", options.seed, "seed of the bodies")->capture_default_str();
+    return apps::run_app(app, world, [&] { return run(world, options); });
+  });
+}

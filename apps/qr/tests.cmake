@@ -1,0 +1,38 @@
+# Tests of the programs that factor matrices in a sequential flow: included by apps/tests.cmake.
+
+foreach(app IN ITEMS flow_cholesky lu qr)
+  shoal_add_app_test(
+    ${app}
+    APP ${app}
+    TIMEOUT 120
+    PATTERN "residual +[0-9.e-]+ .* good"
+    ARGS --n 300 --tile 48)
+  shoal_add_app_run(${app}_one_row COMMAND ${app} --n 200 --tile 32 --ranks 3 --grid 1x3 --repeat 2)
+  shoal_add_app_run(${app}_sim COMMAND ${app} --sim-check --ranks 6 --workers 2 --n 120 --tile 24)
+  shoal_add_app_run(${app}_small COMMAND ${app} --n 10 --tile 16 --ranks 2)
+endforeach()
+shoal_add_app_run(qr_dry_256_ranks COMMAND qr --sim-dry --ranks 256 --workers 1 --n 4096 --tile 256)
+
+set(least_squares_report "residual +[0-9.e-]+ .* good[^@]*distance +[0-9.e+-]+")
+foreach(ranks IN ITEMS 1 4)
+  shoal_add_app_run(
+    least_squares.ranks${ranks}
+    PATTERN "${least_squares_report}"
+    COMMAND least_squares "${small_data}/tall.mtx" --tile 2 --ranks ${ranks})
+endforeach()
+if(EXISTS "${SHOAL_DATA_DIR}/west0067.mtx")
+  shoal_add_app_test(
+    least_squares_west0067
+    APP least_squares
+    TIMEOUT 60
+    PATTERN "${least_squares_report}"
+    ARGS "${SHOAL_DATA_DIR}/west0067.mtx" --tile 16)
+endif()
+shoal_add_error_test(
+  least_squares_wide PATTERN "is 2 x 3: it needs at least as many rows as columns"
+  COMMAND least_squares "${small_data}/wide.mtx" --ranks 2)
+shoal_add_error_test(
+  least_squares_dependent PATTERN "the columns of the matrix are linearly dependent"
+  COMMAND least_squares "${small_data}/dependent.mtx" --tile 2 --ranks 2)
+shoal_add_error_test(least_squares_no_file PATTERN "/nonexistent.mtx: cannot open this file"
+                     COMMAND least_squares /nonexistent.mtx --ranks 2)

@@ -1,0 +1,138 @@
+#include "global/kernels.hpp"
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "common/stopwatch.hpp"
+
+namespace bench::global {
+
+namespace {
+
+constexpr Word kFactor = 0x9E3779B97F4A7C15U;
+
+Word random_number(Word index) {
+  Word mixed = index * kFactor;
+  mixed = (mixed ^ (mixed >> 31U)) * 0xBF58476D1CE4E5B9U;
+  return mixed ^ (mixed >> 29U);
+}
+
+/// Result of `count` operations by rank 0 alone.
+struct Timed {
+  double seconds = 0;
+  Word last = 0;
+};
+Timed time_on_first(const Side& side, const std::function<Word(std::int64_t)>& run,
+                    std::int64_t count) {
+  Timed timed;
+  side.barrier();
+  if (side.rank == 0) {
+    run(1);  // finds the way
+    const Stopwatch watch;
+    timed.last = run(count);
+    timed.seconds = watch.seconds();
+  }
+  side.barrier();
+  return timed;
+}
+
+/// Value that the last operation must have given: put and add write 1, 2, ... and so does exchange.
+bool is_good(const Options& options, Word last, std::int64_t count) {
+  return options.op == "get" ? last == 0 : last >= static_cast<Word>(count);
+}
+
+/// All ranks update the whole table, twice: it is zeros again. The first time is measured.
+Timed gups(const Options& options, const Side& side, bool& good) {
+  const auto ranks = static_cast<std::size_t>(side.size);
+  const std::size_t here = (std::size_t{1} << static_cast<unsigned>(options.log_size)) / ranks;
+  side.prepare(here);
+  Timed timed;
+  for (int pass = 0; pass < 2; ++pass) {
+    side.barrier();
+    const Stopwatch watch;
+    const Word first = static_cast<Word>(side.rank) * static_cast<Word>(options.count);
+    for (Word i = first; i < first + static_cast<Word>(options.count); ++i) {
+      const Word number = random_number(i + 1);
+      side.update(static_cast<int>(number % ranks), (number >> 8U) % here, number);
+    }
+    side.finish_updates();
+    side.barrier();
+    if (pass == 0) {
+      timed.seconds = watch.seconds();
+      for (std::size_t i = 0; i < here; ++i) timed.last |= side.local_word(i);
+    }
+  }
+  good = timed.last != 0;
+  for (std::size_t i = 0; i < here; ++i) good = good && side.local_word(i) == 0;
+  return timed;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& options) {
+  add_run_options(app, options.run);
+  app.add_option("kernel", options.kernel, "Kernel to measure")
+      ->required()
+      ->check(CLI::IsMember({"latency", "rate", "bandwidth", "hit", "gups"}));
+  app.add_option("--op", options.op, "Operation on words")
+      ->check(CLI::IsMember({"get", "put", "add", "exchange"}));
+  app.add_option("--count", options.count, "Operations, of gups: of each rank")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth")
+      ->check(CLI::Range(8, 1 << 30));
+  app.add_option("--log-size", options.log_size, "Binary logarithm of the words of gups' table")
+      ->check(CLI::Range(4, 32));
+}
+
+int measure(const Options& options, const Side& side) {
+  if (side.size < 2 && options.kernel == "gups") throw std::invalid_argument("start 2 ranks");
+  std::vector<Sample> samples;
+  std::int64_t operations = options.count;
+  for (int i = 0; i < options.run.repeat; ++i) {
+    Timed timed;
+    bool good = true;
+    if (options.kernel == "gups") {
+      timed = gups(options, side, good);
+      operations = options.count * side.size;
+    } else if (options.kernel == "latency") {
+      side.prepare(1);
+      timed = time_on_first(side, side.one_by_one, options.count);
+      good = side.rank != 0 || is_good(options, timed.last, options.count);
+    } else if (options.kernel == "hit") {
+      if (!side.cached) throw std::invalid_argument("this side has no cache");
+      side.prepare(1);
+      timed = time_on_first(side, side.cached, options.count);
+      good = timed.last == 0;
+    } else if (options.kernel == "rate") {
+      side.prepare(static_cast<std::size_t>(options.in_flight));
+      const std::int64_t rounds = (options.count + options.in_flight - 1) / options.in_flight;
+      operations = rounds * options.in_flight;
+      timed = time_on_first(side, side.together, rounds);
+      good = side.rank != 0 || is_good(options, timed.last, rounds);
+    } else {
+      side.prepare(static_cast<std::size_t>(options.size_bytes) / sizeof(Word));
+      timed = time_on_first(side, side.transfers, options.count);
+      good = side.rank != 0 || options.op == "put" || timed.last == 0;
+    }
+    samples.push_back({timed.seconds, side.all_hold(good)});
+  }
+  if (side.rank != 0) return 0;
+  const Sample sample = median(samples);
+  const double count = static_cast<double>(operations);
+  const double us = sample.seconds / count * 1e6;
+  Values values{{"us", us}, {"million_per_s", 1 / us}};
+  if (options.kernel == "latency") values.emplace_back("round_trip_us", us);
+  if (options.kernel == "bandwidth") {
+    values.emplace_back("gb_per_s", static_cast<double>(options.size_bytes) / us * 1e-3);
+  }
+  return finish({options.kernel,
+                 side.name,
+                 values,
+                 {{"op", options.op}, {"count", operations}, {"ranks", side.size}}},
+                sample.verified);
+}
+
+}  // namespace bench::global

@@ -1,0 +1,54 @@
+#pragma once
+// Kernels of one-sided access, shared by shoal and its peers.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "ranks/program.hpp"
+
+namespace bench::global {
+
+using Word = std::uint64_t;
+
+struct Options {
+  RunOptions run;
+  std::string kernel;      // latency, rate, bandwidth, hit, gups
+  std::string op = "get";  // get, put, add, exchange
+  std::int64_t count = 100'000;
+  std::int64_t in_flight = 1024;
+  std::int64_t size_bytes = 1 << 20;
+  int log_size = 20;  // of the table of gups
+};
+void add_options(CLI::App& app, Options& options);
+
+/// One side. Each function is called on all ranks. Rank 0 accesses words of the last rank; gups is
+/// done by all ranks.
+struct Side {
+  std::string name;
+  /// Prepares `count` words of each rank, all zero. Collective.
+  std::function<void(std::size_t count)> prepare;
+  /// The operation on word 0, `count` times, each complete before the next; returns the last value
+  /// read, or the number written at last.
+  std::function<Word(std::int64_t count)> one_by_one;
+  /// Operations on `in_flight` words, again and again, with that many in flight.
+  std::function<Word(std::int64_t rounds)> together;
+  /// `count` transfers of all words.
+  std::function<Word(std::int64_t count)> transfers;
+  /// Reads of word 0 through a cache. Empty: there is none.
+  std::function<Word(std::int64_t count)> cached;
+  /// Exclusive-or of `number` into word `index` of a rank. Completed by finish_updates().
+  std::function<void(int rank, std::size_t index, Word number)> update;
+  std::function<void()> finish_updates;
+  std::function<Word(std::size_t index)> local_word;
+  std::function<void()> barrier;
+  std::function<bool(bool)> all_hold;
+  int rank = 0;
+  int size = 1;
+};
+
+/// Runs the kernel, and prints the result on rank 0. Returns the exit code.
+int measure(const Options& options, const Side& side);
+
+}  // namespace bench::global

@@ -1,0 +1,72 @@
+# Tests that a launcher of an MPI starts.
+
+# Sets `out` to the launcher of an MPI variant with its options, ready for the program.
+function(shoal_mpi_launcher variant processes out)
+  if(variant STREQUAL "openmpi")
+    find_program(SHOAL_MPIRUN_OPENMPI NAMES mpirun.openmpi orterun)
+    set(command "${SHOAL_MPIRUN_OPENMPI}" --oversubscribe --allow-run-as-root --bind-to none -n)
+  elseif(variant STREQUAL "mpich")
+    find_program(SHOAL_MPIRUN_MPICH NAMES mpirun.mpich mpiexec.hydra)
+    set(command "${SHOAL_MPIRUN_MPICH}" -n)
+  else()
+    set(command "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG})
+  endif()
+  list(GET command 0 program)
+  if(NOT program)
+    message(FATAL_ERROR "No mpirun for ${variant}: its tests cannot run. Install it (tools/setup "
+                        "does), or leave ${variant} out of SHOAL_MPI.")
+  endif()
+  set(${out} ${command} ${processes} PARENT_SCOPE)
+endfunction()
+
+# shoal_add_mpi_test(<test> VARIANT <v> PROCESSES <n> TIMEOUT <s> [PATTERN <regex>]
+#                    COMMAND <program> [<argument>...])
+# One launch of a program under the launcher of its MPI.
+function(shoal_add_mpi_test test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT;PROCESSES;TIMEOUT;PATTERN" "COMMAND")
+  shoal_mpi_launcher(${arg_VARIANT} ${arg_PROCESSES} launcher)
+  shoal_expecting("${arg_PATTERN}" command ${launcher} ${arg_COMMAND})
+  add_test(NAME ${test} COMMAND ${command})
+  shoal_test_properties(${test} mpi ${arg_TIMEOUT} PROCESSORS 2)
+  set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
+endfunction()
+
+# Every tests/mpi/*_test.cpp is a program with its own main (0 = passed), built for each MPI and run
+# on each number of processes as mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at
+# most share memory, as ..._near2, except tests that take long or send little.
+function(shoal_add_mpi_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "PROCESSES")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cpp")
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    foreach(source IN LISTS sources)
+      cmake_path(GET source STEM name)
+      set(program mpi_${variant}_${name})
+      shoal_test_program(${program} "${source}" shoal::shoal_${variant})
+      foreach(entry IN LISTS arg_PROCESSES)
+        string(REGEX MATCH "^([0-9]+)(/([0-9]+))?$" matched "${entry}")
+        set(processes ${CMAKE_MATCH_1})
+        set(near ${CMAKE_MATCH_3})
+        set(test mpi.${variant}.${name}.np${processes})
+        if(near)
+          if(name MATCHES "_(stall|huge_message|init|launch|single|funneled)_test$")
+            continue()
+          endif()
+          string(APPEND test _near${near})
+        endif()
+        shoal_add_mpi_test(
+          ${test}
+          VARIANT ${variant}
+          PROCESSES ${processes}
+          TIMEOUT ${arg_TIMEOUT}
+          COMMAND $<TARGET_FILE:${program}>)
+        if(name MATCHES "_stall_test$") # waits more than it computes
+          set_tests_properties(${test} PROPERTIES PROCESSORS 1)
+        endif()
+        if(near)
+          set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION
+                                                  SHOAL_NODE_PROCESSES=set:${near})
+        endif()
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()

@@ -1,0 +1,126 @@
+# Tests of the sources, of what must not compile, and of the benchmarks.
+
+# Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the
+# compiler's output must match the regex. A last test shows that the harness refuses a file that
+# does compile.
+function(shoal_add_compile_fail_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  set(includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
+  set(folder "${PROJECT_SOURCE_DIR}/tests/compile_fail")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  foreach(source IN LISTS sources ITEMS "${folder}/harness/compiles.cpp")
+    cmake_path(GET source STEM name)
+    add_test(
+      NAME compile_fail.${name}
+      COMMAND
+        "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DSOURCE=${source}"
+        "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>" -P
+        "${folder}/harness/expect_failure.cmake")
+    shoal_test_properties(compile_fail.${name} compile_fail ${arg_TIMEOUT})
+  endforeach()
+  set_tests_properties(compile_fail.compiles PROPERTIES PASS_REGULAR_EXPRESSION
+                                                        "compiles, but must not")
+  add_test(
+    NAME compile_fail.umbrella_lines
+    COMMAND
+      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLINES_MAX=12200"
+      "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
+      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P "${folder}/harness/umbrella_lines.cmake")
+  shoal_test_properties(compile_fail.umbrella_lines compile_fail ${arg_TIMEOUT})
+  if(SHOAL_SANITIZE)
+    return() # the headers are the same
+  endif()
+  add_test(
+    NAME compile_fail.headers_alone
+    COMMAND
+      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+      "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
+      "-DFOLDER=${PROJECT_SOURCE_DIR}/include" "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P
+      "${folder}/harness/headers_alone.cmake")
+  shoal_test_properties(compile_fail.headers_alone compile_fail 180 PROCESSORS 2)
+endfunction()
+
+# The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.
+function(shoal_add_lint_tests)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(lint "${PROJECT_SOURCE_DIR}/tests/lint")
+  add_test(NAME lint.layers COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_layers")
+  add_test(NAME lint.docs COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs")
+  if(TARGET tutorial_hello)
+    add_test(NAME lint.options COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs"
+                                       --options $<TARGET_FILE:tutorial_hello>)
+    shoal_test_properties(lint.options lint 120)
+  endif()
+  add_test(NAME lint.layers_refuse_bad_trees COMMAND Python3::Interpreter
+                                                     "${lint}/check_layers_test.py")
+  add_test(NAME lint.prose COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" prose)
+  add_test(NAME lint.prose_refuses_odd_texts COMMAND Python3::Interpreter
+                                                     "${lint}/check_prose_test.py")
+  add_test(NAME lint.calls_refuse_cycles COMMAND Python3::Interpreter "${lint}/check_calls_test.py")
+  if(NOT SHOAL_SANITIZE)
+    add_test(NAME lint.calls COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_calls"
+                                     "${PROJECT_BINARY_DIR}")
+    shoal_test_properties(lint.calls lint 120)
+  endif()
+  add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" format)
+  add_test(NAME lint.tidy_refuses_bad_code COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" bad)
+  foreach(test IN ITEMS layers docs layers_refuse_bad_trees calls_refuse_cycles prose
+                        prose_refuses_odd_texts format tidy_refuses_bad_code)
+    shoal_test_properties(lint.${test} lint 120)
+  endforeach()
+endfunction()
+
+# The shell commands of the documents, with the programs of this build.
+function(shoal_add_docs_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  foreach(program IN ITEMS tutorial_hello bfs insitu cholesky qr least_squares calibrate contention
+                          shoal-trace)
+    if(NOT TARGET ${program})
+      return() # SHOAL_APPS, or a library that is missing
+    endif()
+  endforeach()
+  set(launcher "")
+  if(SHOAL_MPI_VARIANTS)
+    list(GET SHOAL_MPI_VARIANTS 0 variant)
+    shoal_mpi_launcher(${variant} "" launcher)
+    list(REMOVE_ITEM launcher -n)
+    list(JOIN launcher " " launcher)
+  endif()
+  add_test(NAME docs.shell
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/docs/shell_test.py" --build
+                   "${PROJECT_BINARY_DIR}" "--mpirun=${launcher}")
+  shoal_test_properties(docs.shell docs ${arg_TIMEOUT} PROCESSORS 2)
+  set_tests_properties(docs.shell PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
+endfunction()
+
+# clang-tidy over the library, with the flags of a build by clang.
+function(shoal_add_tidy_test)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_test(NAME tidy.src COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy "${PROJECT_BINARY_DIR}")
+    shoal_test_properties(tidy.src tidy 600 PROCESSORS 2)
+  endif()
+endfunction()
+
+# Tests tools/shoal-bench with scripts for programs, every case of the benchmarks in its short form,
+# and the instruction budgets.
+function(shoal_add_bench_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(bench "${PROJECT_SOURCE_DIR}/tools/shoal-bench")
+  add_test(NAME bench.bench COMMAND Python3::Interpreter
+                                    "${PROJECT_SOURCE_DIR}/tests/bench/bench_test.py" "${bench}")
+  shoal_test_properties(bench.bench bench ${arg_TIMEOUT})
+  if(NOT TARGET tasks_shoal)
+    return()
+  endif()
+  file(GLOB cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/cases/*.json")
+  foreach(file IN LISTS cases)
+    cmake_path(GET file STEM group)
+    add_test(NAME bench.short.${group} COMMAND "${bench}" --build "${PROJECT_BINARY_DIR}" --short
+                                               --group ${group} --timeout 120)
+    shoal_test_properties(bench.short.${group} bench ${arg_TIMEOUT} PROCESSORS 2)
+  endforeach()
+  add_test(NAME bench.budgets COMMAND "${bench}" --build "${PROJECT_BINARY_DIR}" --budgets)
+  shoal_test_properties(bench.budgets bench ${arg_TIMEOUT})
+endfunction()

@@ -1,0 +1,70 @@
+#pragma once
+// Messages that came before their handler or their team, on one rank.
+
+#include <shoal/am/channel_table.hpp>
+#include <shoal/am/early_messages.hpp>
+#include <shoal/am/messenger_options.hpp>
+#include <shoal/am/packet_reader.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// Decides which messages wait, for how long, and which are dropped. Messages of one team from one
+/// rank keep their order: the first one that waits holds back those behind it.
+class Backlog {
+ public:
+  Backlog(const ChannelTable& channels, const PacketReader& reader)
+      : channels_(channels), reader_(reader) {}
+  void set_listener(TeamListener& listener) { listener_ = &listener; }
+  [[nodiscard]] TeamListener& listener() const { return *listener_; }
+
+  // --- the progress context's
+
+  /// Keeps a packet of one team behind the messages of its stream that wait. False: none wait.
+  bool add_behind(net::Packet* packet);
+  /// Keeps a packet of one team from `offset` on; its first message there cannot be handled yet.
+  void hold(net::Packet* packet, std::size_t offset);
+  /// Takes out all messages that wait, to be tried again.
+  [[nodiscard]] EarlyMessages::Streams take_all();
+  /// The team has failed on `source`, and if it does not exist here by now, its messages from there
+  /// are dropped. Returns how many. Caller: a handler.
+  [[nodiscard]] std::uint64_t drop_early(std::uint64_t team, Rank source);
+
+  // --- any thread
+
+  /// Messages that wait are to be tried again.
+  void request_retry() { retry_.store(true, std::memory_order_seq_cst); }
+  [[nodiscard]] bool wants_retry() const { return retry_.load(std::memory_order_seq_cst); }
+  /// Messages that wait because their instance handler is not open here yet, or their team does
+  /// not exist here yet; large ones count twice. For detection they count as processed and as
+  /// unsatisfied.
+  [[nodiscard]] std::uint64_t count() const { return early_.count(); }
+  /// The same, of one team.
+  [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const { return early_.count_of(team); }
+  [[nodiscard]] bool empty() const { return early_.empty(); }
+  /// Called before a snapshot of counts. False: messages that wait are about to be tried again
+  /// (they are then neither processed nor stuck). Their senders' windows open: nothing here will
+  /// take the messages soon, and a sender that waited for room would keep the world from noticing
+  /// that it is stuck. Caller: the rank is idle.
+  [[nodiscard]] bool rests();
+  /// Lines about messages of a team that wait, one for each source. Messages of teams that do not
+  /// exist here count for the world.
+  [[nodiscard]] std::vector<std::string> describe(std::uint64_t team) const;
+
+ private:
+  [[nodiscard]] bool can_handle(const net::Run& run) const;
+  std::uint64_t drop(net::Packet& packet, std::size_t offset);
+
+  const ChannelTable& channels_;
+  const PacketReader& reader_;
+  TeamListener* listener_ = nullptr;
+  EarlyMessages early_;
+  std::atomic<bool> retry_{false};  // handlers were opened since messages were last tried again
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,66 @@
+#pragma once
+// Messages whose handler or team does not exist on this rank yet.
+
+#include <shoal/base/function.hpp>
+#include <shoal/net/packet.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace shoal::messaging {
+
+/// Stream of messages that keep their order: of one team, from one rank, in one lane.
+struct Stream {
+  std::uint64_t team = 0;
+  std::int32_t source = 0;
+  std::uint32_t lane = 0;
+  auto operator<=>(const Stream&) const = default;
+};
+
+/// Packets of one stream, from the first message on that cannot be handled. Each holds messages of
+/// that stream only behind its offset.
+struct Early {
+  net::PacketList packets;
+  std::size_t offset = 0;                // into the first packet
+  std::uint64_t count = 0;               // of unprocessed messages; large ones twice
+  net::Packet* last_disowned = nullptr;  // it and those before it
+
+  void disown_all();
+};
+
+/// Any thread.
+class EarlyMessages {
+ public:
+  using Streams = std::map<Stream, Early>;
+
+  /// Messages of all streams. acquire pairs with the release of the adders.
+  [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const;
+  [[nodiscard]] bool empty() const;
+
+  /// Keeps a packet behind those that wait in its stream. False: there are none.
+  bool add_behind(const Stream& stream, net::Packet* packet, std::uint64_t messages);
+  /// Keeps a packet from `offset` on, behind those of its stream that wait; `then` runs before it
+  /// can be taken out again. True: it is the first one of its stream.
+  bool add(const Stream& stream, net::Packet* packet, std::size_t offset, std::uint64_t messages,
+           FunctionRef<void()> then);
+  /// Takes a stream out, unless `unless` says not to: under the lock.
+  [[nodiscard]] Early take(const Stream& stream, FunctionRef<bool()> unless);
+  /// Takes all out; `then` runs before another one is added.
+  [[nodiscard]] Streams take_all(FunctionRef<void()> then);
+  /// Opens the windows of all senders, unless `unless` says not to: under the lock.
+  [[nodiscard]] bool disown_all(FunctionRef<bool()> unless);
+  void for_each(FunctionRef<void(const Stream&)> visit) const;
+
+ private:
+  mutable sync::Mutex mutex_;
+  Streams streams_ SHOAL_GUARDED_BY(mutex_);
+  std::atomic<std::uint64_t> count_{0};
+};
+
+}  // namespace shoal::messaging

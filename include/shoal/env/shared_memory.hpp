@@ -1,0 +1,50 @@
+#pragma once
+// Memory of this process that other processes of the node can map.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace shoal::env {
+
+/// Name of a shared piece of memory, for other processes. Plain data: it travels in messages.
+struct SharedMemoryName {
+  std::int64_t process = 0;  // its id
+  std::int32_t descriptor = -1;
+  std::uint32_t padding = 0;
+  std::uint64_t token = 0;  // tells it from other memory of this name: of another name space, say
+  std::uint64_t size_bytes = 0;
+};
+
+/// A range of zeros, mapped as a whole; pages are taken when they are first written. Other
+/// processes of the same user on the node can map it, too, if it was made to be shared: it is an
+/// anonymous file (memfd), which is limited by memory and not by the size of /dev/shm.
+class SharedMemory {
+ public:
+  /// New memory. **Errors**: Error with the reason of the system and advice.
+  SharedMemory(std::size_t size_bytes, bool shared);
+  /// Maps the memory of another process. **Errors**: Error if there is none of this name that this
+  /// process may map.
+  explicit SharedMemory(const SharedMemoryName& name);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+  [[nodiscard]] SharedMemoryName name() const;
+  /// Gives the pages of a range back to the system: it reads as zeros afterwards. `offset` and
+  /// `size_bytes` in bytes; what is no whole page is overwritten with zeros.
+  void clear(std::size_t offset, std::size_t size_bytes);
+
+ private:
+  void map(int descriptor);
+
+  const std::size_t size_bytes_;
+  std::byte* mapping_ = nullptr;  // begins with the page that holds the token
+  std::byte* data_ = nullptr;
+  int descriptor_ = -1;  // -1: private memory, or that of another process
+  std::uint64_t token_ = 0;
+};
+
+}  // namespace shoal::env

@@ -1,0 +1,194 @@
+#pragma once
+// Insertion of a task: its arguments sorted into accesses, values and options.
+
+#include <shoal/flow/codelet.hpp>
+#include <shoal/flow/data.hpp>
+#include <shoal/flow/sequence.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace shoal::flow {
+
+/// Part of a partitioned datum.
+struct Block {
+  std::size_t row = 0;
+  std::size_t column = 0;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+template <class T>
+inline constexpr bool is_codelet_v = false;
+template <class Parameters>
+inline constexpr bool is_codelet_v<Codelet<Parameters>> = true;
+
+/// An argument as the task keeps it: nothing of an access, for which there is a place in the list.
+template <class Arg>
+struct Kept {
+  using type = Arg;
+};
+template <class T, Mode M>
+struct Kept<TypedRequest<T, M>> {
+  struct Empty {
+    explicit Empty(const TypedRequest<T, M>& /*request*/) {}
+  };
+  using type = Empty;
+};
+
+/// Type that the function gets for an argument.
+template <class Arg>
+struct Passed {
+  static Arg& get(Arg& value, const Access* /*access*/) { return value; }
+};
+template <class T, Mode M>
+struct Passed<TypedRequest<T, M>> {
+  template <class Empty>
+  static decltype(auto) get(Empty& /*kept*/, const Access* access) {
+    if constexpr (M == Mode::read) {
+      return DataTraits<T>::read(access->object);
+    } else {
+      return DataTraits<T>::write(access->object);
+    }
+  }
+};
+
+template <class... Args>
+inline constexpr std::size_t request_count_v = (std::size_t{is_request_v<Args>} + ... + 0);
+
+/// A task that calls `Call` with its arguments; Args are decayed and no options.
+template <class Call, class... Args>
+class InsertedTask final : public FlowTask {
+  static constexpr std::size_t kAccesses = request_count_v<Args...>;
+
+ public:
+  template <class... Given>
+  InsertedTask(Sequence& sequence, Call call, Given&&... given)
+      : FlowTask(sequence, std::span<Access>(list_)),
+        call_(std::move(call)),
+        kept_(std::forward<Given>(given)...) {}
+
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return call_.name(); }
+  [[nodiscard]] bool is_inserted() const override { return true; }
+  [[nodiscard]] bool is_memory_bound() override {
+    return call_.is_marked() ||
+           (call_.has_cost() && find_objects() && costs_memory(std::index_sequence_for<Args...>()));
+  }
+
+ private:
+  void execute() override { call(std::index_sequence_for<Args...>()); }
+
+  template <std::size_t... I>
+  void call(std::index_sequence<I...> /*indices*/) {
+    call_(Passed<Args>::get(std::get<I>(kept_), list_.data() + requests_before(I))...);
+  }
+  template <std::size_t... I>
+  bool costs_memory(std::index_sequence<I...> /*indices*/) {
+    return call_.costs_memory(
+        Passed<Args>::get(std::get<I>(kept_), list_.data() + requests_before(I))...);
+  }
+  static constexpr std::size_t requests_before(std::size_t index) {
+    constexpr std::array<bool, sizeof...(Args) + 1> kIsRequest{is_request_v<Args>..., false};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < index; ++i) count += kIsRequest[i] ? 1 : 0;
+    return count;
+  }
+
+  std::array<Access, kAccesses> list_;
+  Call call_;
+  std::tuple<typename Kept<Args>::type...> kept_;
+};
+
+template <class... Ps>
+struct CodeletCall {
+  const TypedCodelet<Ps...>* codelet;
+  template <class... Args>
+  void operator()(Args&&... args) const {
+    codelet->call(std::forward<Args>(args)...);
+  }
+  [[nodiscard]] std::string_view name() const { return codelet->name; }
+  [[nodiscard]] bool is_marked() const { return codelet->memory_bound; }
+  [[nodiscard]] bool has_cost() const { return static_cast<bool>(codelet->cost); }
+  template <class... Args>
+  [[nodiscard]] bool costs_memory(Args&&... args) const {
+    return codelet->costs_memory(std::forward<Args>(args)...);
+  }
+};
+template <class F>
+struct FunctionCall {
+  F function;
+  template <class... Args>
+  void operator()(Args&&... args) {
+    function(std::forward<Args>(args)...);
+  }
+  [[nodiscard]] static std::string_view name() { return "task"; }
+  [[nodiscard]] static bool is_marked() { return false; }
+  [[nodiscard]] static bool has_cost() { return false; }
+  template <class... Args>
+  [[nodiscard]] static bool costs_memory(Args&&... /*args*/) {
+    return false;
+  }
+};
+
+/// Makes the task of the arguments that are no options.
+template <class Call, class... Args>
+struct TaskMaker {
+  template <class Arg>
+  static auto keep(Arg&& arg) {
+    if constexpr (is_option_v<std::decay_t<Arg>>) {
+      return std::tuple<>();
+    } else {
+      return std::tuple<Arg&&>(std::forward<Arg>(arg));
+    }
+  }
+  template <class... Kept>
+  static FlowTask* make(Sequence& sequence, Call call, std::tuple<Kept...> kept) {
+    return std::apply(
+        [&](auto&&... args) -> FlowTask* {
+          return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),
+                                                               std::forward<Kept>(args)...);
+        },
+        std::move(kept));
+  }
+};
+
+template <class Call, class... Args>
+void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet, Call call,
+                 Args&&... args) {
+  std::array<Request, request_count_v<std::decay_t<Args>...>> requests;
+  InsertOptions options;
+  if (codelet != nullptr) options.priority = codelet->priority;
+  [[maybe_unused]] std::size_t next = 0;
+  const auto sort = [&]<class Arg>(const Arg& arg) {
+    if constexpr (is_option_v<Arg>) {
+      options.take(arg);
+    } else if constexpr (is_request_v<Arg>) {
+      requests[next++] = to_request(arg);
+    }
+  };
+  (sort(args), ...);
+  if (!sequence.begin(codelet, requests, options)) return;
+  using Maker = TaskMaker<Call, Args...>;
+  sequence.submit(Maker::make(sequence, std::move(call),
+                              std::tuple_cat(Maker::keep(std::forward<Args>(args))...)),
+                  requests);
+}
+
+template <class... Ps, class... Args>
+void insert(Sequence& sequence, const std::shared_ptr<TypedCodelet<Ps...>>& codelet,
+            Args&&... args) {
+  insert_call(sequence, codelet, CodeletCall<Ps...>{codelet.get()}, std::forward<Args>(args)...);
+}
+
+template <class F, class... Args>
+void insert_function(Sequence& sequence, F function, Args&&... args) {
+  insert_call(sequence, nullptr, FunctionCall<F>{std::move(function)}, std::forward<Args>(args)...);
+}
+
+}  // namespace shoal::flow

@@ -1,0 +1,84 @@
+#pragma once
+// Schedulers: the order in which the ready tasks of a flow run, and on which workers.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace shoal {
+
+class PerformanceModels;  // <shoal/flow/performance_models.hpp>
+
+namespace flow {
+
+class FlowTask;
+
+/// Settings of a run for flows that say nothing else. A service of the rank.
+struct Defaults {
+  std::string scheduler = "locality";         // see make_flow_scheduler()
+  std::shared_ptr<PerformanceModels> models;  // nullptr: each flow has its own
+};
+
+}  // namespace flow
+
+/// A task of a flow whose data are ready, as schedulers see it.
+struct ReadyTask {
+  std::string_view name;           // of its codelet
+  int priority = 0;                // larger first
+  std::uint64_t number = 0;        // counts the ready tasks of the flow on this rank, from 0
+  std::uint64_t ready_ns = 0;      // when it became ready
+  std::size_t size_bytes = 0;      // of its data
+  flow::FlowTask* task = nullptr;  // for the flow itself
+
+  /// Bytes of its data that another worker than `worker` has used last.
+  [[nodiscard]] std::size_t bytes_elsewhere(int worker) const;
+};
+
+/// Orders the ready tasks of one flow on one rank. A program's own scheduler derives from this and
+/// is given to FlowOptions::scheduler; apps/tutorial/flow_scheduler.cpp is one.
+///
+/// **Caller**: workers, several at a time: an implementation has a lock. **Blocks**: never.
+/// **Source**: the push and pop of StarPU's schedulers.
+class FlowScheduler {
+ public:
+  static constexpr int kAnyWorker = -1;  // in the place of a worker: any of the rank
+
+  virtual ~FlowScheduler() = default;
+  /// Called once, before the first push(), with the number of workers of the rank.
+  virtual void begin(int /*workers*/) {}
+  /// Takes a task. Returns the worker that is to run a task for it, or kAnyWorker.
+  [[nodiscard]] virtual int push(const ReadyTask& task) = 0;
+  /// Gives a task to `worker`. Called once for each push(), by the worker that it has returned: so
+  /// there is a task.
+  [[nodiscard]] virtual ReadyTask pop(int worker, std::uint64_t now_ns) = 0;
+  /// The task has run on `worker`.
+  virtual void ended(const ReadyTask& /*task*/, int /*worker*/, std::uint64_t /*begin_ns*/,
+                     std::uint64_t /*end_ns*/) {}
+};
+
+/// Tasks in the order in which they became ready.
+[[nodiscard]] std::shared_ptr<FlowScheduler> fifo_scheduler();
+/// The task of the highest priority; of several, the one that became ready first.
+[[nodiscard]] std::shared_ptr<FlowScheduler> priority_scheduler();
+
+/// Options of completion_scheduler().
+struct CompletionOptions {
+  /// Time to bring a byte that another worker has used last into the caches of a worker.
+  double transfer_ns_per_byte = 0.1;
+  /// Expected times; nullptr: of its own, for the time of the flow.
+  std::shared_ptr<PerformanceModels> models = nullptr;
+};
+/// Each task goes to the worker that is expected to end it first, by a performance model of its
+/// codelet and the bytes that have to be brought there; higher priorities first on each worker.
+/// Workers do not steal. **Source**: Topcuoglu et al., HEFT; "dmda" of StarPU.
+[[nodiscard]] std::shared_ptr<FlowScheduler> completion_scheduler(
+    const CompletionOptions& options = {});
+
+/// By its name, as --flow-scheduler has it: "fifo", "priority", "completion"; "locality" is the
+/// stealing of shoal's own workers, which is nullptr. **Errors**: CheckError for another name.
+[[nodiscard]] std::shared_ptr<FlowScheduler> make_flow_scheduler(
+    std::string_view name, std::shared_ptr<PerformanceModels> models = nullptr);
+
+}  // namespace shoal

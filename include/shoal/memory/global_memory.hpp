@@ -1,0 +1,497 @@
+#pragma once
+// Global memory: heaps that all ranks of a team can read and write, one-sidedly.
+
+#include <shoal/am/large_message.hpp>
+#include <shoal/base/check.hpp>
+#include <shoal/memory/core.hpp>
+#include <shoal/memory/global_ptr.hpp>
+#include <shoal/memory/pending.hpp>
+#include <shoal/memory/word.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+/// Global heaps of the ranks of a team, one on each, and one-sided access to all of them (ppl
+/// paper, sections 2.2 and 2.3; docs/memory.md). All ranks make theirs in the same order, with the
+/// same options. Each rank has a local heap, too, for memory that only its own tasks use.
+///
+/// **Ways**: the heap of a rank in the same process, or in a process of the same node that shares
+/// memory, is reached by loads, stores and atomic instructions of the caller; others by messages.
+/// Results are the same. Words of 1, 2, 4 or 8 bytes are read and written atomically.
+/// **Ordering**: a put is visible to a get that follows its remote completion: wait() of its
+/// Transfer, quiet(), or a message sent in the `signal` of put_signal(); other accesses are not
+/// ordered. Operations on words (fetch_add() and so on) are sequentially consistent.
+/// **Coherence**: accesses of several tasks to the same bytes, one of them a put, are a race unless
+/// the program orders them; operations on words never race with each other.
+/// **Caller**, where nothing else is said: tasks and the main function. **Blocks**: what waits for
+/// an answer parks the task; a put waits at most for room to send. **Errors**: CheckError for a
+/// null pointer, one of another memory, a rank that does not exist, a range behind the heap's end;
+/// with checks on, for each access that is not within one live allocation. **Completion**: requests
+/// count as messages of the team: Team::wait() waits for them. **Lifetime**: until wait() has
+/// returned on all ranks.
+class GlobalMemory {
+ public:
+  /// Collective: all ranks of the team make theirs in the same order.
+  explicit GlobalMemory(term::Scope& scope, const GlobalMemoryOptions& options = {})
+      : core_(std::make_unique<memory::Core>(scope, options)) {}
+
+  /// Rank of the caller in the team.
+  [[nodiscard]] Rank rank() const { return core_->rank(); }
+  /// Number of ranks of the team.
+  [[nodiscard]] int size() const { return core_->size(); }
+  /// Name in reports.
+  [[nodiscard]] const std::string& name() const { return core_->name(); }
+  /// Counters of this rank.
+  [[nodiscard]] GlobalMemoryStatistics statistics() const { return core_->statistics(); }
+  /// Whether accesses are checked against allocations: see GlobalMemoryOptions.
+  [[nodiscard]] bool checks() const { return core_->checks(); }
+
+  // --- allocation. Memory is zeros when it is allocated.
+
+  /// `count` elements in the heap of this rank. **Caller**: any thread; never blocks. **Errors**:
+  /// Error with sizes when there is no room. **Cost**: constant.
+  template <class T>
+  [[nodiscard]] GlobalPtr<T> allocate(std::size_t count = 1) {
+    return pointer<T>(rank(), core_->allocate(bytes_of<T>(count), alignof(T)));
+  }
+  /// The same in the heap of another rank. One message and its answer.
+  template <class T>
+  [[nodiscard]] GlobalPtr<T> allocate_on(Rank rank, std::size_t count = 1) {
+    if (rank == this->rank()) return allocate<T>(count);
+    return pointer<T>(rank, core_->allocate_on(rank, bytes_of<T>(count), alignof(T)).get());
+  }
+  /// Frees what allocate() or allocate_on() gave; of any rank. **Errors**: CheckError for what is
+  /// not allocated (for another rank's memory it fails the team).
+  template <class T>
+  void free(GlobalPtr<T> pointer) {
+    core_->check_pointer(pointer.memory(), "free");
+    core_->free(pointer.rank(), pointer.offset());
+  }
+  /// `count` elements in the heap of each rank, at the same offset: p.on(r) is the place on rank r.
+  /// Returns that of this rank. **Caller**: all ranks, in the same order with the same arguments;
+  /// does not wait for the others: a barrier stands between the allocation and the first access to
+  /// another rank's memory. **Errors**: as allocate(); ranks that allocate something else fail the
+  /// team with both sizes.
+  template <class T>
+  [[nodiscard]] GlobalPtr<T> collective_allocate(std::size_t count = 1) {
+    return pointer<T>(rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T)));
+  }
+  /// Collective as well. **Precondition**: no rank accesses the memory any more.
+  template <class T>
+  void collective_free(GlobalPtr<T> pointer) {
+    core_->check_pointer(pointer.memory(), "collective_free");
+    core_->free_collectively(pointer.offset());
+  }
+  /// An object in the heap of this rank, constructed from the arguments; for ObjectCache.
+  template <class T, class... Args>
+  [[nodiscard]] GlobalPtr<T> create(Args&&... args) {
+    const GlobalPtr<T> pointer = allocate<T>();
+    try {
+      ::new (static_cast<void*>(core_->local(pointer.offset()))) T(std::forward<Args>(args)...);
+    } catch (...) {
+      free(pointer);
+      throw;
+    }
+    return pointer;
+  }
+  /// Destroys and frees an object of this rank.
+  template <class T>
+  void destroy(GlobalPtr<T> pointer) {
+    std::destroy_at(local(pointer));
+    free(pointer);
+  }
+
+  // --- the local heap of this rank: memory for its own tasks. Zeros when it is allocated.
+
+  /// `count` elements. **Caller**: any thread; never blocks. **Errors**: Error with sizes when
+  /// there is no room. **Cost**: constant.
+  template <class T>
+    requires std::is_trivially_default_constructible_v<T>
+  [[nodiscard]] T* local_allocate(std::size_t count = 1) {
+    return reinterpret_cast<T*>(core_->allocate_locally(bytes_of<T>(count), alignof(T)));
+  }
+  /// Frees what local_allocate() gave. Null is nothing. **Errors**: CheckError for a pointer that
+  /// was freed before, points into an allocation, or is not of this heap.
+  template <class T>
+  void local_free(T* place) {
+    core_->free_locally(place);
+  }
+
+  /// The element in this address space. **Errors**: CheckError for a pointer to another rank.
+  template <class T>
+  [[nodiscard]] T* local(GlobalPtr<T> pointer) const {
+    core_->check_pointer(pointer.memory(), "local()");
+    SHOAL_CHECK(pointer.rank() == rank(),
+                "memory '{}': local() of a pointer to rank {}, on rank {}: use get()", name(),
+                pointer.rank().value(), rank().value());
+    return reinterpret_cast<T*>(core_->local(pointer.offset()));
+  }
+
+  // --- values
+
+  /// The value at the address.
+  template <memory::Copied T>
+  [[nodiscard]] std::remove_cv_t<T> get(GlobalPtr<T> from) {
+    core_->check_pointer(from.memory(), Access::get);
+    std::remove_cv_t<T> value;
+    if (const std::byte* place = at(from, sizeof(T), Access::get)) {
+      memory::load(value, place);
+      return value;
+    }
+    get_remote({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(value)).wait();
+    return value;
+  }
+  /// Its future.
+  template <memory::Copied T>
+  [[nodiscard]] Future<std::remove_cv_t<T>> get_async(GlobalPtr<T> from) {
+    using Value = std::remove_cv_t<T>;
+    core_->check_pointer(from.memory(), Access::get);
+    auto pending = make_pending<Value>();
+    Future<Value> value = pending->future();
+    if (const std::byte* place = at(from, sizeof(T), Access::get)) {
+      memory::load(pending->value, place);
+    } else {
+      core_->get({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(pending->value),
+                 *pending);
+    }
+    pending->end_one();
+    return value;
+  }
+  /// Writes the value to the address. The Transfer may be dropped: see Transfer.
+  template <memory::Copied T>
+  Transfer put(GlobalPtr<T> to, const std::type_identity_t<T>& value) {
+    core_->check_pointer(to.memory(), Access::put);
+    if (std::byte* place = at(to, sizeof(T), Access::put)) {
+      memory::store(place, value);
+      return {};
+    }
+    return put_remote({to.rank().value(), to.offset(), sizeof(T), 0, 1},
+                      reinterpret_cast<const std::byte*>(&value));
+  }
+
+  // --- ranges
+
+  /// Copies to.size() elements from the address on.
+  template <memory::Copied T>
+  void get(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
+    get_async(from, to).wait();
+  }
+  /// The same; `to` is complete, and may be touched, when the Transfer is.
+  template <memory::Copied T>
+  [[nodiscard]] Transfer get_async(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
+    return get_blocks(from, to, to.size(), 0);
+  }
+  /// Copies the elements to the address. They may be reused on return.
+  template <memory::Copied T>
+  Transfer put(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from) {
+    return put_blocks(to, from, from.size(), 0);
+  }
+  /// Blocks of `block` elements, from one to the next `stride` elements in global memory and none
+  /// in between here: a tile of a matrix, say. The size of the span is a multiple of `block`.
+  template <memory::Copied T>
+  void get_strided(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to, std::size_t block,
+                   std::size_t stride) {
+    get_blocks(from, to, block, stride).wait();
+  }
+  /// Writes blocks that are `stride` elements apart.
+  template <memory::Copied T>
+  Transfer put_strided(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from,
+                       std::size_t block, std::size_t stride) {
+    return put_blocks(to, from, block, stride);
+  }
+  /// to[i] is the value at from[i]. All requests are under way at once.
+  template <memory::Copied T>
+  void gather(std::span<const GlobalPtr<T>> from, std::span<std::remove_cv_t<T>> to) {
+    SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
+                from.size(), to.size());
+    auto pending = make_pending<void>();
+    Transfer transfer(pending, pending->future(), true);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      core_->check_pointer(from[i].memory(), Access::gather);
+      if (const std::byte* place = at(from[i], sizeof(T), Access::gather)) {
+        memory::load(to[i], place);
+      } else {
+        core_->get({from[i].rank().value(), from[i].offset(), sizeof(T), 0, 1}, bytes(to[i]),
+                   *pending);
+      }
+    }
+    pending->end_one();
+    transfer.wait();
+  }
+  /// Writes from[i] to to[i].
+  template <memory::Copied T>
+  Transfer scatter(std::span<const GlobalPtr<T>> to,
+                   std::span<const std::type_identity_t<T>> from) {
+    SHOAL_CHECK(from.size() == to.size(), "memory '{}': scatter() of {} elements to {}", name(),
+                from.size(), to.size());
+    auto pending = make_pending<void>();
+    core_->follow(*pending);
+    Transfer transfer(pending, pending->future(), false);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      core_->check_pointer(to[i].memory(), Access::scatter);
+      if (std::byte* place = at(to[i], sizeof(T), Access::scatter)) {
+        memory::store(place, from[i]);
+      } else {
+        core_->put({to[i].rank().value(), to[i].offset(), sizeof(T), 0, 1},
+                   reinterpret_cast<const std::byte*>(&from[i]), *pending);
+      }
+    }
+    pending->end_one();
+    return transfer;
+  }
+
+  /// Writes the elements, and calls signal() on this rank as soon as a message that it sends to the
+  /// rank of `to` is handled after the data is there: an active message, an event that is fired,
+  /// the fulfilment of a graph's task there. For large data that is after remote completion, which
+  /// parks the caller.
+  template <memory::Copied T, std::invocable<> Signal>
+  void put_signal(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from, Signal signal) {
+    Transfer transfer = put(to, from);
+    // Messages between two ranks are handled in order: a small put is one.
+    if (from.size_bytes() >= kLargeMessageBytes || sync::watches_strands()) transfer.wait();
+    signal();
+  }
+
+  /// Returns when all puts of this rank that were called before are complete, at all targets.
+  /// **Blocks**: parks the task.
+  void quiet() { core_->quiet(); }
+
+  // --- atomic operations on words: arithmetic types, enums, pointers, and small structures, of 1,
+  // 2, 4 or 8 bytes. Each returns the value before. Atomic with each other and with put() and
+  // get() of the word, whichever ways they take.
+
+  /// Adds `value`.
+  template <memory::Atomic T>
+  T fetch_add(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::add, value, T());
+  }
+  /// Takes the minimum with `value`.
+  template <memory::Atomic T>
+  T fetch_min(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::min, value, T());
+  }
+  /// Takes the maximum with `value`.
+  template <memory::Atomic T>
+  T fetch_max(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::max, value, T());
+  }
+  /// Bitwise and with `value`.
+  template <std::integral T>
+  T fetch_and(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::bit_and, value, T());
+  }
+  /// Bitwise or with `value`.
+  template <std::integral T>
+  T fetch_or(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::bit_or, value, T());
+  }
+  /// Bitwise exclusive or with `value`.
+  template <std::integral T>
+  T fetch_xor(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::bit_xor, value, T());
+  }
+  /// Replaces the value.
+  template <memory::Atomic T>
+  T swap(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return apply(at, memory::WordOp::exchange, value, T());
+  }
+  /// Writes `desired` if the value is `expected`, bit by bit.
+  template <memory::Atomic T>
+  T compare_exchange(GlobalPtr<T> at, std::type_identity_t<T> expected,
+                     std::type_identity_t<T> desired) {
+    return apply(at, memory::WordOp::compare, desired, expected);
+  }
+  /// Reads the value.
+  template <memory::Atomic T>
+  [[nodiscard]] T load(GlobalPtr<T> at) {
+    return apply(at, memory::WordOp::load, T(), T());
+  }
+  /// Writes the value.
+  template <memory::Atomic T>
+  void store(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    static_cast<void>(apply(at, memory::WordOp::store, value, T()));
+  }
+  /// Reduction of the program's own: replaces the value by function(value), atomically.
+  /// `function` may be called several times. **Cost**: two round trips, more under contention.
+  template <memory::Atomic T, std::invocable<T> F>
+  T fetch_update(GlobalPtr<T> at, F function) {
+    T old = load(at);
+    while (true) {
+      const T seen = compare_exchange(at, old, static_cast<T>(function(old)));
+      if (memory::to_word(seen) == memory::to_word(old)) return old;
+      old = seen;
+    }
+  }
+  /// fetch_add() without the result. quiet() waits for it.
+  template <memory::Atomic T>
+  Transfer add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return update_async(at, memory::WordOp::add, value);
+  }
+  /// fetch_xor() without the result.
+  template <std::integral T>
+  Transfer xor_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    return update_async(at, memory::WordOp::bit_xor, value);
+  }
+  /// fetch_add() with the future of the value before.
+  template <memory::Atomic T>
+  [[nodiscard]] Future<T> fetch_add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    core_->check_pointer(at.memory(), Access::word);
+    check_aligned(at);
+    const sync::Ref pending(new memory::PendingWord<T>(core_->scope().scheduler()));
+    Future<T> before = pending->future();
+    const memory::Word word = word_for<T>(memory::WordOp::add, value, T());
+    if (std::byte* place = this->at(at, sizeof(T), Access::word)) {
+      pending->word = memory::apply_word(place, word);
+    } else {
+      core_->word(at.rank().value(), at.offset(), word, &pending->word, *pending);
+    }
+    pending->end_one();
+    return before;
+  }
+
+  /// For what is built on it.
+  [[nodiscard]] memory::Core& core() const { return *core_; }
+
+ private:
+  using Access = memory::Access;
+
+  template <class T>
+  static std::byte* bytes(T& value) {
+    return reinterpret_cast<std::byte*>(&value);
+  }
+  template <class T>
+  [[nodiscard]] std::size_t bytes_of(std::size_t count) const {
+    SHOAL_CHECK(count <= SIZE_MAX / 2 / sizeof(T), "memory '{}': {} elements of {} bytes", name(),
+                count, sizeof(T));
+    return count * sizeof(T);
+  }
+  template <class T>
+  [[nodiscard]] GlobalPtr<T> pointer(Rank rank, std::uint64_t offset) const {
+    return {rank, core_->id(), offset};
+  }
+  template <class T>
+  [[nodiscard]] sync::Ref<memory::PendingValue<T>> make_pending() const {
+    return sync::Ref(new memory::PendingValue<T>(core_->scope().scheduler()));
+  }
+  /// Where it is in this address space; nullptr: use messages.
+  template <class T>
+  [[nodiscard]] std::byte* at(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
+    std::byte* const place =
+        core_->direct(pointer.rank().value(), pointer.offset(), size_bytes, access);
+    if (place != nullptr) [[likely]]
+      return place;
+    return core_->reach({pointer.rank().value(), pointer.offset(), size_bytes, 0, 1}, access);
+  }
+  template <class T>
+  [[nodiscard]] memory::Range range_of(GlobalPtr<T> at, std::size_t count, std::size_t block,
+                                       std::size_t stride) const {
+    SHOAL_CHECK(count == 0 || (block > 0 && count % block == 0),
+                "memory '{}': {} elements are no whole number of blocks of {}", name(), count,
+                block);
+    SHOAL_CHECK(count == block || count == 0 || stride >= block,
+                "memory '{}': blocks of {} elements overlap with a stride of {}", name(), block,
+                stride);
+    return {at.rank().value(), at.offset(), block * sizeof(T), stride * sizeof(T),
+            count == 0 ? 0 : count / block};
+  }
+  template <class T>
+  Transfer get_blocks(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to, std::size_t block,
+                      std::size_t stride) {
+    core_->check_pointer(from.memory(), Access::get);
+    const memory::Range range = range_of(from, to.size(), block, stride);
+    auto* const target = reinterpret_cast<std::byte*>(to.data());
+    if (const std::byte* place = at(from, range.extent_bytes(), Access::get_range)) {
+      for (std::uint64_t i = 0; i < range.count; ++i) {
+        std::memcpy(target + i * range.block_bytes, place + i * range.stride_bytes,
+                    range.block_bytes);
+      }
+      return {};
+    }
+    return get_remote(range, target);
+  }
+  template <class T>
+  Transfer put_blocks(GlobalPtr<T> to, std::span<const T> from, std::size_t block,
+                      std::size_t stride) {
+    core_->check_pointer(to.memory(), Access::put);
+    const memory::Range range = range_of(to, from.size(), block, stride);
+    const auto* const source = reinterpret_cast<const std::byte*>(from.data());
+    if (std::byte* place = at(to, range.extent_bytes(), Access::put)) {
+      for (std::uint64_t i = 0; i < range.count; ++i) {
+        std::memcpy(place + i * range.stride_bytes, source + i * range.block_bytes,
+                    range.block_bytes);
+      }
+      return {};
+    }
+    return put_remote(range, source);
+  }
+  Transfer get_remote(const memory::Range& from, std::byte* to) {
+    auto pending = make_pending<void>();
+    Transfer transfer(pending, pending->future(), true);
+    core_->get(from, to, *pending);
+    pending->end_one();
+    return transfer;
+  }
+  Transfer put_remote(const memory::Range& to, const std::byte* from) {
+    auto pending = make_pending<void>();
+    core_->follow(*pending);
+    Transfer transfer(pending, pending->future(), false);
+    core_->put(to, from, *pending);
+    pending->end_one();
+    return transfer;
+  }
+
+  template <class T>
+  void check_aligned(GlobalPtr<T> at) const {
+    SHOAL_CHECK(at.offset() % sizeof(T) == 0, "memory '{}': {:#x} is not aligned to {} bytes",
+                name(), at.offset(), sizeof(T));
+  }
+  template <class T>
+  static memory::Word word_for(memory::WordOp op, const T& value, const T& expected) {
+    return {op, memory::word_type<T>(), memory::to_word(value), memory::to_word(expected)};
+  }
+  template <class T>
+  T apply(GlobalPtr<T> at, memory::WordOp op, const T& value, const T& expected) {
+    core_->check_pointer(at.memory(), Access::word);
+    check_aligned(at);
+    const memory::Word word = word_for<T>(op, value, expected);
+    if (std::byte* place = this->at(at, sizeof(T), Access::word)) {
+      return memory::from_word<T>(memory::apply_word(place, word));
+    }
+    auto pending = make_pending<void>();
+    Future<void> done = pending->future();
+    core_->word(at.rank().value(), at.offset(), word, &pending->word, *pending);
+    pending->end_one();
+    done.get();
+    return memory::from_word<T>(pending->word);
+  }
+  template <class T>
+  Transfer update_async(GlobalPtr<T> at, memory::WordOp op, const T& value) {
+    core_->check_pointer(at.memory(), Access::word_async);
+    check_aligned(at);
+    const memory::Word word = word_for<T>(op, value, T());
+    if (std::byte* place = this->at(at, sizeof(T), Access::word_async)) {
+      static_cast<void>(memory::apply_word(place, word));
+      return {};
+    }
+    auto pending = make_pending<void>();
+    core_->follow(*pending);
+    Transfer transfer(pending, pending->future(), false);
+    core_->word(at.rank().value(), at.offset(), word, nullptr, *pending);
+    pending->end_one();
+    return transfer;
+  }
+
+  const std::unique_ptr<memory::Core> core_;
+};
+
+}  // namespace shoal

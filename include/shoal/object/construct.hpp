@@ -1,0 +1,85 @@
+#pragma once
+// Distributed objects made by one rank, on a team of their own.
+
+#include <shoal/object/distributed_object.hpp>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace shoal {
+
+namespace object {
+
+/// A representative that construct() has made, and its share of the team.
+template <class T>
+class Constructed final : public Kept {
+ public:
+  template <class... Args>
+  explicit Constructed(Team& team, Args&&... args)
+      : team_(team.share()), object_(std::make_unique<T>(team, std::forward<Args>(args)...)) {}
+  [[nodiscard]] const T& get() const { return *object_; }
+
+ private:
+  std::shared_ptr<Team> team_;  // ends after the object
+  std::unique_ptr<T> object_;
+};
+
+/// The section of the new team. One member reports the first constructor, by rank, that threw.
+template <class T, class... Args>
+void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, Args... args) {
+  std::unique_ptr<Constructed<T>> made;
+  std::string error;
+  try {
+    made = std::make_unique<Constructed<T>>(team, std::move(args)...);
+  } catch (const CancelledError&) {
+    throw;
+  } catch (...) {
+    error = describe(std::current_exception());
+  }
+  const int failing = team.allreduce(made != nullptr ? team.size() : team.rank().value(),
+                                     [](int a, int b) { return a < b ? a : b; });
+  if (failing == team.rank()) team.fail(reply, error);
+  if (failing < team.size()) return;
+  const Handle<RootOf<T>> handle(made->get());
+  Objects::of(team).keep(handle.address(), std::move(made));
+  if (team.rank() == 0) team.fulfill(reply, handle);
+}
+
+}  // namespace object
+
+/// Makes a new team of `ranks` of `team`, and on each member a representative `T(new_team,
+/// args...)` of a distributed object. Called by one rank; returns at once. The team lives until
+/// ObjectDeleter has deleted the object, and `team` does not end before.
+/// **Future**: the handle, when all representatives are there; RemoteError if a constructor threw.
+/// **Cost**: log2(members) messages in depth, and a barrier. **Source**: stapl-rts thesis, 3.3.2.
+template <class T, class... Args>
+[[nodiscard]] Future<Handle<object::RootOf<T>>> construct(Team& team, const RankSet& ranks,
+                                                          Args... args) {
+  using Result = Handle<object::RootOf<T>>;
+  sched::Scheduler& scheduler = team.scope().scheduler();
+  Promise<Result> made(scheduler, "construct()");
+  Future<Result> handle = made.future();
+  const RemotePromise<Result> reply = team.publish(std::move(made));
+  static_cast<void>(
+      team.launch_team(ranks, am<&object::construct_here<T, Args...>>, reply, std::move(args)...));
+  return handle;
+}
+
+/// Deletes all representatives of an object that are on the heap, or were made by construct();
+/// called by one rank. The object must not be deleted elsewhere, too. Invocations of the caller
+/// that came before run before.
+template <class T>
+struct ObjectDeleter {
+  /// Deletes them all.
+  void operator()(const Handle<T>& handle) const {
+    handle.template async<[](T& representative) {
+      object::Objects& objects =
+          *object::Objects::find(representative.handle().address().team, "a deleter");
+      if (!objects.drop(representative.handle().address())) delete &representative;
+    }>(all_ranks);
+  }
+};
+
+}  // namespace shoal

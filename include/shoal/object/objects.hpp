@@ -1,0 +1,121 @@
+#pragma once
+// The distributed objects of a team on one rank.
+
+#include <shoal/object/invocation.hpp>
+#include <shoal/runtime/team.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace shoal::object {
+
+class Turn;
+struct Table;
+
+/// Order of an invocation among those of its context.
+enum class Order : std::uint8_t {
+  causal,  // after the earlier ones of the same code to the same rank
+  none,    // with respect to no other
+};
+
+/// Receiving end of a tunnel, with the arguments that are fixed.
+struct TunnelEnd {
+  TunnelEnd() = default;
+  virtual ~TunnelEnd() = default;
+  TunnelEnd(const TunnelEnd&) = delete;
+  TunnelEnd& operator=(const TunnelEnd&) = delete;
+};
+
+/// Owns a representative that construct() has made.
+struct Kept {
+  Kept() = default;
+  virtual ~Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+};
+
+/// Table of the representatives of one team on one rank, and the receiving end of their
+/// invocations. Not a template; the typed calls are thin. A service of the team's channel.
+class Objects : public std::enable_shared_from_this<Objects> {
+ public:
+  explicit Objects(Team& team);
+  ~Objects();
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+  /// The one of a team on this rank, made by the first call.
+  [[nodiscard]] static Objects& of(Team& team);
+  [[nodiscard]] static Objects& of(messaging::Channel& channel);
+  /// The one of a team, on the calling rank; nullptr when this rank is no member, or has not made
+  /// the team yet. **Errors**: CheckError, naming `what`, on a thread outside the workers.
+  [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);
+
+  [[nodiscard]] Team& team() const { return team_; }
+  [[nodiscard]] messaging::Channel& channel() const { return channel_; }
+  [[nodiscard]] term::Scope& scope() const { return scope_; }
+
+  /// The team has ended here; representatives that are left may still be destroyed.
+  void close();
+
+  // --- representatives
+
+  /// Registers a representative, and makes the caller take part in the turns of this rank: no
+  /// invocation runs while the caller does, except where it waits. `type` names it in messages, as
+  /// the compiler spells it. **Errors**: CheckError in a handler, in an invocation, and on a thread
+  /// outside the workers.
+  Address add(void* representative, std::string_view type);
+  /// The representative has moved.
+  void move(const Address& address, void* representative);
+  void remove(const Address& address) noexcept;
+  /// nullptr: there is none here.
+  [[nodiscard]] void* find(std::uint32_t number) const;
+  /// The same. **Errors**: CheckError with the reason.
+  [[nodiscard]] void* get(const Address& address) const;
+  /// Text of the error for an invocation of `method`, or a use, of an object that is not here.
+  [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
+
+  /// Owns a representative until drop(). **Caller**: the owner of the turn.
+  void keep(const Address& address, std::unique_ptr<Kept> representative);
+  /// False: it owns none. **Caller**: the owner of the turn.
+  bool drop(const Address& address);
+
+  /// Counts the points of synchronization of this rank in this team.
+  [[nodiscard]] std::uint32_t epoch() const;
+  void advance_epoch();
+
+  // --- invocations
+
+  /// Wire header of the caller's next invocation of an object on `to`. **Caller**: any thread.
+  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
+  /// The same for a context of its own: see Tunnel.
+  [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to) const;
+  /// Context of the running code: of an invocation, the one that it runs in.
+  [[nodiscard]] std::uint64_t caller_context();
+  /// A context unlike all others.
+  [[nodiscard]] std::uint64_t fresh_context();
+  // Ends of tunnels, by the context of their invocations. **Caller**: a handler.
+  void open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end);
+  void close_tunnel(std::uint64_t context);
+  /// **Errors**: CheckError when it is not open.
+  [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
+  /// Takes an invocation that has arrived. **Caller**: a handler.
+  void accept(std::unique_ptr<Invocation> invocation);
+  /// Fails the team: an invocation threw, and its caller does not wait.
+  void fail(const std::string& name, const std::exception_ptr& error);
+
+ private:
+  friend class Turn;
+
+  Team& team_;
+  term::Scope& scope_;
+  messaging::Channel& channel_;
+  const std::shared_ptr<Turn> turn_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<TunnelEnd>> tunnels_;  // the handlers'
+  std::unordered_map<std::uint32_t, std::unique_ptr<Kept>> kept_;          // by number; see keep()
+};
+
+}  // namespace shoal::object

@@ -1,0 +1,155 @@
+#pragma once
+// The receiving end of invocations: handlers, which decode them, and their results.
+
+#include <shoal/am/handler.hpp>
+#include <shoal/object/method.hpp>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace shoal::object {
+
+enum class Kind : std::uint8_t {
+  plain,    // nobody waits for the result
+  attempt,  // the same; ignored if the object is gone
+  call,     // the result, or the exception, goes to a promise
+};
+
+/// An unwanted result, or the promise that gets it.
+template <class Result, Kind How>
+struct ReplyTo {
+  template <class Run>
+  void from(Objects& /*objects*/, Run run) const {
+    static_cast<void>(run());
+  }
+  void miss(Objects& /*objects*/, const std::string& text) const {
+    if constexpr (How == Kind::plain) throw CheckError(text);
+  }
+};
+/// The promise that gets the result.
+template <class Result>
+struct ReplyTo<Result, Kind::call> {
+  RemotePromise<Result> promise;
+
+  template <class Run>
+  void from(Objects& objects, Run run) const {
+    Team& team = objects.team();
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        run();
+        team.fulfill(promise);
+      } else {
+        team.fulfill(promise, Result(run()));
+      }
+    } catch (const CancelledError&) {
+      throw;  // the team has failed, and the caller hears of that
+    } catch (...) {
+      team.fail(promise, describe(std::current_exception()));
+    }
+  }
+  void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }
+};
+
+/// Invocation of one method, with its arguments.
+template <auto Function, class Root, Kind How>
+class TypedInvocation final : public Invocation {
+ public:
+  using M = Method<Function, Root>;
+  using Values = typename WiresOf<typename M::Traits::Parameters>::Values;
+  using Reply = ReplyTo<typename M::Result, How>;
+
+  TypedInvocation(const Target& target, Rank source, const Reply& reply, Values&& values)
+      : Invocation(target, source), reply_(reply), values_(std::move(values)) {}
+
+  void run(Objects& objects, void* representative) override {
+    reply_.from(objects,
+                [&]() -> decltype(auto) { return M::call(objects, representative, values_); });
+  }
+  void miss(Objects& objects, const std::string& text) override { reply_.miss(objects, text); }
+  [[nodiscard]] std::string method() const override {
+    return naming::readable(pretty(), "Function");
+  }
+  static const char* pretty() { return __PRETTY_FUNCTION__; }
+
+ private:
+  [[no_unique_address]] Reply reply_;
+  Values values_;
+};
+
+/// Sends the wires of `handler` with the target as their prefix.
+template <class Wires, class... Args>
+void send_to_target(const messaging::StaticHandler& handler, Objects& objects, Rank to,
+                    const Target& target, Args&&... args) {
+  messaging::Channel& channel = objects.channel();
+  const net::RunPrefix prefix = target.to_prefix();
+  messaging::send_message(
+      channel,
+      {handler.index() | channel.flag_bits() | net::kPrefixBit, handler.signature(), to, &prefix},
+      Wires{}, std::forward<Args>(args)...);
+}
+
+template <class... As, class... Bs>
+TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
+
+/// Decodes the messages of one method.
+template <auto Function, class Root, Kind How>
+struct Receiver {
+  using One = TypedInvocation<Function, Root, How>;
+  using Reply = typename One::Reply;
+  using Wires = typename WiresOf<typename One::M::Traits::Parameters>::Types;
+  /// Wires that come before the arguments.
+  using Leads = std::conditional_t<How == Kind::call, TypeList<Reply>, TypeList<>>;
+
+  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+
+  static void invoke(void* /*self*/, messaging::Batch& batch) {
+    while (const messaging::Message* message = batch.next()) accept(*message, Leads{}, Wires{});
+  }
+
+  template <class... Ls, class... Ws>
+  static void accept(const messaging::Message& message, TypeList<Ls...>, TypeList<Ws...>) {
+    const auto keep = [&](const Ls&... leads, auto&... values) {
+      Objects& objects = Objects::of(*message.channel);
+      objects.accept(std::make_unique<One>(
+          Target::from(*message.prefix), message.channel->from_world(message.source),
+          Reply{leads...}, typename One::Values(stored<Ws>(values)...)));
+    };
+    if (message.is_object) {
+      using Object = messaging::ArgumentsObject<Ls..., messaging::Storage<Ws>...>;
+      const std::unique_ptr<Object> object(static_cast<Object*>(messaging::object_of(message)));
+      if (!message.dropped) std::apply(keep, object->values);
+    } else if (!message.dropped) {
+      auto decoded = decode<Ls..., Ws...>(message.arguments);
+      std::apply(keep, decoded);
+    }
+  }
+  /// A view owns its elements from here on.
+  template <class W, class Value>
+  static messaging::Storage<W> stored(Value& value) {
+    if constexpr (wire::is_view_v<Value>) {
+      return messaging::Storage<W>(value.begin(), value.end());
+    } else {
+      return std::move(value);
+    }
+  }
+
+  template <class... Ls, class... Ws>
+  static consteval std::uint32_t signature(TypeList<Ls...>, TypeList<Ws...>) {
+    return type_signature<Ls..., Ws...>();
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+  static inline messaging::StaticHandler handler{name(), signature(Leads{}, Wires{}),
+                                                 Delivery::inlined, &invoke};
+
+  /// Arguments: the leads, and those of the method.
+  template <class... Args>
+  static void send(Objects& objects, Rank to, const Target& target, Args&&... args) {
+    send_to_target<decltype(joined(Leads{}, Wires{}))>(handler, objects, to, target,
+                                                       std::forward<Args>(args)...);
+  }
+};
+
+}  // namespace shoal::object

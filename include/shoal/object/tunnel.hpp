@@ -1,0 +1,185 @@
+#pragma once
+// Tunnels: invocations of one method with some of their arguments fixed.
+
+#include <shoal/object/distributed_object.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// The target of a tunnel is given in each call.
+struct AnyRank {};
+inline constexpr AnyRank any_rank{};
+
+namespace object {
+
+/// First N types of a list, and the others.
+template <std::size_t N, class First, class Rest>
+struct Parted {
+  using Fixed = First;
+  using Open = Rest;
+};
+template <std::size_t N, class... Fs, class T, class... Ts>
+  requires(N > 0)
+struct Parted<N, TypeList<Fs...>, TypeList<T, Ts...>>
+    : Parted<N - 1, TypeList<Fs..., T>, TypeList<Ts...>> {};
+
+/// Messages of tunnels whose first N arguments are fixed.
+template <auto Function, class Root, std::size_t N>
+struct TunnelReceiver {
+  using One = TypedInvocation<Function, Root, Kind::plain>;
+  using All = typename WiresOf<typename One::M::Traits::Parameters>::Types;
+  using FixedWires = typename Parted<N, TypeList<>, All>::Fixed;
+  using OpenWires = typename Parted<N, TypeList<>, All>::Open;
+
+  template <class... Ws>
+  static std::tuple<messaging::Storage<Ws>...> storage_of(TypeList<Ws...>);
+  using Kept = decltype(storage_of(FixedWires{}));
+
+  /// Receiving end, with the fixed arguments.
+  struct End final : TunnelEnd {
+    explicit End(Kept&& values) : fixed(std::move(values)) {}
+    Kept fixed;
+  };
+
+  /// Messages that open it here, and items.
+  template <bool Opens, class... Ws>
+  static void accept(const messaging::Message& message, TypeList<Ws...>) {
+    const auto keep = [&](auto&... values) {
+      Objects& objects = Objects::of(*message.channel);
+      const Target target = Target::from(*message.prefix);
+      using Values = std::tuple<messaging::Storage<Ws>...>;
+      Values kept(Receiver<Function, Root, Kind::plain>::template stored<Ws>(values)...);
+      if constexpr (Opens) {
+        objects.open_tunnel(target.context, std::make_unique<End>(std::move(kept)));
+      } else {
+        const auto& end = static_cast<const End&>(objects.tunnel(target.context));
+        objects.accept(std::make_unique<One>(target, message.channel->from_world(message.source),
+                                             typename One::Reply{},
+                                             std::tuple_cat(Kept(end.fixed), std::move(kept))));
+      }
+    };
+    if (message.is_object) {
+      using Object = messaging::ArgumentsObject<messaging::Storage<Ws>...>;
+      const std::unique_ptr<Object> object(static_cast<Object*>(messaging::object_of(message)));
+      if (!message.dropped) std::apply(keep, object->values);
+    } else if (!message.dropped) {
+      auto decoded = decode<Ws...>(message.arguments);
+      std::apply(keep, decoded);
+    }
+  }
+  static void invoke_open(void* /*self*/, messaging::Batch& batch) {
+    while (const messaging::Message* message = batch.next()) {
+      accept<true>(*message, FixedWires{});
+    }
+  }
+  static void invoke_item(void* /*self*/, messaging::Batch& batch) {
+    while (const messaging::Message* message = batch.next()) {
+      accept<false>(*message, OpenWires{});
+    }
+  }
+  template <class... Ws>
+  static consteval std::uint32_t signature(TypeList<Ws...>) {
+    return type_signature<Ws...>();
+  }
+  static constexpr const char* open_name() { return __PRETTY_FUNCTION__; }
+  static constexpr const char* item_name() { return __PRETTY_FUNCTION__; }
+  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): register themselves
+  static inline messaging::StaticHandler open_handler{open_name(), signature(FixedWires{}),
+                                                      Delivery::inlined, &invoke_open};
+  static inline messaging::StaticHandler item_handler{item_name(), signature(OpenWires{}),
+                                                      Delivery::inlined, &invoke_item};
+  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+};
+
+}  // namespace object
+
+/// Invokes one method of one object, with its first arguments fixed: made by bind(). Fixed
+/// arguments travel once to each rank; an invocation carries the other arguments, and the target
+/// travels once for consecutive ones.
+///
+/// **Ordering**: invocations through one tunnel on one rank come in their order; with respect to
+/// all others, other tunnels among them, they have none. **Caller**: one task or thread at a time.
+template <auto Function, class Root, class Target, class... Fixed>
+class Tunnel {
+ public:
+  /// Made by bind().
+  Tunnel(const object::Place& place, Target target, Fixed... fixed)
+      : objects_(&object::sender_of(place)),
+        number_(place.address.number),
+        target_(target),
+        context_(objects_->fresh_context()),
+        opened_(static_cast<std::size_t>(objects_->channel().size()), false),
+        fixed_(std::move(fixed)...) {}
+  Tunnel(Tunnel&& other) noexcept = default;
+  Tunnel& operator=(Tunnel&&) = delete;
+  ~Tunnel() {
+    for (std::size_t rank = 0; rank < opened_.size(); ++rank) {
+      const Rank to(static_cast<int>(rank));
+      if (opened_[rank]) {
+        object::close_tunnel(*objects_, to, objects_->target_in(context_, number_, to).context);
+      }
+    }
+  }
+
+  /// With the rank, unless that is fixed, and the arguments that are not.
+  template <class... Args>
+  void operator()(Args&&... args) {
+    if constexpr (std::is_same_v<Target, Rank>) {
+      send(target_, std::forward<Args>(args)...);
+    } else {
+      send(std::forward<Args>(args)...);
+    }
+  }
+
+ private:
+  template <class... Args>
+  void send(Rank to, Args&&... args) {
+    SHOAL_CHECK(to >= 0 && static_cast<std::size_t>(to.value()) < opened_.size(),
+                "a tunnel was used to rank {}: its team has ranks 0 to {}", to.value(),
+                opened_.size() - 1);
+    const auto target = objects_->target_in(context_, number_, to);
+    if constexpr (sizeof...(Fixed) == 0) {
+      object::Receiver<Function, Root, object::Kind::plain>::send(*objects_, to, target,
+                                                                  std::forward<Args>(args)...);
+    } else {
+      using End = object::TunnelReceiver<Function, Root, sizeof...(Fixed)>;
+      if (!opened_[static_cast<std::size_t>(to.value())]) {
+        opened_[static_cast<std::size_t>(to.value())] = true;
+        std::apply(
+            [&](const auto&... fixed) {
+              object::send_to_target<typename End::FixedWires>(End::open_handler, *objects_, to,
+                                                               target, fixed...);
+            },
+            fixed_);
+      }
+      object::send_to_target<typename End::OpenWires>(End::item_handler, *objects_, to, target,
+                                                      std::forward<Args>(args)...);
+    }
+  }
+
+  object::Objects* objects_;
+  std::uint32_t number_;
+  Target target_;
+  std::uint64_t context_;
+  std::vector<bool> opened_;  // by rank: the fixed arguments have been sent
+  std::tuple<Fixed...> fixed_;
+};
+
+/// A tunnel to `Function` of an object, by its handle or a representative, with the target and the
+/// first arguments fixed: `auto set = bind<&A::set>(a, Rank(1)); set(index, value);` With any_rank,
+/// the target is left open: `set(rank, index, value)`.
+template <auto Function, class Object, class Target, class... Fixed>
+  requires(std::is_same_v<Target, Rank> || std::is_same_v<Target, AnyRank>)
+[[nodiscard]] auto bind(const Object& object, Target target, Fixed... fixed) {
+  return Tunnel<Function, typename Object::Object, Target, Fixed...>(object.place_of_object(),
+                                                                     target, std::move(fixed)...);
+}
+
+}  // namespace shoal

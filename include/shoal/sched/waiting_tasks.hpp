@@ -1,0 +1,41 @@
+#pragma once
+// Tasks, main functions and threads of a rank that wait in wait_for().
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::sched {
+
+class ParkedList;
+class TaskScope;
+
+/// **Caller**: any thread.
+class WaitingTasks {
+ public:
+  explicit WaitingTasks(int worker_count);
+  ~WaitingTasks();
+  WaitingTasks(const WaitingTasks&) = delete;
+  WaitingTasks& operator=(const WaitingTasks&) = delete;
+
+  /// Number of those that are not counted as running meanwhile.
+  [[nodiscard]] std::uint64_t count() const;
+  /// Lines that name them, and circles of locks among them.
+  [[nodiscard]] std::vector<std::string> describe() const;
+  /// A scope has failed: its parked tasks and threads continue with an exception.
+  void cancel(const TaskScope& scope);
+  /// The same for the main function, of which its scope keeps track. False: it is not parked.
+  bool cancel_main();
+  /// The operation in which the main function waits and cannot be cancelled, or "".
+  [[nodiscard]] std::string keeps_main() const;
+
+  /// Tasks that parked on a worker; the last list has the waiters of all other threads.
+  [[nodiscard]] ParkedList& list(int slot) const { return *lists_[static_cast<std::size_t>(slot)]; }
+
+ private:
+  std::vector<std::unique_ptr<ParkedList>> lists_;
+};
+
+}  // namespace shoal::sched

@@ -1,0 +1,110 @@
+#include <shoal/am/backlog.hpp>
+
+#include <shoal/am/large_message.hpp>
+
+#include "am/multicast_wire.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shoal::messaging {
+
+bool Backlog::add_behind(net::Packet* packet) {
+  net::Run run;
+  std::size_t offset = 0;
+  reader_.read_run(*packet, offset, run);
+  return early_.add_behind({run.team, packet->header().source, packet->header().lane}, packet,
+                           reader_.unprocessed_from(*packet, 0));
+}
+
+void Backlog::hold(net::Packet* packet, std::size_t offset) {
+  packet = net::Packet::compact(packet);
+  net::Run first;  // that is held
+  std::size_t first_message = offset;
+  reader_.read_run(*packet, first_message, first);
+  // Messenger::drop_held() looks here after a scope was marked as failed: one of the two sees the
+  // other. ChannelHost::retry_if_early() looks at the count after a handler was opened or a channel
+  // added, under their locks: either it sees this count and retries, or can_handle() sees them.
+  // Under the lock of early_: rests() never sees the count without the flag.
+  const Rank source(packet->header().source);
+  const bool is_first =
+      early_.add({first.team, source.value(), packet->header().lane}, packet, offset,
+                 reader_.unprocessed_from(*packet, offset), [this, &first] {
+                   if (can_handle(first)) request_retry();
+                 });
+  if (is_first && channels_.find(first.team) == nullptr) {
+    listener_->on_unknown_team(first.team, source);
+  }
+}
+
+// Lowered before any look at the handlers: one that is made after that raises it again.
+EarlyMessages::Streams Backlog::take_all() {
+  return early_.take_all([this] { retry_.store(false, std::memory_order_seq_cst); });
+}
+
+// The message of a team that is made later on comes too late for this: its scope fails at once.
+std::uint64_t Backlog::drop_early(std::uint64_t team, Rank source) {
+  std::uint64_t count = 0;
+  for (const net::Lane lane : {net::Lane::normal, net::Lane::urgent}) {
+    Early early = early_.take({team, source.value(), static_cast<std::uint32_t>(lane)},
+                              [this, team] { return channels_.find(team) != nullptr; });
+    std::size_t offset = early.offset;
+    while (net::Packet* packet = early.packets.pop_front()) {
+      count += drop(*packet, std::exchange(offset, 0));
+      packet->release();
+    }
+  }
+  return count;
+}
+
+// Frees the buffers of the messages.
+std::uint64_t Backlog::drop(net::Packet& packet, std::size_t offset) {
+  std::uint64_t count = 0;
+  while (offset < packet.messages().size()) {
+    net::Run run;
+    reader_.read_run(packet, offset, run);
+    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+      Message message{&channels_.world(), Rank(packet.header().source), false, true,
+                      packet.messages().subspan(offset, run.size_bytes)};
+      if ((run.handler & kMulticastBit) != 0) {
+        message.arguments = open_multicast(message.arguments).arguments;
+      }
+      if ((run.handler & kObjectBit) != 0) delete object_of(message);
+      if ((run.handler & kLargeBit) != 0) {
+        std::span<const std::byte> rest;
+        drop_large(message, split_large(message, rest));
+      }
+    }
+    count += run.count;
+    if (run.sender != 0) {
+      listener_->acknowledge(Rank(packet.header().source), run.sender, run.count);
+    }
+  }
+  return count;
+}
+
+// Or drop.
+bool Backlog::can_handle(const net::Run& run) const {
+  const Channel* const channel = channels_.find(run.team);
+  if (channel == nullptr) return false;
+  if ((run.handler & kInstanceBit) == 0 || channel->scope().failed()) return true;
+  return channel->handlers().is_open(run.handler & kIndexMask);
+}
+
+bool Backlog::rests() {
+  return early_.disown_all([this] { return wants_retry(); });
+}
+
+std::vector<std::string> Backlog::describe(std::uint64_t team) const {
+  std::vector<std::string> lines;
+  early_.for_each([&](const Stream& stream) {
+    const bool exists = channels_.find(stream.team) != nullptr;
+    if (exists ? stream.team != team : team != 0) return;
+    lines.push_back(fmt::format("messages from rank {} are for {} that was never made here",
+                                stream.source, exists ? "an active message" : "a team"));
+  });
+  return lines;
+}
+
+}  // namespace shoal::messaging

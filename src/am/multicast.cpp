@@ -1,0 +1,190 @@
+#include "am/multicast_wire.hpp"
+
+#include <shoal/am/messenger.hpp>
+#include <shoal/base/check.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace shoal::messaging {
+
+namespace {
+
+/// A message that is the same for all branches, except the ranks that it is passed on to.
+struct Content {
+  MulticastRoute route;
+  MulticastHeader header;
+  std::span<const std::byte> bytes;      // of the arguments, unless there is an object
+  const SharedObject* object = nullptr;  // which each message has its own reference to
+};
+
+void append_branch(Channel& channel, net::Link& link, const Content& content,
+                   const Branch& branch) {
+  const std::vector<RankRun> runs = compress(branch.rest);
+  const std::size_t run_bytes = net::align_up(runs.size() * sizeof(RankRun));
+  MulticastHeader header = content.header;
+  header.run_count = static_cast<std::uint32_t>(runs.size());
+  std::unique_ptr<SharedObject> object;
+  if (content.object != nullptr) object = content.object->again();
+  const std::size_t argument_bytes = object ? sizeof(std::uintptr_t) : content.bytes.size();
+  net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
+                             sizeof header + run_bytes + argument_bytes, channel.team()};
+  if (object) message.handler |= kObjectBit;
+  const std::size_t weight = object ? object->weight() : 0;
+  channel.append(link, message, weight, [&](std::span<std::byte> place) {
+    std::memcpy(place.data(), &header, sizeof header);
+    std::byte* at = place.data() + sizeof header;
+    if (!runs.empty()) std::memcpy(at, runs.data(), runs.size() * sizeof(RankRun));
+    at += run_bytes;
+    if (object) {
+      const auto raw =
+          reinterpret_cast<std::uintptr_t>(static_cast<ObjectMessage*>(object.release()));
+      std::memcpy(at, &raw, sizeof raw);
+    } else if (argument_bytes > 0) {
+      std::memcpy(at, content.bytes.data(), argument_bytes);
+    }
+  });
+}
+
+// Ranks of the world, in the order in which they are served.
+std::vector<Rank> check_recipients(const Channel& channel, const Recipients& recipients) {
+  std::vector<Rank> ranks = recipients.in_order();
+  for (Rank& rank : ranks) {
+    SHOAL_CHECK(rank >= 0 && rank < channel.size(),
+                "a multicast to rank {}, which is out of range: {} has ranks 0 to {}", rank.value(),
+                channel.is_world() ? "the world" : "the team", channel.size() - 1);
+    rank = channel.to_world(rank);
+  }
+  std::vector<bool> seen(static_cast<std::size_t>(channel.messenger().size()));
+  for (const Rank rank : ranks) {
+    std::vector<bool>::reference listed = seen[static_cast<std::size_t>(rank.value())];
+    SHOAL_CHECK(!listed, "a multicast lists rank {} twice: each recipient once",
+                channel.from_world(rank).value());
+    listed = true;
+  }
+  return ranks;
+}
+
+void send_to(Channel& channel, net::Lane lane, Content content, const MulticastTree& tree,
+             std::span<const Rank> ranks) {
+  const MulticastTree lower = below(tree);
+  content.header.shape = lower.shape;
+  content.header.arity = static_cast<std::uint16_t>(lower.arity);
+  content.header.from_root = 1;
+  for (const Branch& branch : branches_of(tree, ranks)) {
+    append_branch(channel, channel.admit_to(channel.from_world(branch.child), lane), content,
+                  branch);
+  }
+}
+
+}  // namespace
+
+void send_multicast(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+                    MulticastArguments& arguments) {
+  std::vector<Rank> ranks = check_recipients(channel, recipients);
+  if (ranks.empty()) return;
+  const Messenger& messenger = channel.messenger();
+  const MulticastTree tree = resolve(recipients.tree(), ranks.size());
+  const net::Lane lane = recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal;
+  Content content;
+  content.route = route;
+  content.header.origin = messenger.rank().value();
+  // Recipients of this process share an object, if they can.
+  const MulticastArguments::Copy copy = arguments.copy();
+  const auto remote = copy == nullptr
+                          ? ranks.begin()
+                          : std::stable_partition(ranks.begin(), ranks.end(), [&](Rank rank) {
+                              return messenger.fabric().layout().is_local(rank);
+                            });
+  const std::span<const Rank> near(ranks.begin(), remote);
+  const std::span<const Rank> far(remote, ranks.end());
+  const std::size_t size_bytes = arguments.size_bytes();
+  if (!far.empty()) {
+    std::vector<std::byte> bytes(size_bytes);
+    arguments.encode(bytes);
+    content.bytes = bytes;
+    send_to(channel, lane, content, tree, far);
+  }
+  if (!near.empty()) {
+    const SharedObject object(arguments.share(), copy, size_bytes);
+    content.object = &object;
+    send_to(channel, lane, content, tree, near);
+  }
+}
+
+MulticastPlan::MulticastPlan(Channel& channel, const Recipients& recipients)
+    : channel_(channel),
+      lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
+      ranks_(check_recipients(channel, recipients)),
+      tree_(resolve(recipients.tree(), ranks_.size())) {}
+
+std::vector<Rank> MulticastPlan::children() const {
+  std::vector<Rank> children;
+  for (const Branch& branch : branches_of(tree_, ranks_)) children.push_back(branch.child);
+  return children;
+}
+
+void MulticastPlan::send(const MulticastRoute& route, std::span<const std::byte> arguments) const {
+  Content content;
+  content.route = route;
+  content.header.origin = channel_.messenger().rank().value();
+  content.bytes = arguments;
+  send_to(channel_, lane_, content, tree_, ranks_);
+}
+
+OpenedMulticast open_multicast(std::span<const std::byte> message) {
+  OpenedMulticast opened;
+  if (message.size() < sizeof opened.header) throw DecodeError("a multicast without a header");
+  std::memcpy(&opened.header, message.data(), sizeof opened.header);
+  const std::size_t run_bytes = opened.header.run_count * sizeof(RankRun);
+  message = message.subspan(sizeof opened.header);
+  if (message.size() < net::align_up(run_bytes)) {
+    throw DecodeError("a multicast is shorter than its list of ranks");
+  }
+  static_assert(alignof(RankRun) <= net::kMessageAlign);
+  opened.runs = {reinterpret_cast<const RankRun*>(message.data()), opened.header.run_count};
+  opened.arguments = message.subspan(net::align_up(run_bytes));
+  return opened;
+}
+
+bool own_copy(const Message& message) {
+  // The place of the pointer lies in the packet, which is this rank's.
+  auto* const place = const_cast<std::byte*>(message.arguments.data());
+  const std::unique_ptr<SharedObject> shared(static_cast<SharedObject*>(object_of(message)));
+  std::uintptr_t raw = 0;
+  std::memcpy(place, &raw, sizeof raw);
+  if (message.dropped) return false;
+  raw = reinterpret_cast<std::uintptr_t>(shared->copy().release());
+  std::memcpy(place, &raw, sizeof raw);
+  return true;
+}
+
+// Marked in the packet: a message that waits for its handler comes here again.
+void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, std::byte* first) {
+  for (std::uint64_t i = 0; i < run.count; ++i, first += run.step()) {
+    const OpenedMulticast opened = open_multicast({first, run.size_bytes});
+    if (opened.header.forwarded != 0) continue;
+    Content content;
+    content.route = {run.handler & ~(kMulticastBit | kObjectBit), run.signature};
+    content.header = opened.header;
+    content.header.from_root = 0;
+    MulticastHeader marked = opened.header;
+    marked.forwarded = 1;
+    std::memcpy(first, &marked, sizeof marked);
+    if (opened.runs.empty() || channel.scope().failed()) continue;
+    if ((run.handler & kObjectBit) != 0) {
+      const Message message{&channel, Rank(0), true, false, opened.arguments};
+      content.object = static_cast<const SharedObject*>(object_of(message));
+    } else {
+      content.bytes = opened.arguments;
+    }
+    const std::vector<Rank> ranks = expand(opened.runs);
+    const MulticastTree tree{opened.header.shape, opened.header.arity};
+    for (const Branch& branch : branches_of(tree, ranks)) {
+      append_branch(channel, channel.messenger().link_to(branch.child, lane), content, branch);
+    }
+  }
+}
+
+}  // namespace shoal::messaging

@@ -1,0 +1,77 @@
+#pragma once
+// Wire format of multicasts, and the handling by a recipient.
+
+#include <shoal/am/channel.hpp>
+#include <shoal/am/multicast.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// Before the arguments of a message with kMulticastBit; the runs of the ranks that the recipient
+/// passes on to are in between.
+struct MulticastHeader {
+  std::int32_t origin = 0;      // world rank of the sender
+  std::uint32_t run_count = 0;  // of RankRuns
+  std::uint16_t arity = 0;
+  TreeShape shape{};
+  std::uint8_t forwarded = 0;   // 1: by this recipient
+  std::uint32_t from_root = 0;  // 1: its parent is the sender
+};
+static_assert(sizeof(MulticastHeader) == net::kMessageAlign);
+
+/// Arguments that the recipients of one process share. Each message has one of these.
+class SharedObject final : public ObjectMessage {
+ public:
+  SharedObject(MulticastArguments::Shared arguments, MulticastArguments::Copy copy,
+               std::size_t weight)
+      : arguments_(std::move(arguments)), copy_(copy), weight_(weight) {}
+  /// A recipient's own.
+  [[nodiscard]] std::unique_ptr<ObjectMessage> copy() const { return copy_(*arguments_); }
+  [[nodiscard]] std::unique_ptr<SharedObject> again() const {
+    return std::make_unique<SharedObject>(*this);
+  }
+  [[nodiscard]] std::size_t weight() const { return weight_; }
+
+ private:
+  MulticastArguments::Shared arguments_;
+  MulticastArguments::Copy copy_;
+  std::size_t weight_;
+};
+
+/// Recipients of a multicast, checked, and the branches of the sender.
+class MulticastPlan {
+ public:
+  /// **Errors**: as send_multicast().
+  MulticastPlan(Channel& channel, const Recipients& recipients);
+  /// World ranks that are sent to directly.
+  [[nodiscard]] std::vector<Rank> children() const;
+  void send(const MulticastRoute& route, std::span<const std::byte> arguments) const;
+
+ private:
+  Channel& channel_;
+  const net::Lane lane_;
+  const std::vector<Rank> ranks_;
+  const MulticastTree tree_;
+};
+
+/// A message of a multicast at a recipient.
+struct OpenedMulticast {
+  MulticastHeader header;
+  Rank parent{-1};  // world rank of the sender of this message
+  std::span<const RankRun> runs;
+  std::span<const std::byte> arguments;
+};
+/// **Errors**: DecodeError for a message that is too short.
+[[nodiscard]] OpenedMulticast open_multicast(std::span<const std::byte> message);
+
+/// Puts a copy of the object that the process shares in its place. False: the message is dropped,
+/// and there is none.
+[[nodiscard]] bool own_copy(const Message& message);
+/// Passes the messages of a run on, once.
+void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, std::byte* first);
+
+}  // namespace shoal::messaging

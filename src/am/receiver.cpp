@@ -1,0 +1,389 @@
+#include "am/receiver.hpp"
+
+#include <shoal/am/channel.hpp>
+#include <shoal/am/large_message.hpp>
+#include <shoal/net/message_id.hpp>
+#include <shoal/trace/probes.hpp>
+
+#include "am/message_task.hpp"
+#include "am/multicast_wire.hpp"
+#include "am/reception.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shoal::messaging {
+
+// NOLINTNEXTLINE(readability-function-size): the other parts of the rank
+Receiver::Receiver(Rank rank, const void* token, sched::Scheduler& scheduler,
+                   const ChannelTable& channels, const PacketReader& reader, Backlog& backlog,
+                   ArrivalCounts& arrivals)
+    : rank_(rank),
+      token_(token),
+      scheduler_(scheduler),
+      channels_(channels),
+      reader_(reader),
+      backlog_(backlog),
+      arrivals_(arrivals),
+      statics_(static_handlers()) {}
+
+[[gnu::noinline]] void Receiver::name_handlers() {
+  handlers_.set_name(fmt::format("handlers of rank {}", rank_.value()));
+}
+
+// --- packets
+
+void Receiver::on_packet(net::Packet* packet) {
+  if (trace::on<trace::Category::message>()) [[unlikely]]
+    note_received(*packet);
+  take_in_order(packet);
+}
+
+// Each message on its own: senders number them in the order of their link.
+[[gnu::noinline]] void Receiver::note_received(const net::Packet& packet) const {
+  const net::PacketHeader& header = packet.header();
+  const auto lane = static_cast<net::Lane>(header.lane);
+  if (lane == net::Lane::control) return;
+  std::uint64_t id = net::trace_id(Rank(header.source), rank_, lane, header.first_message);
+  net::Run run;
+  for (std::size_t offset = 0; offset < packet.messages().size();) {
+    reader_.read_run(packet, offset, run);
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      trace::message_received(id++, static_cast<std::uint32_t>(header.source), run.size_bytes);
+    }
+    offset += run.count * run.step();
+  }
+}
+
+void Receiver::take_in_order(net::Packet* packet) {
+  const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
+  if (control || backlog_.count() == 0) return take(packet);
+  // Keep the order: each message goes behind the waiting ones of its stream.
+  net::PacketList parts = reader_.split(packet, 0);
+  while (net::Packet* one = parts.pop_front()) {
+    if (!backlog_.add_behind(one)) take(one);
+  }
+}
+
+void Receiver::take(net::Packet* packet) {
+  std::size_t offset = 0;
+  if (process(packet, offset)) {
+    packet->release();
+  } else {
+    hold(packet, offset);
+  }
+}
+
+// Holds back the messages from `offset` on of the first one's team; messages of other teams
+// proceed.
+void Receiver::hold(net::Packet* packet, std::size_t offset) {
+  if (!reader_.is_mixed(*packet, offset)) return backlog_.hold(packet, offset);
+  net::PacketList parts = reader_.split(packet, offset);
+  while (net::Packet* one = parts.pop_front()) take(one);
+}
+
+void Receiver::retry_held() {
+  EarlyMessages::Streams all = backlog_.take_all();
+  for (auto& [stream, early] : all) {
+    std::size_t offset = early.offset;
+    while (net::Packet* packet = early.packets.pop_front()) {
+      if (process(packet, offset)) {
+        packet->release();
+        offset = 0;
+        continue;
+      }
+      hold(packet, offset);
+      while (net::Packet* rest = early.packets.pop_front()) take_in_order(rest);
+    }
+  }
+}
+
+// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The packet
+// may be replaced by a smaller copy. Messages are counted when they are all processed, after the
+// handlers kept for them are gone: the captures of a handler that was removed meanwhile are
+// destroyed before wait() can return.
+bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
+  Reception reception(*this, packet);
+  const int slot = scheduler_.count_slot();
+  bool taken = true;
+  if (reception.mark.is_watched()) [[unlikely]]
+    number(reception, offset);
+  {
+    const DeferredReclaim::Handling handling(removed_);
+    if (removed_.has_news()) forget_removed();
+    while (taken && offset < packet->messages().size()) {
+      const std::size_t begin = offset;
+      reader_.read_run(*packet, offset, reception.run);
+      taken = process_run(reception, offset);
+      if (!taken) offset = begin;
+    }
+  }
+  if (removed_.has_news()) forget_removed();
+  count(reception, slot);
+  return taken;
+}
+
+[[gnu::noinline]] void Receiver::number(Reception& reception, std::size_t offset) const {
+  const net::Packet& packet = *reception.packet;
+  const net::PacketHeader& header = packet.header();
+  if (header.first_message == 0) return;  // a part of a packet that was held back
+  reception.first_id = net::trace_id(Rank(header.source), rank_,
+                                     static_cast<net::Lane>(header.lane), header.first_message);
+  net::Run run;
+  for (std::size_t at = 0; at < offset;) {
+    reader_.read_run(packet, at, run);
+    reception.skipped += run.count;
+    at += run.count * run.step();
+  }
+}
+
+inline void Receiver::count(const Reception& reception, int slot) {
+  std::uint64_t count = reception.count;
+  for (const Reception::Tally& other : reception.others) count += other.count;
+  processed_ += count;
+  if (reception.control) return;
+  if (!reception.outside.empty()) [[unlikely]]
+    acknowledge(reception);
+  arrivals_.add(reception.packet->header().source, count);
+  for (const Reception::Tally& other : reception.others) {
+    other.channel->scope().count_processed(slot, other.count);
+  }
+  reception.channel->scope().count_processed(slot, reception.count);
+}
+
+// Acknowledgements are messages of the world. They are counted before those that they are for are
+// processed: so the world has something under way as long as a team waits.
+[[gnu::noinline]] void Receiver::acknowledge(const Reception& reception) {
+  const Rank source(reception.packet->header().source);
+  for (const auto& [team, count] : reception.outside) {
+    backlog_.listener().acknowledge(source, team, count);
+  }
+}
+
+[[gnu::noinline]] void Receiver::note_sender(Reception& reception) {
+  auto& outside = reception.outside;
+  if (outside.empty() || outside.back().first != reception.run.sender) {
+    outside.emplace_back(reception.run.sender, 0);
+  }
+  outside.back().second += reception.run.count;
+}
+
+// False: the run is held back, all of it: handlers stay open.
+bool Receiver::process_run(Reception& reception, std::size_t& offset) {
+  const net::Run& run = reception.run;
+  if (run.team != reception.channel->team() && !change_channel(reception)) [[unlikely]]
+    return false;
+  if ((run.handler & kMulticastBit) != 0) [[unlikely]]
+    forward(reception, offset);
+  Batch& batch = reception.batch;
+  batch.start(run, reception.packet->body() + offset);
+  while (batch.left() > 0) {
+    if (!dispatch(reception)) return false;
+  }
+  offset += run.count * run.step();
+  reception.count += run.count;
+  if (run.sender != 0) [[unlikely]]
+    note_sender(reception);
+  return true;
+}
+
+// False: the team of the run does not exist here yet.
+[[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
+  Channel* const channel = channels_.find(reception.run.team);
+  if (channel == nullptr) return false;
+  if (reception.count > 0) reception.others.push_back({reception.channel, reception.count});
+  reception.count = 0;
+  reception.channel = channel;
+  reception.batch.message().channel = channel;
+  reception.watch.scope = &channel->scope();
+  reception.mark.set_scope(channel->scope());
+  reception.handler = nullptr;
+  return true;
+}
+
+// --- handlers
+
+// Looks for the handler of the message at hand; none if there is none any more. False: it is not
+// open yet.
+[[gnu::noinline]] bool Receiver::find(Reception& reception) {
+  const std::uint32_t handler = reception.run.handler;
+  const std::uint32_t index = handler & kIndexMask;
+  reception.handler_id = handler;
+  reception.handler = nullptr;
+  if (!reception.control) arrivals_.note_handler(reception.packet->header().source, handler);
+  if ((handler & kInstanceBit) != 0) return find_instance(reception);
+  if (index < statics_.size()) reception.handler = &statics_[index];
+  return true;
+}
+
+bool Receiver::find_instance(Reception& reception) {
+  const std::uint32_t index = reception.handler_id & kIndexMask;
+  Kept& one = kept_[index % kept_.size()];
+  if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
+    const Handler* handler = nullptr;
+    if (!reception.channel->handlers().find(index, handler)) return false;
+    one = {reception.channel, index, handler};
+  }
+  reception.handler = one.handler;
+  return true;
+}
+
+void Receiver::forget_removed() {
+  kept_ = {};
+  removed_.forget();
+}
+
+// Runs some of the batch. False: it is held back. Flat: this is the cost of a lone message.
+[[gnu::flatten]] bool Receiver::dispatch(Reception& reception) {
+  const net::Run& header = reception.run;
+  Message& message = reception.batch.message();
+  // A handler that was removed meanwhile is not found any more.
+  const bool failed = reception.batch.look();
+  if (reception.handler == nullptr || header.handler != reception.handler_id ||
+      removed_.has_news()) {
+    if (removed_.has_news()) forget_removed();
+    if (!find(reception) && !failed) return false;
+  }
+  const Handler* const handler = reception.handler;
+  message.is_object = (header.handler & kObjectBit) != 0;
+  message.dropped = failed && !reception.control;
+  if (handler == nullptr || handler->signature != header.signature) [[unlikely]] {
+    refuse(reception);
+  } else if ((header.handler & kMulticastBit) != 0) [[unlikely]] {
+    deliver_multicast(reception);
+  } else if (handler->delivery == Delivery::task && !reception.control && !failed) {
+    submit_task(reception);
+  } else {
+    run_inline(reception);
+  }
+  return true;
+}
+
+// The handler does not exist, or has other parameters.
+[[gnu::noinline]] void Receiver::refuse(Reception& reception) {
+  Message message = reception.batch.take();
+  const net::Run& header = reception.run;
+  const Handler* const handler = reception.handler;
+  if ((header.handler & kMulticastBit) != 0) {
+    const OpenedMulticast opened = open_multicast(message.arguments);
+    message.arguments = opened.arguments;
+    message.source = Rank(opened.header.origin);
+  }
+  if (message.is_object) delete object_of(message);
+  if ((header.handler & kLargeBit) != 0) {
+    std::span<const std::byte> rest;
+    drop_large(message, split_large(message, rest));
+  }
+  std::string text;
+  if (handler != nullptr) {
+    text = fmt::format(
+        "a message from rank {} does not fit the parameters of '{}': make all active messages in "
+        "the same order on all ranks",
+        message.source.value(), handler->name);
+  } else if (!message.dropped) {
+    text = fmt::format(
+        "a message from rank {} is for active message {}, which was destroyed here: keep it until "
+        "wait() has returned",
+        message.source.value(), header.handler & kIndexMask);
+  } else {
+    return;
+  }
+  message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
+}
+
+// --- multicasts
+
+// Before the handlers run, or wait until they are open: those below do not wait for them.
+[[gnu::noinline]] void Receiver::forward(Reception& reception, std::size_t offset) {
+  try {
+    forward_multicasts(*reception.channel, static_cast<net::Lane>(reception.packet->header().lane),
+                       reception.run, reception.packet->body() + offset);
+  } catch (...) {
+    reception.channel->scope().fail("a multicast", std::current_exception());
+  }
+}
+
+// The handler gets only the arguments, with a copy of its own of shared ones.
+[[gnu::noinline]] void Receiver::deliver_multicast(Reception& reception) {
+  const Handler& handler = *reception.handler;
+  const bool as_task = handler.delivery == Delivery::task && !reception.batch.message().dropped;
+  reception.begin_handlers();
+  if (as_task) keep_packet(reception);
+  Message message = reception.batch.take();
+  OpenedMulticast opened;
+  try {
+    opened = open_multicast(message.arguments);
+    opened.parent = message.source;
+    message.source = Rank(opened.header.origin);
+    message.arguments = opened.arguments;
+    if (message.is_object) message.is_object = own_copy(message);
+    if (as_task) {
+      make_task(reception, message);
+      return reception.mark.hide();
+    }
+  } catch (...) {
+    reception.mark.hide();
+    return fail(reception);
+  }
+  reception.mark.begin();
+  try {
+    message.multicast = &opened;
+    Batch one(message);
+    run_as_handler(reception.packet,
+                   [found = &handler, batch = &one] { found->invoke(found->self, *batch); });
+  } catch (...) {
+    fail(reception);
+  }
+  reception.mark.hide();
+}
+
+// --- tasks
+
+// The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
+// memory than the window accounts for.
+void Receiver::keep_packet(Reception& reception) {
+  net::Packet*& packet = reception.packet;
+  Batch& batch = reception.batch;
+  const std::ptrdiff_t offset = batch.at() - packet->body();
+  packet = net::Packet::compact(packet);
+  batch.move_to(packet->body() + offset);
+}
+
+[[gnu::noinline]] void Receiver::submit_task(Reception& reception) {
+  const bool is_watched = reception.mark.is_watched();
+  if (is_watched) [[unlikely]] {  // a handler that makes a task
+    reception.begin_handlers();
+    reception.mark.begin_without_count();
+  }
+  keep_packet(reception);
+  make_task(reception, reception.batch.take());
+  if (is_watched) [[unlikely]]
+    reception.mark.hide();
+}
+
+void Receiver::make_task(const Reception& reception, const Message& message) {
+  std::shared_ptr<const Handler> instance;
+  if ((reception.handler_id & kInstanceBit) != 0) instance = reception.handler->shared_from_this();
+  scheduler_.submit(std::make_unique<MessageTask>(std::move(instance), *reception.handler,
+                                                  reception.packet, message));
+}
+
+void Receiver::run_inline(Reception& reception) {
+  const Handler& handler = *reception.handler;
+  reception.begin_handlers();
+  try {
+    run_as_handler(reception.packet, [found = &handler, batch = &reception.batch] {
+      found->invoke(found->self, *batch);
+    });
+  } catch (...) {
+    fail(reception);
+  }
+  reception.mark.hide();
+}
+
+[[gnu::noinline]] void Receiver::fail(const Reception& reception) {
+  reception.channel->scope().fail(reception.handler->name, std::current_exception());
+}
+
+}  // namespace shoal::messaging

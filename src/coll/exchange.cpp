@@ -1,0 +1,259 @@
+#include "coll/exchange.hpp"
+
+#include <shoal/am/messenger.hpp>
+#include <shoal/base/check.hpp>
+#include <shoal/sched/park.hpp>
+
+#include "coll/operation.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace shoal::coll {
+
+const char* name_of(Kind kind) {
+  constexpr std::array kNames{"barrier()",   "broadcast()", "reduce()",
+                              "allreduce()", "gather()",    "allgather()",
+                              "scan()",      "alltoall()",  "reduce_scatter()"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "an unknown operation";
+}
+
+/// Operations that are under way, few at a time, and pieces of those that have not begun here.
+struct Exchange::Table {
+  [[nodiscard]] SharedOperation find(std::uint64_t sequence) const {
+    for (const SharedOperation& operation : running) {
+      if (operation->sequence() == sequence) return operation;
+    }
+    return nullptr;
+  }
+  void remove(const Operation& operation) {
+    std::erase_if(running, [&](const auto& one) { return one.get() == &operation; });
+  }
+
+  std::uint64_t begun = 0;  // operations so far
+  std::vector<SharedOperation> running;
+  std::map<std::uint64_t, std::vector<std::pair<PieceHeader, Block>>> early;
+  std::set<std::uint64_t> given_up;
+};
+
+Exchange::Exchange(term::Scope& scope)
+    : scope_(scope),
+      rank_(scope.rank()),
+      size_(scope.size()),
+      table_(std::make_unique<Table>()),
+      short_piece_(
+          scope.channel(),
+          [this](const PieceHeader& header) {
+            on_piece(header, Block(std::span(header.place).first(header.inline_size)));
+          },
+          AmOptions{Delivery::inlined, 0, "collective operation"}),
+      piece_(
+          scope.channel(),
+          [this](const PieceHeader& header, Immutable<Bytes> bytes) {
+            on_piece(header, Block(std::move(bytes)));
+          },
+          AmOptions{Delivery::inlined, 0, "collective operation"}),
+      object_piece_(
+          scope.channel(),
+          [this](const PieceHeader& header, SharedValue object) {
+            on_piece(header, Block(std::move(object)));
+          },
+          AmOptions{Delivery::inlined, 0, "collective operation"}),
+      payload_(
+          scope.channel(),
+          [this](std::size_t size_bytes, const PieceHeader& header) {
+            const SharedOperation operation = find(header.sequence);
+            SHOAL_CHECK(operation != nullptr, "{}: a payload has come that nobody waits for",
+                        name_of(header.kind));
+            return operation->place_of(size_bytes);
+          },
+          [this](std::span<std::byte> /*data*/, const PieceHeader& header) {
+            on_piece(header, {});
+          },
+          [] {}, AmOptions{Delivery::inlined, 0, "collective operation"}) {
+  scope_.add(*this);
+}
+
+Exchange::~Exchange() { scope_.remove(*this); }
+
+// --- operations begin and end
+
+SharedOperation Exchange::enter(const Call& call) {
+  scope_.check_member(name_of(call.kind));
+  SHOAL_CHECK(call.root >= 0 && call.root < size_,
+              "{}: rank {} is out of range: {} has ranks 0 to {}", name_of(call.kind),
+              call.root.value(), scope_.describe(), size_ - 1);
+  const sync::Lock lock(mutex_);
+  auto operation = std::make_shared<Operation>(*this, ++table_->begun, call);
+  if (const auto early = table_->early.find(operation->sequence()); early != table_->early.end()) {
+    for (auto& [header, block] : early->second) {
+      const std::string text = mismatch(header, operation.get());
+      SHOAL_CHECK(text.empty(), "{}", text);
+      operation->pieces_.push_back(
+          {header.phase, header.source, header.announced, std::move(block)});
+    }
+    table_->early.erase(early);
+  }
+  table_->running.push_back(operation);
+  return operation;
+}
+
+const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
+  const auto is_done = [&] {
+    const sync::Lock lock(mutex_);
+    return operation->done_;
+  };
+  if (is_done()) return operation->results();
+  try {
+    // Looked at only when parked: else the piece that completes it could come in between.
+    scope_.park_member(operation->standing(), [&] {
+      const sync::Lock lock(mutex_);
+      operation->has_waiter_ = !operation->done_;
+      return operation->done_;
+    });
+  } catch (...) {
+    give_up(*operation);
+    throw;
+  }
+  return operation->results();
+}
+
+void Exchange::then(const SharedOperation& operation, std::unique_ptr<Completion> completion) {
+  bool is_done = false;
+  {
+    const sync::Lock lock(mutex_);
+    is_done = operation->done_;
+    if (!is_done) operation->completion_.swap(completion);
+  }
+  if (is_done) {
+    completion->complete(operation->results());
+  } else if (scope_.failed()) {
+    scope_.give_up_promises();
+  }
+}
+
+void Exchange::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
+  if (&failed != &scope_) return;
+  const sync::Lock lock(mutex_);
+  for (const SharedOperation& operation : table_->running) {
+    if (operation->completion_ == nullptr) continue;
+    promises.emplace_back([given = std::shared_ptr<Completion>(std::move(operation->completion_))](
+                              const std::exception_ptr& error) { given->fail(error); });
+  }
+}
+
+// Its coroutine stands at its end, or is not gone on with any more.
+void Exchange::complete(Operation& operation) {
+  if (operation.failed_) return;
+  std::unique_ptr<Completion> completion;
+  bool has_waiter = false;
+  {
+    const sync::Lock lock(mutex_);
+    operation.done_ = true;
+    completion = std::move(operation.completion_);
+    has_waiter = operation.has_waiter_;
+    table_->remove(operation);
+  }
+  if (completion != nullptr) completion->complete(operation.results());
+  if (has_waiter) scope_.unpark_member();
+}
+
+void Exchange::give_up(Operation& operation) {
+  const sync::Lock lock(mutex_);
+  operation.has_waiter_ = false;
+  operation.awaited_ = nullptr;
+  table_->given_up.insert(operation.sequence());
+  table_->remove(operation);
+}
+
+void Exchange::fail(const Operation& operation) {
+  scope_.fail(operation.describe(), std::current_exception());
+}
+
+SharedOperation Exchange::find(std::uint64_t sequence) const {
+  const sync::Lock lock(mutex_);
+  return table_->find(sequence);
+}
+
+// --- pieces
+
+void Exchange::on_piece(const PieceHeader& header, Block block) {
+  SharedOperation operation;
+  std::coroutine_handle<> go_on;
+  std::string wrong;
+  {
+    const sync::Lock lock(mutex_);
+    if (table_->given_up.contains(header.sequence)) return;
+    if (header.sequence > table_->begun) {
+      table_->early[header.sequence].emplace_back(header, std::move(block));
+      return;
+    }
+    operation = table_->find(header.sequence);
+    wrong = mismatch(header, operation.get());
+    if (wrong.empty()) {
+      Piece piece{header.phase, header.source, header.announced, std::move(block)};
+      Operation::Receive* const awaited = operation->awaited_;
+      if (awaited != nullptr && awaited->fits(piece)) {
+        awaited->piece_ = std::move(piece);
+        operation->awaited_ = nullptr;
+        go_on = awaited->handle_;
+      } else {
+        operation->pieces_.push_back(std::move(piece));
+      }
+    }
+  }
+  SHOAL_CHECK(wrong.empty(), "{}", wrong);
+  if (go_on) go_on.resume();
+}
+
+// "" if the piece belongs to the operation that has begun here; nullptr: that has ended.
+std::string Exchange::mismatch(const PieceHeader& piece, const Operation* here) const {
+  const Call there{piece.kind, piece.type, Rank(piece.root)};
+  if (here != nullptr && here->call() == there) return {};
+  if (here != nullptr && here->call().kind == there.kind && here->call().root == there.root) {
+    return fmt::format(
+        "{}: the members gave values of different types (collective number {}, ranks {} and {}): "
+        "all must call it with the same",
+        name_of(there.kind), piece.sequence, piece.source, rank_.value());
+  }
+  const auto spelled = [](const Call& call) {
+    const bool has_root =
+        call.kind == Kind::broadcast || call.kind == Kind::reduce || call.kind == Kind::gather;
+    return has_root ? fmt::format("{} with root {}", name_of(call.kind), call.root.value())
+                    : std::string(name_of(call.kind));
+  };
+  return fmt::format(
+      "collective number {} is {} on rank {} and {} on rank {}: all members must call the same "
+      "operations with the same root, in the same order",
+      piece.sequence, spelled(there), piece.source,
+      here != nullptr ? spelled(here->call()) : "another operation", rank_.value());
+}
+
+// --- operations with a future
+
+std::uint64_t Exchange::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  std::uint64_t count = 0;
+  for (const SharedOperation& operation : table_->running) {
+    count += operation->completion_ != nullptr ? 1 : 0;
+  }
+  return count;
+}
+
+std::vector<std::string> Exchange::describe_unsatisfied() const {
+  const sync::Lock lock(mutex_);
+  std::vector<std::string> lines;
+  for (const SharedOperation& operation : table_->running) {
+    if (operation->completion_ == nullptr || operation->awaited_ == nullptr) continue;
+    lines.push_back(fmt::format("{} waits for a message from rank {}", operation->describe(),
+                                operation->awaited_->source_));
+  }
+  return lines;
+}
+
+}  // namespace shoal::coll

@@ -1,0 +1,97 @@
+#pragma once
+// Pieces of operations: sending them, and the operations that wait for them.
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/am/immutable.hpp>
+#include <shoal/am/large_message.hpp>
+#include <shoal/coll/collectives.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::coll {
+
+/// A value that is multicast as a payload.
+struct Announcement {
+  std::uint64_t size = 0;  // 0: there is none
+  std::uint64_t cast = 0;  // number of the multicast at the root
+};
+
+/// Header of the messages of an operation; `place` holds short values.
+struct PieceHeader {
+  std::uint64_t sequence = 0;
+  Announcement announced{};
+  std::uint32_t phase = 0;
+  std::int32_t source = 0;
+  std::int32_t root = 0;
+  std::uint32_t type = 0;  // of the values
+  Kind kind = Kind::barrier;
+  std::uint16_t inline_size = 0;
+  std::array<std::byte, Block::kInlineMax> place{};
+};
+
+/// One per rank of a team: hands each piece to its operation, or keeps it until that begins here.
+class Exchange final : private term::Unsatisfied {
+ public:
+  explicit Exchange(term::Scope& scope);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  [[nodiscard]] term::Scope& scope() const { return scope_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+  // --- for callers of operations; see Collectives
+
+  /// Makes the next operation, and gives it the pieces that have come already.
+  SharedOperation enter(const Call& call);
+  const std::vector<Block>& wait(const SharedOperation& operation);
+  void then(const SharedOperation& operation, std::unique_ptr<Completion> completion);
+
+  // --- for operations
+
+  // Short values; longer ones, which ranks of a process share; objects; and parts of large values.
+  [[nodiscard]] const ActiveMessage<PieceHeader>& short_piece() const { return short_piece_; }
+  [[nodiscard]] const ActiveMessage<PieceHeader, Immutable<Bytes>>& piece() const { return piece_; }
+  [[nodiscard]] const ActiveMessage<PieceHeader, SharedValue>& object_piece() const {
+    return object_piece_;
+  }
+  [[nodiscard]] const LargeMessage<std::byte, PieceHeader>& payload() const { return payload_; }
+  void on_piece(const PieceHeader& header, Block block);
+  /// Its coroutine stands at its end.
+  void complete(Operation& operation);
+  /// It has thrown; the exception is the current one.
+  void fail(const Operation& operation);
+
+ private:
+  friend class Operation;
+  struct Table;
+
+  [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
+  /// The operation ended in an error: what comes for it later is dropped.
+  void give_up(Operation& operation);
+  [[nodiscard]] SharedOperation find(std::uint64_t sequence) const;
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
+
+  term::Scope& scope_;
+  const Rank rank_;
+  const int size_;
+
+  mutable sync::Mutex mutex_;
+  const std::unique_ptr<Table> table_ SHOAL_PT_GUARDED_BY(mutex_);
+
+  ActiveMessage<PieceHeader> short_piece_;
+  ActiveMessage<PieceHeader, Immutable<Bytes>> piece_;
+  ActiveMessage<PieceHeader, SharedValue> object_piece_;
+  LargeMessage<std::byte, PieceHeader> payload_;
+};
+
+}  // namespace shoal::coll

@@ -1,0 +1,128 @@
+#include <shoal/env/shared_memory.hpp>
+
+#include <shoal/base/error.hpp>
+#include <shoal/base/sanitizers.hpp>
+
+#include <fmt/format.h>
+
+#ifdef SHOAL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+
+namespace shoal::env {
+
+namespace {
+
+constexpr std::size_t kFirstPage = 4096;        // of every page size that there is, a divisor
+constexpr std::size_t kGiveBackMin = 1U << 16;  // smaller ranges are cheaper to overwrite
+
+[[noreturn]] void refuse(const char* call, std::size_t size_bytes) {
+  throw Error(
+      fmt::format("{} MiB of address space for a heap: {} failed ({}); ask for less "
+                  "(--global-heap, --local-heap), or raise the limit (ulimit -v)",
+                  size_bytes >> 20U, call, std::generic_category().message(errno)));
+}
+
+std::uint64_t new_token(const void* address) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  const auto here = reinterpret_cast<std::uintptr_t>(address);
+  return (static_cast<std::uint64_t>(now) * 0x9E3779B97F4A7C15U) ^ here ^
+         (static_cast<std::uint64_t>(getpid()) << 32U);
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(std::size_t size_bytes, bool shared) : size_bytes_(size_bytes) {
+  if (shared) {
+    descriptor_ = memfd_create("shoal", MFD_CLOEXEC);
+    if (descriptor_ < 0) refuse("memfd_create()", size_bytes);
+    if (ftruncate(descriptor_, static_cast<off_t>(kFirstPage + size_bytes)) != 0) {
+      close(descriptor_);
+      refuse("ftruncate()", size_bytes);
+    }
+  }
+  map(descriptor_);
+  token_ = new_token(mapping_);
+  if (shared) std::memcpy(mapping_, &token_, sizeof(token_));
+}
+
+SharedMemory::SharedMemory(const SharedMemoryName& name)
+    : size_bytes_(name.size_bytes), token_(name.token) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw Error(fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  }
+  struct stat status {};
+  std::uint64_t token = 0;
+  const bool ours = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                    static_cast<std::uint64_t>(status.st_size) == kFirstPage + name.size_bytes &&
+                    pread(descriptor, &token, sizeof(token), 0) == sizeof(token) &&
+                    token == name.token;
+  if (!ours) {
+    close(descriptor);
+    throw Error(fmt::format("{}: it is not the memory of this name", path));
+  }
+  try {
+    map(descriptor);
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
+  close(descriptor);
+}
+
+void SharedMemory::map(int descriptor) {
+  const int kind = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  void* const memory = mmap(nullptr, kFirstPage + size_bytes_, PROT_READ | PROT_WRITE,
+                            kind | MAP_NORESERVE, descriptor, 0);
+  if (memory == MAP_FAILED) {
+    if (descriptor_ >= 0) close(descriptor_);
+    refuse("mmap()", size_bytes_);
+  }
+  mapping_ = static_cast<std::byte*>(memory);
+  data_ = mapping_ + kFirstPage;
+#ifdef SHOAL_ASAN
+  // A stack may have been at these addresses before, and left the sanitizer's marks of its frames.
+  __asan_unpoison_memory_region(mapping_, kFirstPage);
+#endif
+}
+
+SharedMemory::~SharedMemory() {
+  munmap(mapping_, kFirstPage + size_bytes_);
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+SharedMemoryName SharedMemory::name() const {
+  return {getpid(), descriptor_, 0, token_, size_bytes_};
+}
+
+void SharedMemory::clear(std::size_t offset, std::size_t size_bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t begin = kFirstPage + offset;
+  const std::size_t end = begin + size_bytes;
+  const std::size_t first = (begin + page - 1) / page * page;
+  const std::size_t last = end / page * page;
+  const auto give_back = [&] {
+    if (descriptor_ < 0) return madvise(mapping_ + first, last - first, MADV_DONTNEED) == 0;
+    return fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     static_cast<off_t>(first), static_cast<off_t>(last - first)) == 0;
+  };
+  if (size_bytes < kGiveBackMin || !give_back()) {
+    std::memset(mapping_ + begin, 0, size_bytes);
+    return;
+  }
+  std::memset(mapping_ + begin, 0, first - begin);
+  std::memset(mapping_ + last, 0, end - last);
+}
+
+}  // namespace shoal::env

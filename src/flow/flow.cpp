@@ -1,0 +1,198 @@
+#include <shoal/flow/flow.hpp>
+
+#include "flow/core.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace shoal {
+
+using flow::AcquiredTask;
+using flow::AcquireTask;
+using flow::Handle;
+using flow::Mode;
+using flow::Request;
+
+Flow::Flow(term::Scope& scope, std::string name, const FlowOptions& options)
+    : core_(std::make_shared<flow::Core>(scope, std::move(name), options)),
+      sequence_(&core_->main()),
+      exceptions_(std::uncaught_exceptions()) {}
+
+Flow::Flow(std::shared_ptr<flow::Core> core, flow::Sequence& sequence)
+    : core_(std::move(core)), sequence_(&sequence), exceptions_(std::uncaught_exceptions()) {}
+
+// Throws, since the failure would be lost otherwise: after its wait the main function counts as
+// informed.
+Flow::~Flow() noexcept(false) {
+  if (std::uncaught_exceptions() > exceptions_ || core_->scope().failed()) return;
+  wait();
+  if (sequence_ != &core_->main()) return;
+  core_->reports().wait_until(0, "end");
+  if (core_->comparison() != nullptr) core_->comparison()->end();
+}
+
+void Flow::wait() {
+  if (core_->comparison() != nullptr && sequence_ == &core_->main()) core_->comparison()->report();
+  sequence_->wait_until(0, "wait()");
+}
+
+Flow Flow::sub_flow(std::string name) {
+  return {core_, core_->add_sequence(std::move(name), sequence_->options())};
+}
+
+Flow::TransferCounts Flow::transfer_counts() const {
+  const auto value = [](const std::atomic<std::uint64_t>& count) {
+    return count.load(std::memory_order_relaxed);
+  };
+  const auto& counts = core_->transfers().counts();
+  return {value(counts.broadcasts), value(counts.recipients), value(counts.missed),
+          value(counts.announced), value(counts.early_bytes_most)};
+}
+
+bool Flow::is_owner(const DataOptions& options) const {
+  return core_->rank() == options.owner.value();
+}
+
+sched::Scheduler& Flow::scheduler() const { return core_->scheduler(); }
+
+std::uint32_t Flow::generation_of(const Handle& handle) { return handle.generation; }
+
+Handle& Flow::add_handle(const flow::DataType& type, const flow::Shape& shape,
+                         const DataOptions& options, void* object, bool owned) {
+  Handle& handle = core_->add_handle(type, shape, options, object, owned);
+  sequence_->note("register", &handle);
+  return handle;
+}
+
+void Flow::check(const Request& request, const char* what) const {
+  SHOAL_CHECK(request.handle != nullptr, "flow '{}': {} of a datum that was never registered",
+              name(), what);
+  SHOAL_CHECK(request.handle->registered && request.handle->generation == request.generation,
+              "flow '{}': {} of a datum that was unregistered before", name(), what);
+}
+
+void Flow::set_reduction_functions(const Request& request, Function<void(void*)> init,
+                                   Function<void(void*, const void*)> combine) {
+  check(request, "set_reduction()");
+  sequence_->settle(*request.handle, Mode::read);
+  auto reduction = std::make_shared<flow::Reduction>();
+  reduction->init = std::move(init);
+  reduction->combine = std::move(combine);
+  request.handle->more().reduction = std::move(reduction);
+}
+
+// --- waiting
+
+AcquiredTask Flow::begin_acquire(Request request, int rank) {
+  check(request, "acquire()");
+  SHOAL_CHECK(!request.handle->partitioned, "flow '{}': acquire() of '{}', which is partitioned",
+              name(), request.handle->name());
+  if (rank == flow::InsertOptions::kByOwner) rank = request.handle->owner;
+  flow::InsertOptions options;
+  options.rank = rank;
+  if (!sequence_->begin(nullptr, std::span(&request, 1), options)) return nullptr;
+  auto* const task = new AcquireTask(*sequence_, request);
+  AcquiredTask owned(task);
+  sequence_->submit(task, std::span(&request, 1));
+  return owned;
+}
+
+AcquiredTask Flow::acquire_request(const Request& request, int rank) {
+  AcquiredTask task = begin_acquire(request, rank);
+  if (task != nullptr) task->future().get();
+  return task;
+}
+
+AcquiredTask Flow::acquire_everywhere(const Request& request) {
+  check(request, "get()");
+  Handle& handle = *request.handle;
+  SHOAL_CHECK(!handle.partitioned, "flow '{}': get() of '{}', which is partitioned", name(),
+              handle.name());
+  sequence_->note("get", &handle);
+  sequence_->settle(handle, Mode::read);
+  if (core_->rank() == handle.owner) {
+    for (int rank = 0; rank < core_->size(); ++rank) {
+      if (rank != handle.owner) sequence_->bring(handle, rank);
+    }
+  } else {
+    sequence_->bring(handle, core_->rank());
+  }
+  Request here = request;
+  here.instance = handle.current;
+  auto* const task = new AcquireTask(*sequence_, here);
+  AcquiredTask owned(task);
+  sequence_->enter_all(*task);
+  task->future().get();
+  return owned;
+}
+
+void Flow::wait_for(const Request& request) {
+  check(request, "wait()");
+  sequence_->note("wait", request.handle);
+  sequence_->settle(*request.handle, Mode::read);
+  Request here = request;
+  here.instance = request.handle->current;
+  if (here.instance == nullptr) return;
+  auto* const task = new AcquireTask(*sequence_, here);
+  const AcquiredTask owned(task);
+  sequence_->enter_all(*task);
+  task->future().get();
+}
+
+// --- where data are
+
+void Flow::migrate_to(const Request& request, Rank rank) {
+  check(request, "migrate()");
+  SHOAL_CHECK(rank >= 0 && rank < core_->size(),
+              "flow '{}': migrate() to rank {}: there are ranks "
+              "0 to {}",
+              name(), rank.value(), core_->size() - 1);
+  SHOAL_CHECK(!request.handle->partitioned, "flow '{}': migrate() of '{}', which is partitioned",
+              name(), request.handle->name());
+  sequence_->note("migrate", request.handle);
+  sequence_->migrate(*request.handle, rank);
+}
+
+void Flow::flush_one(const Request& request) {
+  check(request, "flush()");
+  sequence_->note("flush", request.handle);
+  sequence_->renew(*request.handle);
+}
+
+void Flow::flush() {
+  sequence_->note("flush", nullptr);
+  core_->for_each_handle([this](Handle& handle) { sequence_->renew(handle); });
+}
+
+void Flow::unregister_request(const Request& request) {
+  check(request, "unregister()");
+  Handle& handle = *request.handle;
+  SHOAL_CHECK(!handle.partitioned,
+              "flow '{}': unregister() of '{}', which is partitioned: "
+              "unpartition() it first",
+              name(), handle.name());
+  SHOAL_CHECK(handle.whole == nullptr,
+              "flow '{}': unregister() of '{}', which is a part: "
+              "unpartition() the whole",
+              name(), handle.name());
+  sequence_->note("unregister", &handle);
+  sequence_->settle(handle, Mode::read);
+  sequence_->migrate(handle, handle.home);
+  if (core_->rank() == handle.home) {
+    Request last = request;
+    last.mode = Mode::read_write;
+    last.instance = handle.current;
+    auto* const task = new AcquireTask(*sequence_, last);
+    const AcquiredTask owned(task);
+    sequence_->enter_all(*task);
+    task->future().get();
+  }
+  core_->remove_handle(handle);
+}
+
+}  // namespace shoal

@@ -1,0 +1,120 @@
+#pragma once
+// Memory with one value of a handle on this rank, and the queue of accesses to it.
+
+#include <shoal/flow/task.hpp>
+#include <shoal/flow/types.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::flow {
+
+class Core;
+class SendTask;
+struct SendList;
+struct Destination;
+struct Handle;
+
+/// Invariant: granted_ accesses are held, all of kind_; if first_ is set, granted_ > 0. Accesses
+/// are granted in the order in which they entered.
+///
+/// The memory of an instance is used for instances only, until the flow ends: a lock may be given
+/// back after the instance was recycled.
+class alignas(64) Instance {
+ public:
+  Instance() = default;
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  /// Begins a life. `object` may be nullptr: made when it is needed.
+  void begin(Core& core, Handle& handle, void* object, bool owns_object);
+  /// Marks the object as no copy. Precondition: no task uses the instance yet.
+  void set_at_home() { at_home_ = true; }
+  /// Ends it, and frees the object if it is owned.
+  void end();
+
+  /// Grants an exclusive access to the maker of the instance.
+  void hold();
+  /// True: granted at once.
+  bool enter(Access& access);
+  /// Gives an access back; grants those that come next.
+  void release(Mode mode);
+  /// Adds a destination to a send of the same version that has not left yet. False: there is none.
+  [[nodiscard]] bool join_send(const Destination& to);
+  /// enter() of a send, to which others may add destinations.
+  bool enter_send(SendTask& task);
+  /// The value leaves now, to these.
+  [[nodiscard]] std::vector<Destination> close_send(const std::shared_ptr<SendList>& list);
+  /// The instance ends when its last access was released.
+  void detach();
+
+  // Commutative accesses that are granted exclude each other by a flag.
+  [[nodiscard]] bool try_take_turn();
+  /// False: the flag is free by now. Else the access is retried when it comes to be.
+  [[nodiscard]] bool wait_for_turn(Access& access);
+  void end_turn();
+
+  /// For the holder of an exclusive access.
+  [[nodiscard]] void* object();
+  [[nodiscard]] void* object_if_made() const { return object_; }
+
+  // Objects of accesses that do not share one: partial values of reductions, scratch memory.
+  [[nodiscard]] void* take_spare(bool& is_new);
+  void put_spare(void* object);
+  /// For the holder of an exclusive access.
+  [[nodiscard]] std::vector<void*> take_all_spares();
+
+  /// Worker that has used it last, for FlowScheduler; -1: none. A hint, hence relaxed.
+  [[nodiscard]] int last_worker() const { return last_worker_.load(std::memory_order_relaxed); }
+  void set_last_worker(int worker) {
+    last_worker_.store(static_cast<std::int16_t>(worker), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] Handle& handle() const { return *handle_; }
+  [[nodiscard]] Core& core() const { return *core_; }
+  /// Accesses that wait, and the mode of those that are granted. Any thread.
+  struct State {
+    std::uint32_t waiting = 0;
+    std::uint32_t granted = 0;
+    Mode mode = Mode::read;
+    std::string first;  // name of the first task that waits, if asked for
+  };
+  [[nodiscard]] State state(bool with_name = false) const;
+  /// Empties the queue, when nothing runs any more: one access after the other.
+  [[nodiscard]] Access* take_waiting();
+
+ private:
+  static bool is_shared(Mode mode) {
+    return mode == Mode::read || mode == Mode::commutative || mode == Mode::reduction;
+  }
+  [[nodiscard]] bool admits(Mode mode) const SHOAL_REQUIRES(mutex_) {
+    return first_ == nullptr && (granted_ == 0 || (mode == kind_ && is_shared(mode)));
+  }
+  [[nodiscard]] bool enter_locked(Access& access) SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] Access* grant_next() SHOAL_REQUIRES(mutex_);
+
+  mutable sync::StoreReleaseMutex mutex_;
+  std::uint32_t granted_ SHOAL_GUARDED_BY(mutex_) = 0;
+  Mode kind_ SHOAL_GUARDED_BY(mutex_) = Mode::read;
+  bool detached_ SHOAL_GUARDED_BY(mutex_) = false;
+  bool turn_taken_ SHOAL_GUARDED_BY(mutex_) = false;
+  bool owns_object_ = false;
+  bool at_home_ = false;
+  bool counted_ = false;  // among the bytes of copies
+  std::atomic<std::int16_t> last_worker_{-1};
+  Access* first_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  Access* last_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  void* object_ = nullptr;
+  Handle* handle_ = nullptr;
+  Core* core_ = nullptr;
+  // List of the last send, until it leaves, or the value changes after it.
+  std::shared_ptr<SendList> open_send_ SHOAL_GUARDED_BY(mutex_);
+  Access* turns_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // wait for the flag
+  std::vector<void*> spares_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::flow

@@ -1,0 +1,87 @@
+#pragma once
+// Tasks that move values between ranks.
+
+#include "flow/handle.hpp"
+
+#include <shoal/flow/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shoal::flow {
+
+class Core;
+
+/// Identity of a transfer, in messages.
+struct TransferId {
+  std::uint64_t handle = 0;
+  std::int32_t rank = 0;     // the other side
+  std::uint32_t number = 0;  // of the handle's transfers from the sender to the receiver
+  bool operator==(const TransferId&) const = default;
+};
+
+/// Receiver of a transfer.
+struct Destination {
+  std::int32_t rank = 0;
+  std::uint32_t number = 0;
+  std::int32_t priority = 0;  // of the first task there that reads it
+};
+
+/// Receivers of a value, to which more are added until it leaves. The lock of the instance is held.
+struct SendList {
+  std::vector<Destination> to;
+};
+
+/// Sends a value to other ranks, once it is ready.
+class SendTask final : public FlowTask {
+ public:
+  SendTask(Core& core, Sequence& sequence, Instance& instance, const Destination& to);
+
+  [[nodiscard]] Access& access() { return access_; }
+  [[nodiscard]] const std::shared_ptr<SendList>& list() const { return list_; }
+  [[nodiscard]] std::string name() const override;
+  [[nodiscard]] bool keeps_accesses() const override { return true; }
+
+ private:
+  void execute() override;
+
+  Core& core_;
+  Access access_;
+  const std::shared_ptr<SendList> list_;
+};
+
+/// Receives a value into an instance, once that may be written.
+class ReceiveTask final : public FlowTask {
+ public:
+  ReceiveTask(Core& core, Sequence& sequence, Instance& instance, const TransferId& id,
+              bool combines);
+
+  [[nodiscard]] Access& access() { return access_; }
+  [[nodiscard]] const TransferId& id() const { return id_; }
+  [[nodiscard]] std::string name() const override;
+  /// Everything but the value is there. Certain, once true.
+  [[nodiscard]] bool lacks_value_only() const {
+    return missing.load(std::memory_order_acquire) == 1;
+  }
+  /// Memory where the value may be put at once, or nothing. If lacks_value_only().
+  [[nodiscard]] std::span<std::byte> place();
+  /// The value has come: in place, or as bytes.
+  void arrive_in_place() { arrived_ = true; }
+  void arrive(std::vector<std::byte> bytes) { bytes_ = std::move(bytes); }
+
+ private:
+  void execute() override;
+
+  Core& core_;
+  Access access_;
+  const TransferId id_;
+  const bool combines_;  // adds the value to that of the instance
+  bool arrived_ = false;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace shoal::flow

@@ -1,0 +1,391 @@
+#include "flow/transfers.hpp"
+
+#include "flow/core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shoal::flow {
+
+// --- tasks
+
+SendTask::SendTask(Core& core, Sequence& sequence, Instance& instance, const Destination& to)
+    : FlowTask(sequence, std::span(&access_, 1)),
+      core_(core),
+      list_(std::make_shared<SendList>(SendList{{to}})) {
+  access_ = {.instance = &instance, .task = this, .mode = Mode::read};
+}
+
+std::string SendTask::name() const {
+  return fmt::format("sending of '{}'", access_.instance->handle().name());
+}
+
+void SendTask::execute() {
+  Instance& instance = *access_.instance;
+  core_.transfers().send(instance, sequence(), instance.close_send(list_));
+}
+
+ReceiveTask::ReceiveTask(Core& core, Sequence& sequence, Instance& instance, const TransferId& id,
+                         bool combines)
+    : FlowTask(sequence, std::span(&access_, 1)), core_(core), id_(id), combines_(combines) {
+  access_ = {.instance = &instance, .task = this, .mode = Mode::read_write};
+}
+
+std::string ReceiveTask::name() const {
+  return fmt::format("receiving of '{}' from rank {}", access_.instance->handle().name(), id_.rank);
+}
+
+std::span<std::byte> ReceiveTask::place() {
+  if (combines_) return {};
+  return access_.instance->handle().type->bytes(access_.instance->object());
+}
+
+void ReceiveTask::execute() {
+  if (arrived_) return;
+  const Handle& handle = access_.instance->handle();
+  if (!combines_) {
+    handle.type->decode(access_.object, as_span(bytes_));
+    return;
+  }
+  void* const value = handle.type->make(handle.shape);
+  handle.type->decode(value, as_span(bytes_));
+  handle.extras->reduction->combine(access_.object, value);
+  handle.type->destroy(value);
+}
+
+namespace {
+
+/// Calls f(number, destinations) for those of one number at a time: a receiver finds its transfer
+/// by the number, which is nearly always the same for all.
+template <class F>
+void for_each_number(std::span<const Destination> to, F f) {
+  std::vector<Destination> sorted(to.begin(), to.end());
+  std::ranges::stable_sort(sorted, {}, &Destination::number);
+  for (std::size_t first = 0; first < sorted.size();) {
+    std::size_t end = first + 1;
+    while (end < sorted.size() && sorted[end].number == sorted[first].number) ++end;
+    f(sorted[first].number, std::span(sorted).subspan(first, end - first));
+    first = end;
+  }
+}
+
+Recipients recipients_of(std::span<const Destination> to) {
+  std::vector<Rank> ranks;
+  std::vector<int> priorities;
+  for (const Destination& one : to) {
+    ranks.emplace_back(one.rank);
+    priorities.push_back(one.priority);
+  }
+  return {ranks, {}, std::move(priorities)};
+}
+
+}  // namespace
+
+/// Gives the read access of a sent value back once all transfers have left.
+class Transfers::Release {
+ public:
+  Release(Instance& instance, Sequence& sequence) : instance_(instance), sequence_(sequence) {}
+  ~Release() {
+    if (abandoned_ || instance_.core().scope().failed()) return;
+    instance_.release(Mode::read);
+    sequence_.count_finished();
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+
+  /// The flow ends without its tasks.
+  void abandon() { abandoned_ = true; }
+  [[nodiscard]] Instance& instance() const { return instance_; }
+  /// The value as it travels: where it is, or a copy in `encoded`.
+  [[nodiscard]] std::span<const std::byte> payload(
+      std::shared_ptr<const std::vector<std::byte>>& encoded) const {
+    const DataType& type = *instance_.handle().type;
+    const std::span<const std::byte> bytes = type.bytes(instance_.object());
+    if (bytes.data() != nullptr) return bytes;
+    encoded = std::make_shared<const std::vector<std::byte>>(type.encode(instance_.object()));
+    return *encoded;
+  }
+
+ private:
+  Instance& instance_;
+  Sequence& sequence_;
+  bool abandoned_ = false;
+};
+
+Transfers::Transfers(Core& core, std::size_t early_bytes_max)
+    : core_(core),
+      window_(early_bytes_max, core.size()),
+      small_(
+          core.scope().channel(),
+          [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
+            on_value(id, report, bytes);
+          },
+          AmOptions{.name = fmt::format("flow '{}'", core.name())}),
+      large_(
+          core.scope().channel(),
+          [this](std::size_t size_bytes, const TransferId& id, bool report) {
+            return buffer_for(size_bytes, id, report);
+          },
+          [this](std::span<std::byte> /*value*/, const TransferId& id, bool /*report*/) {
+            on_large_value(id);
+          },
+          [] {}, AmOptions{.name = fmt::format("flow '{}', large", core.name())}),
+      announcement_(
+          core.scope().channel(), [this](const TransferId& id) { on_announcement(id); },
+          AmOptions{.name = fmt::format("flow '{}', announcement", core.name())}),
+      question_(
+          core.scope().channel(), [this](const TransferId& id) { on_question(id); },
+          AmOptions{.name = fmt::format("flow '{}', question", core.name())}),
+      taken_(
+          core.scope().channel(),
+          [this](int rank, std::uint64_t taken) {
+            {
+              const sync::Lock lock(mutex_);
+              window_.set_taken(rank, taken);
+            }
+            core_.reports().count_finished();
+          },
+          AmOptions{.name = fmt::format("flow '{}', taken", core.name())}) {}
+
+Transfers::~Transfers() {
+  const sync::Lock lock(mutex_);
+  for (const auto& [id, release] : announced_) release->abandon();
+}
+
+// --- sending
+
+// The one place where values leave.
+void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Destination> to) {
+  const auto release = std::make_shared<Release>(instance, sequence);
+  std::shared_ptr<const std::vector<std::byte>> encoded;
+  const std::span<const std::byte> payload = release->payload(encoded);
+  if (to.size() > 1) {
+    counts_.broadcasts.fetch_add(1, std::memory_order_relaxed);
+    counts_.recipients.fetch_add(to.size(), std::memory_order_relaxed);
+  }
+  std::vector<Destination> now;
+  std::vector<Destination> later;
+  bool report = false;
+  {
+    const sync::Lock lock(mutex_);
+    for (const Destination& one : to) {
+      const EarlyWindow::Answer answer = window_.admit(one.rank, payload.size());
+      report = report || answer == EarlyWindow::Answer::report;
+      (answer == EarlyWindow::Answer::no ? later : now).push_back(one);
+    }
+    if (report) core_.reports().count_created(now.size());
+  }
+  transmit(release, payload, encoded, now, report);
+  if (!later.empty()) announce(release, later);
+}
+
+void Transfers::transmit(const std::shared_ptr<Release>& release,
+                         std::span<const std::byte> payload,
+                         const std::shared_ptr<const std::vector<std::byte>>& encoded,
+                         std::span<const Destination> to, bool report) {
+  const std::uint64_t handle = release->instance().handle().id;
+  for_each_number(to, [&](std::uint32_t number, std::span<const Destination> some) {
+    const TransferId id{handle, core_.rank(), number};
+    const bool is_large = payload.size() >= kLargeMessageBytes;
+    if (some.size() == 1 && is_large) {
+      large_.send(Rank(some.front().rank), payload, id, report, on_release([release, encoded] {}));
+    } else if (some.size() == 1) {
+      small_.send(Rank(some.front().rank), id, report, payload);
+    } else if (is_large) {
+      large_.multicast(recipients_of(some), payload, id, report, on_release([release, encoded] {}));
+    } else {
+      small_.multicast(recipients_of(some), id, report, payload);
+    }
+  });
+}
+
+void Transfers::announce(const std::shared_ptr<Release>& release, std::span<const Destination> to) {
+  const std::uint64_t handle = release->instance().handle().id;
+  counts_.announced.fetch_add(to.size(), std::memory_order_relaxed);
+  {
+    const sync::Lock lock(mutex_);
+    for (const Destination& one : to) {
+      announced_.emplace(TransferId{handle, one.rank, one.number}, release);
+    }
+  }
+  for_each_number(to, [&](std::uint32_t number, std::span<const Destination> some) {
+    announcement_.multicast(recipients_of(some), TransferId{handle, core_.rank(), number});
+  });
+}
+
+void Transfers::on_question(const TransferId& id) {
+  std::shared_ptr<Release> release;
+  {
+    const sync::Lock lock(mutex_);
+    const auto found = announced_.find(id);
+    release = std::move(found->second);
+    announced_.erase(found);
+  }
+  std::shared_ptr<const std::vector<std::byte>> encoded;
+  const std::span<const std::byte> payload = release->payload(encoded);
+  const Destination to{.rank = id.rank, .number = id.number};
+  transmit(release, payload, encoded, std::span(&to, 1), false);
+}
+
+// --- receiving
+
+void Transfers::expect(ReceiveTask& task) {
+  const TransferId id = task.id();
+  std::uint64_t taken = 0;
+  bool must_ask = false;
+  bool has_value = false;
+  {
+    const sync::Lock lock(mutex_);
+    const auto [found, is_new] = matches_.try_emplace(id);
+    Match& match = found->second;
+    match.task = &task;
+    if (match.complete) {
+      has_value = true;
+      taken = take(id, match, match.bytes.size());
+      task.arrive(std::move(match.bytes));
+      matches_.erase(found);
+    } else {
+      must_ask = match.announced && !std::exchange(match.asked, true);
+    }
+  }
+  if (must_ask) ask(id);
+  if (taken != 0) tell_taken(id.rank, taken);
+  if (has_value) core_.satisfy(task);
+}
+
+void Transfers::on_announcement(const TransferId& id) {
+  {
+    const sync::Lock lock(mutex_);
+    Match& match = matches_[id];
+    match.announced = true;
+    if (match.task == nullptr) return;
+    match.asked = true;
+  }
+  ask(id);
+}
+
+void Transfers::ask(const TransferId& id) {
+  question_.send(Rank(id.rank), TransferId{id.handle, core_.rank(), id.number});
+}
+
+void Transfers::note_early(Match& match, std::size_t bytes) {
+  match.early = true;
+  early_bytes_ += bytes + EarlyWindow::kValueOverhead;
+  if (early_bytes_ > counts_.early_bytes_most.load(std::memory_order_relaxed)) {
+    counts_.early_bytes_most.store(early_bytes_, std::memory_order_relaxed);
+  }
+}
+
+std::uint64_t Transfers::take(const TransferId& id, const Match& match, std::size_t bytes) {
+  if (match.early) early_bytes_ -= bytes + EarlyWindow::kValueOverhead;
+  if (match.asked) return 0;
+  const std::uint64_t taken = window_.take(id.rank, bytes);
+  return match.report ? taken : 0;
+}
+
+void Transfers::tell_taken(int rank, std::uint64_t taken) {
+  taken_.send(Rank(rank), core_.rank(), taken);
+}
+
+// A value that may be written at once, as it is, needs no task: the receive ends here.
+void Transfers::on_value(const TransferId& id, bool report, std::span<const std::byte> bytes) {
+  ReceiveTask* task = nullptr;
+  std::uint64_t taken = 0;
+  {
+    const sync::Lock lock(mutex_);
+    const auto [found, is_new] = matches_.try_emplace(id);
+    Match& match = found->second;
+    match.report = report;
+    if (is_new) {
+      match.bytes.assign(bytes.begin(), bytes.end());
+      match.complete = true;
+      note_early(match, bytes.size());
+      return;
+    }
+    task = match.task;
+    taken = take(id, match, bytes.size());
+    matches_.erase(found);
+  }
+  const std::span<std::byte> place =
+      task->lacks_value_only() ? task->place() : std::span<std::byte>();
+  if (place.size() == bytes.size() && !bytes.empty()) {
+    std::ranges::copy(bytes, place.begin());
+    task->arrive_in_place();
+  } else {
+    task->arrive({bytes.begin(), bytes.end()});
+  }
+  core_.satisfy(*task);
+  if (taken != 0) tell_taken(id.rank, taken);
+}
+
+std::span<std::byte> Transfers::buffer_for(std::size_t size_bytes, const TransferId& id,
+                                           bool report) {
+  const sync::Lock lock(mutex_);
+  Match& match = matches_[id];
+  match.report = report;
+  if (match.task != nullptr && match.task->lacks_value_only()) {
+    const std::span<std::byte> place = match.task->place();
+    if (place.size() == size_bytes) {
+      match.in_place = true;
+      return place;
+    }
+  }
+  match.bytes.resize(size_bytes);
+  if (match.task == nullptr) note_early(match, size_bytes);
+  return match.bytes;
+}
+
+void Transfers::on_large_value(const TransferId& id) {
+  ReceiveTask* task = nullptr;
+  std::uint64_t taken = 0;
+  {
+    const sync::Lock lock(mutex_);
+    const auto found = matches_.find(id);
+    Match& match = found->second;
+    match.complete = true;
+    task = match.task;
+    if (task == nullptr) return;
+    if (match.in_place) {
+      taken = take(id, match, task->place().size());
+      task->arrive_in_place();
+    } else {
+      taken = take(id, match, match.bytes.size());
+      task->arrive(std::move(match.bytes));
+    }
+    matches_.erase(found);
+  }
+  core_.satisfy(*task);
+  if (taken != 0) tell_taken(id.rank, taken);
+}
+
+// --- reports
+
+std::uint64_t Transfers::unmatched_count() const {
+  const sync::Lock lock(mutex_);
+  return matches_.size();
+}
+
+void Transfers::describe_unmatched(const std::string& flow,
+                                   FunctionRef<void(std::string)> add) const {
+  const sync::Lock lock(mutex_);
+  for (const auto& [id, match] : matches_) {
+    if (match.task != nullptr) {
+      add(fmt::format("flow '{}': {} waits for a value that rank {} has not sent", flow,
+                      match.task->name(), id.rank));
+    } else {
+      add(fmt::format("flow '{}': rank {} has sent a value of data {} that no task here reads",
+                      flow, id.rank, id.handle));
+    }
+  }
+}
+
+void Transfers::add_waiting_tasks(std::vector<FlowTask*>& tasks) const {
+  const sync::Lock lock(mutex_);
+  for (const auto& [id, match] : matches_) {
+    if (match.task != nullptr) tasks.push_back(match.task);
+  }
+}
+
+}  // namespace shoal::flow

@@ -1,0 +1,122 @@
+#pragma once
+// Values on their way between ranks.
+
+#include "flow/early_window.hpp"
+#include "flow/send_task.hpp"
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/am/large_message.hpp>
+#include <shoal/base/function.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::flow {
+
+class Core;
+class Instance;
+class Sequence;
+
+/// The bytes of a value; not null where there are none, as std::memcpy() demands.
+[[nodiscard]] inline std::span<const std::byte> as_span(const std::vector<std::byte>& bytes) {
+  static constexpr std::byte kNone{};
+  return {bytes.empty() ? &kNone : bytes.data(), bytes.size()};
+}
+
+/// Sends and receives of one flow on one rank. A value leaves unasked while the receiver has room
+/// for it; else it is announced, and leaves when the receiver has inserted its receive.
+///
+/// **Caller**: any thread.
+class Transfers {
+ public:
+  Transfers(Core& core, std::size_t early_bytes_max);
+  ~Transfers();
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+
+  /// Statistics; relaxed.
+  struct Counts {
+    std::atomic<std::uint64_t> broadcasts{0};  // values that left for several ranks at once
+    std::atomic<std::uint64_t> recipients{0};  // of those
+    std::atomic<std::uint64_t> missed{0};      // sends of values that had left before
+    std::atomic<std::uint64_t> announced{0};   // values that had to be asked for
+    std::atomic<std::uint64_t> early_bytes_most{0};
+  };
+  [[nodiscard]] Counts& counts() { return counts_; }
+
+  /// Sends the value of the instance, which the caller's read access holds; gives the access back
+  /// when all of it has left.
+  void send(Instance& instance, Sequence& sequence, std::span<const Destination> to);
+  /// `task` waits for its value.
+  void expect(ReceiveTask& task);
+
+  /// Receives without a value, and values without a receive.
+  [[nodiscard]] std::uint64_t unmatched_count() const;
+  void describe_unmatched(const std::string& flow, FunctionRef<void(std::string)> add) const;
+  /// The tasks that wait here, when nothing runs any more.
+  void add_waiting_tasks(std::vector<FlowTask*>& tasks) const;
+
+ private:
+  struct IdHash {
+    std::size_t operator()(const TransferId& id) const {
+      return (id.handle * 0x9E3779B97F4A7C15U) ^
+             ((static_cast<std::uint64_t>(id.rank) << 32U | id.number) * 0xC2B2AE3D27D4EB4FU);
+    }
+  };
+  template <class T>
+  using ById = std::unordered_map<TransferId, T, IdHash>;
+  /// A transfer of which one side has come.
+  struct Match {
+    ReceiveTask* task = nullptr;
+    std::vector<std::byte> bytes;  // unless they go to their place
+    bool announced = false;        // the sender has it, and waits to be asked
+    bool asked = false;
+    bool early = false;     // came before its receive
+    bool report = false;    // the sender wants to know when it is taken
+    bool in_place = false;  // is just being written to its place
+    bool complete = false;  // the bytes are all there
+  };
+  class Release;
+
+  /// Sends to ranks that have room for the value or have asked for it.
+  void transmit(const std::shared_ptr<Release>& release, std::span<const std::byte> payload,
+                const std::shared_ptr<const std::vector<std::byte>>& encoded,
+                std::span<const Destination> to, bool report);
+  void announce(const std::shared_ptr<Release>& release, std::span<const Destination> to);
+  void on_announcement(const TransferId& id);
+  void on_question(const TransferId& id);
+  void ask(const TransferId& id);
+
+  void on_value(const TransferId& id, bool report, std::span<const std::byte> bytes);
+  std::span<std::byte> buffer_for(std::size_t size_bytes, const TransferId& id, bool report);
+  void on_large_value(const TransferId& id);
+  void note_early(Match& match, std::size_t bytes) SHOAL_REQUIRES(mutex_);
+  /// The value has met its receive. Returns what its sender is to be told, or 0.
+  [[nodiscard]] std::uint64_t take(const TransferId& id, const Match& match, std::size_t bytes)
+      SHOAL_REQUIRES(mutex_);
+  void tell_taken(int rank, std::uint64_t taken);
+
+  Core& core_;
+  Counts counts_;
+  mutable sync::Mutex mutex_;
+  ById<Match> matches_ SHOAL_GUARDED_BY(mutex_);                       // by source
+  ById<std::shared_ptr<Release>> announced_ SHOAL_GUARDED_BY(mutex_);  // by destination
+  EarlyWindow window_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t early_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;
+
+  // The last members: their handlers use the others.
+  const ActiveMessage<TransferId, bool, std::span<const std::byte>> small_;
+  const LargeMessage<std::byte, TransferId, bool> large_;
+  const ActiveMessage<TransferId> announcement_;
+  const ActiveMessage<TransferId> question_;  // names the rank that asks
+  const ActiveMessage<int, std::uint64_t> taken_;
+};
+
+}  // namespace shoal::flow

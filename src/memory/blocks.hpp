@@ -1,0 +1,25 @@
+#pragma once
+// Copies between a contiguous piece and the blocks of a range.
+
+#include <shoal/memory/core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace shoal::memory {
+
+/// From the blocks, of which the first is at `place`.
+inline void gather(std::byte* to, const std::byte* place, const Range& range) {
+  for (std::uint64_t i = 0; i < range.count; ++i) {
+    std::memcpy(to + i * range.block_bytes, place + i * range.stride_bytes, range.block_bytes);
+  }
+}
+/// To the blocks.
+inline void scatter(std::byte* place, const std::byte* from, const Range& range) {
+  for (std::uint64_t i = 0; i < range.count; ++i) {
+    std::memcpy(place + i * range.stride_bytes, from + i * range.block_bytes, range.block_bytes);
+  }
+}
+
+}  // namespace shoal::memory

@@ -1,0 +1,206 @@
+#include <shoal/memory/cache_core.hpp>
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal::memory {
+
+CacheCore::CacheCore(sched::Scheduler& scheduler, std::string name,
+                     std::unique_ptr<AnyPolicy> policy, Fetch fetch)
+    : scheduler_(scheduler),
+      name_(std::move(name)),
+      policy_(std::move(policy)),
+      fetch_(std::move(fetch)) {}
+CacheCore::~CacheCore() = default;
+
+const CacheCore::Kept* CacheCore::fresh(const CacheKey& key) {
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return nullptr;
+  policy_->on_use(key);
+  return &found->second;
+}
+
+CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
+  ++statistics_.fetches;
+  const std::uint64_t ticket = ++tickets_;
+  Fetching fetching{
+      key,
+      Promise<Copy>(scheduler_, fmt::format("cache '{}': a fetch of {}", name_, to_string(key))),
+      {},
+      phase_};
+  const Awaited awaited{fetching.promise.future().shared_state(), ticket};
+  fetching.result = awaited.result;
+  fetching_.emplace(ticket, std::move(fetching));
+  current_[key] = ticket;
+  return awaited;
+}
+
+CacheCore::Awaited CacheCore::join(const CacheKey& key) {
+  const auto found = current_.find(key);
+  if (found == current_.end()) return begin(key);
+  return {fetching_.at(found->second).result, 0};
+}
+
+Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
+  if (awaited.ticket != 0) fetch_(key, awaited.ticket);
+  if (!awaited.result->is_ready()) awaited.result->await();
+  awaited.result->rethrow_error();
+  return *awaited.result->value;
+}
+
+CacheCore::Found CacheCore::get(const CacheKey& key) {
+  Awaited awaited;
+  {
+    const sync::Lock lock(mutex_);
+    if (const Kept* const kept = fresh(key)) {
+      ++statistics_.hits;
+      return {kept->copy, true, kept->fetched_in};
+    }
+    ++statistics_.misses;
+    awaited = join(key);
+  }
+  return {await(key, awaited), false, 0};
+}
+
+Copy CacheCore::fetch(const CacheKey& key) {
+  Awaited awaited;
+  {
+    const sync::Lock lock(mutex_);
+    ++statistics_.misses;
+    // Not one that is under way: its request may have been answered before the caller's reason to
+    // want a new copy.
+    awaited = begin(key);
+  }
+  return await(key, awaited);
+}
+
+CacheCore::Found CacheCore::find(const CacheKey& key) {
+  const sync::Lock lock(mutex_);
+  const Kept* const kept = fresh(key);
+  if (kept == nullptr) return {};
+  ++statistics_.hits;
+  return {kept->copy, true, kept->fetched_in};
+}
+
+void CacheCore::prefetch(const CacheKey& key) {
+  Awaited awaited;
+  {
+    const sync::Lock lock(mutex_);
+    if (kept_.contains(key)) return;
+    awaited = join(key);
+  }
+  if (awaited.ticket != 0) fetch_(key, awaited.ticket);
+}
+
+void CacheCore::remove(const CacheKey& key) {
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return;
+  statistics_.bytes -= found->second.size_bytes;
+  --statistics_.copies;
+  policy_->on_remove(key);
+  kept_.erase(found);
+}
+
+void CacheCore::evict() {
+  for (std::size_t tries = kept_.size(); tries > 0; --tries) {
+    const std::optional<CacheKey> victim = policy_->victim();
+    if (!victim) return;
+    const auto found = kept_.find(*victim);
+    if (found != kept_.end() && found->second.copy.use_count() > 1) {
+      policy_->on_use(*victim);  // referenced
+      continue;
+    }
+    ++statistics_.evictions;
+    remove(*victim);
+  }
+}
+
+std::optional<CacheCore::Fetching> CacheCore::take(std::uint64_t ticket) {
+  const auto found = fetching_.find(ticket);
+  if (found == fetching_.end()) return std::nullopt;
+  std::optional<Fetching> fetching = std::move(found->second);
+  fetching_.erase(found);
+  return fetching;
+}
+
+void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes) {
+  std::optional<Fetching> fetching;
+  {
+    const sync::Lock lock(mutex_);
+    fetching = take(ticket);
+    if (!fetching) return;
+    const CacheKey key = fetching->key;
+    const auto current = current_.find(key);
+    if (current != current_.end() && current->second == ticket) {
+      current_.erase(current);
+      if (policy_->keeps()) {
+        remove(key);
+        kept_.emplace(key, Kept{copy, size_bytes, fetching->begun_in});
+        statistics_.bytes += size_bytes;
+        ++statistics_.copies;
+        policy_->on_insert(key, size_bytes);
+        evict();
+      }
+    }
+  }
+  fetching->promise.set_value(std::move(copy));
+}
+
+void CacheCore::failed(std::uint64_t ticket, std::exception_ptr error) {
+  std::optional<Fetching> fetching;
+  {
+    const sync::Lock lock(mutex_);
+    fetching = take(ticket);
+    if (!fetching) return;
+    const auto current = current_.find(fetching->key);
+    if (current != current_.end() && current->second == ticket) current_.erase(current);
+  }
+  fetching->promise.set_exception(std::move(error));
+}
+
+void CacheCore::invalidate(const CacheKey& key) {
+  const sync::Lock lock(mutex_);
+  remove(key);
+  current_.erase(key);
+}
+
+void CacheCore::next_phase() {
+  const sync::Lock lock(mutex_);
+  ++phase_;
+  while (!kept_.empty()) remove(CacheKey(kept_.begin()->first));
+  current_.clear();
+}
+
+CacheCore::Comparison CacheCore::begin_comparison() {
+  Promise<bool> promise(scheduler_, fmt::format("cache '{}': a comparison", name_));
+  Future<bool> same = promise.future();
+  const sync::Lock lock(mutex_);
+  const std::uint64_t number = ++tickets_;
+  comparisons_.emplace(number, std::move(promise));
+  return {number, std::move(same)};
+}
+
+void CacheCore::end_comparison(std::uint64_t number, bool same) {
+  std::optional<Promise<bool>> promise;
+  {
+    const sync::Lock lock(mutex_);
+    const auto found = comparisons_.find(number);
+    if (found == comparisons_.end()) return;
+    promise = std::move(found->second);
+    comparisons_.erase(found);
+  }
+  promise->set_value(same);
+}
+
+std::uint64_t CacheCore::phase() const {
+  const sync::Lock lock(mutex_);
+  return phase_;
+}
+
+CacheStatistics CacheCore::statistics() const {
+  const sync::Lock lock(mutex_);
+  return statistics_;
+}
+
+}  // namespace shoal::memory

@@ -1,0 +1,108 @@
+#include <shoal/memory/core.hpp>
+
+#include "memory/remote.hpp"
+
+#include <shoal/base/check.hpp>
+#include <shoal/memory/global_ptr.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal {
+
+std::string to_string(const GlobalPtr<const std::byte>& pointer) {
+  if (!pointer) return "null";
+  return fmt::format("rank {} + {:#x}", pointer.rank().value(), pointer.offset());
+}
+
+namespace memory {
+
+namespace {
+
+constexpr std::uint64_t kHeapBytesMin = 1U << 16U;
+constexpr std::uint64_t kPageBytes = 4096;
+
+std::uint64_t chosen_bytes(const std::string& name, std::size_t asked, std::size_t otherwise) {
+  if (asked == 0) asked = otherwise;
+  SHOAL_CHECK(asked >= kHeapBytesMin, "memory '{}': a heap of {} bytes is too small: {} at least",
+              name, asked, kHeapBytesMin);
+  return (asked + 2 * kPageBytes - 1) / (2 * kPageBytes) * (2 * kPageBytes);
+}
+
+/// The options with all sizes filled in.
+GlobalMemoryOptions complete(term::Scope& scope, GlobalMemoryOptions options) {
+  const auto* const found = scope.messenger().services().find<Defaults>();
+  const Defaults defaults = found != nullptr ? *found : Defaults();
+  options.heap_bytes = chosen_bytes(options.name, options.heap_bytes, defaults.heap_bytes);
+  options.local_heap_bytes =
+      chosen_bytes(options.name, options.local_heap_bytes, defaults.local_heap_bytes);
+  return options;
+}
+
+}  // namespace
+
+Core::Core(term::Scope& scope, const GlobalMemoryOptions& options)
+    : Core(complete(scope, options), scope) {}
+
+Core::Core(const GlobalMemoryOptions& options, term::Scope& scope)
+    : scope_(scope),
+      rank_(scope.rank().value()),
+      size_(scope.size()),
+      heap_bytes_(options.heap_bytes),
+      bases_(static_cast<std::size_t>(scope.size())) {
+  remote_ = std::make_unique<Remote>(*this, options);
+  id_ = remote_->id();
+  heap_ = remote_->heap().data();
+  if (!remote_->checks()) {
+    // release pairs with the acquire in direct()
+    bases_[static_cast<std::size_t>(rank_)].store(heap_, std::memory_order_release);
+  }
+}
+
+Core::~Core() = default;
+
+std::byte* Core::reach(const Range& range, Access access) { return remote_->reach(range, access); }
+void Core::get(const Range& from, std::byte* to, Pending& pending) {
+  remote_->get(from, to, pending);
+}
+void Core::put(const Range& to, const std::byte* from, Pending& pending) {
+  remote_->put(to, from, pending);
+}
+void Core::word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
+                Pending& pending) {
+  remote_->word(rank, offset, word, result, pending);
+}
+void Core::follow(Pending& pending) { remote_->follow(pending); }
+void Core::quiet() { remote_->quiet(); }
+
+std::uint64_t Core::allocate(std::size_t size_bytes, std::size_t alignment) {
+  return remote_->heap().allocate(size_bytes, alignment, false);
+}
+std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t alignment) {
+  return remote_->allocate_collectively(size_bytes, alignment);
+}
+Future<std::uint64_t> Core::allocate_on(Rank rank, std::size_t size_bytes, std::size_t alignment) {
+  return remote_->allocate_on(rank, size_bytes, alignment);
+}
+void Core::free(Rank rank, std::uint64_t offset) { remote_->free(rank, offset); }
+void Core::free_collectively(std::uint64_t offset) { remote_->heap().free(offset, true); }
+std::byte* Core::allocate_locally(std::size_t size_bytes, std::size_t alignment) {
+  return remote_->allocate_locally(size_bytes, alignment);
+}
+void Core::free_locally(const void* place) { remote_->free_locally(place); }
+GlobalMemoryStatistics Core::statistics() const { return remote_->statistics(); }
+const std::string& Core::name() const { return remote_->name(); }
+bool Core::checks() const { return remote_->checks(); }
+
+void Core::refuse_pointer(std::uint32_t memory, const char* what) const {
+  if (memory == 0) {
+    throw CheckError(fmt::format("memory '{}': {} through a null pointer", name(), what));
+  }
+  throw CheckError(
+      fmt::format("memory '{}': {} through a pointer that belongs to another memory "
+                  "(or to one of another team or world)",
+                  name(), what));
+}
+
+}  // namespace memory
+
+}  // namespace shoal

@@ -1,0 +1,64 @@
+#pragma once
+// Global heap of one rank: its memory and its allocations.
+
+#include "memory/allocator.hpp"
+
+#include <shoal/env/shared_memory.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace shoal::memory {
+
+struct HeapOptions {
+  std::string owner;   // in texts: "memory 'm': global heap of rank 2"
+  std::string option;  // that chooses the size
+  std::size_t size_bytes = 0;
+  std::size_t collective_bytes = 0;  // the first ones, for collective allocations
+  bool shared = false;
+  bool checks = false;
+};
+
+/// The first part holds collective allocations, at the same offsets on all ranks; the rest holds
+/// allocations of single ranks. Allocated memory reads as zeros.
+class Heap {
+ public:
+  explicit Heap(HeapOptions options);
+
+  [[nodiscard]] std::byte* data() const { return memory_.data(); }
+  [[nodiscard]] bool contains(const void* place) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(place);
+    const auto begin = reinterpret_cast<std::uintptr_t>(data());
+    return at >= begin && at - begin < memory_.size_bytes();
+  }
+  [[nodiscard]] env::SharedMemoryName name() const { return memory_.name(); }
+
+  /// **Errors**: Error when there is no room.
+  [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment,
+                                       bool collectively);
+  /// **Errors**: CheckError for an address that is not allocated, or was freed before.
+  void free(std::uint64_t offset, bool collectively);
+  /// Problem of an access to a range, or "": it lies within one allocation.
+  [[nodiscard]] std::string problem_with(std::uint64_t offset, std::uint64_t size_bytes) const;
+
+  struct Use {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] Use use() const;
+
+ private:
+  [[nodiscard]] std::string describe_foreign(std::uint64_t offset) const SHOAL_REQUIRES(mutex_);
+
+  const std::string owner_;
+  const std::string option_;
+  env::SharedMemory memory_;
+  mutable sync::Mutex mutex_;
+  Allocator collective_ SHOAL_GUARDED_BY(mutex_);
+  Allocator single_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::memory

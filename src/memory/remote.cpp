@@ -1,0 +1,353 @@
+#include "memory/remote.hpp"
+#include "memory/blocks.hpp"
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/error.hpp>
+#include <shoal/net/transport.hpp>
+#include <shoal/sync/strand.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace shoal::memory {
+
+namespace {
+
+bool process_shares(term::Scope& scope) {
+  const net::Fabric& fabric = scope.messenger().fabric();
+  if (fabric.transport() == nullptr) return false;
+  for (int process = 0; process < fabric.layout().process_count(); ++process) {
+    if (process != fabric.layout().process && fabric.transport()->shares_memory(process)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool chosen_checks(const GlobalMemoryOptions& options, term::Scope& scope) {
+  if (options.checks == GlobalMemoryOptions::Checks::as_run) {
+    return scope.checks_graphs() && !sync::watches_strands();  // see may_be_near()
+  }
+  return options.checks == GlobalMemoryOptions::Checks::on;
+}
+
+/// Calls f(part, offset of its data) for parts that each fit a message, or are one large block.
+template <class F>
+void for_parts(const Range& range, F f) {
+  const std::uint64_t together = std::max<std::uint64_t>(
+      1, kLargeMessageBytes / std::max<std::uint64_t>(1, range.block_bytes));
+  for (std::uint64_t first = 0; first < range.count; first += together) {
+    Range part = range;
+    part.offset += first * range.stride_bytes;
+    part.count = std::min(together, range.count - first);
+    f(part, first * range.block_bytes);
+  }
+}
+
+Rank rank_of(const Asker& asker) { return Rank(static_cast<int>(asker.rank)); }
+
+bool is_large(const Range& range) {
+  return range.count == 1 && range.block_bytes >= kLargeMessageBytes;
+}
+
+}  // namespace
+
+/// Destination of a large answer: the requester's memory, or temporary memory if the request was
+/// abandoned.
+class LandingPlace {
+ public:
+  LandingPlace(Request request, std::size_t size_bytes) : request_(std::move(request)) {
+    if (request_.pending != nullptr && request_.pending->enter()) {
+      bytes_ = {request_.to, size_bytes};
+    } else {
+      request_.pending = {};
+      unwanted_.resize(size_bytes);
+      bytes_ = unwanted_;
+    }
+  }
+  ~LandingPlace() {
+    if (request_.pending != nullptr) request_.pending->leave();
+  }
+  LandingPlace(const LandingPlace&) = delete;
+  LandingPlace& operator=(const LandingPlace&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  void arrived() {
+    if (request_.pending != nullptr) request_.pending->end_one();
+  }
+
+ private:
+  Request request_;
+  std::vector<std::byte> unwanted_;
+  std::span<std::byte> bytes_;
+};
+
+Remote::Remote(Core& core, const GlobalMemoryOptions& options)
+    : core_(core),
+      scope_(core.scope()),
+      name_(options.name),
+      checks_(chosen_checks(options, scope_)),
+      may_share_(process_shares(scope_)),
+      local_heap_bytes_(options.local_heap_bytes),
+      heap_({.owner = owner_text("global"),
+             .option = "--global-heap, GlobalMemoryOptions::heap_bytes",
+             .size_bytes = core.heap_bytes_,
+             .collective_bytes = core.heap_bytes_ / 2,
+             .shared = may_share_ && !checks_,
+             .checks = checks_}),
+      puts_(new PendingValue<void>(scope_.scheduler())),
+      tell_(
+          scope_.channel(), [this](const HeapPlace& where) { on_place(where); },
+          named("place of a heap")),
+      got_(
+          scope_.channel(), [this](const RequestId& id, Bytes bytes) { on_got(id, bytes); },
+          named("answer to get")),
+      done_(
+          scope_.channel(),
+          [this](const RequestId& id, std::uint64_t value) { on_done(id, value); },
+          named("answer")),
+      refused_(
+          scope_.channel(),
+          [this](const RequestId& id, const std::string& text) { on_refused(id, text); },
+          named("refusal")),
+      got_large_(
+          scope_.channel(),
+          [this](std::size_t size_bytes, const Landing& landing) {
+            landing.place = std::make_shared<LandingPlace>(requests_.take(landing.id), size_bytes);
+            return landing.place->bytes();
+          },
+          [](std::span<std::byte> /*bytes*/, const Landing& landing) { landing.place->arrived(); },
+          [] {}, named("large answer to get")),
+      ask_(
+          scope_.channel(), [this](int origin) { on_asked(origin); }, named("where is the heap")),
+      get_(
+          scope_.channel(), [this](const GetRequest& request) { on_get(request); }, named("get")),
+      put_(
+          scope_.channel(),
+          [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); }, named("put")),
+      word_(
+          scope_.channel(), [this](const WordRequest& request) { on_word(request); },
+          named("operation on a word")),
+      allocate_(
+          scope_.channel(), [this](const AllocateRequest& request) { on_allocate(request); },
+          named("allocate")),
+      free_(
+          scope_.channel(), [this](std::uint64_t offset) { heap_.free(offset, false); },
+          named("free")),
+      declare_(
+          scope_.channel(), [this](const Declaration& made) { on_declared(made); },
+          named("collective allocation")),
+      put_large_(
+          scope_.channel(),
+          [this](std::size_t size_bytes, const PutRequest& request) {
+            return std::span(place(request.to.offset), size_bytes);
+          },
+          [this](std::span<std::byte> /*bytes*/, const PutRequest& request) {
+            done_.send(rank_of(request.asker), request.asker.id, std::uint64_t{0});
+          },
+          [] {}, named("large put")) {
+  scope_.add(*this);
+}
+
+AmOptions Remote::named(const char* what) const {
+  return {.name = fmt::format("memory '{}': {}", name_, what)};
+}
+
+Remote::~Remote() { scope_.remove(*this); }
+
+std::uint32_t Remote::id() const {
+  const std::uint64_t mixed =
+      (scope_.channel().team() * 0x9E3779B97F4A7C15U + ask_.number() + 1) * 0xD6E8FEB86659FD93U;
+  return static_cast<std::uint32_t>(mixed >> 32U) | 1U;
+}
+
+// --- requests
+
+void Remote::get(const Range& from, std::byte* to, Pending& pending) {
+  check_range(from, "get");
+  if (base_apart(from.rank) != nullptr) return get_apart(from, to, pending);
+  for_parts(from, [&](const Range& part, std::uint64_t at) {
+    const Asker asker = begin(pending, part.rank, to + at, part.size_bytes());
+    get_.send(Rank(part.rank), GetRequest{asker, is_large(part) ? 1 : 0, part});
+  });
+}
+
+void Remote::on_get(const GetRequest& request) {
+  answer(request.asker, [&] {
+    check_here(request.from, "get");
+    const std::byte* const begin = place(request.from.offset);
+    const std::uint64_t size_bytes = request.from.size_bytes();
+    const Rank origin = rank_of(request.asker);
+    if (request.large != 0) {
+      got_large_.send(origin, Bytes(begin, size_bytes), Landing{request.asker.id});
+    } else if (request.from.count == 1) {
+      got_.send(origin, request.asker.id, Bytes(begin, size_bytes));
+    } else {
+      std::vector<std::byte> bytes(size_bytes);
+      gather(bytes.data(), begin, request.from);
+      got_.send(origin, request.asker.id, Bytes(bytes));
+    }
+  });
+}
+
+void Remote::on_got(const RequestId& id, Bytes bytes) {
+  const Request request = requests_.take(id);
+  if (request.pending == nullptr || !request.pending->enter()) return;
+  std::memcpy(request.to, bytes.data(), std::min<std::size_t>(bytes.size(), request.size_bytes));
+  request.pending->leave();
+  request.pending->end_one();
+}
+
+void Remote::put(const Range& to, const std::byte* from, Pending& pending) {
+  check_range(to, "put");
+  if (base_apart(to.rank) != nullptr) return put_apart(to, from, pending);
+  for_parts(to, [&](const Range& part, std::uint64_t at) {
+    if (is_large(part) && !checks_) {
+      put_large(part, from + at, pending);
+      return;
+    }
+    const Asker asker = begin(pending, part.rank, nullptr, part.size_bytes());
+    put_.send(Rank(part.rank), PutRequest{asker, part}, Bytes(from + at, part.size_bytes()));
+  });
+}
+
+void Remote::put_large(const Range& to, const std::byte* from, Pending& pending) {
+  const Asker asker = begin(pending, to.rank, nullptr, to.size_bytes());
+  const PutRequest request{asker, to};
+  const Bytes bytes(from, to.size_bytes());
+  if (sched::current_task() == nullptr) {  // a handler does not wait
+    auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    put_large_.send(Rank(to.rank), Bytes(*copy), request, on_release([copy] {}));
+    return;
+  }
+  // The caller may reuse its memory on return, or it goes as its stack unwinds: the function is
+  // destroyed when nothing reads it any more, also if the scope has failed.
+  const sync::Ref<Pending> reading(new PendingValue<void>(scope_.scheduler()));
+  static_cast<void>(reading->enter());
+  const auto leave = [](Pending* read) {
+    read->leave();
+    remove_reference(read);
+  };
+  add_reference(reading.get());
+  std::shared_ptr<Pending> reader(reading.get(), leave);
+  put_large_.send(Rank(to.rank), bytes, request, on_release([reader = std::move(reader)] {}));
+  reading->abandon();
+}
+
+void Remote::on_put(const PutRequest& request, Bytes bytes) {
+  answer(request.asker, [&] {
+    check_here(request.to, "put");
+    scatter(place(request.to.offset), bytes.data(), request.to);
+    done_.send(rank_of(request.asker), request.asker.id, std::uint64_t{0});
+  });
+}
+
+void Remote::word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
+                  Pending& pending) {
+  if (std::byte* const base = base_apart(rank); base != nullptr && result == nullptr) {
+    return word_apart(base + offset, word, pending);
+  }
+  const Asker asker = begin(pending, rank, reinterpret_cast<std::byte*>(result), sizeof(*result));
+  word_.send(Rank(rank), WordRequest{asker, offset, word});
+}
+
+void Remote::on_word(const WordRequest& request) {
+  answer(request.asker, [&] {
+    check_here({core_.rank_, request.offset, word_bytes(request.word.type), 0, 1},
+               "operation on a word");
+    const std::uint64_t value = apply_word(place(request.offset), request.word);
+    done_.send(rank_of(request.asker), request.asker.id, value);
+  });
+}
+
+void Remote::on_done(const RequestId& id, std::uint64_t value) {
+  const Request request = requests_.take(id);
+  if (request.pending == nullptr || !request.pending->enter()) return;
+  if (request.to != nullptr) std::memcpy(request.to, &value, sizeof(value));
+  request.pending->leave();
+  request.pending->end_one();
+}
+
+void Remote::on_refused(const RequestId& id, const std::string& text) {
+  const Request request = requests_.take(id);
+  if (request.pending == nullptr) return;
+  request.pending->fail(std::make_exception_ptr(CheckError(text)));
+  request.pending->end_one();
+}
+
+void Remote::follow(Pending& pending) {
+  const sync::Quiet quiet;  // puts of two tasks are not ordered by this
+  const sync::Lock lock(mutex_);
+  puts_->add();
+  pending.then(sync::Ref<Pending>(puts_));
+}
+
+void Remote::quiet() {
+  sync::Ref<PendingValue<void>> before;
+  {
+    const sync::Lock lock(mutex_);
+    before = puts_;
+    puts_ = sync::Ref(new PendingValue<void>(scope_.scheduler()));
+    puts_->add();  // a later quiet() waits for these, too
+    before->then(sync::Ref<Pending>(puts_));
+    sync::pass_on(before.get(), puts_.get());
+  }
+  Future<void> complete = before->future();
+  before->end_one();
+  complete.get();
+  sync::observe(before.get());
+}
+
+GlobalMemoryStatistics Remote::statistics() const {
+  const Heap::Use use = heap_.use();
+  Heap::Use local;
+  {
+    const sync::Lock lock(mutex_);
+    if (local_) local = local_->use();
+  }
+  return {request_count_.load(std::memory_order_relaxed),
+          request_bytes_.load(std::memory_order_relaxed),
+          direct_count_.load(std::memory_order_relaxed),
+          use.count,
+          use.bytes,
+          local.count,
+          local.bytes};
+}
+
+// --- reports of waiting requests, and failure
+
+std::uint64_t Remote::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  return theirs_.size();
+}
+
+std::vector<std::string> Remote::describe_unsatisfied() const {
+  std::vector<std::string> lines;
+  for (const auto& [target, count] : requests_.counts()) {
+    lines.push_back(fmt::format("memory '{}': {} requests to rank {} are not answered yet", name_,
+                                count, target));
+  }
+  const sync::Lock lock(mutex_);
+  for (const auto& [number, made] : theirs_) {
+    const int before = (core_.rank_ + core_.size_ - 1) % core_.size_;
+    lines.push_back(fmt::format(
+        "memory '{}': rank {} has made collective allocation {} of {} bytes, and this rank has not",
+        name_, before, number, made.size_bytes));
+  }
+  return lines;
+}
+
+void Remote::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
+  if (&failed != &scope_) return;
+  for (Request& request : requests_.take_all()) {
+    promises.emplace_back([pending = request.pending](const std::exception_ptr& error) {
+      pending->fail(error);
+      pending->end_one();
+    });
+  }
+}
+
+}  // namespace shoal::memory

@@ -1,0 +1,206 @@
+#pragma once
+// Global memory of one rank and its peers: heaps, ways, messages.
+
+#include "memory/heap.hpp"
+#include "memory/requests.hpp"
+
+#include <shoal/am/active_message.hpp>
+#include <shoal/am/large_message.hpp>
+#include <shoal/env/shared_memory.hpp>
+#include <shoal/memory/core.hpp>
+#include <shoal/term/scope.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shoal::memory {
+
+/// Place of a rank's heap, for peers on its node.
+struct HeapPlace {
+  std::int32_t rank = 0;
+  std::int32_t shared = 0;    // 1: `name` may be mapped
+  std::uint64_t address = 0;  // in its own process
+  env::SharedMemoryName name;
+};
+
+/// Rank that asks, and its number for the request.
+struct Asker {
+  RequestId id;
+  std::int64_t rank = 0;
+};
+
+struct GetRequest {
+  Asker asker;
+  std::int64_t large = 0;  // 1: the answer is a large message
+  Range from;
+};
+struct PutRequest {
+  Asker asker;
+  Range to;
+};
+struct WordRequest {
+  Asker asker;
+  std::uint64_t offset = 0;
+  Word word;
+};
+struct AllocateRequest {
+  Asker asker;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t alignment = 0;
+};
+/// A collective allocation, as the rank before has made it.
+struct Declaration {
+  std::uint64_t number = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t heap_bytes = 0;
+};
+
+/// Number of the request of a large answer; at the receiver also the owner of its memory.
+struct Landing {
+  RequestId id;
+  // Set by the buffer function, for as long as the payload travels.
+  mutable std::shared_ptr<class LandingPlace> place{};
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(id.index, id.generation);
+  }
+};
+
+class Remote final : private term::Unsatisfied {
+ public:
+  Remote(Core& core, const GlobalMemoryOptions& options);
+  ~Remote();
+  Remote(const Remote&) = delete;
+  Remote& operator=(const Remote&) = delete;
+
+  [[nodiscard]] Heap& heap() { return heap_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] bool checks() const { return checks_; }
+  /// Equal on all ranks, and unlike that of other memories.
+  [[nodiscard]] std::uint32_t id() const;
+
+  /// See Core::reach().
+  [[nodiscard]] std::byte* reach(const Range& range, Access access);
+  void get(const Range& from, std::byte* to, Pending& pending);
+  void put(const Range& to, const std::byte* from, Pending& pending);
+  void word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
+            Pending& pending);
+  void follow(Pending& pending);
+  void quiet();
+
+  [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment);
+  [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
+                                                  std::size_t alignment);
+  void free(Rank rank, std::uint64_t offset);
+  [[nodiscard]] std::byte* allocate_locally(std::size_t size_bytes, std::size_t alignment);
+  void free_locally(const void* place);
+  [[nodiscard]] GlobalMemoryStatistics statistics() const;
+
+ private:
+  enum class Way : std::uint8_t { unknown, asking, direct, messages };
+  struct Peer {
+    Way way = Way::unknown;
+    std::unique_ptr<env::SharedMemory> mapping;  // of another process's heap
+    sync::Ref<PendingValue<void>> asked;         // ends when the way is known
+    Future<void> known;
+  };
+  using Bytes = std::span<const std::byte>;
+  template <class... Ws>
+  using Am = ActiveMessage<Ws...>;
+
+  [[nodiscard]] std::byte* place(std::uint64_t offset) const { return heap_.data() + offset; }
+  [[nodiscard]] std::string owner_text(const char* heap) const;
+  [[nodiscard]] AmOptions named(const char* what) const;
+  [[nodiscard]] bool may_be_near(int rank) const;
+  Way connect(int rank);
+  void on_asked(int origin);
+  void on_place(const HeapPlace& place);
+  [[nodiscard]] std::byte* find_base(const HeapPlace& place, Peer& peer);
+
+  Asker begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes);
+  // With --sim-races: accesses by strands of their own. Each comes behind the caller so far, and
+  // before what the end of `pending` comes before. nullptr: `rank` is reached by messages.
+  [[nodiscard]] std::byte* base_apart(int rank) const;
+  void get_apart(const Range& from, std::byte* to, Pending& pending) const;
+  void put_apart(const Range& to, const std::byte* from, Pending& pending) const;
+  void word_apart(std::byte* place, const Word& word, Pending& pending) const;
+  template <class F>
+  void run_apart(const char* what, Pending& pending, F f) const;
+  [[nodiscard]] Heap& local_heap();
+  void put_large(const Range& to, const std::byte* from, Pending& pending);
+  void check_range(const Range& range, const char* what) const;
+  /// Throws CheckError if the range is not allocated here; with checks on only.
+  void check_here(const Range& range, const char* what) const;
+  void on_get(const GetRequest& request);
+  void on_got(const RequestId& id, Bytes bytes);
+  void on_put(const PutRequest& request, Bytes bytes);
+  void on_word(const WordRequest& request);
+  void on_done(const RequestId& id, std::uint64_t value);
+  void on_refused(const RequestId& id, const std::string& text);
+  void on_allocate(const AllocateRequest& request);
+  void on_declared(const Declaration& declaration);
+  void compare(const Declaration& mine, const Declaration& theirs) const;
+  /// Runs f(), and sends the asker a refusal if it throws.
+  template <class F>
+  void answer(const Asker& asker, F f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      refused_.send(Rank(static_cast<int>(asker.rank)), asker.id, std::string(error.what()));
+    }
+  }
+
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
+
+  Core& core_;
+  term::Scope& scope_;
+  const std::string name_;
+  const bool checks_;
+  const bool may_share_;
+  const std::size_t local_heap_bytes_;
+  Heap heap_;
+  Requests requests_;
+
+  mutable sync::Mutex mutex_;
+  std::optional<Heap> local_ SHOAL_GUARDED_BY(mutex_);
+  std::map<int, Peer> peers_ SHOAL_GUARDED_BY(mutex_);
+  sync::Ref<PendingValue<void>> puts_ SHOAL_GUARDED_BY(mutex_);  // since the last quiet()
+  // Collective allocations not yet compared with the next rank, and those of the previous rank.
+  std::uint64_t made_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::deque<Declaration> mine_ SHOAL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Declaration> theirs_ SHOAL_GUARDED_BY(mutex_);
+
+  // relaxed: statistics
+  std::atomic<std::uint64_t> request_count_{0};
+  std::atomic<std::uint64_t> request_bytes_{0};
+  std::atomic<std::uint64_t> direct_count_{0};
+
+  // The last members: their handlers use the others, and may run at once. Answers come first.
+  const Am<HeapPlace> tell_;
+  const Am<RequestId, Bytes> got_;
+  const Am<RequestId, std::uint64_t> done_;
+  const Am<RequestId, std::string> refused_;
+  const LargeMessage<std::byte, Landing> got_large_;
+  const Am<int> ask_;
+  const Am<GetRequest> get_;
+  const Am<PutRequest, Bytes> put_;
+  const Am<WordRequest> word_;
+  const Am<AllocateRequest> allocate_;
+  const Am<std::uint64_t> free_;
+  const Am<Declaration> declare_;
+  const LargeMessage<std::byte, PutRequest> put_large_;
+};
+
+}  // namespace shoal::memory

@@ -1,0 +1,61 @@
+// Requests for other ranks: their names in texts, the checks before them, their registration.
+
+#include "memory/remote.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal::memory {
+
+const char* to_text(Access access) {
+  switch (access) {
+    case Access::get:
+    case Access::get_range:
+      return "get";
+    case Access::put:
+      return "put";
+    case Access::gather:
+      return "gather";
+    case Access::scatter:
+      return "scatter";
+    case Access::cached:
+      return "get() of a cache";
+    default:
+      return "operation on a word";
+  }
+}
+
+std::string Remote::owner_text(const char* heap) const {
+  return fmt::format("memory '{}': {} heap of rank {}", name_, heap, core_.rank_);
+}
+
+void Remote::check_range(const Range& range, const char* what) const {
+  if (range.rank < 0 || range.rank >= core_.size_) {
+    throw CheckError(fmt::format("memory '{}': {} of rank {}: there are ranks 0 to {}", name_, what,
+                                 range.rank, core_.size_ - 1));
+  }
+  if (range.offset > core_.heap_bytes_ || range.extent_bytes() > core_.heap_bytes_ - range.offset) {
+    throw CheckError(fmt::format(
+        "memory '{}': {} of {} bytes at {:#x} of rank {}: the heap ends at {:#x}", name_, what,
+        range.extent_bytes(), range.offset, range.rank, core_.heap_bytes_));
+  }
+}
+
+void Remote::check_here(const Range& range, const char* what) const {
+  if (!checks_ || range.extent_bytes() == 0) return;
+  const std::string problem = heap_.problem_with(range.offset, range.extent_bytes());
+  if (problem.empty()) return;
+  throw CheckError(
+      fmt::format("memory '{}': {} of rank {}: {}", name_, what, core_.rank_, problem));
+}
+
+Asker Remote::begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes) {
+  pending.add();
+  request_count_.fetch_add(1, std::memory_order_relaxed);
+  request_bytes_.fetch_add(size_bytes, std::memory_order_relaxed);
+  add_reference(&pending);
+  return {requests_.add({sync::Ref<Pending>(&pending), to, size_bytes, target}), core_.rank_};
+}
+
+}  // namespace shoal::memory

@@ -1,0 +1,49 @@
+#pragma once
+// Requests of a rank that have not been answered, by the numbers that travel with them.
+
+#include <shoal/memory/pending.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace shoal::memory {
+
+/// Number of a request; one that was answered is not used again soon.
+struct RequestId {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+};
+
+struct Request {
+  sync::Ref<Pending> pending;  // nullptr: none
+  std::byte* to = nullptr;     // where the answer is written; nullptr: it has none
+  std::uint64_t size_bytes = 0;
+  int target = 0;
+};
+
+/// Any thread.
+class Requests {
+ public:
+  [[nodiscard]] RequestId add(Request request);
+  /// Takes it out; without `pending`: there is no such request.
+  [[nodiscard]] Request take(const RequestId& id);
+  /// Takes all out.
+  [[nodiscard]] std::vector<Request> take_all();
+  /// Number of those under way, by target.
+  [[nodiscard]] std::map<int, std::uint64_t> counts() const;
+
+ private:
+  struct Slot {
+    Request request;
+    std::uint32_t generation = 0;
+  };
+
+  mutable sync::Mutex mutex_;
+  std::vector<Slot> slots_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> unused_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::memory

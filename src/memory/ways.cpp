@@ -1,0 +1,95 @@
+// Ways to the heaps of other ranks.
+
+#include "memory/remote.hpp"
+
+#include <shoal/base/error.hpp>
+#include <shoal/net/transport.hpp>
+#include <shoal/sync/strand.hpp>
+
+#include <memory>
+
+namespace shoal::memory {
+
+bool Remote::may_be_near(int rank) const {
+  // --sim-races: each access is one of the task that asks for it, not of a handler at the target.
+  if (sync::watches_strands()) return true;
+  const net::Fabric& fabric = scope_.messenger().fabric();
+  const Rank world = scope_.channel().to_world(Rank(rank));
+  if (fabric.layout().is_local(world)) return true;
+  return fabric.transport() != nullptr &&
+         fabric.transport()->shares_memory(fabric.layout().process_of(world));
+}
+
+void Remote::on_asked(int origin) {
+  HeapPlace place;
+  place.rank = core_.rank_;
+  place.address = reinterpret_cast<std::uintptr_t>(heap_.data());
+  place.shared = may_share_ && !checks_ ? 1 : 0;
+  place.name = heap_.name();
+  tell_.send(Rank(origin), place);
+}
+
+std::byte* Remote::find_base(const HeapPlace& place, Peer& peer) {
+  const Rank world = scope_.channel().to_world(Rank(place.rank));
+  if (sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world)) {
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
+  }
+  if (place.shared == 0) return nullptr;
+  try {
+    peer.mapping = std::make_unique<env::SharedMemory>(place.name);
+    return peer.mapping->data();
+  } catch (const Error&) {
+    return nullptr;  // of another container, perhaps: messages reach it
+  }
+}
+
+void Remote::on_place(const HeapPlace& place) {
+  sync::Ref<PendingValue<void>> asked;
+  {
+    const sync::Lock lock(mutex_);
+    Peer& peer = peers_[place.rank];
+    std::byte* const base = find_base(place, peer);
+    peer.way = base != nullptr ? Way::direct : Way::messages;
+    if (base != nullptr) {
+      direct_count_.fetch_add(1, std::memory_order_relaxed);
+      // release pairs with the acquire in Core::direct()
+      core_.bases_[static_cast<std::size_t>(place.rank)].store(base, std::memory_order_release);
+    }
+    asked = peer.asked;
+  }
+  asked->end_one();
+}
+
+Remote::Way Remote::connect(int rank) {
+  sched::ValueRef<void> known;
+  bool asks = false;
+  {
+    const sync::Lock lock(mutex_);
+    Peer& peer = peers_[rank];
+    if (peer.way == Way::direct || peer.way == Way::messages) return peer.way;
+    asks = peer.way == Way::unknown;
+    if (asks) {
+      peer.way = Way::asking;
+      peer.asked = sync::Ref(new PendingValue<void>(scope_.scheduler()));
+      peer.known = peer.asked->future();
+    }
+    known = peer.known.shared_state();
+  }
+  if (asks) ask_.send(Rank(rank), core_.rank_);
+  if (sched::current_task() == nullptr) return Way::messages;  // a handler does not wait
+  known->await();
+  const sync::Lock lock(mutex_);
+  return peers_[rank].way;
+}
+
+std::byte* Remote::reach(const Range& range, Access access) {
+  check_range(range, to_text(access));
+  if (range.rank == core_.rank_) {
+    check_here(range, to_text(access));
+    return place(range.offset);
+  }
+  if (checks_ || !may_be_near(range.rank) || connect(range.rank) == Way::messages) return nullptr;
+  return core_.direct(range.rank, range.offset, range.extent_bytes(), access);
+}
+
+}  // namespace shoal::memory

@@ -1,0 +1,19 @@
+#include <shoal/object/external.hpp>
+
+#include <shoal/net/transport.hpp>
+
+namespace shoal {
+
+std::vector<Rank> external_callers(const Team& team) {
+  const net::Layout& layout = team.scope().messenger().fabric().layout();
+  std::vector<Rank> callers;
+  std::vector<bool> has_caller(static_cast<std::size_t>(layout.process_count()));
+  for (int rank = 0; rank < team.size(); ++rank) {
+    const auto process = static_cast<std::size_t>(layout.process_of(team.world_rank(Rank(rank))));
+    if (!has_caller[process]) callers.emplace_back(rank);
+    has_caller[process] = true;
+  }
+  return callers;
+}
+
+}  // namespace shoal

@@ -1,0 +1,43 @@
+#include <shoal/object/distributed_object.hpp>
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal::object {
+
+Objects& objects_for(const Address& address, const char* what) {
+  Objects* const objects = Objects::find(address.team, what);
+  if (objects == nullptr) {
+    throw CheckError(
+        fmt::format("{} of object {} was used on rank {} of the world, which is not a member of "
+                    "the object's team",
+                    what, address.number, sched::current_scheduler(what).rank().value()));
+  }
+  return *objects;
+}
+
+Objects& sender_of(const Place& place) {
+  SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
+  return place.objects != nullptr ? *place.objects : objects_for(place.address, "a handle");
+}
+
+void fence(Objects& objects) {
+  objects.team().wait();
+  objects.advance_epoch();
+}
+
+void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {
+  if (objects.scope().failed()) return;
+  objects.team().send(
+      [](Team& team, std::uint64_t closed) { Objects::of(team).close_tunnel(closed); }, to,
+      context);
+}
+
+Registration::Registration(Team& team, void* representative, std::string_view type)
+    : objects_(Objects::of(team).shared_from_this()),
+      address_(objects_->add(representative, type)) {}
+
+Registration::~Registration() { objects_->remove(address_); }
+
+}  // namespace shoal::object

@@ -1,0 +1,162 @@
+#include <shoal/object/objects.hpp>
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/key.hpp>
+#include <shoal/base/type_name.hpp>
+
+#include "object/turn.hpp"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+namespace shoal::object {
+
+namespace {
+
+/// Service of a team's channel. Representatives that outlive the team keep the table.
+class Service {
+ public:
+  explicit Service(Team& team) : objects_(std::make_shared<Objects>(team)) {}
+  ~Service() { objects_->close(); }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  [[nodiscard]] Objects& objects() const { return *objects_; }
+
+ private:
+  const std::shared_ptr<Objects> objects_;
+};
+
+// Each bit depends on all ranks of the chain and on their order.
+std::uint64_t context_on(std::uint64_t parent, Rank to) {
+  return detail::mix64(parent + (static_cast<std::uint64_t>(to.value()) + 1) * 0x9e3779b97f4a7c15U);
+}
+
+}  // namespace
+
+Objects::Objects(Team& team)
+    : team_(team),
+      scope_(team.scope()),
+      channel_(team.scope().channel()),
+      turn_(std::make_shared<Turn>(*this, team.scope(), &Runner::make)) {}
+
+Objects::~Objects() = default;
+
+void Objects::close() { turn_->close(); }
+
+Objects& Objects::of(Team& team) { return of(team.scope().channel()); }
+
+Objects& Objects::of(messaging::Channel& channel) {
+  if (const Service* const service = channel.services().find<Service>(); service != nullptr) {
+    return service->objects();
+  }
+  Team& team = channel.services().get<Team>();
+  return channel.services()
+      .obtain<Service>([&] { return std::make_unique<Service>(team); })
+      .objects();
+}
+
+Objects* Objects::find(std::uint64_t team, const char* what) {
+  const auto& scope = static_cast<const term::Scope&>(sched::current_scheduler(what).scope());
+  messaging::Channel* const channel =
+      team == 0 ? &scope.messenger().world() : scope.messenger().find_channel(team);
+  return channel != nullptr ? &of(*channel) : nullptr;
+}
+
+// --- representatives
+
+Address Objects::add(void* representative, std::string_view type) {
+  const sched::Task* const task = sched::current_task();
+  Caller* const caller = Caller::find();
+  if (task == nullptr || (caller != nullptr && caller->is_runner())) {
+    throw CheckError(fmt::format(
+        "a distributed object ({}) was made in {}: all members make it, in their main functions or "
+        "in one task each",
+        naming::readable(type, "T"),
+        task == nullptr ? "a handler, or on a thread of its own" : "an invocation"));
+  }
+  static_cast<void>(caller_context());
+  Caller::find()->enter(turn_);
+  return {channel_.team(), turn_->add(representative, type), channel_.to_world(Rank(0)).value()};
+}
+
+void Objects::move(const Address& address, void* representative) {
+  turn_->move(address.number, representative);
+}
+
+void Objects::remove(const Address& address) noexcept { turn_->remove(address.number); }
+
+void* Objects::find(std::uint32_t number) const { return turn_->find(number); }
+
+void* Objects::get(const Address& address) const {
+  void* const representative = find(address.number);
+  if (representative == nullptr) throw CheckError(describe_missing(address.number));
+  return representative;
+}
+
+std::string Objects::describe_missing(std::uint32_t number) const {
+  return turn_->describe_missing(number);
+}
+
+void Objects::keep(const Address& address, std::unique_ptr<Kept> representative) {
+  kept_[address.number] = std::move(representative);
+}
+
+// The dropped object may hold the last share of the team: nothing of this is used afterwards.
+bool Objects::drop(const Address& address) {
+  const auto it = kept_.find(address.number);
+  if (it == kept_.end()) return false;
+  const std::unique_ptr<Kept> dropped = std::move(it->second);
+  kept_.erase(it);
+  return true;
+}
+
+std::uint32_t Objects::epoch() const { return turn_->epoch(); }
+void Objects::advance_epoch() { turn_->advance_epoch(); }
+
+// --- invocations
+
+std::uint64_t Objects::fresh_context() {
+  return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
+      std::tuple(channel_.team(), channel_.rank().value(), turn_->next_fresh()));
+}
+
+// Handlers of a rank run one at a time, in one context; so do threads outside the workers.
+std::uint64_t Objects::caller_context() {
+  if (Caller* const caller = Caller::find(); caller != nullptr) return caller->context();
+  auto* const task = sched::current_task();
+  if (task == nullptr) return static_cast<std::uint64_t>(channel_.rank().value());
+  task->add_local(std::make_unique<Caller>(fresh_context()));
+  return task->find_local<Caller>()->context();
+}
+
+Target Objects::target(std::uint32_t number, Rank to, Order order) {
+  const std::uint64_t parent = order == Order::causal ? caller_context() : fresh_context();
+  return target_in(parent, number, to);
+}
+
+Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) const {
+  return {context_on(context, to), number, turn_->epoch()};
+}
+
+void Objects::accept(std::unique_ptr<Invocation> invocation) {
+  turn_->accept(std::move(invocation));
+}
+
+void Objects::open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end) {
+  tunnels_[context] = std::move(end);
+}
+
+void Objects::close_tunnel(std::uint64_t context) { tunnels_.erase(context); }
+
+const TunnelEnd& Objects::tunnel(std::uint64_t context) const {
+  const auto it = tunnels_.find(context);
+  SHOAL_CHECK(it != tunnels_.end(), "an invocation came through a tunnel that is not open");
+  return *it->second;
+}
+
+void Objects::fail(const std::string& name, const std::exception_ptr& error) {
+  scope_.fail(name, error);
+}
+
+}  // namespace shoal::object

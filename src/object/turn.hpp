@@ -1,0 +1,185 @@
+#pragma once
+// Turns of the code that may use the representatives of a team on one rank: one at a time.
+
+#include <shoal/object/objects.hpp>
+#include <shoal/sched/park.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include "object/run_queue.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace shoal::object {
+
+class Runner;
+class Turn;
+
+/// Makes the task that runs the invocations of a turn.
+using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Turn>, sched::TaskScope&);
+
+/// One task at a time has the turn: a runner, which runs invocations, or a section, which has made
+/// representatives. It gives the turn up while it waits, and takes it again before it continues. A
+/// turn goes first to tasks that wait for it, in their order, then to a runner.
+///
+/// Invariant: if the turn is free, no invocation may run and no task waits for it. So giving it
+/// up, or adding an invocation to a free one, hands it on.
+class Turn final : public sched::Waitable,
+                   public std::enable_shared_from_this<Turn>,
+                   private term::Unsatisfied {
+ public:
+  Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner);
+  ~Turn() = default;
+
+  void acquire() {
+    if (!is_closed()) wait_here();
+  }
+  void release();
+
+  // --- representatives
+  std::uint32_t add(void* representative, std::string_view type);
+  void move(std::uint32_t number, void* representative);
+  void remove(std::uint32_t number) noexcept;
+  [[nodiscard]] void* find(std::uint32_t number) const;
+  [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
+  /// relaxed: written by the section's task only, or read by others as a hint
+  [[nodiscard]] std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+  void advance_epoch();
+  [[nodiscard]] std::uint64_t next_fresh() {
+    return fresh_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // --- invocations
+  void accept(std::unique_ptr<Invocation> invocation);
+  /// Runs invocations, some of them. The turn is the runner's; afterwards it is not.
+  void serve(Runner& runner);
+  /// The scope has failed: a runner that has the turn is not run.
+  void drop();
+  /// Name of the invocation that `runner` runs, for reports.
+  [[nodiscard]] std::string name_of(const Runner& runner) const;
+
+  /// The team has ended here.
+  void close();
+  [[nodiscard]] bool is_closed() const { return closed_.load(std::memory_order_acquire); }
+
+  // --- sched::Waitable: the wait for the turn
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] bool ends_by_itself() const override { return true; }
+  [[nodiscard]] bool is_cancellable() const override { return false; }
+
+ private:
+  struct Entry {
+    void* representative = nullptr;
+    std::string_view type;
+    int running = 0;  // invocations that have begun
+  };
+  using Ended = std::pair<std::uint32_t, std::string_view>;  // number and type
+  struct Work {
+    RunQueue::Taken taken;
+    void* representative = nullptr;
+    std::string missing;
+  };
+
+  static constexpr int kServedMax = 64;           // by a runner, before other tasks have their turn
+  static constexpr std::size_t kEndedMax = 1024;  // objects remembered by type
+
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+
+  [[nodiscard]] Work take(Runner& runner);
+  void finish(Runner& runner, Work& work);
+  void run(Runner& runner, Work& work);
+  void submit_runner();
+  [[nodiscard]] bool may_run(const Invocation& invocation) const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
+  /// A runner is to be submitted, to which the turn belongs.
+  [[nodiscard]] bool pass_on(sync::Waiter*& next) SHOAL_REQUIRES(mutex_);
+  void update_source();
+
+  Objects& objects_;
+  term::Scope& scope_;  // gone when the turn is closed
+  const MakeRunner make_runner_;
+  const std::string where_;              // the team, and the rank in it
+  std::atomic<std::uint32_t> epoch_{0};  // written under mutex_
+  std::atomic<std::uint64_t> fresh_{1};
+  std::atomic<bool> closed_{false};
+
+  mutable sync::Mutex mutex_;
+  bool taken_ SHOAL_GUARDED_BY(mutex_) = false;  // somebody has the turn
+  sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
+  RunQueue queue_ SHOAL_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint32_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);
+  std::uint32_t last_number_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::deque<Ended> ended_ SHOAL_GUARDED_BY(mutex_);
+
+  sync::Mutex source_mutex_;  // taken before that of the scope
+  bool is_source_ SHOAL_GUARDED_BY(source_mutex_) = false;
+};
+
+/// Part of a task that takes part in turns, or invokes: see Caller::here().
+class Caller final : public sched::TaskLocal {
+ public:
+  explicit Caller(std::uint64_t context) : context_(context) {}
+  ~Caller() override;
+
+  /// Caller of the running task, or nullptr.
+  [[nodiscard]] static Caller* find() {
+    const sched::Task* const task = sched::current_task();
+    return task != nullptr ? task->find_local<Caller>() : nullptr;
+  }
+
+  /// In which the task invokes.
+  [[nodiscard]] std::uint64_t context() const { return context_; }
+  void set_context(std::uint64_t context) { context_ = context; }
+  [[nodiscard]] bool is_runner() const { return is_runner_; }
+  /// The task is a runner, and has this turn.
+  void begin_runner(const std::shared_ptr<Turn>& turn);
+  /// The turn is the runner's no more.
+  void end_runner() { turns_.clear(); }
+  /// Takes part in these turns from now on. Waits.
+  void enter(const std::shared_ptr<Turn>& turn);
+
+  void parks() override;
+  void goes_on() override;
+
+ private:
+  void release_all();
+  void acquire_all();
+
+  std::uint64_t context_;
+  bool is_runner_ = false;
+  bool is_away_ = false;                      // the task stands still
+  bool is_coming_ = false;                    // it waits for its turns
+  std::vector<std::shared_ptr<Turn>> turns_;  // in the order of their addresses
+};
+
+/// Task that runs invocations of one team.
+class Runner final : public sched::Task {
+ public:
+  Runner(std::shared_ptr<Turn> turn, sched::TaskScope& in);
+  [[nodiscard]] static std::unique_ptr<sched::Task> make(std::shared_ptr<Turn> turn,
+                                                         sched::TaskScope& in) {
+    return std::make_unique<Runner>(std::move(turn), in);
+  }
+  ~Runner() override;
+  void run() override;
+  [[nodiscard]] std::string name() const override { return turn_->name_of(*this); }
+
+ private:
+  friend class Turn;
+  const std::shared_ptr<Turn> turn_;
+  Caller* caller_ = nullptr;
+  bool has_run_ = false;
+  const Invocation* current_ = nullptr;  // under the lock of the turn
+};
+
+}  // namespace shoal::object

@@ -1,0 +1,24 @@
+#pragma once
+// Files that settings name.
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+namespace shoal::runtime {
+
+/// Opens a file to be read. `problem`: why that fails, or "".
+inline std::ifstream open_input(const std::string& path, std::string& problem) {
+  errno = 0;
+  std::ifstream file(path);
+  if (!file) {
+    problem = std::generic_category().message(errno);
+  } else if (std::filesystem::is_directory(path)) {
+    problem = "it is a directory";
+  }
+  return file;
+}
+
+}  // namespace shoal::runtime

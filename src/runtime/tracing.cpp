@@ -1,0 +1,146 @@
+#include "runtime/tracing.hpp"
+
+#include <shoal/base/version.hpp>
+#include <shoal/trace/clocks.hpp>
+#include <shoal/trace/merge.hpp>
+
+#include "env/host.hpp"
+#include "runtime/commit.hpp"
+#include "runtime/count.hpp"
+#include "runtime/end_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+
+namespace shoal::runtime {
+
+namespace {
+
+trace::Identity identity_of(const Config& config, const TracedRun& run) {
+  std::vector<std::string> arguments(config.args.begin(), config.args.end());
+  if (!arguments.empty()) arguments.erase(arguments.begin());
+  return {{"program", config.args.empty() ? std::string() : config.args.front()},
+          {"arguments", fmt::format("{}", fmt::join(arguments, " "))},
+          {"options", config.command_line},
+          {"commit", commit_of(env::program_path())},
+          {"build", env::program_id()},
+          {"shoal", SHOAL_VERSION},
+          {"host", run.host},
+          {"ranks", std::to_string(run.layout.world_size)},
+          {"workers", std::to_string(run.workers)},
+          {"cores", std::to_string(run.cores)},
+          {"simulated", config.simulate() ? "yes" : "no"}};
+}
+
+trace::Options options_of(const Config& config, const TracedRun& run, env::Env* virtual_time) {
+  trace::Options options;
+  const auto process = static_cast<std::uint32_t>(virtual_time != nullptr ? 0 : run.layout.process);
+  options.path = trace::part_path(config.trace_path, process);
+  options.categories = config.trace_categories;
+  options.paused = config.trace_paused;
+  options.process = process;
+  options.processes =
+      virtual_time != nullptr ? 1 : static_cast<std::uint32_t>(run.layout.process_count());
+  options.first_rank = virtual_time != nullptr ? 0 : run.layout.first_local();
+  options.identity = identity_of(config, run);
+  options.virtual_time = virtual_time;
+  return options;
+}
+
+}  // namespace
+
+Tracing::Tracing(const Config& config, const TracedRun& run, net::MpiTransport* transport,
+                 env::Env* virtual_time)
+    : path_(config.trace_path),
+      run_(run),
+      transport_(transport),
+      recorder_(options_of(config, run, virtual_time)) {
+  // If this run is killed, a trace of an earlier run would be mistaken for its own.
+  if (run_.layout.process == 0) {
+    std::remove(path_.c_str());
+    for (const std::string& part : trace::find_parts(path_)) {
+      if (is_stale(part)) std::remove(part.c_str());
+    }
+  }
+  compare_clocks();
+}
+
+// Whether the part belongs to a run with more processes.
+bool Tracing::is_stale(const std::string& part) const {
+  const int processes = transport_ == nullptr ? 1 : run_.layout.process_count();
+  for (int process = 0; process < processes; ++process) {
+    if (part == trace::part_path(path_, static_cast<std::uint32_t>(process))) return false;
+  }
+  return true;
+}
+
+Tracing::~Tracing() = default;
+
+// The fastest of many round trips counts: the more there are, the less an interruption matters.
+void Tracing::compare_clocks() {
+  constexpr int kRoundTrips = 100;
+  if (transport_ == nullptr || run_.layout.process_count() == 1) return;
+  const net::ClockTrips trips =
+      transport_->compare_clocks([this] { return recorder_.now_ticks(); }, kRoundTrips);
+  if (trips.trips.empty()) return;
+  std::vector<trace::PingPong> all;
+  all.reserve(trips.trips.size());
+  for (const net::RoundTrip& trip : trips.trips) {
+    all.push_back({trip.start_ticks, trip.remote_ticks, trip.end_ticks});
+  }
+  const trace::SyncPoint point = trace::best_of(all, static_cast<std::uint32_t>(trips.parent));
+  recorder_.add_sync({&point, 1});
+}
+
+void Tracing::finish() {
+  std::string problem;
+  try {
+    compare_clocks();
+    recorder_.finish();
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (!problem.empty()) say("warning: " + problem);
+  // Also a barrier: the parts are complete.
+  if (transport_ != nullptr) static_cast<void>(transport_->exchange(problem));
+  if (run_.layout.process == 0) merge_parts();
+}
+
+void Tracing::merge_parts() {
+  try {
+    std::vector<std::string> parts;
+    for (const std::string& part : trace::find_parts(path_)) {
+      if (!is_stale(part)) parts.push_back(part);
+    }
+    const trace::MergeReport report = trace::merge(parts, path_);
+    for (const std::string& damage : report.damage) say("warning: " + damage);
+    if (report.parts_missing > 0) {
+      say(fmt::format(
+          "warning: {}: {} of the run are not on this host; bring them here and call `shoal-trace "
+          "merge`",
+          path_, count(report.parts_missing, "part")));
+      return;
+    }
+    if (report.dropped > 0) {
+      say(
+          fmt::format("warning: {}: {} were dropped, because they came faster than the disk "
+                      "takes them; record fewer with --trace-categories",
+                      path_, count(report.dropped, "event")));
+    }
+    if (!report.damage.empty()) return;
+    for (const std::string& part : parts) std::remove(part.c_str());
+  } catch (const Error& error) {
+    say(fmt::format("warning: the trace is not merged: {}. `shoal-trace` reads its parts",
+                    error.what()));
+  }
+}
+
+std::unique_ptr<Tracing> make_tracing(const Config& config, const TracedRun& run,
+                                      net::MpiTransport* transport, env::Env* virtual_time) {
+  if (config.trace_path.empty()) return nullptr;
+  return std::make_unique<Tracing>(config, run, transport, virtual_time);
+}
+
+}  // namespace shoal::runtime

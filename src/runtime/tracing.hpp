@@ -1,0 +1,58 @@
+#pragma once
+// --trace: the recording of a run, from its options to the merged file.
+
+#include <shoal/net/mpi_transport.hpp>
+#include <shoal/trace/recorder.hpp>
+
+#include "runtime/config.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shoal::runtime {
+
+/// Facts of the run that only its start knows.
+struct TracedRun {
+  net::Layout layout;
+  int workers = 1;  // of each rank
+  int cores = 1;    // that the workers of this process may use
+  std::string host;
+};
+
+/// Records this process. Made in all processes of a run, or in none.
+class Tracing {
+ public:
+  /// Begins the recording. With a transport: collective, compares the clocks.
+  /// `virtual_time`: of a simulated world, else nullptr.
+  /// **Errors**: Error when the file cannot be created.
+  Tracing(const Config& config, const TracedRun& run, net::MpiTransport* transport,
+          env::Env* virtual_time);
+  /// Ends the recording if finish() was not called: the parts stay.
+  ~Tracing();
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+  [[nodiscard]] trace::Recorder& recorder() { return recorder_; }
+
+  /// After the workers have ended, while the transport is still open: collective, compares the
+  /// clocks again and closes the parts. Process 0 merges them. Errors are written to standard
+  /// error: the run itself has succeeded.
+  void finish();
+
+ private:
+  void compare_clocks();
+  void merge_parts();
+  [[nodiscard]] bool is_stale(const std::string& part) const;
+
+  const std::string path_;
+  const TracedRun run_;
+  net::MpiTransport* const transport_;
+  trace::Recorder recorder_;
+};
+
+/// Makes a Tracing if the configuration asks for one.
+std::unique_ptr<Tracing> make_tracing(const Config& config, const TracedRun& run,
+                                      net::MpiTransport* transport, env::Env* virtual_time);
+
+}  // namespace shoal::runtime

@@ -1,0 +1,13 @@
+#pragma once
+// Settings of a run that concern the transport.
+
+#include <shoal/net/mpi_transport.hpp>
+
+#include "runtime/config.hpp"
+
+namespace shoal::runtime {
+
+/// Without the communicator and the environment.
+net::MpiOptions transport_options(const Config& config, int allowed_pus);
+
+}  // namespace shoal::runtime

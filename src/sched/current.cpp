@@ -1,0 +1,74 @@
+// State of the calling thread: its worker, and the task that it runs.
+
+#include <shoal/base/check.hpp>
+#include <shoal/sched/park.hpp>
+#include <shoal/sched/scheduler.hpp>
+
+#include "sched/worker.hpp"
+
+namespace shoal::sched {
+
+namespace {
+
+// The one thread-local that says where a thread is in the library.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+thread_local Worker* t_worker = nullptr;
+
+}  // namespace
+
+Worker* current_worker() {
+  asm volatile("" ::: "memory");  // nor does the compiler keep the answer to an earlier call
+  return t_worker;
+}
+
+void set_current_worker(Worker* worker) { t_worker = worker; }
+
+// Here, so that it takes one call. Not inlined: see current_worker().
+[[gnu::noinline]] int Scheduler::count_slot() const {
+  asm volatile("" ::: "memory");
+  const Worker* const me = t_worker;
+  return me != nullptr && &me->scheduler() == this ? me->id().value() : options_.worker_count;
+}
+
+Task* current_task() {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr || worker->activity.handler_depth > 0) return nullptr;
+  return worker->fibers.task();
+}
+
+bool on_worker() { return current_worker() != nullptr; }
+
+TaskScope* current_scope() {
+  const Worker* const worker = current_worker();
+  if (worker != nullptr && worker->activity.handler_depth > 0)
+    return worker->activity.handler_scope;
+  const Task* const task = current_task();
+  return task == nullptr ? nullptr : task->scope;
+}
+
+bool in_handler() {
+  const Worker* worker = current_worker();
+  return worker != nullptr && worker->activity.handler_depth > 0;
+}
+
+bool in_suspendable_task() {
+  const Task* task = current_task();
+  return task != nullptr && task->kind == TaskKind::local;
+}
+
+bool in_main_function() { return in_suspendable_task() && current_task()->is_main(); }
+
+Scheduler& current_scheduler(const char* what) {
+  Worker* const worker = current_worker();
+  SHOAL_CHECK(worker != nullptr,
+              "{} was made on a thread outside shoal's workers: give it the world", what);
+  return worker->scheduler();
+}
+
+TaskScope& current_scope(Scheduler& scheduler) {
+  const Task* const task = current_task();
+  if (task == nullptr || task->is_main()) return scheduler.scope();
+  return &current_worker()->scheduler() == &scheduler ? *task->scope : scheduler.scope();
+}
+
+}  // namespace shoal::sched

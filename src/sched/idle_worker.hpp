@@ -1,0 +1,46 @@
+#pragma once
+// A worker as IdleWorkers sees it.
+
+#include <shoal/base/ids.hpp>
+#include <shoal/env/env.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace shoal::sched {
+
+class TaskQueues;
+class WorkerActivity;
+
+struct IdleWorker {
+  enum class State : int { awake, asleep };
+
+  /// For reports. Any thread.
+  [[nodiscard]] bool is_asleep() const {
+    return state.load(std::memory_order_relaxed) == State::asleep;
+  }
+  /// The owner, when a task has run or something has been handled.
+  void found_work() { rounds = 0; }
+  /// The owner, once after a short sleep: another sleeper takes over its polling.
+  [[nodiscard]] bool take_short_sleep() { return std::exchange(was_short, false); }
+
+  const WorkerId id;
+  const TaskQueues& queues;
+  const WorkerActivity& activity;
+  const std::unique_ptr<env::Parker> parker;
+  std::atomic<State> state{State::awake};  // owner raises, owner or a waker lowers
+
+  // The owner writes, once or twice for each sleep; reports read: staleness is harmless.
+  std::atomic<std::uint64_t> slept_ns{0};         // in sleeps that have ended
+  std::atomic<std::uint64_t> asleep_since_ns{0};  // 0: awake
+
+  // The owner's.
+  unsigned rounds = 0;      // steps without work
+  bool was_short = false;   // the last sleep was a short one, to poll or for a timer
+  bool polls = false;       // sleeps for a short time, to poll
+  bool keeps_time = false;  // wakes up for the first timer
+};
+
+}  // namespace shoal::sched

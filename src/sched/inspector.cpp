@@ -1,0 +1,100 @@
+#include <shoal/sched/inspector.hpp>
+
+#include <shoal/sched/memory_bound.hpp>
+
+#include "sched/worker.hpp"
+
+#include <algorithm>
+
+namespace shoal::sched {
+
+int Inspector::active_worker_count() const {
+  return static_cast<int>(std::ranges::count_if(
+      workers_, [](const auto& worker) { return worker->activity.running_task.shows(); }));
+}
+
+std::uint64_t Inspector::tasks_run() const {
+  std::uint64_t total = 0;
+  for (const auto& worker : workers_) {
+    total += worker->activity.tasks_run.load(std::memory_order_relaxed);  // a report
+  }
+  return total;
+}
+
+std::vector<std::uint64_t> Inspector::begun() const {
+  std::vector<std::uint64_t> counts;
+  counts.reserve(workers_.size());
+  for (const auto& worker : workers_) {
+    counts.push_back(worker->activity.begun.load(std::memory_order_relaxed));  // a report
+  }
+  return counts;
+}
+
+std::size_t Inspector::stack_count() const { return fibers_.count(); }
+
+void Inspector::ask() {
+  ++asked_;
+  for (const auto& worker : workers_) {
+    worker->activity.ask(asked_, worker->idle.is_asleep());
+    worker->scheduler().idle_workers().wake(worker->id());
+  }
+}
+
+bool Inspector::all_answered() const {
+  return std::ranges::all_of(
+      workers_, [this](const auto& worker) { return worker->activity.has_answered(asked_); });
+}
+
+std::vector<WorkerState> Inspector::states() const {
+  std::vector<WorkerState> states;
+  states.reserve(workers_.size());
+  for (const auto& worker : workers_) states.push_back(state_of(*worker));
+  return states;
+}
+
+std::vector<WorkerState> Inspector::states_here() {
+  ++asked_;
+  for (const auto& worker : workers_) {
+    worker->activity.ask(asked_, worker->idle.is_asleep());
+    worker->activity.answer();
+  }
+  // Work with a cost is in the middle of its step in a simulated world.
+  std::vector<WorkerState> result = states();
+  for (std::size_t i = 0; i < result.size(); ++i) workers_[i]->activity.add_running(result[i]);
+  return result;
+}
+
+WorkerState Inspector::state_of(Worker& worker) const {
+  WorkerActivity& activity = worker.activity;
+  WorkerState state;
+  state.worker = worker.id();
+  state.answered = activity.has_answered(asked_);
+  state.begun = activity.begun.load(std::memory_order_relaxed);
+  if (state.answered) {
+    state.asleep = activity.slept();
+  } else {
+    activity.add_running(state);
+  }
+  state.throttled = worker.queues.throttled();
+  scheduler_.waiting().list(worker.id().value()).for_each([&state](const Parked& one) {
+    state.parked.push_back({one.name(), one.where(), one.since_ns, one.is_main()});
+    for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
+      state.parked.push_back(
+          {name_of(outer->task), outer->waitable.describe(), one.since_ns, false});
+    }
+  });
+  state.queues = worker.queues.lengths();
+  return state;
+}
+
+bool Inspector::holds_work() const {
+  const MemoryBoundLimit* const limit = scheduler_.memory_bound_limit();
+  if (limit != nullptr && limit->state(scheduler_).held > 0) return true;
+  return std::ranges::any_of(workers_, [this](const auto& worker) {
+    const Task* const task = worker->fibers.task();
+    return worker->queues.lengths().total() > 0 || (task != nullptr && !task->is_main()) ||
+           scheduler_.waiting().list(worker->id().value()).holds_counted();
+  });
+}
+
+}  // namespace shoal::sched

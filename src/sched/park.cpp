@@ -1,0 +1,217 @@
+#include <shoal/sched/park.hpp>
+
+#include <shoal/base/check.hpp>
+#include <shoal/trace/probes.hpp>
+
+#include "sched/suspend.hpp"
+#include "sched/traced.hpp"
+
+namespace shoal::sched {
+
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of one thread
+thread_local const HeldThread* t_held_thread = nullptr;
+
+}  // namespace
+
+HeldThread::HeldThread(TaskScope& scope, const char* name) : scope_(scope), name_(name) {
+  SHOAL_CHECK(current_worker() == nullptr && t_held_thread == nullptr,
+              "a thread counts as one task at most, and a worker's as none");
+  t_held_thread = this;
+}
+
+HeldThread::~HeldThread() { t_held_thread = nullptr; }
+
+std::string current_activity() {
+  if (const Task* task = current_task(); task != nullptr) return task->name();
+  return t_held_thread != nullptr ? t_held_thread->name() : "";
+}
+
+namespace {
+
+void check_may_block(const char* what) {
+  SHOAL_CHECK(!in_handler(),
+              "{} would block, and a handler must not: deliver the message as a task instead",
+              what);
+}
+
+void check_wait(const Worker& worker, const Waitable& what) {
+  if (worker.activity.handler_depth > 0) check_may_block(what.describe().c_str());
+  SHOAL_CHECK(&worker.scheduler() == &what.scheduler(), "{} belongs to another rank",
+              what.describe());
+}
+
+/// A thread of the program; it is not counted anywhere, unless by its Hold.
+class ThreadWaiter final : public ParkedWaiter {
+ public:
+  ThreadWaiter(env::Env& env, Waitable* for_what) : parker_(env.make_parker()) {
+    since_ns = env.now_ns();
+    if (for_what == nullptr) return;
+    stand_in(*for_what);
+    if (t_held_thread == nullptr || &t_held_thread->scope() != &for_what->scheduler().scope())
+      return;
+    thread_name = t_held_thread->name();
+    if (ends_by_itself) return;
+    scope_ = &t_held_thread->scope();
+    counted = false;
+  }
+  void go_on(bool /*tell_scope*/) override {
+    if (scope_ != nullptr) scope_->thread_goes_on();
+    parker_->unpark();
+  }
+  /// Waits in a list.
+  void wait() {
+    if (scope_ != nullptr) scope_->thread_parks();
+    parker_->park(0);
+  }
+
+ private:
+  TaskScope* scope_ = nullptr;  // where its Hold counts as its task
+  std::unique_ptr<env::Parker> parker_;
+};
+
+}  // namespace
+
+void block(env::Env& env, const char* what, const Publish& publish) {
+  check_may_block(what);
+  if (Worker* worker = current_worker(); worker != nullptr) {
+    suspend(*worker, what, publish);
+    return;
+  }
+  ThreadWaiter waiter(env, nullptr);
+  if (publish(waiter)) waiter.wait();
+}
+
+void Waitable::check_may_wait() const {
+  const Worker* const worker = current_worker();
+  if (worker != nullptr) check_wait(*worker, *this);
+}
+
+void tell_parks() {
+  if (const Task* const task = current_task(); task != nullptr) task->tell_parks();
+}
+
+void tell_goes_on() {
+  if (const Task* const task = current_task(); task != nullptr) task->tell_goes_on();
+}
+
+void wait_for(Waitable& what) {
+  Scheduler& scheduler = what.scheduler();
+  if (Worker* worker = current_worker(); worker != nullptr) {
+    check_wait(*worker, what);
+    const Task& task = *worker->fibers.task();
+    task.tell_parks();
+    worker = current_worker();  // they may have waited themselves
+    while (run_nested(*worker, what)) {
+      if (what.is_over()) return task.tell_goes_on();
+      worker = current_worker();
+    }
+    const bool told_by_scope = task.is_main() && !what.ends_by_itself();
+    const bool is_over = park(*worker, what);
+    task.tell_goes_on();
+    if (is_over) return;
+    if (told_by_scope) scheduler.scope().throw_to_main();
+    tell_main_of_failure(scheduler);
+  } else {
+    ThreadWaiter waiter(scheduler.env(), &what);
+    ParkedList& list = scheduler.waiting().list(scheduler.worker_count());
+    if (list.enlist(waiter, &scheduler.scope())) waiter.wait();
+    list.remove(waiter);
+    if (!waiter.cancelled) return;
+  }
+  throw CancelledError(what.describe() + ": the world has failed");
+}
+
+namespace {
+
+/// Only its scope takes the main function out of it.
+class AllEnded final : public WaitingRoom {
+ public:
+  explicit AllEnded(Scheduler& scheduler) : WaitingRoom(scheduler) {}
+  bool enlist(sync::Waiter& waiter) override {
+    const sync::Lock lock(mutex_);
+    waiters_.push(waiter);
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "the end of a world that failed"; }
+};
+
+}  // namespace
+
+void tell_main_of_failure(Scheduler& scheduler) {
+  if (!in_main_function() || !scheduler.scope().failed()) return;
+  AllEnded ended(scheduler);
+  static_cast<void>(park(*current_worker(), ended));
+  scheduler.scope().throw_to_main();
+}
+
+namespace {
+
+/// A task that is submitted once it is woken. Owns itself.
+class Deferred final : public ParkedWaiter {
+ public:
+  Deferred(Waitable& for_what, std::unique_ptr<Task> owned)
+      : scheduler_(for_what.scheduler()),
+        list_(scheduler_.waiting().list(scheduler_.count_slot())),
+        task_(std::move(owned)) {
+    task = task_.get();
+    sync::publish(task);  // time may be what wakes it
+    stand_in(for_what);
+    since_ns = scheduler_.env().now_ns();
+    counted = ends_by_itself;
+  }
+
+  void start() {
+    if (trace::on<trace::Category::task>()) traced::created(*task_);
+    // As the task that it becomes: were it counted apart, a thread that is no worker would have to
+    // count its end, behind the worker that it wakes.
+    if (counted) task->scope->count_created(scheduler_.count_slot());
+    // Once it is enlisted it may be gone.
+    if (!list_.enlist(*this, task->scope)) go_on(false);
+  }
+  void go_on(bool /*tell_scope*/) override {
+    const std::unique_ptr<Deferred> self(this);
+    list_.remove(*this);
+    if (counted) {
+      scheduler_.submit_counted(std::move(task_));
+    } else {
+      scheduler_.submit(std::move(task_));
+    }
+  }
+
+ private:
+  Scheduler& scheduler_;
+  ParkedList& list_;
+  std::unique_ptr<Task> task_;
+};
+
+}  // namespace
+
+void submit_after(Waitable& what, std::unique_ptr<Task> task) {
+  auto* const deferred = new Deferred(what, std::move(task));
+  deferred->start();
+}
+
+void yield() {
+  Worker* const worker = current_worker();
+  SHOAL_CHECK(worker != nullptr, "yield() was called on a thread outside the workers");
+  if (worker->activity.handler_depth > 0) check_may_block("yield()");
+  Scheduler& scheduler = worker->scheduler();
+  const Task* const task = worker->fibers.task();
+  if (task != nullptr) task->tell_parks();
+  suspend(
+      *current_worker(), "yield()",
+      [](sync::Waiter& waiter) {
+        waiter.wake();
+        return true;
+      },
+      true);
+  if (task != nullptr) task->tell_goes_on();
+  const TaskScope& scope = task != nullptr && !task->is_main() ? *task->scope : scheduler.scope();
+  if (!scope.failed()) return;
+  tell_main_of_failure(scheduler);
+  throw CancelledError("yield(): the world has failed");
+}
+
+}  // namespace shoal::sched

@@ -1,0 +1,124 @@
+#include "sched/task_queues.hpp"
+
+#include <shoal/trace/probes.hpp>
+
+#include <algorithm>
+
+namespace shoal::sched {
+
+namespace {
+
+constexpr unsigned kFairEvery = 32;  // picks between two that prefer what others pushed
+
+}  // namespace
+
+TaskQueues::TaskQueues(All& all, WorkerId owner, unsigned seed)
+    : all_(all), owner_(owner), random_(seed) {
+  all.push_back(this);
+}
+
+TaskQueues::~TaskQueues() {
+  // Tasks are left only after an error that stopped the world: they are not run, only freed.
+  const auto drop = [](Task* task) {
+    if (task->kind != TaskKind::resumed) delete task;
+  };
+  for (ReadyQueue* queue : {&resumed_own, &bound_own, &delivered_shared, &ready_shared}) {
+    while (Task* task = queue->try_pop()) drop(task);
+  }
+  while (Task* task = deque.try_pop()) drop(task);
+}
+
+void TaskQueues::push(Task* task) {
+  if (task->bound) {
+    bound_own.push(task);
+  } else if (task->kind == TaskKind::delivered) {
+    delivered_shared.push(task);
+  } else {
+    ready_shared.push(task);
+  }
+}
+
+Task* TaskQueues::next() {
+  if (Task* task = resumed_own.try_pop(); task != nullptr) return task;
+  // Messages first: they hold memory. But those that make tasks for ever must not keep out the
+  // rest.
+  const bool fair_turn = ++turns_ % kFairEvery == 0;
+  const bool takes_ready = !throttled();
+  if (fair_turn && takes_ready) {
+    if (Task* task = take_ready(); task != nullptr) return task;
+  }
+  if (Task* task = delivered_shared.try_pop(); task != nullptr) return task;
+  if (!fair_turn && takes_ready) {
+    if (Task* task = take_ready(); task != nullptr) return task;
+  }
+  return steal();
+}
+
+// The first of three queues by priority. Ties go to the deque, whose tasks have priority 0, for the
+// sake of the cache, then to bound tasks, which no other worker can run. Now and then they go to
+// bound tasks, or to shared ones, first: tasks that submit tasks for ever must not keep out the
+// others.
+Task* TaskQueues::take_ready() {
+  constexpr std::uint64_t kPlain = ReadyQueue::key_of(0);  // as in the deque
+  const bool fair_turn = ++picks_ % kFairEvery == 0;
+  const std::uint64_t bound = bound_own.top_key();
+  const std::uint64_t shared = ready_shared.top_key();
+  const std::uint64_t best = std::max(bound, shared);
+  if (best < kPlain || (best == kPlain && !fair_turn)) {
+    if (Task* task = deque.try_pop_if_any(); task != nullptr) return task;
+  }
+  if (best == 0) return nullptr;
+  const bool bound_first = bound != shared ? bound > shared : picks_ % (2 * kFairEvery) != 0;
+  ReadyQueue& first = bound_first ? bound_own : ready_shared;
+  ReadyQueue& second = bound_first ? ready_shared : bound_own;
+  if (Task* task = first.try_pop(); task != nullptr) return task;
+  if (Task* task = second.try_pop(); task != nullptr) return task;
+  return deque.try_pop();
+}
+
+// From the other workers, in turn from a random one on.
+Task* TaskQueues::steal() {
+  const auto count = static_cast<unsigned>(all_.size());
+  if (count == 1) return nullptr;
+  const bool delivered_only = throttled();
+  const unsigned start = static_cast<unsigned>(random_() % count);
+  for (unsigned i = 0; i < count; ++i) {
+    TaskQueues& victim = *all_[(start + i) % count];
+    if (&victim == this) continue;
+    Task* task = victim.delivered_shared.try_pop();
+    if (task == nullptr && !delivered_only) {
+      task = victim.ready_shared.try_pop();
+      if (task == nullptr) task = victim.deque.try_steal();
+    }
+    if (task == nullptr) continue;
+    trace::steal(task->trace_id, (start + i) % count);
+    return task;
+  }
+  return nullptr;
+}
+
+bool TaskQueues::sees_work() const {
+  if (!resumed_own.looks_empty() || !delivered_shared.looks_empty()) return true;
+  if (!throttled() &&
+      (!bound_own.looks_empty() || !ready_shared.looks_empty() || deque.size_hint() > 0)) {
+    return true;
+  }
+  return sees_stealable();
+}
+
+bool TaskQueues::sees_stealable() const {
+  for (const TaskQueues* const victim : all_) {
+    if (victim == this) continue;
+    if (!victim->delivered_shared.looks_empty()) return true;
+    if (throttled()) continue;
+    if (!victim->ready_shared.looks_empty() || victim->deque.size_hint() > 0) return true;
+  }
+  return false;
+}
+
+QueueLengths TaskQueues::lengths() const {
+  return {resumed_own.size(), bound_own.size(), delivered_shared.size(), ready_shared.size(),
+          static_cast<std::size_t>(std::max<std::int64_t>(deque.size_hint(), 0))};
+}
+
+}  // namespace shoal::sched

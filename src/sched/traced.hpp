@@ -1,0 +1,37 @@
+#pragma once
+// Probes of tasks. Callers of those out of line have asked trace::on() or trace::is_watched().
+
+#include <shoal/sched/task.hpp>
+#include <shoal/trace/probes.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace shoal::sched::traced {
+
+/// The task exists and waits for something; submitted() follows.
+void created(Task& task) noexcept;
+/// The task is queued.
+void submitted(Task& task) noexcept;
+/// Gives an identifier to a task that has none: the main function, or one that was submitted while
+/// nothing was recorded.
+void started(Task& task) noexcept;
+/// `id` 0: not recorded.
+void ended(std::uint64_t id) noexcept;
+void record_parked(const Task& task, std::string_view reason) noexcept;
+inline void parked(const Task* task, std::string_view reason) noexcept {
+  if (task != nullptr && trace::on<trace::Category::task>()) [[unlikely]]
+    record_parked(*task, reason);
+}
+/// Parked no more: it is queued, to be resumed.
+inline void woken(const Task* task) noexcept {
+  if (task != nullptr && task->trace_id != 0) [[unlikely]]
+    trace::task_ready(task->trace_id, 0);
+}
+inline void resumed(const Task* task) noexcept {
+  if (task != nullptr && task->trace_id != 0) [[unlikely]]
+    trace::task_resumed(task->trace_id);
+}
+
+}  // namespace shoal::sched::traced

@@ -1,0 +1,64 @@
+#pragma once
+// Sending of a scope's control messages. They are not counted; each carries the team's id first.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/am/handler.hpp>
+#include <shoal/am/messenger.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shoal::term {
+
+/// Handlers of the control messages.
+struct ControlHandlers {
+  using Handler = messaging::StaticHandler;
+  // Detection: up, down, up, down the tree.
+  const Handler& report;
+  const Handler& request;
+  const Handler& confirmation;
+  const Handler& done;
+  // Failure.
+  const Handler& failure_up;
+  const Handler& failure_down;
+  // Stuck worlds.
+  const Handler& stuck_part;
+  const Handler& verdict;
+  // Messages for members that never make the team.
+  const Handler& ask;
+  const Handler& answer;
+  const Handler& dropped;
+  // Messages into other teams.
+  const Handler& acknowledged;
+};
+const ControlHandlers& control_handlers();
+
+/// About a team, to a rank of the world.
+template <class... Ts>
+void send_about(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank rank,
+                std::uint64_t team, const Ts&... values) {
+  std::vector<std::byte> bytes(encoded_size<std::uint64_t, Ts...>(team, values...));
+  encode<std::uint64_t, Ts...>(std::span(bytes), team, values...);
+  messenger.send_control(handler, rank, bytes);
+}
+
+/// To a member of the channel's team.
+template <class... Ts>
+void send_control(messaging::Channel& channel, const messaging::StaticHandler& handler, Rank member,
+                  const Ts&... values) {
+  send_about(channel.messenger(), handler, channel.to_world(member), channel.team(), values...);
+}
+
+/// A message of the world, which is counted. Caller: a handler.
+template <class... Ts>
+void send_counted(messaging::Channel& world, const messaging::StaticHandler& handler, Rank rank,
+                  const Ts&... values) {
+  std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
+  encode<Ts...>(std::span(bytes), values...);
+  net::Link& link = world.messenger().link_to(rank, net::Lane::normal);
+  world.append_bytes(link, {handler.index(), handler.signature(), bytes.size()}, bytes);
+}
+
+}  // namespace shoal::term

@@ -1,0 +1,57 @@
+#pragma once
+// The failure of a scope, and who was told of it.
+
+#include <shoal/base/error.hpp>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace shoal::term {
+
+/// The first failure known on this rank, replaced by the one that the root of the team chose; and
+/// the text of a stuck world. Guarded by the lock of the scope.
+class FailureRecord {
+ public:
+  [[nodiscard]] bool exists() const { return error_.has_value(); }
+  [[nodiscard]] const std::optional<TaskError>& error() const { return error_; }
+  /// False: there was one, which was passed on already.
+  bool record(TaskError error) {
+    if (error_.has_value()) return false;
+    error_.emplace(std::move(error));
+    return true;
+  }
+  /// The failure that the root has chosen. False: it was known.
+  bool replace_by_root(TaskError error) {
+    if (std::exchange(from_root_, true)) return false;
+    error_.emplace(std::move(error));
+    return true;
+  }
+  [[nodiscard]] bool is_from_root() const { return from_root_; }
+  void set_from_root() { from_root_ = true; }
+
+  /// The world is stuck. `late`: told as a failure, once the tasks that are parked have ended.
+  void set_stuck(std::string text, bool late) {
+    stuck_text_ = std::move(text);
+    stuck_told_late_ = stuck_told_late_ || late;
+  }
+  [[nodiscard]] const std::string& stuck_text() const { return stuck_text_; }
+  [[nodiscard]] bool is_stuck_told_late() const { return stuck_told_late_; }
+
+  /// Error for the member about the failure.
+  [[nodiscard]] std::exception_ptr take() {
+    if (!stuck_told_late_) return std::make_exception_ptr(TaskError(*error_));
+    std::exception_ptr stuck = std::make_exception_ptr(StuckError(stuck_text_));
+    stuck_told_late_ = false;
+    return stuck;
+  }
+
+ private:
+  std::optional<TaskError> error_;
+  bool from_root_ = false;
+  std::string stuck_text_;
+  bool stuck_told_late_ = false;  // the failure is that one
+};
+
+}  // namespace shoal::term

@@ -1,0 +1,18 @@
+#pragma once
+// Stuck worlds: lists of waiting things go up the tree, and the verdict goes down.
+
+#include "term/scope_core.hpp"
+
+#include <string>
+
+namespace shoal::term {
+
+/// Nothing runs any more, and something waits: begins the report of this rank's subtree.
+void begin_stuck_report(ScopeCore& world) SHOAL_REQUIRES(world.mutex);
+/// Adds the part of a rank. The last one completes the subtree's.
+void add_stuck_part(ScopeCore& world, StuckPart part) SHOAL_REQUIRES(world.mutex);
+/// The world is stuck. `tasks_parked`: somewhere.
+void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked)
+    SHOAL_REQUIRES(world.mutex);
+
+}  // namespace shoal::term

@@ -1,0 +1,39 @@
+#include <shoal/term/sources.hpp>
+
+#include <shoal/base/error.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal::term {
+
+std::uint64_t Sources::count() const {
+  std::uint64_t count = 0;
+  for (const Unsatisfied* source : sources_) count += source->unsatisfied_count();
+  return count;
+}
+
+void Sources::describe(bool at_end, std::vector<std::string>& lines) const {
+  for (const Unsatisfied* source : sources_) {
+    try {  // names are made by code of the program
+      for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
+    } catch (...) {
+      lines.push_back(fmt::format("waiting work could not be named: {}",
+                                  shoal::describe(std::current_exception())));
+    }
+  }
+  if (!at_end) return;
+  for (const SharedTeam* team : teams_) {
+    lines.push_back(fmt::format("{} has not ended: release the pointer that Team::share() returned",
+                                team->describe()));
+  }
+}
+
+void Sources::tell_of_rest() const {
+  for (Unsatisfied* source : sources_) source->at_rest();
+}
+
+void Sources::give_up(const Scope& failed, std::vector<GivenUp>& promises) const {
+  for (Unsatisfied* source : sources_) source->give_up(failed, promises);
+}
+
+}  // namespace shoal::term

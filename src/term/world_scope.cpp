@@ -1,0 +1,98 @@
+// The world's scope: its main function, and what the other parts of the rank tell it.
+
+#include <shoal/term/scope.hpp>
+
+#include "term/scope_detection.hpp"
+#include "term/scope_failure.hpp"
+#include "term/scope_main.hpp"
+#include "term/scope_tree.hpp"
+
+#include <utility>
+
+namespace shoal::term {
+
+/// Listener of the rank's scheduler and messenger.
+class WorldScope::Listener final : public sched::IdleListener, public messaging::TeamListener {
+ public:
+  explicit Listener(ScopeCore& world) : world_(world) {}
+
+  bool on_idle() override {
+    const bool did = world_.teams.had_nested.load(std::memory_order_acquire) && poll_nested(world_);
+    return poll_detector(world_) || did;
+  }
+  bool on_busy() override { return poll_nested(world_); }
+  void on_unknown_team(std::uint64_t team, Rank source) override {
+    send_about(world_.messenger(), world_.control.ask, source, team);
+  }
+  void acknowledge(Rank sender, std::uint64_t team, std::uint64_t count) override {
+    send_counted(world_.channel(), world_.control.acknowledged, sender, team, count);
+  }
+
+ private:
+  ScopeCore& world_;
+};
+
+WorldScope::WorldScope(messaging::Messenger& messenger)
+    : Scope(messenger), listener_(std::make_unique<Listener>(core())) {
+  channel().open();
+  scheduler().set_scope(*this);
+  messenger.set_team_listener(*listener_);
+  scheduler().set_idle_listener(*listener_);
+}
+
+WorldScope::~WorldScope() = default;
+
+void WorldScope::set_checks_graphs(bool checks) { core().checks_graphs = checks; }
+
+void WorldScope::set_completion_check(Function<void()> check) {
+  core().completion_check = std::move(check);
+}
+
+bool WorldScope::had_nested() const {
+  return core().teams.had_nested.load(std::memory_order_acquire);
+}
+
+// --- the main function
+
+void WorldScope::wait_for_end() { term::wait_for_end(core()); }
+
+void WorldScope::end_before_unwinding(FunctionRef<std::string()> text) {
+  ScopeCore& world = core();
+  fail_with(world, "the main function", text);
+  const auto ignore_holds = [&world](bool ignore) {
+    const sync::Lock lock(world.mutex);
+    world.holds.is_ignored = ignore;
+  };
+  ignore_holds(true);
+  insist(world, [&world] {
+    static_cast<void>(stand(
+        world, {"its unwinding, after the end of all tasks that may use its stack"}, false, [] {}));
+  });
+  ignore_holds(false);
+}
+
+void WorldScope::main_parks() {
+  open_all_handlers(core());  // what it waits for may be the work of their handlers
+  const sync::Lock lock(core().mutex);
+  core().member.begin_own_wait();
+}
+
+// The task that wakes the main function has not finished yet, so every snapshot sees that something
+// runs.
+void WorldScope::main_goes_on() {
+  const sync::Lock lock(core().mutex);
+  core().member.end_own_wait();
+}
+
+// Throws the outcome for which the main function was taken out of its wait, even if the world has
+// failed since: all ranks throw the same.
+void WorldScope::throw_to_main() {
+  const bool is_stuck = [this] {
+    const sync::Lock lock(core().mutex);
+    return core().member.outcome() == Outcome::stuck;
+  }();
+  if (is_stuck) throw_stuck(core());
+  throw_failure(core());
+}
+
+}  // namespace shoal::term

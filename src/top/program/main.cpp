@@ -1,0 +1,128 @@
+// shoal-top: what the ranks of running programs do.
+
+#include <shoal/base/error.hpp>
+#include <shoal/base/version.hpp>
+#include <shoal/env/alarm.hpp>
+#include <shoal/env/env.hpp>
+
+#include "env/host.hpp"
+#include "top/collector.hpp"
+#include "top/program/terminal.hpp"
+#include "top/view.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace shoal::top;  // NOLINT(google-build-using-namespace): its program
+
+constexpr int kNothingRuns = 1;
+constexpr int kError = 2;
+
+struct Arguments {
+  std::optional<std::int64_t> process;
+  double interval_s = 1;
+  std::string order = "rank";
+  bool once = false;
+  bool json = false;
+};
+
+Order order_of(const std::string& name) {
+  const auto found = std::ranges::find(order_names(), name);
+  return static_cast<Order>(found - order_names().begin());
+}
+
+// The processes write their figures every second, and more of them once they know that a reader
+// looks: waits for news since now, for a few seconds at most.
+int show_once(const Arguments& with) {
+  constexpr std::uint64_t kLongestNs = 4'000'000'000;
+  constexpr std::uint64_t kPauseNs = 50'000'000;
+  const auto env = shoal::env::make_thread_env();
+  Collector collector(with.process);
+  const std::uint64_t begin_ns = env->now_ns();
+  Overview overview = collector.look(begin_ns);
+  for (std::uint64_t now_ns = begin_ns;
+       !is_newer(overview, begin_ns, now_ns) && now_ns - begin_ns < kLongestNs;) {
+    shoal::env::sleep_for(kPauseNs);
+    now_ns = env->now_ns();
+    overview = collector.look(now_ns);
+  }
+  if (with.json) {
+    fmt::print("{}\n", json_of(overview));
+  } else {
+    const auto lines =
+        lines_of(overview, order_of(with.order), std::numeric_limits<std::size_t>::max());
+    for (const std::string& line : lines) fmt::print("{}\n", line);
+  }
+  return overview.rows.empty() ? kNothingRuns : 0;
+}
+
+int show_until_quit(const Arguments& with) {
+  const auto env = shoal::env::make_thread_env();
+  const auto interval_ns = static_cast<std::uint64_t>(with.interval_s * 1e9);
+  Collector collector(with.process);
+  std::size_t order = static_cast<std::size_t>(order_of(with.order));
+  shoal::env::Alarm alarm;
+  const shoal::env::AlarmOnSignal on_interrupt(SIGINT, alarm);
+  const shoal::env::AlarmOnSignal on_end(SIGTERM, alarm);
+  Terminal terminal;
+  while (!alarm.wait(0).by_signal) {
+    const Overview overview = collector.look(env->now_ns());
+    std::vector<std::string> lines = {
+        fmt::format("shoal-top: {} ranks, by {}   [s] next order  [q] quit   workers: T task, "
+                    "H handler, - looks for work, . asleep",
+                    overview.rows.size(), order_names()[order])
+            .substr(0, terminal.columns())};
+    for (std::string& line : lines_of(overview, static_cast<Order>(order), terminal.columns())) {
+      lines.push_back(std::move(line));
+    }
+    terminal.show(lines);
+    const char key = Terminal::wait_for_key(alarm.descriptor(), interval_ns);
+    if (key == 'q') break;
+    if (key == 's') order = (order + 1) % order_names().size();
+  }
+  return 0;
+}
+
+void add_options(CLI::App& app, Arguments& with) {
+  app.add_option("PID", with.process,
+                 "a process of a run: shows all ranks of the run, on all hosts; without it, all "
+                 "ranks of your processes on this host");
+  app.add_flag("--once", with.once, "prints the figures once; exit code 1 when nothing runs");
+  app.add_flag("--json", with.json, "with --once: for programs");
+  app.add_option("--interval", with.interval_s, "seconds between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--sort", with.order, "order of the ranks of a run")
+      ->check(CLI::IsMember(order_names()))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Shows what the ranks of running shoal programs do.", "shoal-top");
+  app.set_version_flag("--version", "shoal " SHOAL_VERSION);
+  Arguments with;
+  add_options(app, with);
+  try {
+    app.parse(argc, argv);
+    if (with.json && !with.once) throw shoal::Error("--json: give --once as well");
+    return with.once ? show_once(with) : show_until_quit(with);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kError;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "shoal-top: {}\n", error.what());
+    return kError;
+  }
+}

@@ -1,0 +1,38 @@
+// Random programs of a sequential flow between processes.
+
+#include <shoal/flow/flow.hpp>
+#include <shoal/mpi.hpp>
+
+#include "mpi/world_battery.hpp"
+#include "support/flow_program.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::World;
+using shoal::testing::FlowProgramRun;
+using shoal::testing::make_flow_program;
+using shoal::testing::require;
+using shoal::testing::run_sequentially;
+using shoal::testing::run_with;
+
+void random_programs(World& world) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto program =
+        make_flow_program(seed, {.ranks = world.size(), .statements = 60, .data_max = 8});
+    const auto expected = run_sequentially(program);
+    const std::string difference =
+        FlowProgramRun(world, program, {.tasks_max = 1 + seed % 50}).run(expected);
+    require(difference.empty(), "seed {}: {}", seed, difference);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  return run_with(arguments, [](World& world) { random_programs(world); });
+}

@@ -1,0 +1,134 @@
+#pragma once
+// Random programs of invocations, and a checker of their causal order (STAPL-RTS thesis,
+// definition 6): the programs record what happened before what.
+
+#include <shoal/object.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::testing {
+
+/// Ranks of the invocations that led to one, behind the main function that began.
+using Chain = std::vector<int>;
+
+/// One invocation. Times are numbers of events, of all ranks: simulated worlds have one thread.
+struct Record {
+  Chain chain;  // of the context that it was invoked from
+  int target = 0;
+  int parent = -1;  // invocation that invoked it; -1: a main function
+  int invoked = 0;
+  int begun = -1;
+  int ended = -1;
+  int stood_still = 0;  // how often it has waited for a result
+};
+
+class CausalLog {
+ public:
+  int invoke(const Chain& chain, int target, int parent) {
+    records_.push_back({chain, target, parent, ++now_, -1, -1, 0});
+    return static_cast<int>(records_.size()) - 1;
+  }
+  void begin(int id) { at(id).begun = ++now_; }
+  void end(int id) { at(id).ended = ++now_; }
+  void stand_still(int id) { ++at(id).stood_still; }
+  [[nodiscard]] std::size_t size() const { return records_.size(); }
+  [[nodiscard]] const Chain& chain(int id) { return at(id).chain; }
+
+  /// Lines about what the order forbids.
+  [[nodiscard]] std::vector<std::string> violations() const {
+    std::vector<std::string> lines;
+    // The last one so far from each context to each rank: rule 1 is transitive along these.
+    std::map<std::pair<Chain, int>, const Record*> last;
+    for (const Record& one : records_) {  // in the order of invocation
+      if (one.begun < 0 || one.ended < 0) lines.push_back("an invocation did not run");
+      const Record*& before = last[{one.chain, one.target}];
+      if (before != nullptr && before->ended > one.begun) lines.push_back("rule 1");
+      before = &one;
+      if (one.parent < 0) continue;
+      if (records_[static_cast<std::size_t>(one.parent)].begun > one.begun)
+        lines.push_back("rule 2");
+    }
+    add_overlaps(lines);
+    return lines;
+  }
+
+ private:
+  Record& at(int id) { return records_[static_cast<std::size_t>(id)]; }
+  // On one rank, one runs inside another only while that stands still.
+  void add_overlaps(std::vector<std::string>& lines) const {
+    std::vector<const Record*> by_begin;
+    for (const Record& one : records_) by_begin.push_back(&one);
+    std::sort(by_begin.begin(), by_begin.end(),
+              [](const Record* a, const Record* b) { return a->begun < b->begun; });
+    std::map<int, const Record*> running;
+    for (const Record* const one : by_begin) {
+      const Record*& before = running[one->target];
+      if (before != nullptr && before->ended > one->begun && before->stood_still == 0) {
+        lines.push_back("not atomic");
+      }
+      if (before == nullptr || before->ended < one->ended) before = one;
+    }
+  }
+
+  std::vector<Record> records_;
+  int now_ = 0;
+};
+
+/// Invokes itself on random ranks. `Unordered`: the planted bug.
+class Walker : public DistributedObject<Walker> {
+ public:
+  Walker(Team& team, CausalLog& log, std::uint64_t seed, bool unordered)
+      : DistributedObject(team),
+        log_(log),
+        random_(seed * 31 + static_cast<std::uint64_t>(team.rank().value())),
+        unordered_(unordered) {}
+
+  /// Some invocations from a main function (`parent` -1) or an invocation.
+  void invoke_some(const Chain& chain, int parent, int depth) {
+    const int count = static_cast<int>(random_() % (depth == 0 ? 6 : 3));
+    for (int i = 0; i < count && log_.size() < 400; ++i) {
+      const int target = static_cast<int>(random_() % static_cast<std::uint64_t>(team().size()));
+      const int id = log_.invoke(chain, target, parent);
+      if (random_() % 3 == 0) {
+        if (parent >= 0) log_.stand_still(parent);
+        sync<&Walker::step>(Rank(target), id, chain, depth + 1);
+      } else if (unordered_) {
+        unordered().async<&Walker::step>(Rank(target), id, chain, depth + 1);
+      } else {
+        async<&Walker::step>(Rank(target), id, chain, depth + 1);
+      }
+      if (random_() % 4 == 0 && parent < 0) shoal::yield();
+    }
+  }
+
+  void step(int id, Chain chain, int depth) {
+    log_.begin(id);
+    chain.push_back(rank());
+    if (depth < 4) invoke_some(chain, id, depth);
+    log_.end(id);
+  }
+
+ private:
+  CausalLog& log_;
+  std::minstd_rand random_;
+  bool unordered_;
+};
+
+/// Main function of such a program, on each rank.
+inline void walk(World& world, CausalLog& log, std::uint64_t seed, bool unordered = false) {
+  Walker first(world, log, seed, unordered);
+  Walker second(world, log, seed + 1, unordered);
+  const Chain chain{world.rank().value()};
+  first.invoke_some(chain, -1, 0);
+  second.invoke_some(chain, -1, 0);
+  first.fence();
+}
+
+}  // namespace shoal::testing

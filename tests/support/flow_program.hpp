@@ -1,0 +1,426 @@
+#pragma once
+// Random programs of a sequential flow: tasks over data of several types, migrations, parts,
+// acquisitions. Run in a world, and one statement after the other as the reference.
+
+#include <shoal/shoal.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace shoal::testing {
+
+using Word = std::uint64_t;
+using Words = std::vector<Word>;
+
+inline Word mix(Word a, Word b) {
+  Word x = a * 0x9E3779B97F4A7C15U ^ (b + 0x7F4A7C15U);
+  x ^= x >> 29U;
+  return x * 0xBF58476D1CE4E5B9U;
+}
+
+enum class DataKind { value, list, vector, matrix };
+
+struct DatumPlan {
+  DataKind kind = DataKind::value;
+  int owner = 0;
+  std::size_t size = 1;  // of a matrix the rows; it has two columns
+  bool tagged = false;
+};
+
+struct Statement {
+  enum class Kind { task, migrate, flush, flush_all, acquire, get, wait, wait_all, parts, renew };
+  enum class Place { owner, rank, cheapest };
+  Kind kind = Kind::task;
+  int target = 0;
+  int source = 0;
+  flow::Mode mode = flow::Mode::read_write;
+  Place place = Place::owner;
+  int rank = 0;
+  int priority = 0;
+  int spawns = 0;  // of parts: updates of each
+};
+
+struct ProgramOptions {
+  int ranks = 1;
+  int statements = 40;
+  int data_max = 6;
+};
+
+struct FlowProgram {
+  std::vector<DatumPlan> data;
+  std::vector<Statement> statements;
+};
+
+inline FlowProgram make_flow_program(std::uint64_t seed, const ProgramOptions& options) {
+  std::mt19937_64 random(seed);
+  const auto below = [&random](int n) {
+    return static_cast<int>(random() % static_cast<unsigned>(n));
+  };
+  FlowProgram program;
+  const int count = 1 + below(options.data_max);
+  for (int i = 0; i < count; ++i) {
+    DatumPlan plan;
+    plan.kind = static_cast<DataKind>(below(4));
+    plan.owner = below(options.ranks);
+    plan.size = below(8) == 0 ? 3000 : 1 + static_cast<std::size_t>(below(9));
+    if (plan.kind == DataKind::value) plan.size = 1;
+    plan.tagged = below(4) == 0;
+    program.data.push_back(plan);
+  }
+  for (int i = 0; i < options.statements; ++i) {
+    Statement one;
+    one.target = below(count);
+    one.source = below(count);
+    one.rank = below(options.ranks);
+    const int what = below(20);
+    using Kind = Statement::Kind;
+    constexpr Kind kKinds[] = {Kind::migrate, Kind::flush, Kind::acquire,
+                               Kind::get,     Kind::wait,  Kind::wait_all,
+                               Kind::parts,   Kind::renew, Kind::flush_all};
+    one.kind = what == 0 ? kKinds[below(9)] : Kind::task;
+    if (what == 1) one.kind = Kind::parts;
+    constexpr flow::Mode kModes[] = {flow::Mode::write, flow::Mode::read_write,
+                                     flow::Mode::read_write, flow::Mode::commutative,
+                                     flow::Mode::reduction};
+    one.mode = kModes[below(5)];
+    const int place = below(4);
+    if (place == 0) one.place = Statement::Place::rank;
+    if (place == 1) one.place = Statement::Place::cheapest;
+    one.priority = below(3) - 1;
+    one.spawns = 1 + below(2);
+    program.statements.push_back(one);
+  }
+  return program;
+}
+
+// --- one statement's effect on plain words, used by tasks and by the reference alike
+
+inline Word digest(std::span<const Word> words) {
+  Word sum = 0;
+  for (const Word word : words) sum = mix(sum, word);
+  return sum;
+}
+
+inline void update(flow::Mode mode, Word number, std::span<Word> target, Word source) {
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    const Word fresh = mix(number * 1000 + i, source);
+    if (mode == flow::Mode::write) {
+      target[i] = fresh;
+    } else if (mode == flow::Mode::read_write) {
+      target[i] = mix(target[i], fresh);
+    } else {
+      target[i] += fresh;
+    }
+  }
+}
+
+inline Word initial_word(std::size_t datum, std::size_t index) { return mix(datum + 1, index); }
+inline std::size_t words_of(const DatumPlan& plan) {
+  return plan.kind == DataKind::matrix ? 2 * plan.size : plan.size;
+}
+
+/// The values of all data after the program.
+inline std::vector<Words> run_sequentially(const FlowProgram& program) {
+  std::vector<Words> data;
+  for (std::size_t d = 0; d < program.data.size(); ++d) {
+    Words words(words_of(program.data[d]));
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = initial_word(d, i);
+    data.push_back(std::move(words));
+  }
+  Word number = 0;
+  for (const Statement& one : program.statements) {
+    ++number;
+    Words& target = data[static_cast<std::size_t>(one.target)];
+    if (one.kind == Statement::Kind::task) {
+      const Word source =
+          one.source == one.target ? 7 : digest(data[static_cast<std::size_t>(one.source)]);
+      update(one.mode, number, target, source);
+    } else if (one.kind == Statement::Kind::acquire || one.kind == Statement::Kind::parts) {
+      const int times = one.kind == Statement::Kind::parts ? one.spawns : 1;
+      for (int k = 0; k < times; ++k) {
+        for (Word& word : target) word = mix(word, number);
+      }
+    }
+  }
+  return data;
+}
+
+// --- views of each kind of datum as words
+
+inline Words to_words(const Word& value) { return {value}; }
+inline Words to_words(const Words& list) { return list; }
+inline Words to_words(std::span<const Word> view) { return {view.begin(), view.end()}; }
+inline Words to_words(MatrixView<const Word> view) {
+  Words words;
+  for (std::size_t j = 0; j < view.columns(); ++j) {
+    for (std::size_t i = 0; i < view.rows(); ++i) words.push_back(view(i, j));
+  }
+  return words;
+}
+inline void from_words(Word& value, const Words& words) { value = words.front(); }
+inline void from_words(Words& list, const Words& words) { list = words; }
+inline void from_words(std::span<Word> view, const Words& words) {
+  std::ranges::copy(words, view.begin());
+}
+inline void from_words(MatrixView<Word> view, const Words& words) {
+  for (std::size_t j = 0; j < view.columns(); ++j) {
+    for (std::size_t i = 0; i < view.rows(); ++i) view(i, j) = words[j * view.rows() + i];
+  }
+}
+template <class View>
+Words read_words(const View& view) {
+  if constexpr (std::is_same_v<View, std::span<Word>>) {
+    return to_words(std::span<const Word>(view));
+  } else if constexpr (std::is_same_v<View, MatrixView<Word>>) {
+    return to_words(MatrixView<const Word>(view));
+  } else {
+    return to_words(view);
+  }
+}
+
+/// Runs a program on one rank; all ranks do.
+class FlowProgramRun {
+ public:
+  FlowProgramRun(World& world, const FlowProgram& program, const FlowOptions& options)
+      : world_(world), program_(program), flow_(world, "random", options) {
+    for (std::size_t d = 0; d < program.data.size(); ++d) add(d);
+  }
+
+  /// "" if all values are those of `expected`.
+  std::string run(const std::vector<Words>& expected) {
+    for (const Statement& one : program_.statements) {
+      ++number_;
+      std::visit([&](auto& data) { execute(one, data); }, at(one.target));
+    }
+    std::string difference;
+    for (std::size_t d = 0; d < data_.size(); ++d) {
+      std::visit(
+          [&](auto& data) {
+            if (read_all(data) != expected[d]) {
+              difference += "datum " + std::to_string(d) + " on rank " +
+                            std::to_string(world_.rank().value()) + "; ";
+            }
+            flow_.unregister(data);
+          },
+          data_[d]);
+      if (memory_[d].empty()) continue;
+      Words home;
+      const DatumPlan& plan = program_.data[d];
+      const std::size_t stride = plan.size + 3;
+      for (std::size_t i = 0; i < words_of(plan); ++i) {
+        home.push_back(
+            memory_[d][plan.kind == DataKind::matrix ? i / plan.size * stride + i % plan.size : i]);
+      }
+      if (home != expected[d]) difference += "memory of datum " + std::to_string(d) + "; ";
+    }
+    flow_.wait();
+    return difference;
+  }
+
+ private:
+  using Any = std::variant<Data<Word>, Data<Words>, Data<std::span<Word>>, Data<MatrixView<Word>>>;
+
+  Any& at(int index) { return data_[static_cast<std::size_t>(index)]; }
+
+  void add(std::size_t d) {
+    const DatumPlan& plan = program_.data[d];
+    DataOptions options{.owner = Rank(plan.owner), .name = "d" + std::to_string(d)};
+    if (plan.tagged) options.tag = 100 + d;
+    const bool here = plan.owner == world_.rank();
+    memory_.emplace_back();
+    Words& memory = memory_.back();
+    Words words(words_of(plan));
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = initial_word(d, i);
+    switch (plan.kind) {
+      case DataKind::value:
+        if (here) memory = words;
+        data_.emplace_back(flow_.variable<Word>(here ? memory.data() : nullptr, options));
+        break;
+      case DataKind::list:
+        data_.emplace_back(flow_.data(here ? words : Words(), options));
+        break;
+      case DataKind::vector:
+        if (here) memory = words;
+        data_.emplace_back(flow_.vector<Word>(memory.data(), plan.size, options));
+        break;
+      case DataKind::matrix: {
+        const std::size_t stride = plan.size + 3;
+        if (here) {
+          memory.resize(2 * stride);
+          from_words(MatrixView<Word>(memory.data(), plan.size, 2, stride), words);
+        }
+        data_.emplace_back(flow_.matrix<Word>(memory.data(), plan.size, 2, stride, options));
+        break;
+      }
+    }
+    const std::size_t count = words.size();
+    std::visit(
+        [&](auto& data) {
+          flow_.set_reduction(
+              data, [count](auto&& view) { from_words(view, Words(count, 0)); },
+              [](auto&& into, const auto& from) {
+                Words sum = read_words(into);
+                const Words more = to_words(from);
+                for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+                from_words(into, sum);
+              });
+        },
+        data_.back());
+  }
+
+  template <class T>
+  Words read_all(Data<T> data) {
+    if constexpr (std::is_same_v<T, Word> || std::is_same_v<T, Words>) {
+      return to_words(flow_.get(data));
+    } else {
+      Words words;  // a view would point to the copy: read it where it is
+      for (int rank = 0; rank < world_.size(); ++rank) {
+        auto mine = flow_.acquire(read(data), on_rank(Rank(rank)));
+        if (mine.here()) words = to_words(mine.get());
+      }
+      return words;
+    }
+  }
+
+  template <class T>
+  void execute(const Statement& one, Data<T>& data) {
+    using Kind = Statement::Kind;
+    const Word number = number_;
+    switch (one.kind) {
+      case Kind::task:
+        insert_task(one, data);
+        break;
+      case Kind::migrate:
+        flow_.migrate(data, Rank(one.rank));
+        break;
+      case Kind::flush:
+        flow_.flush(data);
+        break;
+      case Kind::flush_all:
+        flow_.flush();
+        break;
+      case Kind::acquire: {
+        auto mine = flow_.acquire(read_write(data), on_rank(Rank(one.rank)));
+        if (mine.here()) change(mine.get(), number);
+        break;
+      }
+      case Kind::get: {
+        const auto mine = flow_.acquire_async(read(data)).get();
+        if (mine.here()) checksum_ += digest(to_words(mine.get()));
+        break;
+      }
+      case Kind::wait:
+        flow_.wait(data);
+        break;
+      case Kind::wait_all:
+        flow_.wait();
+        break;
+      case Kind::parts:
+        update_parts(one, data);
+        break;
+      case Kind::renew:
+        break;
+    }
+  }
+
+  template <class View>
+  static void change(View&& view, Word number) {
+    Words words = read_words(view);
+    for (Word& word : words) word = mix(word, number);
+    from_words(view, words);
+  }
+
+  template <class T>
+  void update_parts(const Statement& one, Data<T>& data) {
+    const Word number = number_;
+    const auto all = [&](const auto& parts) {
+      int rank = one.rank;
+      for (const auto& part : parts) {
+        rank = (rank + 1) % world_.size();
+        if (one.priority > 0) flow_.migrate(part, Rank(rank));
+        for (int k = 0; k < one.spawns; ++k) {
+          flow_.insert([number](auto&& view) { change(view, number); }, read_write(part));
+        }
+      }
+      flow_.unpartition(data);
+    };
+    if constexpr (std::is_same_v<T, std::span<Word>>) {
+      all(flow_.partition(data, 3));
+    } else if constexpr (std::is_same_v<T, MatrixView<Word>>) {
+      all(flow_.partition(data, 2, 2));
+    } else {
+      for (int k = 0; k < one.spawns; ++k) {
+        flow_.insert([number](auto&& value) { change(value, number); }, read_write(data));
+      }
+    }
+  }
+
+  template <class T>
+  void insert_task(const Statement& one, Data<T>& data) {
+    switch (one.mode) {
+      case flow::Mode::write:
+        return insert_in_mode(one, write(data));
+      case flow::Mode::commutative:
+        return insert_in_mode(one, commutative(data));
+      case flow::Mode::reduction:
+        return insert_in_mode(one, reduction(data));
+      default:
+        return insert_in_mode(one, read_write(data));
+    }
+  }
+
+  template <class Request>
+  void insert_in_mode(const Statement& one, const Request& request) {
+    const Word number = number_;
+    const flow::Mode mode = one.mode;
+    const std::size_t count = words_of(program_.data[static_cast<std::size_t>(one.target)]);
+    if (one.source == one.target) {
+      insert_placed(
+          one,
+          [mode, number, count](auto&& target) {
+            Words words = mode == flow::Mode::write ? Words(count) : read_words(target);
+            update(mode, number, words, 7);
+            from_words(target, words);
+          },
+          request);
+      return;
+    }
+    std::visit(
+        [&](auto& source) {
+          insert_placed(
+              one,
+              [mode, count](auto&& target, const auto& from, Word id) {
+                Words words = mode == flow::Mode::write ? Words(count) : read_words(target);
+                update(mode, id, words, digest(to_words(from)));
+                from_words(target, words);
+              },
+              request, read(source), number);
+        },
+        at(one.source));
+  }
+
+  template <class F, class... Args>
+  void insert_placed(const Statement& one, F f, const Args&... args) {
+    flow::InsertOptions options{.priority = one.priority};
+    if (one.place == Statement::Place::rank) options.rank = one.rank;
+    if (one.place == Statement::Place::cheapest) options.rank = flow::InsertOptions::kCheapest;
+    flow_.insert(std::move(f), args..., options);
+  }
+
+  World& world_;
+  const FlowProgram& program_;
+  std::vector<Words> memory_;  // of the program, on the owners
+  Flow flow_;
+  std::vector<Any> data_;
+  Word number_ = 0;
+  Word checksum_ = 0;
+};
+
+}  // namespace shoal::testing

@@ -1,0 +1,184 @@
+#pragma once
+// Random sequences of all collective operations, with futures, checked against the known results.
+
+#include <shoal/shoal.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::testing {
+
+/// Operations of one team. All members draw the same ones; each waits for them in an order of its
+/// own.
+class RandomCollectives {
+ public:
+  RandomCollectives(Team& team, std::uint64_t seed)
+      : team_(team),
+        size_(team.size()),
+        me_(team.rank().value()),
+        common_(seed),
+        own_(seed * 1000 + static_cast<std::uint64_t>(me_)) {}
+
+  /// Names of the operations whose results were wrong; "" if there are none.
+  std::string run(int count) {
+    for (int i = 0; i < count; ++i) {
+      begin(i);
+      while (!pending_.empty() && own_() % 3 == 0) finish(own_() % pending_.size());
+    }
+    while (!pending_.empty()) finish(own_() % pending_.size());
+    return wrong_;
+  }
+
+ private:
+  using Numbers = std::vector<long>;
+  using Check = std::function<bool()>;
+
+  std::string text(int rank, int to = 0) const {
+    return std::string(text_size_, static_cast<char>('a' + (rank * 7 + to * 3 + number_) % 26));
+  }
+  static auto join() {
+    return [](const std::string& a, const std::string& b) { return a + "," + b; };
+  }
+  template <class F>
+  static std::string joined(int first, int end, F text_of) {
+    std::string all = text_of(first);
+    for (int rank = first + 1; rank < end; ++rank) all += "," + text_of(rank);
+    return all;
+  }
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all;
+    for (int rank = 0; rank < size_; ++rank) all.push_back(text(rank));
+    return all;
+  }
+  template <class T, class Expected>
+  void expect(const char* name, Future<T> future, Expected expected) {
+    const auto shared = std::make_shared<Future<T>>(std::move(future));
+    add(name, [shared, expected = std::move(expected)] { return shared->get() == expected; });
+  }
+  void add(const char* name, Check check) { pending_.emplace_back(name, std::move(check)); }
+  void finish(std::size_t index) {
+    const auto [name, check] = std::move(pending_[index]);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (!check()) wrong_ += std::string(name) + " ";
+  }
+
+  void begin(int number) {
+    constexpr std::array<std::size_t, 6> kSizes{0, 1, 30, 2'000, 20'000, 300'000};
+    number_ = number;
+    text_size_ = kSizes.at(common_() % (common_() % 4 == 0 ? kSizes.size() : 4));
+    const Rank root(static_cast<int>(common_() % static_cast<unsigned>(size_)));
+    const auto kind = common_() % 13;
+    if (kind < 4) return begin_broadcast(static_cast<int>(kind), root);
+    if (kind < 8) return begin_reduction(static_cast<int>(kind), root);
+    begin_exchange(static_cast<int>(kind), root);
+  }
+
+  void begin_broadcast(int kind, Rank root) {
+    const bool is_root = team_.rank() == root;
+    const std::string mine = is_root ? text(me_) : "";
+    const std::string expected = text(root.value());
+    if (kind == 0) {
+      const auto over = std::make_shared<Future<void>>(team_.barrier_async());
+      add("barrier", [over] { return over->get(), true; });
+    } else if (kind == 1) {
+      expect("broadcast", team_.broadcast_async(mine, root), expected);
+    } else if (kind == 2) {
+      Immutable<std::string> handle;
+      if (is_root) handle = make_immutable<std::string>(mine);
+      const auto got =
+          std::make_shared<Future<Immutable<std::string>>>(team_.broadcast_async(handle, root));
+      add("broadcast of an immutable", [got, expected] { return *got->get() == expected; });
+    } else {
+      const auto place = std::make_shared<std::string>(is_root ? mine : std::string(text_size_, 0));
+      const auto over =
+          std::make_shared<Future<void>>(team_.broadcast_async(std::span<char>(*place), root));
+      add("broadcast in place", [over, place, expected] {
+        over->get();
+        return *place == expected;
+      });
+    }
+  }
+
+  void begin_reduction(int kind, Rank root) {
+    const auto text_of = [this](int rank) { return text(rank); };
+    const std::string all = joined(0, size_, text_of);
+    if (kind == 4) {
+      const auto expected = team_.rank() == root ? std::optional(all) : std::nullopt;
+      expect("reduce", team_.reduce_async(text(me_), join(), root), expected);
+    } else if (kind == 5) {
+      expect("allreduce", team_.allreduce_async(text(me_), join()), all);
+    } else if (kind == 6) {
+      begin_sum();
+    } else {
+      expect("scan", team_.scan_async(text(me_), join()), joined(0, me_ + 1, text_of));
+      const std::string before = me_ == 0 ? "x" : "x," + joined(0, me_, text_of);
+      expect("exclusive_scan", team_.exclusive_scan_async(text(me_), join(), std::string("x")),
+             before);
+    }
+  }
+
+  void begin_sum() {
+    const auto place = std::make_shared<Numbers>(text_size_ / 8);
+    for (std::size_t i = 0; i < place->size(); ++i) (*place)[i] = me_ + static_cast<long>(i);
+    const auto over = std::make_shared<Future<void>>(
+        team_.allreduce_async(std::span<long>(*place), std::plus<>()));
+    add("allreduce in place", [over, place, n = static_cast<long>(size_)] {
+      over->get();
+      for (std::size_t i = 0; i < place->size(); ++i) {
+        if ((*place)[i] != n * (n - 1) / 2 + n * static_cast<long>(i)) return false;
+      }
+      return true;
+    });
+  }
+
+  void begin_exchange(int kind, Rank root) {
+    std::vector<std::string> to_all;
+    std::vector<std::string> from_all;
+    for (int rank = 0; rank < size_; ++rank) {
+      to_all.push_back(text(me_, rank));
+      from_all.push_back(text(rank, me_));
+    }
+    if (kind == 8) {
+      const auto expected = team_.rank() == root ? texts() : std::vector<std::string>();
+      expect("gather", team_.gather_async(text(me_), root), expected);
+    } else if (kind < 11) {
+      expect("allgather", team_.allgather_async(text(me_)), texts());
+    } else if (kind == 11) {
+      expect("alltoall", team_.alltoall_async(to_all), from_all);
+    } else {
+      expect("reduce_scatter", team_.reduce_scatter_async(to_all, join()),
+             joined(0, size_, [this](int rank) { return text(rank, me_); }));
+    }
+  }
+
+  Team& team_;
+  const int size_;
+  const int me_;
+  std::mt19937_64 common_;
+  std::mt19937_64 own_;
+  int number_ = 0;
+  std::size_t text_size_ = 0;
+  std::vector<std::pair<const char*, Check>> pending_;
+  std::string wrong_;
+};
+
+/// The same in the team and in two that it is split into, all at once. "" if all is well.
+inline std::string run_random_collectives(Team& team, std::uint64_t seed, int count) {
+  const int me = team.rank().value();
+  Team half = team.split(me % 2, static_cast<int>(seed % 2) == 0 ? me : -me);
+  std::string wrong = RandomCollectives(half, seed + 7).run(count);
+  wrong += RandomCollectives(team, seed).run(count);
+  half.wait();
+  return wrong;
+}
+
+}  // namespace shoal::testing

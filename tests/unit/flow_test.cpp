@@ -1,0 +1,468 @@
+// Sequential flows: what programs rely on, and what they are told when they are wrong.
+
+#include "support/run_world.hpp"
+#include "support/turn_world.hpp"
+
+#include <shoal/sched/sleep.hpp>
+#include <shoal/shoal.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::Codelet;
+using shoal::commutative;
+using shoal::Data;
+using shoal::Flow;
+using shoal::FlowOptions;
+using shoal::MatrixView;
+using shoal::on_rank;
+using shoal::Rank;
+using shoal::read;
+using shoal::read_write;
+using shoal::reduction;
+using shoal::scratch;
+using shoal::StuckError;
+using shoal::with_priority;
+using shoal::World;
+using shoal::write;
+using shoal::testing::error_of;
+using shoal::testing::run_turns;
+using shoal::testing::run_world;
+using testing::HasSubstr;
+
+/// In the simulator, with several seeds; what the ranks threw.
+void run_seeds(int ranks, int workers, const std::function<void(World&)>& program) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto result =
+        run_turns({.seed = seed, .ranks = ranks, .workers = workers}, [&](World& world) {
+          program(world);
+          return 0;
+        });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << shoal::describe(error);
+    }
+  }
+}
+
+/// Errors of all ranks, one after the other.
+std::string errors_of(int ranks, const std::function<void(World&)>& program) {
+  const auto result = run_turns({.seed = 5, .ranks = ranks, .workers = 1}, [&](World& world) {
+    program(world);
+    return 0;
+  });
+  std::string text;
+  for (const std::exception_ptr& error : result.errors) {
+    if (error != nullptr) text += shoal::describe(error) + "\n";
+  }
+  return text;
+}
+
+TEST(Flow, Tasks_SeeWhatTheOnesBeforeHaveWritten) {
+  run_seeds(1, 3, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(1);
+    const auto b = flow.data(0);
+    for (int i = 0; i < 50; ++i) {
+      flow.insert([](const int& from, int& to) { to += from; }, read(a), read_write(b));
+      flow.insert([](int& to, const int& from) { to = from % 1000 + 1; }, write(a), read(b));
+    }
+    int x = 1;
+    int y = 0;
+    for (int i = 0; i < 50; ++i) {
+      y += x;
+      x = y % 1000 + 1;
+    }
+    EXPECT_EQ(flow.get(a), x);
+    EXPECT_EQ(flow.get(b), y);
+  });
+}
+
+TEST(Flow, Version_TravelsOnceToEachRank) {
+  run_seeds(3, 1, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(std::vector<int>(10, 7), {.owner = Rank(0)});
+    const auto sum = flow.data(0, {.owner = Rank(1)});
+    world.wait();
+    const auto before = world.stats().messages_sent;
+    for (int i = 0; i < 20; ++i) {
+      flow.insert([](const std::vector<int>& from, int& to) { to += from[0]; }, read(a),
+                  read_write(sum));
+    }
+    flow.wait();
+    world.wait();
+    if (world.rank() == 0) {
+      EXPECT_EQ(world.stats().messages_sent - before, 1U);
+    }
+    flow.flush(a);
+    flow.insert([](const std::vector<int>& from, int& to) { to += from[0]; }, read(a),
+                read_write(sum));
+    flow.wait();
+    world.wait();
+    if (world.rank() == 0) {
+      EXPECT_EQ(world.stats().messages_sent - before, 2U);
+    }
+    EXPECT_EQ(flow.get(sum), 147);
+  });
+}
+
+TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
+  run_seeds(5, 1, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(std::vector<int>(), {.owner = Rank(0)});
+    std::vector<Data<int>> sums;
+    for (int rank = 0; rank < 5; ++rank) sums.push_back(flow.data(0, {.owner = Rank(rank)}));
+    auto held = flow.acquire(read_write(a));
+    flow.insert([](std::vector<int>& values) { values.assign(100, 3); }, read_write(a));
+    for (const auto& sum : sums) {
+      flow.insert([](const std::vector<int>& values, int& to) { to = values.back(); }, read(a),
+                  write(sum));
+    }
+    held.release();
+    flow.wait();
+    if (world.rank() == 0) {
+      EXPECT_EQ(flow.transfer_counts().broadcasts, 1U);
+      EXPECT_EQ(flow.transfer_counts().recipients, 4U);
+      EXPECT_EQ(flow.transfer_counts().missed, 0U);
+    }
+    for (const auto& sum : sums) EXPECT_EQ(flow.get(sum), 3);
+  });
+}
+
+// Rank 1 begins to insert when rank 0 has computed everything.
+TEST(Flow, EarlyValues_TakeNoMoreThanTheirShare) {
+  constexpr int kValues = 40;
+  static constexpr std::size_t kShare = 8192;
+  for (const std::size_t words : {std::size_t{100}, std::size_t{4000}}) {
+    SCOPED_TRACE(words);
+    run_seeds(3, 1, [words](World& world) {
+      Flow flow(world, "early", {.early_bytes_max = 2 * kShare});
+      std::vector<Data<std::span<std::uint64_t>>> values;
+      std::vector<Data<std::vector<std::uint64_t>>> lists;
+      for (int i = 0; i < kValues; ++i) {
+        values.push_back(flow.vector<std::uint64_t>(nullptr, words, {.owner = Rank(0)}));
+        lists.push_back(flow.data(std::vector<std::uint64_t>(), {.owner = Rank(0)}));
+      }
+      const auto sum = flow.data(std::uint64_t{0}, {.owner = Rank(1)});
+      const auto other = flow.data(std::uint64_t{0}, {.owner = Rank(2)});
+      if (world.rank() == 1) shoal::sleep_for(std::chrono::seconds(1));
+      const auto add = [](std::span<const std::uint64_t> value,
+                          const std::vector<std::uint64_t>& list,
+                          std::uint64_t& to) { to += value.back() + list.back(); };
+      for (int i = 0; i < kValues; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        flow.insert(
+            [words](std::span<std::uint64_t> value, std::vector<std::uint64_t>& list, int number) {
+              std::ranges::fill(value, 1);
+              list.assign(words, static_cast<std::uint64_t>(number));
+            },
+            write(values[at]), write(lists[at]), i);
+        flow.insert(add, read(values[at]), read(lists[at]), read_write(sum));
+        flow.insert(add, read(values[at]), read(lists[at]), read_write(other));
+      }
+      flow.wait();
+      const Flow::TransferCounts counts = flow.transfer_counts();
+      EXPECT_LE(counts.early_bytes_most, std::max<std::size_t>(kShare, 8 * words + 256));
+      if (world.rank() == 0) {
+        EXPECT_GT(counts.announced, 0U);
+      }
+      if (world.rank() == 1) {
+        EXPECT_GT(counts.early_bytes_most, 0U);
+      }
+      EXPECT_EQ(flow.get(sum), 820U);
+      EXPECT_EQ(flow.get(other), 820U);
+    });
+  }
+}
+
+TEST(Flow, Matrix_WithLeadingDimension_ComesBackToItsMemory) {
+  run_seeds(2, 1, [](World& world) {
+    std::vector<double> memory(5 * 3, -1);
+    Flow flow(world);
+    const bool here = world.rank() == 0;
+    const auto a = flow.matrix<double>(here ? memory.data() : nullptr, 4, 3, 5);
+    flow.migrate(a, Rank(1));
+    flow.insert(
+        [](MatrixView<double> view) {
+          for (std::size_t j = 0; j < 3; ++j) {
+            for (std::size_t i = 0; i < 4; ++i) view(i, j) = static_cast<double>(10 * i + j);
+          }
+        },
+        write(a));
+    flow.unregister(a);
+    if (!here) return;
+    for (std::size_t j = 0; j < 3; ++j) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(memory[5 * j + i], static_cast<double>(10 * i + j));
+      }
+      EXPECT_EQ(memory[5 * j + 4], -1);  // between the columns
+    }
+  });
+}
+
+TEST(Flow, Modes_CommutativeReductionScratch) {
+  run_seeds(4, 2, [](World& world) {
+    Flow flow(world);
+    const auto sum = flow.data(100L, {.owner = Rank(1)});
+    const auto list = flow.data(std::vector<int>(), {.owner = Rank(2)});
+    const auto room = flow.vector<int>(nullptr, 16);
+    flow.set_reduction(
+        sum, [](long& zero) { zero = 0; }, [](long& into, const long& from) { into += from; });
+    for (int i = 0; i < 40; ++i) {
+      flow.insert(
+          [](long& partial, std::span<int> work, int number) {
+            std::fill(work.begin(), work.end(), number);
+            partial += std::accumulate(work.begin(), work.end(), 0) / 16;
+          },
+          reduction(sum), scratch(room), i, on_rank(Rank(i % world.size())));
+      flow.insert([](std::vector<int>& values, int number) { values.push_back(number); },
+                  commutative(list), i);
+    }
+    EXPECT_EQ(flow.get(sum), 100 + 780);
+    auto values = flow.get(list);
+    std::sort(values.begin(), values.end());
+    for (int i = 0; i < 40; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], i);
+  });
+}
+
+TEST(Flow, Throttle_HoldsTheInserterBack) {
+  run_seeds(2, 2, [](World& world) {
+    Flow flow(world, "small", {.tasks_max = 8});
+    const auto a = flow.data(0, {.owner = Rank(1)});
+    std::uint64_t most = 0;
+    for (int i = 0; i < 300; ++i) {
+      flow.insert([](int& value) { ++value; }, read_write(a));
+      most = std::max(most, flow.sequence().under_way());
+    }
+    EXPECT_LE(most, 8U);
+    EXPECT_EQ(flow.get(a), 300);
+  });
+}
+
+TEST(Flow, Pruned_RanksInsertWhatConcernsThem) {
+  run_seeds(3, 1, [](World& world) {
+    Flow flow(world, "pruned", {.pruned = true});
+    const auto a = flow.data(1, {.owner = Rank(0), .tag = 10});
+    const auto b = flow.data(0, {.owner = Rank(1), .tag = 11});
+    const int rank = world.rank();
+    for (int i = 0; i < 5; ++i) {
+      if (rank == 0) flow.insert([](int& value) { value *= 2; }, read_write(a));
+    }
+    if (rank != 2) flow.insert([](int& to, const int& from) { to = from; }, write(b), read(a));
+    flow.wait();
+    if (rank == 1) {
+      const auto mine = flow.acquire(read(b));
+      EXPECT_EQ(mine.get(), 32);
+    }
+  });
+}
+
+TEST(Flow, SubFlows_AreInsertedByTasksOfTheirOwn) {
+  run_seeds(2, 2, [](World& world) {
+    Flow flow(world);
+    std::vector<Data<int>> data;
+    std::vector<std::unique_ptr<Flow>> parts;
+    for (int i = 0; i < 3; ++i) {
+      data.push_back(flow.data(0, {.owner = Rank(i % 2)}));
+      parts.emplace_back(new Flow(flow.sub_flow("part " + std::to_string(i))));
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      world.spawn([&, i] {
+        for (int k = 0; k < 20; ++k) {
+          parts[i]->insert([](int& value) { ++value; }, read_write(data[i]),
+                           on_rank(Rank(k % world.size())));
+        }
+        parts[i]->wait();
+      });
+    }
+    world.wait();
+    for (const auto& one : data) EXPECT_EQ(flow.get(one), 20);
+  });
+}
+
+TEST(Flow, Task_FiresEventsFulfilsGraphsAndWaits) {
+  run_seeds(2, 2, [](World& world) {
+    std::atomic<int> ran{0};
+    shoal::Events events(world);
+    shoal::TaskGraph<int> graph(world, "after");
+    graph.set_indegree([](int) { return 1; }).set_mapping([](int) { return 0; }).set_task([&](int) {
+      ++ran;
+    });
+    events.submit({{shoal::any, "done"}}, [&] { ++ran; });
+    Flow flow(world);
+    const auto a = flow.data(0, {.owner = Rank(world.size() - 1)});
+    flow.insert(
+        [&](int& value) {
+          auto later = world.async([] { return 5; });
+          value = later.get();
+          events.fire(shoal::all, "done");
+          graph.fulfill(3);
+        },
+        write(a));
+    EXPECT_EQ(flow.get(a), 5);
+    world.wait();
+    EXPECT_EQ(ran, world.rank() == world.size() - 1 ? 2 : 1);
+  });
+}
+
+TEST(Flow, Codelet_ChoosesAmongImplementations) {
+  run_seeds(1, 1, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(0);
+    Codelet add("add", [](int& value, int by) { value += by; });
+    add.add_implementation([](int& value, int by) { value += 100 * by; });
+    add.set_choice([](const int& /*value*/, int by) { return by > 2 ? std::size_t{1} : 0; });
+    for (int by = 1; by <= 3; ++by) flow.insert(add, read_write(a), by);
+    EXPECT_EQ(flow.get(a), 303);
+  });
+}
+
+TEST(Flow, Priorities_DecideAmongReadyTasks) {
+  run_seeds(1, 1, [](World& world) {
+    Flow flow(world);
+    std::vector<int> order;
+    const auto gate = flow.data(0);
+    auto held = flow.acquire(write(gate));
+    for (int i = 0; i < 5; ++i) {
+      flow.insert([&](const int&, int number) { order.push_back(number); }, read(gate), i,
+                  with_priority(i + 1));
+    }
+    held.release();
+    flow.wait();
+    EXPECT_EQ(order, (std::vector<int>{4, 3, 2, 1, 0}));
+  });
+}
+
+TEST(FlowErrors, WrongInsertions_AreRefusedByName) {
+  const auto body = [](const auto&) {};
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                const auto a = flow.data(1, {.name = "A"});
+                flow.unregister(a);
+                flow.insert(body, read(a));
+              }),
+              HasSubstr("argument 1 is a datum that was unregistered before"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                flow.insert(body, read(Data<int>()));
+              }),
+              HasSubstr("never registered"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                const auto a = flow.data(1, {.name = "A"});
+                flow.insert([](const int&, int&) {}, read(a), write(a));
+              }),
+              HasSubstr("'A' is given twice, as read and as write"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                const auto a = flow.data(1, {.name = "A"});
+                flow.insert([](int&) {}, reduction(a));
+              }),
+              HasSubstr("'A' has no reduction"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                const auto a = flow.vector<int>(nullptr, 8, {.name = "A"});
+                const auto parts = flow.partition(a, 2);
+                flow.insert([](std::span<const int>) {}, read(a));
+              }),
+              HasSubstr("'A' is partitioned"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                static_cast<void>(flow.data(1, {.tag = 3, .name = "A"}));
+                static_cast<void>(flow.data(1, {.tag = 3, .name = "B"}));
+              }),
+              HasSubstr("'B' is registered with tag 3, which 'A' has already"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                flow.insert([] {}, on_rank(Rank(4)));
+              }),
+              HasSubstr("on_rank(4): there are ranks 0 to 0"));
+  EXPECT_THAT(error_of([&](World& world) {
+                Flow flow(world, "f");
+                static_cast<void>(flow.data(1, {.owner = Rank(2)}));
+              }),
+              HasSubstr("the owner of a datum is rank 2"));
+}
+
+TEST(FlowErrors, TaskThatWritesWhatItReads_IsNamed) {
+  const std::string error = error_of([](World& world) {
+    Flow flow(world, "f", {.check_reads = true});
+    const auto a = flow.vector<int>(nullptr, 8, {.name = "A"});
+    const auto b = flow.data(std::vector<int>(4), {.name = "B"});
+    const Codelet fill("fill", [](std::span<int> values) { std::ranges::fill(values, 1); });
+    flow.insert(fill, write(a));
+    const Codelet good("good", [](std::span<const int>, const std::vector<int>&) {});
+    flow.insert(good, read(a), read(b));
+    const Codelet bad("bad", [](const std::vector<int>&, std::span<const int> values) {
+      const_cast<int&>(values[3]) = 2;
+    });
+    flow.insert(bad, read(b), read(a));
+    flow.wait();
+    world.wait();
+  });
+  EXPECT_THAT(error, HasSubstr("bad(B, A) has changed 'A', which it only reads"));
+}
+
+TEST(FlowErrors, AcquireThatCanNeverCome_IsReportedWithWhatWaits) {
+  const std::string error = error_of([](World& world) {
+    Flow flow(world, "f");
+    const auto a = flow.data(1, {.name = "A"});
+    const auto b = flow.data(1, {.name = "B"});
+    const auto held = flow.acquire(read_write(a));
+    flow.insert([](const int&, int&) {}, read(a), write(b));
+    const auto never = flow.acquire(read(b));
+  });
+  EXPECT_THAT(error, HasSubstr("wait for 'A'"));
+  EXPECT_THAT(error, HasSubstr("mode read_write"));
+}
+
+TEST(FlowErrors, DifferentPrograms_NameTheFirstInsertionThatDiffers) {
+  const auto program = [](World& world, bool longer) {
+    Flow flow(world, "f");
+    const auto a = flow.data(1, {.owner = Rank(0), .name = "A"});
+    const Codelet add("add", [](int& value) { ++value; });
+    const Codelet drop("drop", [](int& value) { --value; });
+    for (int i = 0; i < 10; ++i) {
+      const bool other = i == 4 && world.rank() == 1 && !longer;
+      flow.insert(other ? drop : add, read_write(a));
+    }
+    if (longer && world.rank() == 1) flow.insert(drop, read_write(a));
+    flow.wait();
+  };
+  const std::string differs = errors_of(2, [&](World& world) { program(world, false); });
+  EXPECT_THAT(differs, HasSubstr("insertion 6 is add of 'A' on rank 0, and "));
+  EXPECT_THAT(differs, HasSubstr("on rank 1"));
+  const std::string longer = errors_of(2, [&](World& world) { program(world, true); });
+  EXPECT_THAT(longer, HasSubstr("insertion 12 is nothing on rank 0, and "));
+}
+
+TEST(FlowErrors, TaskThatThrows_FailsTheWorldAndLeavesNothing) {
+  const std::string errors = errors_of(2, [](World& world) {
+    Flow flow(world, "f");
+    const auto a = flow.data(1, {.owner = Rank(1)});
+    const Codelet bad("bad", [](int&) { throw std::runtime_error("no luck"); });
+    flow.insert(bad, write(a));
+    for (int i = 0; i < 10; ++i) {
+      flow.insert([](int& value) { ++value; }, read_write(a), on_rank(Rank(0)));
+    }
+    flow.wait();
+    world.wait();
+  });
+  EXPECT_THAT(errors, HasSubstr("bad("));
+  EXPECT_THAT(errors, HasSubstr("no luck"));
+}
+
+}  // namespace

@@ -1,0 +1,208 @@
+// Executors: policies of sections, hierarchies, stealing.
+
+#include "support/object_worlds.hpp"
+#include "support/run_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using shoal::DistributedObject;
+using shoal::Executor;
+using shoal::Handle;
+using shoal::Policy;
+using shoal::Rank;
+using shoal::Team;
+using shoal::World;
+using shoal::testing::in_object_worlds;
+using shoal::testing::object_error;
+using shoal::testing::run_turns;
+using shoal::testing::run_world;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Order in which `fill` has tasks run on one worker.
+template <class F>
+std::string order_of(F fill) {
+  std::string order;
+  const auto result = run_turns({.seed = 3, .ranks = 1, .workers = 1}, [&](World& world) {
+    fill(world, [&order](char name) { return [&order, name] { order.push_back(name); }; });
+    return 0;
+  });
+  EXPECT_EQ(result.errors[0], nullptr) << shoal::describe(result.errors[0]);
+  return order;
+}
+
+TEST(Executor, FifoAndPriority) {
+  EXPECT_EQ(order_of([](World& world, auto task) {
+              Executor executor(world);
+              executor.submit(task('a'), 1);
+              executor.submit(task('b'), 3);
+              executor.submit(task('c'), 2);
+              EXPECT_EQ(executor.waiting_count(), 3U);
+              executor.wait();
+              EXPECT_EQ(executor.waiting_count(), 0U);
+            }),
+            "abc");
+  EXPECT_EQ(order_of([](World& world, auto task) {
+              Executor executor(world, Policy::priority);
+              executor.submit(task('a'), 1);
+              executor.submit(task('b'), 3);
+              executor.submit(task('c'), 2);
+              executor.submit(task('d'), 3);
+              executor.submit(task('e'), -1);
+              executor.wait();
+            }),
+            "bdcae");
+}
+
+TEST(Executor, OfAHierarchy_EachOrdersItsOwn) {
+  // Sections of equal priority take turns; in each, its own policy holds.
+  EXPECT_EQ(order_of([](World& world, auto task) {
+              Executor outer(world);
+              Executor first(world, outer);
+              Executor second(world, outer, Policy::priority);
+              for (const char name : {'a', 'b', 'c'}) first.submit(task(name));
+              second.submit(task('x'), 1);
+              second.submit(task('y'), 2);
+              second.submit(task('z'), 3);
+              outer.submit(task('o'));
+              outer.wait();
+            }),
+            "azobycx");
+  // The section of the higher priority goes first, whatever the priorities within it.
+  EXPECT_EQ(order_of([](World& world, auto task) {
+              Executor outer(world, Policy::priority);
+              Executor low(world, outer, Policy::priority, 1);
+              Executor high(world, outer, Policy::fifo, 2);
+              Executor inner(world, high);
+              low.submit(task('l'), 100);
+              high.submit(task('h'));
+              inner.submit(task('i'));
+              outer.submit(task('o'), 3);
+              outer.wait();
+            }),
+            "ohil");
+}
+
+TEST(Executor, OfANestedSection_WaitsForItsTasksOnly) {
+  in_object_worlds(3, [](World& world) {
+    Executor outer(world);
+    int done = 0;
+    {
+      Team pair = world.split(world.rank() == 2 ? 1 : 0);
+      Executor inner(pair, outer, Policy::priority);
+      for (int i = 0; i < 5; ++i) {
+        inner.submit([&done] {
+          shoal::yield();
+          ++done;
+        });
+      }
+      inner.wait();
+      EXPECT_EQ(done, 5);
+    }
+    outer.submit([&done] { done += 100; });
+    outer.wait();
+    EXPECT_EQ(done, 105);
+  });
+}
+
+class Tally : public DistributedObject<Tally> {
+ public:
+  explicit Tally(Team& team) : DistributedObject(team) {}
+  std::vector<int> ran = std::vector<int>(200);
+  [[nodiscard]] const std::vector<int>& counts() const { return ran; }
+};
+
+void count(const Handle<Tally>& tally, int which) {
+  ++tally.get().ran[static_cast<std::size_t>(which)];
+  shoal::yield();
+}
+
+TEST(Executor, ItsExample) {
+  in_object_worlds(3, [](World& world) {
+    Team team = world.split(world.rank() == 0 ? 1 : 0);
+    Tally tally(team);
+    int done = 0;
+    // [executors]
+    shoal::Executor outer(world, shoal::Policy::priority);
+    shoal::Executor inner(team, outer, shoal::Policy::stealing, 5);  // a section within the first
+    outer.submit([&] { ++done; }, 3);          // priority 3; stays on its rank
+    inner.submit<&count>(tally.handle(), 17);  // may run on another rank of the team
+    inner.wait();                              // all tasks of this section have run
+    outer.wait();
+    // [/executors]
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(team.allreduce(tally.ran[17], std::plus<>()), team.size());
+    tally.fence();
+  });
+}
+
+TEST(Executor, ThatSteals_RunsEachTaskOnce_AndUsesOtherRanks) {
+  int ranks_used = 0;
+  in_object_worlds(5, [&](World& world) {
+    Tally tally(world);
+    Executor executor(world, Policy::stealing);
+    if (world.rank() == 1) {
+      for (int i = 0; i < 150; ++i) executor.submit<&count>(tally.handle(), i);
+      executor.submit([&tally] { ++tally.ran[199]; });  // stays here
+    }
+    executor.wait();
+    std::vector<int> sum = tally.ran;
+    const int own = std::accumulate(sum.begin(), sum.end(), 0);
+    ranks_used += own > 0 ? 1 : 0;
+    world.allreduce(std::span(sum), std::plus<>());
+    for (std::size_t i = 0; i < 150; ++i) EXPECT_EQ(sum[i], 1) << i;
+    EXPECT_EQ(tally.ran[199], world.rank() == 1 ? 1 : 0);
+    executor.fence();
+  });
+  EXPECT_GT(ranks_used, 2 * static_cast<int>(shoal::testing::kObjectSeeds));
+}
+
+TEST(Executor, OnThreads_RunsAllTasks) {
+  EXPECT_EQ(
+      run_world(3, 3,
+                [](World& world) {
+                  Tally tally(world);
+                  Executor outer(world, Policy::priority);
+                  Executor stealing(world, outer, Policy::stealing, 1);
+                  std::atomic<int> local{0};
+                  for (int i = 0; i < 500; ++i) outer.submit([&local] { ++local; }, i % 3);
+                  for (int i = 0; i < 60 && world.rank() == 0; ++i) {
+                    stealing.submit<[](const Handle<Tally>& to, int which) {
+                      to.async<[](Tally& one, int at) { ++one.ran[static_cast<std::size_t>(at)]; }>(
+                          Rank(2), which);
+                    }>(tally.handle(), i);
+                  }
+                  outer.wait();
+                  const bool good =
+                      local == 500 && (world.rank() != 2 ||
+                                       std::count(tally.ran.begin(), tally.ran.end(), 1) == 60);
+                  outer.fence();
+                  return good ? 0 : 1;
+                }),
+      0);
+}
+
+TEST(Executor, ATaskThatThrows_FailsItsSection) {
+  EXPECT_THAT(object_error(2, 4,
+                           [](World& world) {
+                             Executor executor(world);
+                             executor.submit([] { throw std::runtime_error("no more work"); });
+                             executor.submit([] {});
+                             executor.wait();
+                           }),
+              AllOf(HasSubstr("no more work"), HasSubstr("a task of an executor")));
+}
+
+}  // namespace
