@@ -24,6 +24,12 @@ if(SHOAL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+# Hundreds of programs are linked: with the linker of binutils, that is a tenth of a build's time.
+find_program(SHOAL_MOLD mold)
+if(SHOAL_MOLD AND SHOAL_BUILD_TESTS)
+  add_link_options(-fuse-ld=mold)
+endif()
+
 if(SHOAL_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)
   add_link_options(--coverage)
