@@ -1,15 +1,21 @@
 # The program shoal-trace. OTF2 is optional: without its library, that converter says so.
 
-# The files of the report's page become strings of the program.
+# The files of the report's page become strings of the program. uplot/ is the package uplot 1.6.32
+# of npm (dist/ and its license), unchanged.
 set(page "${PROJECT_SOURCE_DIR}/src/trace_tool/page")
 set(text "// Made by CMake from src/trace_tool/page.\n#include \"trace_tool/page.hpp\"\n")
 string(APPEND text "namespace shoal::trace_tool {\n")
-foreach(part IN ITEMS html:html style:css script:js)
+foreach(part IN ITEMS html:report.html style:report.css script:report.js
+                      chart_style:uplot/uPlot.min.css chart_script:uplot/uPlot.iife.min.js)
   string(REPLACE ":" ";" part "${part}")
   list(GET part 0 function)
-  list(GET part 1 suffix)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}/report.${suffix}")
-  file(READ "${page}/report.${suffix}" content)
+  list(GET part 1 file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}/${file}")
+  file(READ "${page}/${file}" content)
+  if(function STREQUAL "chart_script") # pages have copies of it
+    file(READ "${page}/uplot/LICENSE" license)
+    string(PREPEND content "/* uPlot. ${license}*/\n")
+  endif()
   string(APPEND text "std::string_view page_${function}() {\n"
                      "  return R\"shoalpage(${content})shoalpage\";\n}\n")
 endforeach()

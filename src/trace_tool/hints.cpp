@@ -67,11 +67,21 @@ class Advisor {
     return result;
   }
 
+  /// Median time that it takes to make a task, where a program makes several in a row; else 0.
+  [[nodiscard]] std::int64_t creation() const {
+    constexpr std::size_t kEnough = 100;
+    std::vector<std::int64_t> all = model_.creations;
+    if (all.size() < kEnough) return 0;
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+  }
+
   void short_tasks() {
     const Gaps between = gaps();
-    const std::int64_t overhead = between.median;
-    if (overhead <= 0) return;
-    constexpr std::int64_t kTimes = 10;
+    if (between.median <= 0) return;
+    const std::int64_t overhead = between.median + creation();
+    constexpr std::int64_t kTimes = 20;  // then the overhead is no longer noticeable
     for (const NameStatistics& name : analysis_.names) {
       const auto sum = between.before.find(name.name);
       const double lost = sum == between.before.end() ? 0 : static_cast<double>(sum->second);
@@ -79,11 +89,12 @@ class Advisor {
           std::max(lost, static_cast<double>(overhead) * static_cast<double>(name.count));
       if (name.median >= kTimes * overhead || cost < kNoticeable * worker_time()) continue;
       add("short-tasks",
-          fmt::format("{} tasks '{}' take {} each (median), and {} pass from one task to the next: "
-                      "let a task do more, at least {}",
-                      name.count, name.name, time_text(static_cast<double>(name.median)),
-                      time_text(static_cast<double>(overhead)),
-                      time_text(static_cast<double>(kTimes * overhead))));
+          fmt::format(
+              "{} tasks '{}' take {} each (median), and their overhead is {} each: let a task "
+              "do more, at least {}",
+              name.count, name.name, time_text(static_cast<double>(name.median)),
+              time_text(static_cast<double>(overhead)),
+              time_text(static_cast<double>(kTimes * overhead))));
     }
   }
 

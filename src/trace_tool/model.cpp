@@ -41,6 +41,9 @@ void Model::add(const Event& event) {
   const auto time = static_cast<std::int64_t>(event.time);
   duration = std::max(duration, time);
   account(event.track(), now, time);
+  if (event.kind() != Kind::task_created && event.kind() != Kind::task_ready) {
+    now.created_at = kNever;
+  }
   switch (trace::info_of(event.kind()).category) {
     case Category::task:
       add_task(event, now);
@@ -152,6 +155,8 @@ void Model::add_task(const Event& event, Now& now) {
   switch (event.kind()) {
     case Kind::task_created:
       task.created = time;
+      if (now.created_at != kNever) creations.push_back(time - now.created_at);
+      now.created_at = time;
       break;
     case Kind::task_ready:
       add_ready(index, time, cause_of(event.value, now));

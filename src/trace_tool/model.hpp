@@ -113,6 +113,8 @@ class Model {
   std::vector<Interval> intervals;
   std::vector<Sample> samples;
   std::vector<Mark> marks;
+  // Times between two creations in a row, one after the other on a track: the cost of each.
+  std::vector<std::int64_t> creations;
   std::vector<Usage> usage;                             // by track
   std::unordered_map<std::uint64_t, std::string> keys;  // of tasks that were described, by id
   std::int64_t duration = 0;
@@ -146,7 +148,8 @@ class Model {
     std::int64_t sleeps_since = kNever;
     std::int64_t progress_since = kNever;
     std::int64_t window_since = kNever;
-    std::int64_t accounted = 0;  // usage is complete up to here
+    std::int64_t accounted = 0;        // usage is complete up to here
+    std::int64_t created_at = kNever;  // a task, and nothing else happened since
   };
   struct OpenSpan {
     std::uint32_t track = 0;

@@ -6,363 +6,17 @@
 #include "trace_tool/page.hpp"
 #include "trace_tool/text.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <limits>
-#include <numeric>
-#include <span>
-#include <unordered_map>
+#include <string_view>
 
 namespace shoal::trace_tool {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
 
-// Limits that a browser draws quickly and holds easily.
-constexpr std::size_t kSegmentsMax = 2'000'000;
-constexpr std::size_t kMessagesMax = 1'000'000;
-constexpr std::size_t kStepsMax = 500'000;
-constexpr std::size_t kKeyBytesMax = std::size_t{32} << 20U;
-constexpr int kMatrixMax = 64;
-constexpr std::size_t kBins = 1200;
+namespace {
 
-std::string base64(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t word = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      word =
-          (word << 8U) | (i + k < bytes.size() ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      const bool is_there = i + k <= bytes.size();
-      text += is_there ? kDigits[(word >> (18 - 6 * k)) & 0x3fU] : '=';
-    }
-  }
-  return text;
-}
-
-template <class Value>
-std::string column(const std::vector<Value>& values) {
-  return base64(std::as_bytes(std::span(values)));
-}
-
-double number(std::int64_t ns) { return static_cast<double>(ns); }
-
-/// Rows that the page draws, by position in the model.
-class PageData {
- public:
-  PageData(const Model& model, const Analysis& analysis) : model_(model), analysis_(analysis) {}
-
-  Json all() {
-    Json page = {{"title", title_of(model_.input())}, {"duration", model_.duration},
-                 {"task_count", model_.tasks.size()}, {"message_count", model_.messages.size()},
-                 {"path_text", path_text(analysis_)}, {"idle", idle_lines(analysis_)},
-                 {"names", model_.input().names()}};
-    page["tracks"] = Json::array();
-    for (const TrackRow& track : model_.input().tracks()) {
-      page["tracks"].push_back({{"rank", track.rank}, {"name", track.name}});
-    }
-    page["hints"] = Json::array();
-    for (const Hint& hint : analysis_.hints) {
-      page["hints"].push_back({{"kind", hint.kind}, {"text", hint.text}});
-    }
-    add_segments(page);
-    add_others(page);
-    add_messages(page);
-    add_path(page);
-    add_series(page);
-    add_statistics(page);
-    add_ranks(page);
-    add_matrix(page);
-    page["note"] = note_;
-    return page;
-  }
-
- private:
-  /// The `count` of [0, size) with the largest lengths; all if there are no more.
-  template <class LengthOf>
-  std::vector<std::uint32_t> longest(std::size_t size, std::size_t count, LengthOf length_of,
-                                     const char* what) {
-    std::vector<std::uint32_t> chosen(size);
-    std::iota(chosen.begin(), chosen.end(), 0U);
-    if (size <= count) return chosen;
-    std::nth_element(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(count),
-                     chosen.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return length_of(a) > length_of(b); });
-    chosen.resize(count);
-    note_ += fmt::format("Only the longest {} of {} {} are drawn. ", count, size, what);
-    return chosen;
-  }
-
-  /// Number of the first row of each track, and of the end. Rows are sorted by track.
-  template <class TrackOf>
-  std::vector<std::uint32_t> offsets(const std::vector<std::uint32_t>& rows, TrackOf track_of) {
-    std::vector<std::uint32_t> offsets(model_.input().tracks().size() + 1, 0);
-    for (const std::uint32_t row : rows) ++offsets[track_of(row) + std::size_t{1}];
-    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-    return offsets;
-  }
-
-  void add_segments(Json& page) {
-    const auto& all = model_.segments;
-    auto rows = longest(
-        all.size(), kSegmentsMax, [&](std::uint32_t i) { return all[i].end - all[i].begin; },
-        "stretches of tasks");
-    std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::tie(all[a].track, all[a].begin, a) < std::tie(all[b].track, all[b].begin, b);
-    });
-    std::vector<double> begin;
-    std::vector<float> length;
-    std::vector<float> wait;
-    std::vector<std::uint32_t> name;
-    for (const std::uint32_t row : rows) {
-      const Segment& segment = all[row];
-      const Task& task = model_.tasks[segment.task];
-      const bool is_first = segment.previous_of_task == kNone && task.ready != kNever;
-      begin.push_back(number(segment.begin));
-      length.push_back(static_cast<float>(segment.end - segment.begin));
-      wait.push_back(is_first ? static_cast<float>(segment.begin - task.ready) : -1.0F);
-      name.push_back(task.name);
-    }
-    page["segments"] = {
-        {"offset", column(offsets(rows, [&](std::uint32_t i) { return all[i].track; }))},
-        {"begin", column(begin)},
-        {"length", column(length)},
-        {"name", column(name)},
-        {"wait", column(wait)}};
-    add_keys(page, rows);
-  }
-
-  void add_keys(Json& page, const std::vector<std::uint32_t>& rows) {
-    page["keys"] = nullptr;
-    if (model_.keys.empty()) return;
-    std::size_t bytes = 0;
-    std::vector<std::string> keys;
-    for (const std::uint32_t row : rows) {
-      const auto key = model_.keys.find(model_.tasks[model_.segments[row].task].id);
-      keys.push_back(key == model_.keys.end() ? "" : key->second);
-      bytes += keys.back().size();
-    }
-    if (bytes <= kKeyBytesMax) {
-      page["keys"] = std::move(keys);
-    } else {
-      note_ += "Keys of tasks are left out: there are too many. ";
-    }
-  }
-
-  void add_others(Json& page) {
-    const auto& all = model_.intervals;
-    auto rows = longest(
-        all.size(), kSegmentsMax, [&](std::uint32_t i) { return all[i].end - all[i].begin; },
-        "other stretches");
-    std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      // The longer one first, so that contained stretches are drawn over it.
-      return std::tuple(all[a].track, all[a].begin, -all[a].end, a) <
-             std::tuple(all[b].track, all[b].begin, -all[b].end, b);
-    });
-    std::vector<double> begin;
-    std::vector<float> length;
-    std::vector<std::uint32_t> name;
-    std::vector<std::uint8_t> what;
-    for (const std::uint32_t row : rows) {
-      begin.push_back(number(all[row].begin));
-      length.push_back(static_cast<float>(all[row].end - all[row].begin));
-      name.push_back(all[row].name);
-      what.push_back(static_cast<std::uint8_t>(all[row].what));
-    }
-    page["others"] = {
-        {"offset", column(offsets(rows, [&](std::uint32_t i) { return all[i].track; }))},
-        {"begin", column(begin)},
-        {"length", column(length)},
-        {"name", column(name)},
-        {"what", column(what)}};
-  }
-
-  static std::int64_t arrival_of(const Message& message) {
-    return message.received != kNever ? message.received : message.handled;
-  }
-
-  void add_messages(Json& page) {
-    const auto& all = model_.messages;
-    const auto length_of = [&](std::uint32_t i) {
-      const bool is_whole = all[i].sent != kNever && arrival_of(all[i]) != kNever &&
-                            all[i].from_track != kNone && all[i].to_track != kNone;
-      return is_whole ? arrival_of(all[i]) - all[i].sent : std::numeric_limits<std::int64_t>::min();
-    };
-    auto rows = longest(all.size(), kMessagesMax, length_of, "messages");
-    std::erase_if(rows, [&](std::uint32_t i) {
-      return length_of(i) == std::numeric_limits<std::int64_t>::min();
-    });
-    std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::tie(all[a].sent, a) < std::tie(all[b].sent, b);
-    });
-    std::vector<double> sent;
-    std::vector<double> arrived;
-    std::vector<double> bytes;
-    std::vector<std::uint32_t> from;
-    std::vector<std::uint32_t> to;
-    std::vector<std::uint32_t> name;
-    std::int64_t longest_ns = 0;
-    for (const std::uint32_t row : rows) {
-      row_of_message_[row] = static_cast<std::uint32_t>(sent.size());
-      sent.push_back(number(all[row].sent));
-      arrived.push_back(number(arrival_of(all[row])));
-      bytes.push_back(static_cast<double>(all[row].size_bytes));
-      from.push_back(all[row].from_track);
-      to.push_back(all[row].to_track);
-      name.push_back(all[row].name);
-      longest_ns = std::max(longest_ns, length_of(row));
-    }
-    page["longest_message"] = longest_ns;
-    page["messages"] = {{"sent", column(sent)}, {"arrived", column(arrived)},
-                        {"from", column(from)}, {"to", column(to)},
-                        {"name", column(name)}, {"bytes", column(bytes)}};
-  }
-
-  void add_path(Json& page) {
-    std::vector<double> begin;
-    std::vector<double> end;
-    std::vector<std::uint8_t> what;
-    std::vector<std::uint32_t> index;
-    std::vector<std::uint32_t> name;
-    std::vector<std::int32_t> track;
-    for (const PathStep& step : analysis_.path) {
-      if (begin.size() == kStepsMax) {
-        note_ += fmt::format("Only the first {} steps of the critical path are drawn. ", kStepsMax);
-        break;
-      }
-      const bool is_message = step.what == PathStep::What::message;
-      const auto row = is_message ? row_of_message_.find(step.index) : row_of_message_.end();
-      begin.push_back(number(step.begin));
-      end.push_back(number(step.end));
-      what.push_back(static_cast<std::uint8_t>(step.what));
-      index.push_back(row == row_of_message_.end() ? kNone : row->second);
-      name.push_back(step.name);
-      const bool has_track = !is_message && step.index != kNone;
-      track.push_back(has_track ? static_cast<std::int32_t>(model_.segments[step.index].track)
-                                : -1);
-    }
-    page["path"] = {{"begin", column(begin)}, {"end", column(end)},   {"what", column(what)},
-                    {"index", column(index)}, {"name", column(name)}, {"track", column(track)}};
-    constexpr std::array<const char*, 5> kWhat = {"task", "message", "start of", "parked",
-                                                  "before the first task"};
-    constexpr std::size_t kRowsMax = 15;
-    page["path_shares"] = Json::array();
-    for (const PathShare& one : analysis_.path_shares) {
-      if (page["path_shares"].size() == kRowsMax) break;
-      page["path_shares"].push_back({{"what", kWhat.at(static_cast<std::size_t>(one.what))},
-                                     {"name", one.name},
-                                     {"rank", one.rank},
-                                     {"ns", one.ns},
-                                     {"steps", one.steps}});
-    }
-  }
-
-  /// Adds the share of [begin, end) to each bin, as an average.
-  void add_to_bins(std::vector<double>& bins, std::int64_t begin, std::int64_t end) const {
-    const double width = std::max(number(model_.duration), 1.0) / static_cast<double>(bins.size());
-    double from = number(begin) / width;
-    const double to = std::min(number(end) / width, static_cast<double>(bins.size()));
-    while (from < to) {
-      const auto bin = static_cast<std::size_t>(from);
-      const double until = std::min(to, static_cast<double>(bin + 1));
-      bins[bin] += until - from;
-      from = until;
-    }
-  }
-
-  void add_series(Json& page) {
-    int workers = 0;
-    for (const RankUsage& rank : analysis_.ranks) workers += rank.workers;
-    std::vector<double> busy(kBins, 0);
-    for (const Segment& segment : model_.segments) add_to_bins(busy, segment.begin, segment.end);
-    for (double& one : busy) one /= std::max(workers, 1);
-    std::vector<double> ready(kBins, 0);
-    for (const Task& task : model_.tasks) {
-      if (task.ready == kNever) continue;
-      add_to_bins(ready, task.ready, task.start == kNever ? model_.duration : task.start);
-    }
-    const auto rounded = [](std::vector<double>& values) {
-      for (double& one : values) one = static_cast<double>(std::llround(one * 1e4)) / 1e4;
-    };
-    rounded(busy);
-    rounded(ready);
-    page["utilization"] = busy;
-    page["ready"] = ready;
-  }
-
-  void add_statistics(Json& page) {
-    std::unordered_map<std::string, std::size_t> ids;
-    for (std::size_t i = 0; i < model_.input().names().size(); ++i) {
-      ids.try_emplace(model_.input().names()[i], i);
-    }
-    page["statistics"] = Json::array();
-    for (const NameStatistics& one : analysis_.names) {
-      const auto id = ids.find(one.name);
-      page["statistics"].push_back({{"name", one.name},
-                                    {"id", id == ids.end() ? 0 : id->second},
-                                    {"count", one.count},
-                                    {"total", one.total},
-                                    {"least", one.least},
-                                    {"median", one.median},
-                                    {"most", one.most},
-                                    {"wait", one.ready_wait},
-                                    {"histogram", one.histogram}});
-    }
-  }
-
-  void add_ranks(Json& page) {
-    page["ranks"] = Json::array();
-    for (const RankUsage& one : analysis_.ranks) {
-      page["ranks"].push_back({{"rank", one.rank},
-                               {"workers", one.workers},
-                               {"tasks", one.sum.task_count},
-                               {"busy", one.sum.tasks},
-                               {"handlers", one.sum.handlers},
-                               {"asleep", one.sum.asleep},
-                               {"other", one.sum.other},
-                               {"window", one.window_full}});
-    }
-  }
-
-  void add_matrix(Json& page) {
-    int ranks = 0;
-    for (const auto& [pair, sum] : analysis_.pairs) {
-      ranks = std::max({ranks, pair.first + 1, pair.second + 1});
-    }
-    const int per = std::max(1, (ranks + kMatrixMax - 1) / kMatrixMax);
-    const auto size = static_cast<std::size_t>((ranks + per - 1) / per);
-    std::vector<std::uint64_t> bytes(size * size, 0);
-    std::vector<std::uint64_t> count(size * size, 0);
-    for (const auto& [pair, sum] : analysis_.pairs) {
-      const std::size_t cell = static_cast<std::size_t>(pair.first / per) * size +
-                               static_cast<std::size_t>(pair.second / per);
-      bytes[cell] += sum.bytes;
-      count[cell] += sum.count;
-    }
-    page["matrix"] = {{"size", size}, {"ranks_of_cell", per}, {"bytes", bytes}, {"count", count}};
-  }
-
-  const Model& model_;
-  const Analysis& analysis_;
-  std::unordered_map<std::uint32_t, std::uint32_t> row_of_message_;
-  std::string note_;
-};
-
-}  // namespace
-
-std::string report_data(const Model& model, const Analysis& analysis) {
-  const std::string text =
-      PageData(model, analysis).all().dump(-1, ' ', true, Json::error_handler_t::replace);
-  // Inside of a page, "</script>" in a name would end the data.
+/// Inside of a page, "</script>" in a name would end the data.
+std::string text_of(const Json& json) {
+  const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
   std::string safe;
   safe.reserve(text.size());
   for (const char c : text) {
@@ -375,8 +29,8 @@ std::string report_data(const Model& model, const Analysis& analysis) {
   return safe;
 }
 
-void write_report(const Model& model, const Analysis& analysis, const std::string& path) {
-  const std::string data = report_data(model, analysis);
+/// `other`: the run that is compared with it, or "null".
+void write_page(std::string_view data, std::string_view other, const std::string& path) {
   std::string_view rest = page_html();
   TextFile file(path);
   const auto put_until = [&](std::string_view place, std::string_view with) {
@@ -386,11 +40,30 @@ void write_report(const Model& model, const Analysis& analysis, const std::strin
     file.put(with);
     rest.remove_prefix(at + place.size());
   };
+  put_until("/*CHART STYLE*/", page_chart_style());
   put_until("/*STYLE*/", page_style());
   put_until("/*DATA*/", data);
+  put_until("/*OTHER*/", other);
+  put_until("/*CHART SCRIPT*/", page_chart_script());
   put_until("/*SCRIPT*/", page_script());
   file.put(rest);
   file.close();
+}
+
+}  // namespace
+
+std::string report_data(const Model& model, const Analysis& analysis) {
+  return text_of(page_data(model, analysis));
+}
+
+void write_report(const Model& model, const Analysis& analysis, const std::string& path) {
+  write_page(report_data(model, analysis), "null", path);
+}
+
+void write_comparison(const Model& a, const Analysis& of_a, const Model& b, const Analysis& of_b,
+                      const std::string& path) {
+  const Json other = {{"text", diff_text(a, of_a, b, of_b)}, {"run", page_data(b, of_b)}};
+  write_page(report_data(a, of_a), text_of(other), path);
 }
 
 }  // namespace shoal::trace_tool

@@ -97,7 +97,7 @@ std::string title_of(const Input& input) {
   std::string title = text("program").empty() ? "a run" : text("program");
   if (!text("arguments").empty()) title += " " + text("arguments");
   title += fmt::format(" on {} rank{}", input.rank_count(), input.rank_count() == 1 ? "" : "s");
-  if (!text("commit").empty()) title += fmt::format(" ({})", text("commit"));
+  if (!text("commit").empty()) title += fmt::format(" ({:.12})", text("commit"));
   return title;
 }
 

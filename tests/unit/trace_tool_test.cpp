@@ -160,8 +160,9 @@ TEST_F(TraceTool, ShortTasks_AreNamedLongOnesAreNot) {
     const Analysed run(record(std::move(world), "t" + std::to_string(duration_ns)));
     if (duration_ns == 1'000) {
       EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("short-tasks"));
-      EXPECT_THAT(run.hint("short-tasks"),
-                  HasSubstr("2000 tasks 'tiny' take 1 us each (median), and 300 ns pass"));
+      EXPECT_THAT(
+          run.hint("short-tasks"),
+          HasSubstr("2000 tasks 'tiny' take 1 us each (median), and their overhead is 300 ns"));
     } else {
       EXPECT_THAT(run.hint_kinds(), IsEmpty());
     }
@@ -498,6 +499,50 @@ TEST_F(TraceTool, Report_WorksInABrowser) {
       run(std::string(check) + " " + file("page.html") +
           " --search '(17)' --expect 'rank 2 is slow' --expect 'most for step from rank 2'"
           " --expect '</script><b>'");
+  constexpr int kSkipped = 77;
+  if (status_ == kSkipped) GTEST_SKIP() << output;
+  EXPECT_EQ(status_, 0) << output;
+}
+
+TEST_F(TraceTool, CountersAndMarks_AreOnThePage) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Options options;
+  options.path = file("counted");
+  options.virtual_time = &time;
+  Recorder recorder(options);
+  const Track worker = recorder.make_track(2, 0, "worker 0");
+  worker.enter();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    time.set(1000 * i);
+    counter("residual", 1.0 / static_cast<double>(i));
+    memory_counter(intern("resident memory"), 1e6);
+  }
+  mark("converged", 3);
+  Track::leave();
+  recorder.finish();
+  const Analysed run(file("counted"));
+  const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+  ASSERT_EQ(data.at("counters").size(), 2U);
+  EXPECT_EQ(data.at("counters").at(0).at("name"), "resident memory");
+  EXPECT_EQ(data.at("counters").at(0).at("rank"), 2);
+  EXPECT_EQ(data.at("counters").at(1).at("name"), "residual");
+  // 3 numbers of 8 bytes in base64.
+  EXPECT_EQ(data.at("counters").at(1).at("value").get<std::string>().size(), 32U);
+  EXPECT_EQ(data.at("marks").at("time").get<std::string>().size(), 12U);
+}
+
+TEST_F(TraceTool, Comparison_ShowsBothTimelinesInABrowser) {
+  const std::string quick = record(rounds_world(2, 20, 10'000), "quick");
+  TraceWorld slower = rounds_world(3, 20, 10'000);
+  slower.slow_down(1, 4);
+  const std::string slow = record(std::move(slower), "slow");
+  EXPECT_EQ(run_tool("diff " + quick + " " + slow + " -o " + file("page.html")), "");
+  ASSERT_EQ(status_, 0);
+  const std::string output = run(
+      std::string(std::getenv("SHOAL_CHECK_PAGE")) + " " + file("page.html") +  // NOLINT
+      " --search 'step' --expect 'only in B: rank 1 is slow' --expect '+100.0 %'"
+      " --rows 'A rank 0|B rank 0|A rank 0|B rank 0|A rank 1|B rank 1|A rank 1|B rank 1|B rank 2'");
   constexpr int kSkipped = 77;
   if (status_ == kSkipped) GTEST_SKIP() << output;
   EXPECT_EQ(status_, 0) << output;

@@ -2,8 +2,9 @@
 // The page of `shoal-trace report`: a timeline that stays quick with a million tasks, and tables.
 // Times are nanoseconds. Large columns are arrays of numbers in base64; see report.cpp.
 (() => {
-const data = JSON.parse(document.getElementById('data').textContent);
 const byId = id => document.getElementById(id);
+const data = JSON.parse(byId('data').textContent);
+const other = JSON.parse(byId('other').textContent);  // of a comparison: {text, run}; else null
 
 const decode = (text, Type) => {
   const binary = atob(text);
@@ -16,16 +17,117 @@ const columns = (from, types) => {
   for (const [name, Type] of Object.entries(types)) all[name] = decode(from[name], Type);
   return all;
 };
-// Sorted by track and begin; track t has [offset[t], offset[t + 1]).
-const segments = columns(data.segments, {offset: Uint32Array, begin: Float64Array,
-  length: Float32Array, name: Uint32Array, wait: Float32Array});
-const others = columns(data.others, {offset: Uint32Array, begin: Float64Array,
-  length: Float32Array, name: Uint32Array, what: Uint8Array});
-const messages = columns(data.messages, {sent: Float64Array, arrived: Float64Array,
-  from: Uint32Array, to: Uint32Array, name: Uint32Array, bytes: Float64Array}); // by sent
-const path = columns(data.path, {begin: Float64Array, end: Float64Array, what: Uint8Array,
-  index: Uint32Array, name: Uint32Array, track: Int32Array}); // by begin
-const keys = data.keys;  // of segments, or null when they are too many
+const readRun = of => ({
+  // Sorted by track and begin; track t has [offset[t], offset[t + 1]).
+  segments: columns(of.segments, {offset: Uint32Array, begin: Float64Array, length: Float32Array,
+    name: Uint32Array, wait: Float32Array}),
+  others: columns(of.others, {offset: Uint32Array, begin: Float64Array, length: Float32Array,
+    name: Uint32Array, what: Uint8Array}),
+  messages: columns(of.messages, {sent: Float64Array, arrived: Float64Array, from: Uint32Array,
+    to: Uint32Array, name: Uint32Array, bytes: Float64Array}),  // by sent
+  paths: [columns(of.path, {begin: Float64Array, end: Float64Array, what: Uint8Array,
+    index: Uint32Array, name: Uint32Array, track: Int32Array})],  // by begin
+  marks: columns(of.marks, {time: Float64Array, track: Uint32Array, name: Uint32Array}),
+  keys: of.keys,  // of segments, or null when they are too many
+  names: of.names,
+  tracks: of.tracks,
+});
+
+// Two runs on one time axis: each track of the second one below the same one of the first.
+const overlay = (a, b) => {
+  const runs = [a, b];
+  const names = [...new Set([...a.names, ...b.names])];
+  const numberOf = new Map(names.map((name, i) => [name, i]));
+  const nameOf = runs.map(run => run.names.map(name => numberOf.get(name)));
+  const tracks = runs.flatMap((run, source) => run.tracks.map((track, index) => ({...track, source,
+    index, place: index - run.tracks.findIndex(other => other.rank === track.rank)})));
+  tracks.sort((x, y) => x.rank - y.rank || x.place - y.place || x.source - y.source);
+  const rowOf = runs.map(run => new Uint32Array(run.tracks.length));
+  tracks.forEach((track, row) => { rowOf[track.source][track.index] = row; });
+  const keys = a.keys || b.keys ? [] : null;
+  const byTrack = (kind, copyKeys) => {
+    const all = {};
+    for (const [name, values] of Object.entries(a[kind])) {
+      all[name] = new values.constructor(values.length + b[kind][name].length);
+    }
+    all.offset = new Uint32Array(tracks.length + 1);
+    let at = 0;
+    tracks.forEach(({source, index}, row) => {
+      const from = runs[source][kind];
+      const low = from.offset[index], high = from.offset[index + 1];
+      for (const name of Object.keys(from)) {
+        if (name !== 'offset') all[name].set(from[name].subarray(low, high), at);
+      }
+      for (let i = low; i < high; ++i) {
+        all.name[at + i - low] = nameOf[source][from.name[i]];
+        if (copyKeys && keys) keys.push(runs[source].keys ? runs[source].keys[i] : '');
+      }
+      at += high - low;
+      all.offset[row + 1] = at;
+    });
+    return all;
+  };
+  // Rows of both, by time; `numbers[source][i]`: the new number of row i.
+  const byTime = (kind, time, tracksIn) => {
+    const all = {}, firsts = [0, a[kind][time].length];
+    for (const [name, values] of Object.entries(a[kind])) {
+      all[name] = new values.constructor(values.length + b[kind][name].length);
+    }
+    const order = Array.from(all[time], (_, i) => i);
+    const place = i => i < firsts[1] ? [0, i] : [1, i - firsts[1]];
+    const timeOf = i => runs[place(i)[0]][kind][time][place(i)[1]];
+    order.sort((x, y) => timeOf(x) - timeOf(y));
+    const numbers = runs.map(run => new Uint32Array(run[kind][time].length));
+    order.forEach((i, number) => {
+      const [source, row] = place(i);
+      numbers[source][row] = number;
+      for (const name of Object.keys(all)) {
+        const value = runs[source][kind][name][row];
+        all[name][number] = name === 'name' ? nameOf[source][value] :
+          tracksIn.includes(name) ? rowOf[source][value] : value;
+      }
+    });
+    return {all, numbers};
+  };
+  const segments = byTrack('segments', true);
+  const others = byTrack('others', false);
+  const {all: messages, numbers} = byTime('messages', 'sent', ['from', 'to']);
+  const {all: marks} = byTime('marks', 'time', ['track']);
+  const paths = runs.map((run, source) => ({...run.paths[0],
+    index: run.paths[0].index.map(i => i < numbers[source].length ? numbers[source][i] : i),
+    track: run.paths[0].track.map(track => track < 0 ? track : rowOf[source][track])}));
+  return {segments, others, messages, paths, marks, keys, names, tracks};
+};
+// Threads that did nothing get no row.
+const withoutEmptyTracks = run => {
+  const used = run.tracks.map((track, i) =>
+    run.segments.offset[i] < run.segments.offset[i + 1] ||
+    run.others.offset[i] < run.others.offset[i + 1]);
+  for (const list of [run.messages.from, run.messages.to, run.marks.track]) {
+    for (const track of list) used[track] = true;
+  }
+  const rowOf = [];
+  let rows = 0;
+  for (const is of used) rowOf.push(is ? rows++ : -1);
+  if (rows === used.length) return run;
+  const compact = table => {
+    table.offset = table.offset.filter((_, i) => i === used.length || used[i]);
+  };
+  compact(run.segments);
+  compact(run.others);
+  for (const list of [run.messages.from, run.messages.to, run.marks.track, run.paths[0].track]) {
+    list.forEach((track, i) => { if (track >= 0) list[i] = rowOf[track]; });
+  }
+  run.tracks = run.tracks.filter((_, i) => used[i]);
+  return run;
+};
+const isPair = other !== null;
+const sources = isPair ? [data, other.run] : [data];
+const readRows = of => withoutEmptyTracks(readRun(of));
+const shown = isPair ? overlay(readRows(data), readRows(other.run)) : readRows(data);
+const {segments, others, messages, paths, marks, keys, names, tracks} = shown;
+const longestMessage = Math.max(...sources.map(one => one.longest_message));
+for (const part of document.querySelectorAll(isPair ? '.one' : '.two')) part.remove();
 const kNone = 0xffffffff;
 const kWhat = ['asleep', 'progress', 'handler', 'window full', 'collective', 'span'];
 const kWhatColor = ['#eef1f5', '#dfe6ef', '#9db4cc', '#e0574f', '#c9b6e4', '#b7dcc4'];
@@ -45,11 +147,12 @@ const bytesText = bytes => {
 const share = (part, whole) => whole > 0 ? (100 * part / whole).toFixed(1) + ' %' : '';
 const palette = ['#4878b0', '#e08a3c', '#55a05a', '#8d6bb8', '#8c6350', '#d277b4', '#6f7783',
   '#b0a52f', '#3fa7b8', '#5a5fc7', '#97b84c', '#c78f8f'];
-const nameText = id => data.names[id] || 'task';
-const colorOf = new Array(data.names.length).fill(palette[6]);
-data.statistics.forEach((one, i) => {
-  if (one.id < colorOf.length) colorOf[one.id] = palette[i % palette.length];
-});
+const nameText = id => names[id] || 'task';
+const taskNames = [...new Set(sources.flatMap(one => one.statistics.map(row => row.name)))];
+const colorByName = new Map(taskNames.map((name, i) => [name, palette[i % palette.length]]));
+const colorOf = names.map(name => colorByName.get(name) || palette[6]);
+const labelOf = row => `${isPair ? 'AB'[tracks[row].source] + ' ' : ''}rank ${tracks[row].rank} ` +
+  tracks[row].name;
 
 // ---- tables -----------------------------------------------------------------------------------
 const add = (parent, tag, text, attributes) => {
@@ -84,32 +187,40 @@ const histogram = counts => {
   return bars;
 };
 
-document.title = data.title;
-byId('title').textContent = data.title;
-byId('facts').textContent = `${timeText(data.duration)}, ${data.tracks.length} tracks, ` +
-  `${data.task_count} tasks, ${data.message_count} messages` + (data.note ? '. ' + data.note : '');
-byId('path-text').textContent = data.path_text;
-for (const line of data.idle) add(byId('idle'), 'li', line);
-for (const hint of data.hints) add(byId('hints'), 'li', hint.text, {className: hint.kind});
-table('path-table', ['part', 'rank', 'time', 'of the run', 'steps'],
-  data.path_shares.map(one => [one.what + (one.name ? ' ' + one.name : ''),
-    one.rank < 0 ? '' : one.rank, timeText(one.ns), share(one.ns, data.duration), one.steps]));
-table('names', ['name', 'count', 'total', 'least', 'median', 'most', 'mean wait', 'durations'],
-  data.statistics.map(one => [one.name, one.count, timeText(one.total), timeText(one.least),
-    timeText(one.median), timeText(one.most), timeText(one.wait / one.count),
-    histogram(one.histogram)]));
-table('ranks', ['rank', 'workers', 'tasks', 'busy', 'handlers', 'asleep', 'other', 'window full'],
-  data.ranks.map(one => {
-    const whole = data.duration * one.workers;
-    return [one.rank, one.workers, one.tasks, share(one.busy, whole), share(one.handlers, whole),
-      share(one.asleep, whole), share(one.other, whole), share(one.window, whole)];
-  }));
+const factsOf = one => `${timeText(one.duration)}, ${one.tracks.length} tracks, ` +
+  `${one.task_count} tasks, ${one.message_count} messages` + (one.note ? '. ' + one.note : '');
+if (isPair) {
+  document.title = 'A: ' + data.title + ', B: ' + other.run.title;
+  byId('title').textContent = 'Two runs';
+  byId('facts').textContent = `A: ${factsOf(data)}. B: ${factsOf(other.run)}.`;
+  byId('difference').textContent = other.text;
+} else {
+  document.title = data.title;
+  byId('title').textContent = data.title;
+  byId('facts').textContent = factsOf(data);
+  byId('path-text').textContent = data.path_text;
+  for (const line of data.idle) add(byId('idle'), 'li', line);
+  for (const hint of data.hints) add(byId('hints'), 'li', hint.text, {className: hint.kind});
+  table('path-table', ['part', 'rank', 'time', 'of the run', 'steps'],
+    data.path_shares.map(one => [one.what + (one.name ? ' ' + one.name : ''),
+      one.rank < 0 ? '' : one.rank, timeText(one.ns), share(one.ns, data.duration), one.steps]));
+  table('names', ['name', 'count', 'total', 'least', 'median', 'most', 'mean wait', 'durations'],
+    data.statistics.map(one => [one.name, one.count, timeText(one.total), timeText(one.least),
+      timeText(one.median), timeText(one.most), timeText(one.wait / one.count),
+      histogram(one.histogram)]));
+  table('ranks', ['rank', 'workers', 'tasks', 'busy', 'handlers', 'asleep', 'other', 'window full'],
+    data.ranks.map(one => {
+      const whole = data.duration * one.workers;
+      return [one.rank, one.workers, one.tasks, share(one.busy, whole), share(one.handlers, whole),
+        share(one.asleep, whole), share(one.other, whole), share(one.window, whole)];
+    }));
+}
 
 // ---- timeline ---------------------------------------------------------------------------------
-const kRow = 18, kLabel = 130, kAxis = 20;
-const rows = data.tracks.length;
+const kRow = 18, kLabel = isPair ? 150 : 130, kAxis = 20;
+const rows = tracks.length;
 const canvas = byId('timeline'), scroller = byId('scroller'), overview = byId('overview');
-const view = {begin: 0, end: Math.max(data.duration, 1)};
+const view = {begin: 0, end: Math.max(...sources.map(one => one.duration), 1)};
 const whole = view.end;
 let found = -1;  // segment that the search has found
 let wantsDraw = false;
@@ -165,7 +276,7 @@ const drawRow = (context, from, track, endOf, reachOf, draw) => {
 
 const drawMessages = (context, top, visible) => {
   const low = firstAfter(0, messages.sent.length, i => messages.sent[i],
-    view.begin - data.longest_message);
+    view.begin - longestMessage);
   const high = firstAfter(low, messages.sent.length, i => messages.sent[i], view.end);
   const kMost = 4000;
   if (high - low > kMost) return `zoom in to see messages (${high - low} here)`;
@@ -189,7 +300,7 @@ const drawMessages = (context, top, visible) => {
   return '';
 };
 
-const drawPath = (context, top) => {
+const drawPath = (context, top, path) => {
   context.strokeStyle = '#c8102e';
   context.lineWidth = 2;
   context.beginPath();
@@ -215,6 +326,21 @@ const drawPath = (context, top) => {
   }
   context.stroke();
   context.lineWidth = 1;
+};
+
+const drawMarks = (context, top, visible) => {
+  context.fillStyle = '#1d2733';
+  for (let i = firstAfter(0, marks.time.length, k => marks.time[k], view.begin - 1);
+       i < marks.time.length && marks.time[i] <= view.end; ++i) {
+    const y = marks.track[i] - top;
+    if (y < -1 || y > visible) continue;
+    const x = xOf(marks.time[i]), bottom = kAxis + (y + 1) * kRow;
+    context.beginPath();
+    context.moveTo(x, bottom - 7);
+    context.lineTo(x - 4, bottom);
+    context.lineTo(x + 4, bottom);
+    context.fill();
+  }
 };
 
 const drawAxis = context => {
@@ -280,18 +406,20 @@ const draw = () => {
   context.rect(kLabel, kAxis, width, cssHeight);
   context.clip();
   const note = byId('messages').checked ? drawMessages(context, top, visible) : '';
-  if (byId('path').checked) drawPath(context, top);
+  if (byId('path').checked) paths.forEach(path => drawPath(context, top, path));
+  drawMarks(context, top, visible);
   context.restore();
   for (let track = Math.floor(top); track < Math.min(rows, top + visible + 1); ++track) {
     context.fillStyle = '#fff';
     context.fillRect(0, kAxis + (track - top) * kRow, kLabel - 2, kRow);
     context.fillStyle = '#1d2733';
-    context.fillText(`rank ${data.tracks[track].rank} ${data.tracks[track].name}`.slice(0, 22), 2,
+    context.fillText(labelOf(track).slice(0, isPair ? 26 : 22), 2,
       kAxis + (track - top) * kRow + 13);
   }
   context.restore();
   byId('status').textContent = note;
   drawOverview();
+  for (const chart of timeCharts) chart.setScale('x', {min: view.begin, max: view.end});
   drawTimes.push(performance.now() - started);
 };
 const redraw = () => {
@@ -300,23 +428,26 @@ const redraw = () => {
   requestAnimationFrame(draw);
 };
 
+const kSourceColor = ['#e08a3c', '#8d6bb8'];  // of ready tasks
 const drawOverview = () => {
   const cssWidth = scroller.clientWidth;
   const context = fit(overview, cssWidth, 72);
-  const bins = data.utilization.length;
   const across = cssWidth - kLabel;
-  const most = Math.max(...data.ready, 1);
-  context.fillStyle = '#a9c3e2';
-  for (let i = 0; i < bins; ++i) {
-    const height = 68 * Math.min(data.utilization[i], 1);
-    context.fillRect(kLabel + i * across / bins, 70 - height, across / bins + .5, height);
-  }
-  context.strokeStyle = '#e08a3c';
-  context.beginPath();
-  for (let i = 0; i < bins; ++i) {
-    context.lineTo(kLabel + (i + .5) * across / bins, 70 - 66 * data.ready[i] / most);
-  }
-  context.stroke();
+  const most = Math.max(...sources.flatMap(one => one.ready), 1);
+  sources.forEach((one, source) => {
+    const bins = one.utilization.length, wide = across * Math.max(one.duration, 1) / whole / bins;
+    context.fillStyle = source === 0 ? '#a9c3e2' : 'rgba(141, 107, 184, .35)';
+    for (let i = 0; i < bins; ++i) {
+      const height = 68 * Math.min(one.utilization[i], 1);
+      context.fillRect(kLabel + i * wide, 70 - height, wide + .5, height);
+    }
+    context.strokeStyle = kSourceColor[source];
+    context.beginPath();
+    for (let i = 0; i < bins; ++i) {
+      context.lineTo(kLabel + (i + .5) * wide, 70 - 66 * one.ready[i] / most);
+    }
+    context.stroke();
+  });
   context.fillStyle = '#5a6675';
   context.font = '12px system-ui, sans-serif';
   context.fillText('busy workers', 2, 20);
@@ -369,13 +500,13 @@ const tipText = at => {
   const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
   return `${nameText(segments.name[i])}${keys && keys[i] ? ' ' + keys[i] : ''}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
-    `rank ${data.tracks[at.track].rank} ${data.tracks[at.track].name}`;
+    labelOf(at.track);
 };
 
 const findNext = text => {
   text = text.trim().toLowerCase();
   if (!text) return false;
-  const isWanted = data.names.map(name => name.toLowerCase().includes(text));
+  const isWanted = names.map(name => name.toLowerCase().includes(text));
   const count = segments.begin.length;
   for (let step = 1; step <= count; ++step) {
     const i = (found + step) % count;
@@ -450,15 +581,121 @@ byId('search').addEventListener('keydown', event => {
 scroller.addEventListener('scroll', redraw);
 window.addEventListener('resize', redraw);
 
-for (const one of data.statistics.slice(0, 12)) {
+for (const name of taskNames.slice(0, 12)) {
   const item = add(byId('legend'), 'span');
-  add(item, 'i').style.background = colorOf[one.id];
-  item.append(one.name);
+  add(item, 'i').style.background = colorByName.get(name);
+  item.append(name);
 }
 kWhat.forEach((what, i) => {
   const item = add(byId('legend'), 'span');
   add(item, 'i').style.background = kWhatColor[i];
   item.append(what);
+});
+
+// ---- charts, by uPlot ---------------------------------------------------------------------------
+const kLine = '#e6eaf0', kInk = '#5a6675';
+const tickText = ns => timeText(ns).replace(/\.?0+ /, ' ');
+const axisOf = values => ({stroke: kInk, grid: {stroke: kLine}, ticks: {stroke: kLine}, values});
+const chartSize = height => ({width: Math.max(byId('over-time').clientWidth, 300), height});
+const timeSeries = {label: 'time', value: (chart, ns) => ns == null ? '' : timeText(ns)};
+const timeCharts = [], allCharts = [];
+const addChart = (place, height, options, rowsOf) => {
+  const chart = new uPlot({...chartSize(height), ...options}, rowsOf, byId(place));
+  allCharts.push([chart, height]);
+  return chart;
+};
+// A chart over the time of the run: shows what the timeline shows, and chooses it.
+const addTimeChart = (place, height, options, rowsOf) => {
+  const chart = addChart(place, height, {
+    ...options,
+    cursor: {drag: {x: true, y: false, setScale: false}},
+    hooks: {setSelect: [self => {
+      if (self.select.width < 2) return;
+      zoomTo(self.posToVal(self.select.left, 'x'),
+        self.posToVal(self.select.left + self.select.width, 'x'));
+      self.setSelect({left: 0, width: 0, top: 0, height: 0}, false);
+    }]},
+  }, rowsOf);
+  timeCharts.push(chart);
+  chart.setScale('x', {min: view.begin, max: view.end});
+};
+const shortText = value => {
+  for (const [size, unit] of [[1e12, ' T'], [1e9, ' G'], [1e6, ' M'], [1e3, ' k']]) {
+    if (Math.abs(value) >= size) return parseFloat((value / size).toPrecision(4)) + unit;
+  }
+  return parseFloat(value.toPrecision(4)).toString();
+};
+const ofRun = source => isPair ? ' of ' + 'AB'[source] : '';
+
+const chartOverTime = () => {
+  const series = [timeSeries];
+  sources.forEach((one, source) => {
+    series.push({label: 'busy workers' + ofRun(source), scale: '%', spanGaps: true, width: 1,
+      stroke: ['#4878b0', '#8d6bb8'][source], fill: ['#a9c3e255', '#8d6bb833'][source],
+      value: (chart, part) => part == null ? '' : part.toFixed(1) + ' %'});
+    series.push({label: 'ready tasks' + ofRun(source), scale: 'tasks', spanGaps: true, width: 1,
+      stroke: kSourceColor[source], value: (chart, count) => count == null ? '' : count.toFixed(1)});
+  });
+  const rowsOf = sources.map(one => [
+    one.utilization.map((_, i) => (i + .5) * one.duration / one.utilization.length),
+    one.utilization.map(part => 100 * part), one.ready]);
+  addTimeChart('over-time', 190, {
+    scales: {x: {time: false}, '%': {range: [0, 100]},
+      tasks: {range: (chart, least, most) => [0, Math.max(most, 1)]}},
+    axes: [axisOf((chart, all) => all.map(tickText)),
+      {...axisOf((chart, all) => all.map(part => part + ' %')), scale: '%'},
+      {...axisOf(), scale: 'tasks', side: 1, grid: {show: false}}],
+    series,
+  }, rowsOf.length === 1 ? rowsOf[0] : uPlot.join(rowsOf));
+};
+
+// Counters of the program, and of memory: a chart for each name, a line for each rank.
+const chartCounters = () => {
+  const byName = new Map();
+  sources.forEach((one, source) => {
+    for (const counter of one.counters) {
+      if (!byName.has(counter.name)) byName.set(counter.name, []);
+      byName.get(counter.name).push({label: `rank ${counter.rank}${ofRun(source)}`,
+        rows: [Array.from(decode(counter.time, Float64Array)),
+          Array.from(decode(counter.value, Float64Array))]});
+    }
+  });
+  for (const [name, lines] of byName) {
+    add(byId('counters'), 'b', name);
+    addTimeChart('counters', 140, {
+      scales: {x: {time: false}},
+      axes: [axisOf((chart, all) => all.map(tickText)),
+        {...axisOf((chart, all) => all.map(shortText)), size: 60}],
+      series: [timeSeries, ...lines.map((line, i) => ({label: line.label, spanGaps: true, width: 1.5,
+        stroke: palette[i % palette.length], paths: uPlot.paths.stepped({align: 1}),
+        points: {show: line.rows[0].length < 50}}))],
+    }, uPlot.join(lines.map(line => line.rows)));
+  }
+};
+
+// Tasks of each duration, by powers of two: a line for each name.
+const chartDurations = () => {
+  const kNames = isPair ? 4 : 8;
+  const lines = taskNames.slice(0, kNames).flatMap(name => sources.map((one, source) => ({
+    name, source, counts: (one.statistics.find(row => row.name === name) || {}).histogram})));
+  const used = lines.flatMap(line => (line.counts || []).map((count, i) => count > 0 ? i : -1))
+    .filter(i => i >= 0);
+  if (used.length === 0) return;
+  const low = Math.max(Math.min(...used) - 1, 0), high = Math.max(...used) + 2;
+  const buckets = Array.from({length: high - low + 1}, (_, i) => low + i);
+  addChart('durations', 190, {
+    scales: {x: {time: false}},
+    axes: [{...axisOf((chart, all) => all.map(i => tickText(2 ** i))), incrs: [1, 2, 5, 10]},
+      {...axisOf(), label: 'tasks', size: 60}],
+    series: [{label: 'from', value: (chart, i) => i == null ? '' : tickText(2 ** i)},
+      ...lines.map(line => ({label: line.name + ofRun(line.source), width: 1.5,
+        stroke: colorByName.get(line.name), dash: line.source === 1 ? [5, 3] : undefined,
+        fill: line.source === 1 ? undefined : colorByName.get(line.name) + '33',
+        paths: uPlot.paths.stepped({align: 1}), points: {show: false}}))],
+  }, [buckets, ...lines.map(line => buckets.map(i => line.counts ? line.counts[i] || 0 : 0))]);
+};
+window.addEventListener('resize', () => {
+  for (const [chart, height] of allCharts) chart.setSize(chartSize(height));
 });
 
 // ---- messages between ranks -------------------------------------------------------------------
@@ -491,9 +728,12 @@ const drawMatrix = () => {
   });
 };
 
+chartOverTime();
 draw();
-drawMatrix();
+chartDurations();
+chartCounters();
+if (!isPair) drawMatrix();
 // For tests and for those who look from the console.
 window.shoalReport = {firstPictureMs: performance.now(), drawTimes, view, zoomTo, findNext, hit,
-  tipText, xOf, get found() { return found; }, segments, messages};
+  tipText, xOf, get found() { return found; }, segments, messages, marks, tracks, timeCharts};
 })();

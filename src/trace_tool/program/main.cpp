@@ -84,7 +84,13 @@ int run_diff(const Arguments& with) {
   Input b(with.other);
   const Model of_a(a);
   const Model of_b(b);
-  fmt::print("{}", diff_text(of_a, analyse(of_a), of_b, analyse(of_b)));
+  const Analysis in_a = analyse(of_a);
+  const Analysis in_b = analyse(of_b);
+  if (with.output.empty()) {
+    fmt::print("{}", diff_text(of_a, in_a, of_b, in_b));
+  } else {
+    write_comparison(of_a, in_a, of_b, in_b, with.output);
+  }
   return 0;
 }
 
@@ -145,6 +151,8 @@ void add_commands(CLI::App& app, Arguments& with, std::function<int(const Argume
   CLI::App* const diff = add("diff", "compares two runs", run_diff);
   diff->add_option("A", with.file, "first trace")->required();
   diff->add_option("B", with.other, "second trace")->required();
+  diff->add_option("-o,--output", with.output,
+                   "page with both timelines to write, in place of the text (-: standard output)");
   CLI::App* const report = add("report", "writes a page that a browser shows", run_report);
   add_file(report);
   report->add_option("-o,--output", with.output, "page to write (-: standard output)")->required();
