@@ -24,6 +24,7 @@ Overview Collector::look(std::uint64_t now_ns) {
   find();
   Overview overview;
   overview.other_versions = other_versions_;
+  overview.process = process_;
   for (const auto& [process, page] : pages_) {
     const Facts& facts = page->facts();
     static_cast<void>(page->watch());  // else the next time

@@ -24,8 +24,9 @@ struct Row {
 };
 
 struct Overview {
-  std::vector<Row> rows;   // by job and rank
-  int other_versions = 0;  // processes of other versions of shoal
+  std::vector<Row> rows;                // by job and rank
+  int other_versions = 0;               // processes of other versions of shoal
+  std::optional<std::int64_t> process;  // that was asked for
 };
 
 class Collector {

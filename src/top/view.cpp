@@ -210,7 +210,12 @@ std::vector<std::string> lines_of(const Overview& overview, Order order, std::si
     }
     lines.push_back(line_of(*row));
   }
-  if (rows.empty()) lines.emplace_back("no program of yours that uses shoal runs on this host");
+  if (rows.empty()) {
+    lines.push_back(overview.process.has_value()
+                        ? fmt::format("process {} is no running program of yours that uses shoal",
+                                      *overview.process)
+                        : "no program of yours that uses shoal runs on this host");
+  }
   if (overview.other_versions > 0) {
     lines.push_back(
         fmt::format("not shown: {} with another version of shoal", overview.other_versions));
