@@ -58,13 +58,16 @@ void ResidualCheck::send_panel(int k) {
 void ResidualCheck::spawn_updates(int k) {
   layout_.for_each_local_tile([&](int i, int j) {
     if (j < k) return;
-    world_.spawn([this, i, j, k] {
-      if (i == j) {
-        apps::syrk(tiles_.at(i, k), difference_.at(i, i));
-      } else {
-        apps::subtract_product_transposed(tiles_.at(i, k), tiles_.at(j, k), difference_.at(i, j));
-      }
-    });
+    world_.spawn(
+        [this, i, j, k] {
+          if (i == j) {
+            apps::syrk(tiles_.at(i, k), difference_.at(i, i));
+          } else {
+            apps::subtract_product_transposed(tiles_.at(i, k), tiles_.at(j, k),
+                                              difference_.at(i, j));
+          }
+        },
+        {.name = "residual"});
   });
 }
 

@@ -67,9 +67,11 @@ double product_error(shoal::World& world, const RandomFactors& factors,
   // One result per column, summed in order: the same number however the tasks are scheduled.
   std::vector<double> errors(own.columns.size(), 0);
   for (std::size_t column = 0; column < own.columns.size(); ++column) {
-    world.spawn([&, column] {
-      errors[column] = column_error(factors, partition, own.rows, own.columns[column], c);
-    });
+    world.spawn(
+        [&, column] {
+          errors[column] = column_error(factors, partition, own.rows, own.columns[column], c);
+        },
+        {.name = "error of a column"});
   }
   world.wait();
   double error = 0;

@@ -7,6 +7,7 @@
 #include <shoal/am/message_report.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/env/machine_watch.hpp>
+#include <shoal/trace/trace.hpp>
 
 #include <fmt/format.h>
 
@@ -97,6 +98,9 @@ void StatusPage::update() {
   const std::uint64_t asked_ns = asked_ns_.load(std::memory_order_relaxed);
   const bool is_asked = asked_ns != 0 && now_ns - std::min(asked_ns, now_ns) < kAskedNs;
   const std::uint64_t resident_bytes = env::resident_bytes();
+  if (trace::on<trace::Category::memory>()) {
+    trace::memory_counter(trace::intern("resident memory"), static_cast<double>(resident_bytes));
+  }
   std::vector<top::Sample> samples;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     samples.push_back(sample(*ranks_[i], last_[i], is_watched || is_asked));
