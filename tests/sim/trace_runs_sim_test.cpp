@@ -3,6 +3,7 @@
 
 #include <shoal/event.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/trace/clocks.hpp>
 #include <shoal/trace/merge.hpp>
 
 #include "runtime/simulated_world.hpp"
@@ -10,17 +11,24 @@
 #include "support/sizes.hpp"
 #include "support/trace_files.hpp"
 #include "trace_tool/analysis.hpp"
+#include "trace_tool/text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -55,7 +63,7 @@ class TraceRuns : public ::testing::Test {
     return config.trace_path;
   }
 
- private:
+ protected:
   TemporaryFolder folder_;
 };
 
@@ -283,6 +291,254 @@ TEST_F(TraceRuns, EveryProbe_RecordsWhatHappened) {
   }
   EXPECT_EQ(collectives.size(), 2U);
   for (const auto& event : content.of(Kind::steal)) EXPECT_LT(event.value, 4U);  // the victim
+}
+
+TEST_F(TraceRuns, LargeMessagesWindowsAndWaits_AreRecordedWithBothEnds) {
+  constexpr std::size_t kBytes = 100'000;
+  Config config = sim_config(2, 1, 9);
+  config.sim_net = "fixed:10us,1G";
+  config.window_bytes = config.packet_bytes;
+  const TraceContent content = shoal::testing::read_trace(shoal::trace::part_path(
+      record(config,
+             [](World& world) {
+               std::vector<char> place(kBytes);
+               const auto large = world.make_large_am<char>(
+                   [&](std::size_t) { return std::span(place); }, [](std::span<char>) {}, [] {});
+               const auto small = world.make_am([](int) {});
+               const std::vector<char> bytes(kBytes, 'x');
+               if (world.rank() == 0) {
+                 large.send(Rank(1), std::span<const char>(bytes));
+                 for (int i = 0; i < 5000; ++i) small.send(Rank(1), i);
+                 world.spawn([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
+               }
+               world.wait();
+             }),
+      0));
+  using shoal::trace::Event;
+  using shoal::trace::Kind;
+  std::vector<std::string> phases;
+  std::set<std::uint64_t> messages;
+  std::uint64_t before = 0;
+  for (const Event& event : content.of(Kind::large_phase)) {
+    phases.push_back(content.names.at(event.name));
+    messages.insert(event.id);
+    EXPECT_GE(event.time, before);
+    before = event.time;
+    const bool knows_size =
+        phases.back() == "payload announced" || phases.back() == "payload awaited";
+    EXPECT_EQ(shoal::trace::size_bytes_of(event.value), knows_size ? kBytes : 0U) << phases.back();
+    const bool is_sender =
+        phases.back() == "payload announced" || phases.back() == "payload released";
+    EXPECT_EQ(shoal::trace::peer_of(event.value), is_sender ? 1U : 0U) << phases.back();
+  }
+  EXPECT_THAT(phases, ::testing::UnorderedElementsAre("payload announced", "payload awaited",
+                                                      "payload arrived", "payload released"));
+  ASSERT_FALSE(phases.empty());
+  EXPECT_EQ(phases.front(), "payload announced");
+  ASSERT_EQ(messages.size(), 1U) << "all phases are of one message";
+  std::set<std::uint64_t> sent;
+  for (const Event& event : content.of(Kind::message_sent)) sent.insert(event.id);
+  EXPECT_TRUE(sent.contains(*messages.begin()));
+
+  const auto counts = counts_of(content);
+  EXPECT_GT(counts.at(Kind::window_full), 0U);
+  EXPECT_EQ(counts.at(Kind::window_full), counts.at(Kind::window_open));
+  for (const Event& event : content.of(Kind::window_full)) EXPECT_EQ(event.value, 1U);
+  std::set<std::string> reasons;
+  for (const Event& event : content.of(Kind::task_parked)) {
+    reasons.insert(content.names.at(event.name));
+  }
+  EXPECT_THAT(reasons, ::testing::IsSupersetOf({"sleep_for(0.001 s)", "send() to rank 1"}));
+  EXPECT_EQ(counts.at(Kind::task_parked), counts.at(Kind::task_resumed));
+}
+
+// ---- clocks that disagree. Virtual time is the truth: every rank gets a clock that is a known
+// function of it, and compares it with that of its parent by messages of the simulated network.
+
+struct SkewedClock {
+  double offset_ns = 0;
+  double drift = 0;
+  double ticks_per_ns = 1;
+
+  [[nodiscard]] double raw_ns(std::uint64_t t) const {
+    return offset_ns + static_cast<double>(t) * (1 + drift);
+  }
+  [[nodiscard]] std::uint64_t ticks(std::uint64_t t) const {
+    return static_cast<std::uint64_t>(std::llround(raw_ns(t) * ticks_per_ns));
+  }
+};
+
+constexpr double kSecondNs = 1e9;
+constexpr int kClockRanks = 4;
+constexpr int kSeconds = 60;
+constexpr int kRoundSeconds = 2;
+
+std::vector<SkewedClock> draw_clocks(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<SkewedClock> clocks;
+  for (int rank = 0; rank < kClockRanks; ++rank) {
+    const double drift = (rank % 2 == 0 ? 1 : -1) * (30e-6 + 20e-6 * share(random));
+    clocks.push_back({(10 + 50 * share(random)) * kSecondNs, drift, 1 + 3 * share(random)});
+  }
+  return clocks;
+}
+
+int parent_of(int rank) { return (rank - 1) / 2; }
+
+/// The sync points of each rank, in the order in which they were measured.
+using Comparisons = std::vector<std::vector<shoal::trace::SyncPoint>>;
+
+/// A token goes round, again and again; between, every rank compares its clock with its parent's.
+void run_ring(World& world, const std::vector<SkewedClock>& clocks, Comparisons& found) {
+  using shoal::trace::PingPong;
+  constexpr std::size_t kTrips = 30;
+  constexpr int kHops = 20;
+  const SkewedClock& mine = clocks[at(world.rank().value())];
+  std::vector<PingPong> trips;
+  const auto now = [&] { return mine.ticks(world.now_ns()); };
+  std::function<void()> ask;
+  const auto answer = world.make_am([&](std::uint64_t start, std::uint64_t remote) {
+    trips.push_back({start, remote, now()});
+    if (trips.size() < kTrips) ask();
+  });
+  const auto question =
+      world.make_am([&](int from, std::uint64_t start) { answer.send(Rank(from), start, now()); });
+  const int parent = parent_of(world.rank().value());
+  ask = [&] { question.send(Rank(parent), world.rank().value(), now()); };
+  std::function<void(int)> pass;
+  const auto token = world.make_am([&](int hops) { pass(hops); });
+  pass = [&](int hops) {
+    if (hops > 0) token.send(Rank((world.rank().value() + 1) % world.size()), hops - 1);
+  };
+  for (int second = 0; second <= kSeconds; ++second) {
+    if (second % kRoundSeconds == 0 && world.rank() != 0) {
+      trips.clear();
+      ask();
+    }
+    world.wait();
+    if (!trips.empty()) {
+      shoal::trace::SyncPoint point =
+          shoal::trace::best_of(trips, static_cast<std::uint32_t>(parent));
+      std::swap(point.local_ticks, point.reference_ticks);  // this rank has started them
+      const double ratio = clocks[at(parent)].ticks_per_ns / mine.ticks_per_ns;
+      point.uncertainty_ticks = static_cast<std::uint64_t>(  // in ticks of the parent
+          std::ceil(static_cast<double>(point.uncertainty_ticks) * ratio));
+      found[at(world.rank().value())].push_back(point);
+      trips.clear();
+    }
+    if (world.rank() == 0) pass(kHops);
+    world.wait();
+    shoal::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+/// The part of one rank, on its own clock, of a trace in virtual time.
+void write_part(const std::string& path, const TraceContent& content, int rank,
+                const SkewedClock& clock, const std::vector<shoal::trace::SyncPoint>& sync) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): of a file
+  FileHeader header;
+  header.process = static_cast<std::uint32_t>(rank);
+  header.processes = kClockRanks;
+  header.clock = ClockKind::tsc;
+  FileWriter file(path, header);
+  const nlohmann::json identity = {{"program", "ring"}, {"host", "host " + std::to_string(rank)}};
+  file.write_text(ChunkType::identity, identity.dump());
+  std::string tracks = content.tracks;
+  for (std::size_t i = 0; (i = tracks.find("][", i)) != std::string::npos;)
+    tracks.replace(i, 2, ",");
+  std::set<std::uint32_t> mine;
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& track : nlohmann::json::parse(tracks)) {
+    if (track.at("rank") != rank) continue;
+    mine.insert(track.at("track").get<std::uint32_t>());
+    rows.push_back(track);
+  }
+  file.write_text(ChunkType::tracks, rows.dump());
+  for (const auto& [id, name] : content.names) file.write_name(id, name);
+  std::map<std::uint32_t, std::vector<Event>> events;
+  std::uint64_t last = 0;
+  for (Event event : content.events) {
+    if (!mine.contains(event.track())) continue;
+    last = std::max(last, event.time);
+    event.time = clock.ticks(event.time);
+    events[event.track()].push_back(event);
+  }
+  for (const auto& [track, all] : events) {
+    for (std::size_t i = 0; i < all.size(); i += kChunkRecordsMax) {
+      const std::size_t count = std::min(kChunkRecordsMax, all.size() - i);
+      file.write_records(ChunkType::events, std::span<const Event>(all).subspan(i, count), track);
+    }
+  }
+  std::vector<shoal::env::TickSample> samples;
+  for (std::uint64_t t = 0; t < last + 1'000'000'000; t += 1'000'000'000) {
+    samples.push_back({clock.ticks(t), static_cast<std::uint64_t>(clock.raw_ns(t)), 10});
+  }
+  file.write_records(ChunkType::clock, std::span<const shoal::env::TickSample>(samples));
+  file.write_records(ChunkType::sync, std::span<const SyncPoint>(sync));
+  file.write_text(ChunkType::end, "{}");
+  file.close();
+}
+
+/// The largest difference between an event's time in a merged trace and the true one, which is that
+/// on the clock of rank 0.
+double largest_error_ns(const TraceContent& truth, const TraceContent& merged,
+                        const SkewedClock& reference) {
+  std::map<std::pair<std::uint64_t, shoal::trace::Kind>, std::uint64_t> sent_or_received;
+  const auto is_end = [](const shoal::trace::Event& event) {
+    return event.kind() == shoal::trace::Kind::message_sent ||
+           event.kind() == shoal::trace::Kind::message_received;
+  };
+  for (const auto& event : truth.events) {
+    if (is_end(event)) sent_or_received[{event.id, event.kind()}] = event.time;
+  }
+  std::optional<double> first;  // of rank 0: its time is exact
+  std::vector<double> errors;
+  for (const auto& event : merged.events) {
+    if (!is_end(event)) continue;
+    const std::uint64_t true_ns = sent_or_received.at({event.id, event.kind()});
+    errors.push_back(static_cast<double>(event.time) - reference.raw_ns(true_ns));
+    const bool is_of_root =
+        shoal::trace::rank_of_id(event.id) == 0 && event.kind() == shoal::trace::Kind::message_sent;
+    if (is_of_root && !first.has_value()) first = errors.back();
+  }
+  double largest = 0;
+  for (const double error : errors) largest = std::max(largest, std::abs(error - first.value()));
+  return largest;
+}
+
+TEST_F(TraceRuns, SkewedClocks_EventsHaveTheirTrueTimesAfterMerging) {
+  for (std::uint64_t seed = 1; seed <= sized(20, 3); ++seed) {
+    SCOPED_TRACE(seed);
+    const std::vector<SkewedClock> clocks = draw_clocks(seed);
+    Comparisons found(kClockRanks);
+    Config config = sim_config(kClockRanks, 1, seed);
+    config.sim_net = "fixed:1500ns,10G";
+    config.sim_faults = "delay:p=0.3,by=3us;delay:p=0.05,by=40us";  // jitter
+    const TraceContent truth = shoal::testing::read_trace(shoal::trace::part_path(
+        record(config, [&](World& world) { run_ring(world, clocks, found); }), 0));
+    const auto merge_with = [&](const std::string& name, const Comparisons& comparisons) {
+      for (int rank = 0; rank < kClockRanks; ++rank) {
+        write_part(shoal::trace::part_path(folder_.file(name), static_cast<std::uint32_t>(rank)),
+                   truth, rank, clocks[at(rank)], comparisons[at(rank)]);
+      }
+      return shoal::trace::merge(shoal::trace::find_parts(folder_.file(name)), folder_.file(name));
+    };
+    const auto report = merge_with("all", found);
+    EXPECT_TRUE(report.unsynchronized.empty());
+    EXPECT_LT(report.uncertainty_ns, 10'000U);  // half of the fastest round trips, along the tree
+    const TraceContent merged = shoal::testing::read_trace(folder_.file("all"));
+    EXPECT_EQ(merged.events.size(), truth.events.size());
+    EXPECT_LT(largest_error_ns(truth, merged, clocks[0]), 1000);
+    Input input(folder_.file("all"));
+    const CheckResult checked = check(input, 0);
+    EXPECT_TRUE(checked.passed) << ::testing::PrintToString(checked.lines);
+    // Compared at the begin only, the clocks drift apart by milliseconds.
+    for (auto& points : found) points.resize(std::min<std::size_t>(points.size(), 1));
+    merge_with("begin", found);
+    const TraceContent apart = shoal::testing::read_trace(folder_.file("begin"));
+    EXPECT_GT(largest_error_ns(truth, apart, clocks[0]), 2e6);
+  }
 }
 
 }  // namespace
