@@ -4,6 +4,15 @@
 
 namespace shoal {
 
+// Until the promise is in the list, the team's wait() does not complete, because of the hold.
+void external_thread::fence() {
+  Promise<void> passed(team_.scope().scheduler(), "fence() of an external thread");
+  Future<void> future = passed.future();
+  object::Objects::of(team_).add_fence(hold_, std::move(passed));
+  hold_.reset();
+  future.get();
+}
+
 std::vector<Rank> external_callers(const Team& team) {
   const net::Layout& layout = team.scope().messenger().fabric().layout();
   std::vector<Rank> callers;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+
 namespace shoal::object {
 
 Objects& objects_for(const Address& address, const char* what) {
@@ -23,8 +25,14 @@ Objects& sender_of(const Place& place) {
 }
 
 void fence(Objects& objects) {
-  objects.team().wait();
+  try {
+    objects.team().wait();
+  } catch (...) {
+    objects.pass_fences(std::current_exception());
+    throw;
+  }
   objects.advance_epoch();
+  objects.pass_fences(nullptr);
 }
 
 void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {

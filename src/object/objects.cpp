@@ -4,6 +4,7 @@
 #include <shoal/base/key.hpp>
 #include <shoal/base/type_name.hpp>
 
+#include "object/outside.hpp"
 #include "object/turn.hpp"
 
 #include <fmt/format.h>
@@ -27,12 +28,12 @@ class Service {
   const std::shared_ptr<Objects> objects_;
 };
 
+}  // namespace
+
 // Each bit depends on all ranks of the chain and on their order.
 std::uint64_t context_on(std::uint64_t parent, Rank to) {
   return detail::mix64(parent + (static_cast<std::uint64_t>(to.value()) + 1) * 0x9e3779b97f4a7c15U);
 }
-
-}  // namespace
 
 Objects::Objects(Team& team)
     : team_(team),
@@ -77,7 +78,8 @@ Address Objects::add(void* representative, std::string_view type) {
   }
   static_cast<void>(caller_context());
   Caller::find()->enter(turn_);
-  return {channel_.team(), turn_->add(representative, type), channel_.to_world(Rank(0)).value()};
+  return {channel_.team(), turn_->add(representative, type), channel_.to_world(Rank(0)).value(),
+          channel_.size()};
 }
 
 void Objects::move(const Address& address, void* representative) {
@@ -139,8 +141,38 @@ Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) 
   return {context_on(context, to), number, turn_->epoch()};
 }
 
-void Objects::accept(std::unique_ptr<Invocation> invocation) {
+void Objects::accept(std::unique_ptr<Invocation> invocation, const Outside* outside) {
+  if (outside != nullptr) [[unlikely]]
+    invocation = acknowledged(std::move(invocation), *outside, channel_.messenger());
   turn_->accept(std::move(invocation));
+}
+
+bool Objects::is_crossed() const {
+  const sched::TaskScope* const sender = sched::current_scope();
+  return sender != nullptr && !scope_.is_within(*sender);
+}
+
+// --- fences of external threads
+
+void Objects::add_fence(std::optional<Hold>& place, Promise<void> passed) {
+  const sync::Lock lock(fences_mutex_);
+  fences_.push_back({&place, std::move(passed)});
+}
+
+void Objects::pass_fences(const std::exception_ptr& error) {
+  std::vector<ExternalFence> all;
+  {
+    const sync::Lock lock(fences_mutex_);
+    all.swap(fences_);
+  }
+  for (ExternalFence& fence : all) {
+    fence.place->emplace(scope_);
+    if (error == nullptr) {
+      fence.passed.set_value();
+    } else {
+      fence.passed.set_exception(error);
+    }
+  }
 }
 
 void Objects::open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end) {

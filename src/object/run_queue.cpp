@@ -46,9 +46,9 @@ void RunQueue::retry() {
   blocked_.clear();
 }
 
-void RunQueue::clear() {
+void RunQueue::clear(InvocationList& cleared) {
   for (auto it = contexts_.begin(); it != contexts_.end();) {
-    it->second.waiting.clear();
+    cleared.append(it->second.waiting);
     it = it->second.is_busy ? std::next(it) : contexts_.erase(it);
   }
   ready_.clear();

@@ -45,6 +45,10 @@ class InvocationList {
   void clear() {
     while (!empty()) pop().reset();
   }
+  /// Moves all of `other` behind the last one.
+  void append(InvocationList& other) {
+    while (!other.empty()) push(other.pop());
+  }
 
  private:
   Invocation* first_ = nullptr;
@@ -79,8 +83,8 @@ class RunQueue {
   void done(Context& context);
   /// Tries again the invocations that could not run.
   void retry();
-  /// Drops all that wait; those that run are still to be done().
-  void clear();
+  /// Moves all that wait to `cleared`; those that run are still to be done().
+  void clear(InvocationList& cleared);
 
   /// There may be one that may run.
   [[nodiscard]] bool is_ready() const { return !ready_.empty(); }

@@ -58,10 +58,12 @@ void Turn::release() {
 void Turn::submit_runner() { scope_.scheduler().submit(make_runner_(shared_from_this(), scope_)); }
 
 void Turn::drop() {
+  InvocationList dropped;
   {
     const sync::Lock lock(mutex_);
-    queue_.clear();
+    queue_.clear(dropped);
   }
+  while (!dropped.empty()) dropped.pop()->drop(objects_);
   release();
 }
 
@@ -88,11 +90,12 @@ void Turn::accept(std::unique_ptr<Invocation> invocation) {
 
 Turn::Work Turn::take(Runner& runner) {
   Work work;
+  InvocationList dropped;
   sync::Waiter* next = nullptr;
   bool may_be_source = false;
   {
     const sync::Lock lock(mutex_);
-    if (scope_.failed()) queue_.clear();
+    if (scope_.failed()) queue_.clear(dropped);
     if (waiters_.empty()) {
       work.taken = queue_.take([this](const Invocation& one)
                                    SHOAL_UNCHECKED_LOCKING { return may_run(one); });
@@ -112,6 +115,7 @@ Turn::Work Turn::take(Runner& runner) {
       taken_ = next != nullptr;
     }
   }
+  while (!dropped.empty()) dropped.pop()->drop(objects_);
   if (may_be_source) update_source();
   if (next != nullptr) {
     sync::publish(this);
@@ -136,8 +140,8 @@ void Turn::run(Runner& runner, Work& work) {
     if (work.representative != nullptr) {
       invocation.run(objects_, work.representative);
     } else {
-      invocation.miss(objects_, fmt::format("{} was invoked by rank {}: {}", invocation.method(),
-                                            invocation.source().value(), work.missing));
+      invocation.miss(objects_, fmt::format("{} was invoked by {}: {}", invocation.method(),
+                                            invocation.caller(), work.missing));
     }
   } catch (...) {
     if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
@@ -165,8 +169,8 @@ std::string Turn::name_of(const Runner& runner) const {
   const sync::Lock lock(mutex_);
   const Invocation* const invocation = runner.current_;
   if (invocation == nullptr) return "invocations " + where_;
-  return fmt::format("{} of object {}, invoked by rank {}", invocation->method(),
-                     invocation->target().number, invocation->source().value());
+  return fmt::format("{} of object {}, invoked by {}", invocation->method(),
+                     invocation->target().number, invocation->caller());
 }
 
 // --- representatives
@@ -263,8 +267,8 @@ std::vector<std::string> Turn::describe_unsatisfied() const {
             ? "which is not made yet"
             : fmt::format("in epoch {}: this rank is in epoch {}", target.epoch, epoch());
     lines.push_back(
-        fmt::format("invocation {} from rank {} waits for object {}, {}{}", one.method(),
-                    one.source().value(), target.number, why,
+        fmt::format("invocation {} from {} waits for object {}, {}{}", one.method(), one.caller(),
+                    target.number, why,
                     context->waiting.size() == 1
                         ? ""
                         : fmt::format(" ({} more behind it)", context->waiting.size() - 1)));
@@ -291,8 +295,9 @@ void Turn::update_source() {
 
 void Turn::close() {
   closed_.store(true, std::memory_order_release);
+  InvocationList dropped;
   const sync::Lock lock(mutex_);
-  queue_.clear();
+  queue_.clear(dropped);
 }
 
 }  // namespace shoal::object

@@ -83,3 +83,10 @@ shoal_add_mutant(
   "order == Order::causal ? caller_context()"
   "order == Order::causal && turn_->next_fresh() % 8 != 0 ? caller_context()"
   PROGRAM random_object_program)
+
+# Objects: the turn that a runner hands to a task which waits for it is free as well.
+shoal_add_mutant(
+  object_turn object/turn.cpp
+  "taken_ = next != nullptr;"
+  "taken_ = false;"
+  PROGRAM random_object_program)

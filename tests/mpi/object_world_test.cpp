@@ -6,6 +6,7 @@
 #include "mpi/world_battery.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,22 @@ void objects(World& world) {
             "construct()");
     shoal::ObjectDeleter<Store>()(made);
   }
+  // Ranks that are no members of the object's team.
+  std::vector<Rank> some{Rank(world.size() - 1)};
+  if (world.size() > 1) some.emplace_back(0);
+  Team team(world, some);
+  const auto part = team.is_member() ? std::make_unique<Store>(team) : nullptr;
+  const Handle<Store> outer =
+      world.broadcast(part != nullptr ? part->handle() : Handle<Store>(), some[0]);
+  world.barrier();
+  if (world.rank() == world.size() / 2) {
+    for (int i = 0; i < 100; ++i)
+      outer.async<&Store::put>(shoal::all_ranks, i, std::vector<std::string>{"text"});
+    for (const std::size_t size : outer.sync<&Store::size>(shoal::all_ranks)) {
+      require(size == 100, "invocations from outside have brought {}", size);
+    }
+  }
+  world.wait();
   shoal::distributed_map<std::string, int> map(world);
   for (int i = 0; i < 100; ++i) map.count(std::to_string(i % 10));
   map.fence();

@@ -3,6 +3,7 @@
 // definition 6): the programs record what happened before what.
 
 #include <shoal/object.hpp>
+#include <shoal/shoal.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,18 +27,26 @@ struct Record {
   int invoked = 0;
   int begun = -1;
   int ended = -1;
-  int stood_still = 0;  // how often it has waited for a result
+};
+
+/// Time in which an invocation, or a main function, has run on a rank without waiting.
+struct Stretch {
+  int rank = 0;
+  int begun = 0;
+  int ended = 0;
 };
 
 class CausalLog {
  public:
   int invoke(const Chain& chain, int target, int parent) {
-    records_.push_back({chain, target, parent, ++now_, -1, -1, 0});
+    records_.push_back({chain, target, parent, ++now_, -1, -1});
     return static_cast<int>(records_.size()) - 1;
   }
   void begin(int id) { at(id).begun = ++now_; }
   void end(int id) { at(id).ended = ++now_; }
-  void stand_still(int id) { ++at(id).stood_still; }
+  /// The code that runs begins a stretch, and ends it.
+  [[nodiscard]] int go_on() { return ++now_; }
+  void stand_still(int rank, int begun) { stretches_.push_back({rank, begun, ++now_}); }
   [[nodiscard]] std::size_t size() const { return records_.size(); }
   [[nodiscard]] const Chain& chain(int id) { return at(id).chain; }
 
@@ -61,23 +70,20 @@ class CausalLog {
 
  private:
   Record& at(int id) { return records_[static_cast<std::size_t>(id)]; }
-  // On one rank, one runs inside another only while that stands still.
+  // On one rank, code runs only while all other code stands still.
   void add_overlaps(std::vector<std::string>& lines) const {
-    std::vector<const Record*> by_begin;
-    for (const Record& one : records_) by_begin.push_back(&one);
-    std::sort(by_begin.begin(), by_begin.end(),
-              [](const Record* a, const Record* b) { return a->begun < b->begun; });
-    std::map<int, const Record*> running;
-    for (const Record* const one : by_begin) {
-      const Record*& before = running[one->target];
-      if (before != nullptr && before->ended > one->begun && before->stood_still == 0) {
-        lines.push_back("not atomic");
-      }
-      if (before == nullptr || before->ended < one->ended) before = one;
+    std::vector<Stretch> by_begin = stretches_;
+    std::ranges::sort(by_begin, {}, &Stretch::begun);
+    std::map<int, int> ended;
+    for (const Stretch& one : by_begin) {
+      int& before = ended[one.rank];
+      if (before > one.begun) lines.push_back("not atomic");
+      before = std::max(before, one.ended);
     }
   }
 
   std::vector<Record> records_;
+  std::vector<Stretch> stretches_;
   int now_ = 0;
 };
 
@@ -90,28 +96,38 @@ class Walker : public DistributedObject<Walker> {
         random_(seed * 31 + static_cast<std::uint64_t>(team.rank().value())),
         unordered_(unordered) {}
 
-  /// Some invocations from a main function (`parent` -1) or an invocation.
-  void invoke_some(const Chain& chain, int parent, int depth) {
-    const int count = static_cast<int>(random_() % (depth == 0 ? 6 : 3));
+  /// Some invocations from a main function (`parent` -1) or an invocation, which has run since
+  /// `begun`. Some are so large that their sender waits for room, and keeps its turn.
+  void invoke_some(const Chain& chain, int parent, int depth, int begun) {
+    const int count = depth < 4 ? static_cast<int>(random_() % (depth == 0 ? 6 : 3)) : 0;
     for (int i = 0; i < count && log_.size() < 400; ++i) {
       const int target = static_cast<int>(random_() % static_cast<std::uint64_t>(team().size()));
       const int id = log_.invoke(chain, target, parent);
+      const std::string ballast(random_() % 4 == 0 ? 900 : 0, '.');
       if (random_() % 3 == 0) {
-        if (parent >= 0) log_.stand_still(parent);
-        sync<&Walker::step>(Rank(target), id, chain, depth + 1);
+        Future<void> done = call<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
+        log_.stand_still(rank(), begun);
+        done.get();
+        begun = log_.go_on();
       } else if (unordered_) {
-        unordered().async<&Walker::step>(Rank(target), id, chain, depth + 1);
+        unordered().async<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
       } else {
-        async<&Walker::step>(Rank(target), id, chain, depth + 1);
+        async<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
       }
-      if (random_() % 4 == 0 && parent < 0) shoal::yield();
+      if (random_() % 4 == 0 && parent < 0) {
+        log_.stand_still(rank(), begun);
+        shoal::yield();
+        begun = log_.go_on();
+      }
     }
+    log_.stand_still(rank(), begun);
   }
 
-  void step(int id, Chain chain, int depth) {
+  void step(int id, Chain chain, int depth, const std::string& /*ballast*/) {
     log_.begin(id);
     chain.push_back(rank());
-    if (depth < 4) invoke_some(chain, id, depth);
+    const int begun = log_.go_on();
+    invoke_some(chain, id, depth, begun);
     log_.end(id);
   }
 
@@ -126,8 +142,8 @@ inline void walk(World& world, CausalLog& log, std::uint64_t seed, bool unordere
   Walker first(world, log, seed, unordered);
   Walker second(world, log, seed + 1, unordered);
   const Chain chain{world.rank().value()};
-  first.invoke_some(chain, -1, 0);
-  second.invoke_some(chain, -1, 0);
+  first.invoke_some(chain, -1, 0, log.go_on());
+  second.invoke_some(chain, -1, 0, log.go_on());
   first.fence();
 }
 

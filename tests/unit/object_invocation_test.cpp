@@ -6,8 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
+#include <latch>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -98,7 +102,13 @@ TEST(Invocation, ToAllRanks_AndCollectives) {
       EXPECT_EQ(all.get(1), 11);
       EXPECT_EQ(all.get(3), 13);
       EXPECT_THAT(a.call_all<const_overload<>(&Counter::get)>().get(), ElementsAre(3, 3, 3, 3));
+      EXPECT_EQ(a.call<&Counter::rank_plus>(all_ranks, 10).get(3), 13);
+      EXPECT_THAT(a.sync<&Counter::rank_plus>(all_ranks, 5), ElementsAre(5, 6, 7, 8));
+      a.sync<&Counter::nothing>(all_ranks);
+      a.try_async<overload<int>(&Counter::add)>(all_ranks, 1);
+      a.async<overload<int>(&Counter::add)>(all_ranks, -1);
       EXPECT_EQ(a.reduce<&Counter::rank_plus>(std::plus<>(), 1).get(), 10);
+      EXPECT_EQ(a.unordered().reduce<&Counter::rank_plus>(std::plus<>(), 1).get(), 10);
       a.call_all<&Counter::nothing>().get();
       EXPECT_EQ(a.call_all<&Counter::rank_plus>(0)
                     .then([](const std::vector<int>& ranks) { return ranks.back(); })
@@ -118,7 +128,7 @@ TEST(Invocation, ToAllRanks_AndCollectives) {
 }
 
 TEST(Invocation, Handles_AreCompactCompareAndTravel) {
-  static_assert(sizeof(Handle<Counter>) == 16);
+  static_assert(sizeof(Handle<Counter>) == 24);
   in_object_worlds(3, [](World& world) {
     Counter a(world);
     Counter b(world);
@@ -165,6 +175,173 @@ TEST(Invocation, OnTeams_UsesItsRanks_AndCountsThere) {
     a.fence();
     EXPECT_EQ(a.value, team.rank() == 0 ? 4 : 0);
   });
+}
+
+// Section 7.6 of the thesis: intergang invocations.
+class Log : public DistributedObject<Log> {
+ public:
+  explicit Log(Team& team) : DistributedObject(team) {}
+  void note(int from, int number) { numbers[from].push_back(number); }
+  void pass_on(int from, int number) { async<&Log::note>(Rank(1), from, number); }
+  [[nodiscard]] std::size_t count(int from) const {
+    const auto it = numbers.find(from);
+    return it != numbers.end() ? it->second.size() : 0;
+  }
+  [[nodiscard]] int rank_plus(int n) const { return rank() + n; }
+  void take(const std::unique_ptr<int>& n) { taken += *n; }
+  [[nodiscard]] int value_of(const Counter& other) const { return other.value + taken; }
+  void slowly(bool& done) {
+    for (int i = 0; i < 20; ++i) shoal::yield();
+    done = true;
+  }
+  void fail() const { throw std::runtime_error("no log " + std::to_string(taken)); }
+  std::map<int, std::vector<int>> numbers;
+  int taken = 0;
+};
+
+TEST(Outside, RanksThatAreNoMembers_InvokeInEachForm_InOrder) {
+  in_object_worlds(5, [](World& world) {
+    Team team(world, {Rank(4), Rank(1)});
+    const std::optional<Log> log =
+        team.is_member() ? std::optional<Log>(std::in_place, team) : std::nullopt;
+    const Handle<Log> handle = world.broadcast(log ? log->handle() : Handle<Log>(), Rank(1));
+    world.barrier();  // all members have made it
+    const int here = world.rank().value();
+    EXPECT_EQ(handle.find() != nullptr, team.is_member());
+    for (int i = 0; i < 30; ++i) {
+      handle.async<&Log::note>(Rank(0), here, i);
+      handle.async<&Log::pass_on>(Rank(0), here, i);
+      handle.try_async<&Log::note>(Rank(1), here + 10, i);
+    }
+    EXPECT_EQ(handle.sync<&Log::count>(Rank(0), here), 30U);
+    EXPECT_EQ(handle.sync<&Log::count>(Rank(1), here + 10), 30U);
+    EXPECT_EQ(handle.call<&Log::rank_plus>(Rank(1), 7).get(), 8);
+    EXPECT_THAT(handle.call_all<&Log::rank_plus>(0).get(), ElementsAre(0, 1));
+    EXPECT_EQ(handle.reduce<&Log::rank_plus>(std::plus<>(), 10).get(), 21);
+    handle.unordered().async<&Log::take>(Rank(0), std::make_unique<int>(2));
+    handle.async<&Log::take>(all_ranks, std::make_unique<int>(1));
+    world.wait();
+    if (log) {
+      EXPECT_EQ(log->taken, 5 + (team.rank() == 0 ? 10 : 0));
+      EXPECT_EQ(log->numbers.size(), team.rank() == 0 ? 5U : 10U);
+      for (const auto& [from, numbers] : log->numbers) {
+        EXPECT_TRUE(numbers.size() == 30 && std::ranges::is_sorted(numbers)) << from;
+      }
+    }
+    world.barrier();
+  });
+}
+
+TEST(Outside, TheCallersTeamWaitsUntilItsInvocationsHaveRun) {
+  static std::array<bool, 4> done{};
+  in_object_worlds(4, [](World& world) {
+    Log everywhere(world);
+    Team team = world.split(world.rank().value() / 2);
+    Log log(team);
+    const Handle<Log> others =
+        world.allgather(log.handle())[static_cast<std::size_t>(3 - world.rank().value())];
+    const auto which = static_cast<std::size_t>(world.rank().value() / 2);
+    done[which] = done[which + 2] = false;
+    world.barrier();
+    if (team.rank() == 0) {
+      team.spawn([&everywhere, others, which] {
+        constexpr auto slowly = [](Log& one, std::size_t flag) { one.slowly(done[flag]); };
+        others.async<slowly>(Rank(1), which);
+        everywhere.async<slowly>(Rank(3), which + 2);
+      });
+    }
+    team.wait();
+    EXPECT_TRUE(done[which] && done[which + 2]);
+    world.barrier();
+  });
+}
+
+// A member, in a task of another team: its invocations keep their order with those from there.
+TEST(Outside, ATaskOfAnotherTeam_OnAMember) {
+  in_object_worlds(4, [](World& world) {
+    Log log(world);
+    Team team = world.split(world.rank().value() % 2);
+    Team inner(team, {Rank(1), Rank(0)});
+    Log nested(inner);
+    const int here = world.rank().value();
+    team.spawn([&, here] {
+      for (int i = 0; i < 20; ++i) nested.async<&Log::note>(Rank(0), here, i);
+      for (int i = 0; i < 20; ++i) log.async<&Log::note>(Rank(0), here, i);
+      EXPECT_EQ(log.sync<&Log::count>(Rank(0), here), 20U);
+    });
+    inner.spawn([&, here] { log.async<&Log::note>(Rank(3), here, 0); });
+    team.wait();
+    world.wait();
+    EXPECT_EQ(log.numbers.size(), here == 0 || here == 3 ? 4U : 0U);
+    EXPECT_EQ(nested.numbers.size(), inner.rank() == 0 ? 2U : 0U);
+    world.barrier();
+  });
+}
+
+TEST(Outside, WhatGoesWrong_IsNamed) {
+  const auto on_rank_1 = [](auto program) {
+    return object_error(2, 3, [&](World& world) {
+      Team team(world, {Rank(1)});
+      auto log = team.is_member() ? std::make_unique<Log>(team) : nullptr;
+      const Handle<Log> handle = world.broadcast(log ? log->handle() : Handle<Log>(), Rank(1));
+      const Counter everywhere(world);
+      world.barrier();
+      program(world, handle, log, everywhere);
+      world.wait();
+    });
+  };
+  using Log1 = std::unique_ptr<Log>;
+  EXPECT_EQ(on_rank_1([](World& world, Handle<Log> handle, Log1&, const Counter& everywhere) {
+              if (world.rank() == 1) return;
+              EXPECT_EQ(handle.sync<&Log::value_of>(Rank(0), everywhere), 0);
+              EXPECT_THROW(handle.sync<&Log::fail>(Rank(0)), shoal::RemoteError);
+            }),
+            "");
+  EXPECT_THAT(on_rank_1([](World&, Handle<Log> handle, Log1&, const Counter&) { handle.fence(); }),
+              AllOf(HasSubstr("rank 0 of the world"), HasSubstr("not a member")));
+  EXPECT_THAT(on_rank_1([](World& world, Handle<Log> handle, Log1&, const Counter&) {
+                if (world.rank() == 0) handle.async<&Log::count>(Rank(1), 0);
+              }),
+              HasSubstr("rank 1 is out of range: the object's team has ranks 0 to 0"));
+  EXPECT_THAT(on_rank_1([](World& world, Handle<Log> handle, Log1& log, const Counter&) {
+                log.reset();
+                world.barrier();
+                if (world.rank() == 0) handle.async<&Log::count>(Rank(0), 0);
+              }),
+              AllOf(HasSubstr("Log::count was invoked by rank 0 of the world"),
+                    HasSubstr("was destroyed")));
+  EXPECT_THAT(on_rank_1([](World& world, Handle<Log> handle, Log1&, const Counter&) {
+                if (world.rank() == 0) handle.async<&Log::fail>(Rank(0));
+              }),
+              HasSubstr("no log 0"));
+  // A representative that the receiver has not.
+  EXPECT_THAT(
+      object_error(2, 3,
+                   [](World& world) {
+                     const Counter a(world);
+                     Team team(world, {Rank(0)});
+                     if (world.rank() == 0) {
+                       const Counter b(team);
+                       static_cast<void>(a.sync<&Counter::value_of>(Rank(1), &b));
+                     }
+                     world.wait();
+                   }),
+      AllOf(HasSubstr("object 1"), HasSubstr("rank 1 of the world"), HasSubstr("not a member")));
+  // A team that has ended.
+  EXPECT_THAT(object_error(2, 3,
+                           [](World& world) {
+                             Handle<Log> handle;
+                             {
+                               Team team(world, {Rank(1)});
+                               const std::unique_ptr<Log> log =
+                                   team.is_member() ? std::make_unique<Log>(team) : nullptr;
+                               handle = world.broadcast(log ? log->handle() : handle, Rank(1));
+                             }
+                             world.barrier();
+                             if (world.rank() == 0) handle.async<&Log::count>(Rank(0), 0);
+                             world.wait();
+                           }),
+              AllOf(HasSubstr("Log::count"), HasSubstr("its team has ended")));
 }
 
 TEST(Object, MayBeMovedCopiedAndDestroyedInAnyOrder) {
@@ -328,8 +505,16 @@ TEST(Construct, MakesAnObjectOnATeamOfItsOwn_FromOneRank) {
       const Handle<Counter> second = shoal::construct<LoudCounter>(world, {Rank(2), Rank(1)}).get();
       EXPECT_EQ(second.sync<&Counter::kind>(Rank(1)), "loud counter");
       EXPECT_NE(handle, second);
-      shoal::ObjectDeleter<Counter>()(handle);
-      shoal::ObjectDeleter<Counter>()(second);
+      // Over the ranks of the team of an object, of which the caller is a member, or not.
+      const Handle<Counter> third = shoal::construct<Counter>(handle, all_ranks).get();
+      EXPECT_THAT(third.sync<&Counter::rank_plus>(all_ranks, 5), ElementsAre(5, 6, 7));
+      const Handle<Counter> outer = shoal::construct<Counter>(world, {Rank(1), Rank(3)}).get();
+      const Handle<Counter> fourth = shoal::construct<LoudCounter>(outer, {Rank(1)}).get();
+      EXPECT_EQ(fourth.sync<&Counter::kind>(Rank(0)), "loud counter");
+      EXPECT_EQ(fourth.address().home, 3);
+      for (const Handle<Counter>& one : {fourth, outer, third, handle, second}) {
+        shoal::ObjectDeleter<Counter>()(one);
+      }
     }
     world.wait();
   });
@@ -370,12 +555,54 @@ TEST(External, ThreadsInvoke_AndLibrariesAreCalledOnOneRankOfAProcess) {
                         const std::optional<int> result = shoal::external_call(
                             world, [](int x) { return 2 * x; }, 21);
                         const bool is_caller = world.rank() == 0;
+                        bool called = false;
+                        EXPECT_EQ(shoal::external_call(
+                                      world, [](bool& flag) { flag = true; }, std::ref(called)),
+                                  is_caller);
+                        EXPECT_EQ(called, is_caller);
                         const bool good = callers.size() == 1 && callers[0] == 0 &&
                                           result.has_value() == is_caller &&
                                           result.value_or(42) == 42 &&
                                           a.value == (world.rank() == 0 ? 15 : 0);
                         a.fence();
                         return good ? 0 : 1;
+                      }),
+            0);
+}
+
+TEST(External, ThreadsTakePartInFences) {
+  class Sums : public DistributedObject<Sums> {
+   public:
+    explicit Sums(Team& team) : DistributedObject(team) {}
+    void add_around(int n, int hops) {
+      sum += n;
+      if (hops > 0) async<&Sums::add_around>(Rank((rank() + 1) % 3), n, hops - 1);
+    }
+    int sum = 0;
+  };
+  EXPECT_EQ(run_world(3, 2,
+                      [](World& world) {
+                        Sums a(world);
+                        std::atomic<int> seen{0};
+                        std::latch ready(2);
+                        std::vector<std::thread> threads;
+                        for (int t = 0; t < 2; ++t) {
+                          threads.emplace_back([&a, &world, &seen, &ready] {
+                            shoal::external_thread registered(world);
+                            ready.count_down();
+                            a.async<&Sums::add_around>(Rank(0), 1, 30);
+                            registered.fence();
+                            seen += a.sum;  // nothing runs before the second fence
+                            registered.fence();
+                          });
+                        }
+                        ready.wait();
+                        a.fence();
+                        const int sum = a.sum;
+                        a.fence();
+                        for (std::thread& thread : threads) thread.join();
+                        const int total = world.allreduce(sum, std::plus<>());
+                        return total == 3 * 2 * 31 && seen == 2 * sum ? 0 : 1;
                       }),
             0);
 }

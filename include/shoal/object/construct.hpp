@@ -67,6 +67,34 @@ template <class T, class... Args>
   return handle;
 }
 
+namespace object {
+
+template <class T, class R, class... Args>
+Handle<RootOf<T>> construct_over(R& representative, const RankSet& ranks, Args... args) {
+  const Address address = representative.handle().address();
+  return construct<T>(objects_for(address, "construct()").team(), ranks, std::move(args)...).get();
+}
+
+}  // namespace object
+
+/// The same over some ranks of the team of another object; the caller need not be a member.
+template <class T, class R, class... Args>
+[[nodiscard]] Future<Handle<object::RootOf<T>>> construct(const Handle<R>& over,
+                                                          const RankSet& ranks, Args... args) {
+  const object::Place place = over.place_of_object();
+  if (place.objects != nullptr) {
+    return construct<T>(place.objects->team(), ranks, std::move(args)...);
+  }
+  return over.template call<&object::construct_over<T, R, Args...>>(Rank(0), ranks,
+                                                                    std::move(args)...);
+}
+/// The same over all of them.
+template <class T, class R, class... Args>
+[[nodiscard]] Future<Handle<object::RootOf<T>>> construct(const Handle<R>& over, AllRanks /*all*/,
+                                                          Args... args) {
+  return construct<T>(over, RankSet::range(Rank(0), over.address().size), std::move(args)...);
+}
+
 /// Deletes all representatives of an object that are on the heap, or were made by construct();
 /// called by one rank. The object must not be deleted elsewhere, too. Invocations of the caller
 /// that came before run before.

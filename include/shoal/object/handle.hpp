@@ -71,14 +71,20 @@ struct Place {
   Order order = Order::causal;
 };
 
+/// Team of all ranks, on the calling rank. **Errors**: CheckError, naming `what`, on a thread
+/// outside the workers.
+[[nodiscard]] Team& world_here(const char* what);
 /// Table of the team of an object on the calling rank. **Errors**: CheckError, naming `what`.
 [[nodiscard]] Objects& objects_for(const Address& address, const char* what);
 
 }  // namespace object
 
-/// Names a distributed object on all ranks of its team: compact, comparable, travels in messages.
-/// T is the class that the object registers (see DistributedObject). It may outlive the object:
-/// using it then is an error that names the object.
+/// Names a distributed object on all ranks: compact, comparable, travels in messages. T is the
+/// class that the object registers (see DistributedObject). It may outlive the object: using it
+/// then is an error that names the object.
+///
+/// Ranks that are no members of the object's team invoke, too; their invocations go through rank 0
+/// of the team, which must have made the object. **Source**: stapl-rts thesis, sections 7.5, 7.6.
 template <class T>
 class Handle : public object::Invoker<Handle<T>, T> {
  public:

@@ -20,6 +20,7 @@ struct Address {
   std::uint64_t team = 0;    // id of its team; 0: the world
   std::uint32_t number = 0;  // in its team, from 1; 0: no object
   std::int32_t home = 0;     // rank of the world that is rank 0 of the team
+  std::int32_t size = 0;     // number of ranks of the team
 
   [[nodiscard]] bool operator==(const Address&) const = default;
   [[nodiscard]] auto operator<=>(const Address&) const = default;
@@ -41,6 +42,18 @@ struct Target {
   }
 };
 
+/// Wire header of an invocation that is counted outside the object's team: its caller is on a rank
+/// that is no member, or in another team. Its arguments follow as bytes.
+struct Outside {
+  Address address;
+  std::uint64_t context = 0;  // of the caller
+  std::uint64_t sender = 0;   // team that waits until the invocation has run; 0: none
+  std::int32_t target = 0;    // rank in the team
+  std::int32_t origin = 0;    // rank of the caller in the world
+  std::uint32_t epoch = 0;    // of the caller
+  std::uint32_t handler = 0;  // index of the static handler of the method
+};
+
 /// One invocation that has arrived. It runs once, or is told that its object is missing.
 class Invocation : public sync::Pooled {
  public:
@@ -56,6 +69,10 @@ class Invocation : public sync::Pooled {
   virtual void miss(Objects& objects, const std::string& text) = 0;
   /// Method as the author of the program would write it.
   [[nodiscard]] virtual std::string method() const = 0;
+  /// It will not run: its team has failed. **Caller**: no lock is held.
+  virtual void drop(Objects& /*objects*/) {}
+  /// "rank 1", for reports.
+  [[nodiscard]] virtual std::string caller() const;
 
   [[nodiscard]] const Target& target() const { return target_; }
   /// Sender in the object's team; -1: no member.

@@ -15,8 +15,12 @@ inline constexpr AllRanks all_ranks{};
 
 namespace object {
 
-/// The table to send with. **Errors**: CheckError when the caller's rank is no member.
+/// Table of the object's team. **Errors**: CheckError when the caller's rank is no member.
 [[nodiscard]] Objects& sender_of(const Place& place);
+/// The caller is counted outside the object's team. **Errors**: CheckError for an empty handle.
+[[nodiscard]] bool is_outside(const Place& place);
+/// Channel of the promises for results.
+[[nodiscard]] messaging::Channel& reply_channel(const Place& place);
 /// fence() and barrier() of the object's team.
 void fence(Objects& objects);
 /// Ends a tunnel on `to`.
@@ -28,8 +32,10 @@ void close_tunnel(Objects& objects, Rank to, std::uint64_t context);
 /// of the arguments, and references and pointers to distributed objects become those of the
 /// receiver. A moved argument is moved, not copied, within a process.
 ///
-/// Where nothing else is said: **Caller**: any task, handler or main function of a member;
-/// operations that return a Future or nothing block only as ActiveMessage::send does. **Ordering**:
+/// Where nothing else is said: **Caller**: any task, handler or main function, on a rank outside
+/// the object's team, too; threads outside the workers, by a representative. Operations that return
+/// a Future or nothing block only as ActiveMessage::send does. A task or handler of another team
+/// that invokes is waited for by that team's wait(), until the invocation has run. **Ordering**:
 /// invocations of one task, or of one context, on one rank run in the order in which they were
 /// invoked, whatever the object; each after what its caller did before it (docs/design/objects.md).
 /// On one rank of a team, one invocation runs at a time; while it waits, others may run.
@@ -47,10 +53,7 @@ class Invoker {
   /// The same on all ranks of the team. **Cost**: a message for each.
   template <auto Function, class... Args>
   void async(AllRanks /*all*/, const Args&... args) const {
-    const Place place = this->place();
-    const int size = sender_of(place).channel().size();
-    for (int rank = 0; rank < size; ++rank)
-      send_to<Function, Kind::plain>(place, Rank(rank), args...);
+    send_to_all<Function, Kind::plain>(args...);
   }
   /// As async(), but ignored if the object is gone from the target.
   template <auto Function, class... Args>
@@ -60,11 +63,7 @@ class Invoker {
   /// The same on all ranks of the team.
   template <auto Function, class... Args>
   void try_async(AllRanks /*all*/, const Args&... args) const {
-    const Place place = this->place();
-    const int size = sender_of(place).channel().size();
-    for (int rank = 0; rank < size; ++rank) {
-      send_to<Function, Kind::attempt>(place, Rank(rank), args...);
-    }
+    send_to_all<Function, Kind::attempt>(args...);
   }
   /// The future of what it returns on `target`.
   template <auto Function, class... Args>
@@ -81,11 +80,21 @@ class Invoker {
 
   /// The futures of what it returns on all ranks.
   template <auto Function, class... Args>
+  [[nodiscard]] auto call(AllRanks /*all*/, const Args&... args) const {
+    return call_all<Function>(args...);
+  }
+  /// Waits for what it returns on all ranks: a vector in the order of ranks, or nothing.
+  template <auto Function, class... Args>
+  auto sync(AllRanks /*all*/, const Args&... args) const {
+    return call_all<Function>(args...).get();
+  }
+  /// The futures of what it returns on all ranks.
+  template <auto Function, class... Args>
   [[nodiscard]] auto call_all(const Args&... args) const {
     using Result = typename Method<Function, Root>::Result;
     const Place place = this->place();
     std::vector<Future<Result>> each;
-    const int size = sender_of(place).channel().size();
+    const int size = place.address.size;
     for (int rank = 0; rank < size; ++rank) {
       each.push_back(call_at<Function>(place, Rank(rank), args...));
     }
@@ -164,21 +173,30 @@ class Invoker {
   }
   template <auto Function, Kind How, class... Args>
   static void send_to(const Place& place, Rank target, Args&&... args) {
-    Objects& objects = sender_of(place);
-    Receiver<Function, Root, How>::send(objects, target,
-                                        objects.target(place.address.number, target, place.order),
-                                        std::forward<Args>(args)...);
+    using To = Receiver<Function, Root, How>;
+    if (is_outside(place)) [[unlikely]]
+      return To::send_outside(place, target, args...);
+    Objects& objects = *place.objects;
+    To::send(objects, target, objects.target(place.address.number, target, place.order),
+             std::forward<Args>(args)...);
+  }
+  template <auto Function, Kind How, class... Args>
+  void send_to_all(const Args&... args) const {
+    const Place place = this->place();
+    SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
+    for (int rank = 0; rank < place.address.size; ++rank) {
+      send_to<Function, How>(place, Rank(rank), args...);
+    }
   }
   template <auto Function, class... Args>
   static auto call_at(const Place& place, Rank target, Args&&... args) {
-    using To = Receiver<Function, Root, Kind::call>;
     using Result = typename Method<Function, Root>::Result;
-    Objects& objects = sender_of(place);
-    Promise<Result> promise(objects.scope().scheduler(), "a call of an object");
+    messaging::Channel& channel = reply_channel(place);
+    Promise<Result> promise(channel.scheduler(), "a call of an object");
     Future<Result> future = promise.future();
-    To::send(objects, target, objects.target(place.address.number, target, place.order),
-             typename To::Reply{objects.team().publish(std::move(promise))},
-             std::forward<Args>(args)...);
+    send_to<Function, Kind::call>(
+        place, target, ReplyTo<Result, Kind::call>{messaging::publish(channel, std::move(promise))},
+        std::forward<Args>(args)...);
     return future;
   }
   template <auto Function, class... Args>

@@ -3,13 +3,16 @@
 
 #include <shoal/object/invocation.hpp>
 #include <shoal/runtime/team.hpp>
+#include <shoal/sync/mutex.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace shoal::object {
 
@@ -102,13 +105,28 @@ class Objects : public std::enable_shared_from_this<Objects> {
   void close_tunnel(std::uint64_t context);
   /// **Errors**: CheckError when it is not open.
   [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
-  /// Takes an invocation that has arrived. **Caller**: a handler.
-  void accept(std::unique_ptr<Invocation> invocation);
+  /// Takes an invocation that has arrived; `outside`: from outside the team, else nullptr.
+  /// **Caller**: a handler.
+  void accept(std::unique_ptr<Invocation> invocation, const Outside* outside);
+  /// The running code is counted in a team that this one is not nested in: that team's wait() is to
+  /// include the invocations that it makes now.
+  [[nodiscard]] bool is_crossed() const;
+
+  // --- fences of external threads
+
+  /// The next pass_fences() puts a Hold to `place` and fulfils the promise. Any thread.
+  void add_fence(std::optional<Hold>& place, Promise<void> passed);
+  /// Called when the section of this rank has passed a fence, or failed in it.
+  void pass_fences(const std::exception_ptr& error);
   /// Fails the team: an invocation threw, and its caller does not wait.
   void fail(const std::string& name, const std::exception_ptr& error);
 
  private:
   friend class Turn;
+  struct ExternalFence {
+    std::optional<Hold>* place;
+    Promise<void> passed;
+  };
 
   Team& team_;
   term::Scope& scope_;
@@ -116,6 +134,8 @@ class Objects : public std::enable_shared_from_this<Objects> {
   const std::shared_ptr<Turn> turn_;
   std::unordered_map<std::uint64_t, std::unique_ptr<TunnelEnd>> tunnels_;  // the handlers'
   std::unordered_map<std::uint32_t, std::unique_ptr<Kept>> kept_;          // by number; see keep()
+  sync::Mutex fences_mutex_;
+  std::vector<ExternalFence> fences_ SHOAL_GUARDED_BY(fences_mutex_);
 };
 
 }  // namespace shoal::object

@@ -4,11 +4,14 @@
 #include <shoal/am/handler.hpp>
 #include <shoal/object/method.hpp>
 
+#include <cstddef>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace shoal::object {
 
@@ -91,6 +94,11 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
       Wires{}, std::forward<Args>(args)...);
 }
 
+/// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to
+/// `to`, or through rank 0 of the team if this rank is no member.
+void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
+                  std::vector<std::byte> arguments);
+
 template <class... As, class... Bs>
 TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
 
@@ -102,20 +110,26 @@ struct Receiver {
   using Wires = typename WiresOf<typename One::M::Traits::Parameters>::Types;
   /// Wires that come before the arguments.
   using Leads = std::conditional_t<How == Kind::call, TypeList<Reply>, TypeList<>>;
+  using All = decltype(joined(Leads{}, Wires{}));
 
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
 
-  static void invoke(void* /*self*/, messaging::Batch& batch) {
-    while (const messaging::Message* message = batch.next()) accept(*message, Leads{}, Wires{});
+  /// `outside`: see arrive_from_outside(); nullptr in messages of the team.
+  static void invoke(void* outside, messaging::Batch& batch) {
+    while (const messaging::Message* message = batch.next()) {
+      accept(*message, static_cast<const Outside*>(outside), Leads{}, Wires{});
+    }
   }
 
   template <class... Ls, class... Ws>
-  static void accept(const messaging::Message& message, TypeList<Ls...>, TypeList<Ws...>) {
+  static void accept(const messaging::Message& message, const Outside* outside, TypeList<Ls...>,
+                     TypeList<Ws...>) {
     const auto keep = [&](const Ls&... leads, auto&... values) {
       Objects& objects = Objects::of(*message.channel);
       objects.accept(std::make_unique<One>(
-          Target::from(*message.prefix), message.channel->from_world(message.source),
-          Reply{leads...}, typename One::Values(stored<Ws>(values)...)));
+                         Target::from(*message.prefix), message.channel->from_world(message.source),
+                         Reply{leads...}, typename One::Values(stored<Ws>(values)...)),
+                     outside);
     };
     if (message.is_object) {
       using Object = messaging::ArgumentsObject<Ls..., messaging::Storage<Ws>...>;
@@ -147,8 +161,22 @@ struct Receiver {
   /// Arguments: the leads, and those of the method.
   template <class... Args>
   static void send(Objects& objects, Rank to, const Target& target, Args&&... args) {
-    send_to_target<decltype(joined(Leads{}, Wires{}))>(handler, objects, to, target,
-                                                       std::forward<Args>(args)...);
+    send_to_target<All>(handler, objects, to, target, std::forward<Args>(args)...);
+  }
+  /// The same from outside the team.
+  template <class... Args>
+  static void send_outside(const Place& place, Rank to, const Args&... args) {
+    object::send_outside(place, to, handler, encoded(All{}, args...));
+  }
+  template <class... Ws, class... Args>
+  static std::vector<std::byte> encoded(TypeList<Ws...>, const Args&... args) {
+    static_assert(messaging::check_arguments(TypeList<Ws...>{}, TypeList<Args...>{}));
+    const auto encode_all = [](const auto&... wires) {
+      std::vector<std::byte> bytes(encoded_size<Ws...>(wires...));
+      encode<Ws...>(std::span(bytes), wires...);
+      return bytes;
+    };
+    return encode_all(messaging::as_wire<Ws>(args)...);
   }
 };
 

@@ -62,7 +62,8 @@ struct TunnelReceiver {
         const auto& end = static_cast<const End&>(objects.tunnel(target.context));
         objects.accept(std::make_unique<One>(target, message.channel->from_world(message.source),
                                              typename One::Reply{},
-                                             std::tuple_cat(Kept(end.fixed), std::move(kept))));
+                                             std::tuple_cat(Kept(end.fixed), std::move(kept))),
+                       nullptr);
       }
     };
     if (message.is_object) {

@@ -1,0 +1,112 @@
+// Invocations that are counted outside the object's team.
+//
+// On a rank that is no member they go through rank 0 of the team: a message of the world, and one
+// of the team. A rank sends all of its own on that way, or all directly, so they keep their order.
+// The caller's team waits for the end of each invocation, not of its message, which only queues it.
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/key.hpp>
+#include <shoal/object/invoker.hpp>
+#include <shoal/runtime/world.hpp>
+
+#include "object/outside.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shoal::object {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
+
+std::string describe(const Outside& outside) {
+  return fmt::format("{}, invoked by rank {} of the world on object {}",
+                     messaging::static_handlers()[outside.handler].name, outside.origin,
+                     outside.address.number);
+}
+
+/// On the target.
+void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
+  const Address& address = outside.address;
+  Objects& objects = Objects::of(team);
+  const net::RunPrefix prefix =
+      Target{context_on(outside.context, Rank(outside.target)), address.number, outside.epoch}
+          .to_prefix();
+  const messaging::Message message{.channel = &objects.channel(),
+                                   .source = Rank(outside.origin),
+                                   .is_object = false,
+                                   .dropped = false,
+                                   .arguments = arguments,
+                                   .prefix = &prefix};
+  messaging::Batch batch(message);
+  Outside copy = outside;
+  messaging::static_handlers()[outside.handler].invoke(&copy, batch);
+}
+
+/// On rank 0 of the team.
+void pass_on(World& world, const Outside& outside, Bytes arguments) {
+  Team* const team = world.find(team_of(outside.address));
+  SHOAL_CHECK(team != nullptr,
+              "{}: its team has ended, or its rank 0 has not made it yet: give handles away once "
+              "all members have made the object, and keep it until all invocations have run",
+              describe(outside));
+  SHOAL_CHECK(team->rank_of(Rank(outside.origin)) < 0,
+              "{}: that rank is a member of the team, and must make the object before it invokes",
+              describe(outside));
+  team->send(am<&arrive>, Rank(outside.target), outside, std::move(arguments));
+}
+
+}  // namespace
+
+Team& world_here(const char* what) {
+  auto& scope = static_cast<term::Scope&>(sched::current_scheduler(what).scope());
+  return scope.channel().services().get<Team>();
+}
+
+bool is_outside(const Place& place) {
+  SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
+  return place.objects == nullptr || place.objects->is_crossed();
+}
+
+messaging::Channel& reply_channel(const Place& place) {
+  return place.objects != nullptr ? place.objects->channel()
+                                  : world_here("a handle").scope().channel();
+}
+
+void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
+                  std::vector<std::byte> arguments) {
+  const Address& address = place.address;
+  SHOAL_CHECK(to >= 0 && to.value() < address.size,
+              "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
+              address.size - 1);
+  Outside outside{.address = address,
+                  .context = 0,
+                  .sender = 0,
+                  .target = to.value(),
+                  .origin = 0,
+                  .epoch = 0,
+                  .handler = handler.index()};
+  const auto complete = [&](Objects& objects) {
+    outside.context =
+        place.order == Order::causal ? objects.caller_context() : objects.fresh_context();
+    outside.origin = objects.channel().messenger().rank().value();
+    sched::TaskScope* const sender = sched::current_scope();
+    if (sender != nullptr) outside.sender = sender->begin_message_outside();
+  };
+  if (place.objects != nullptr) {
+    complete(*place.objects);
+    outside.epoch = place.objects->epoch();
+    return place.objects->team().send(am<&arrive>, to, outside, std::move(arguments));
+  }
+  Team& world = world_here("a handle");
+  complete(Objects::of(world));
+  // Handlers have the number of their rank, in the team, for a context.
+  outside.context = detail::mix64(outside.context + 1);
+  world.send(am<&pass_on>, Rank(address.home), outside, std::move(arguments));
+}
+
+}  // namespace shoal::object
