@@ -11,10 +11,12 @@ using namespace shoal;
 using namespace shoal::testing;
 
 // A message of 8 bytes takes 32 in a packet. As a task it takes about 150 more, which the window
-// does not count.
-std::size_t heap_limit(Delivery delivery, std::size_t links) {
-  constexpr std::size_t kPoolKeeps = 768UL << 10U;  // free packets, of all threads
-  return kPoolKeeps + links * kFloodWindow * (delivery == Delivery::task ? 16 : 4);
+// does not count. Each thread keeps two magazines of free packets and two of one smaller size
+// (sync/block_pool), of 32 KiB each: the workers, and four threads that the process has anyway.
+std::size_t heap_limit(Delivery delivery, std::size_t links, std::size_t workers) {
+  constexpr std::size_t kThreadKeeps = 4 * (33UL << 10U);
+  return (workers + 4) * kThreadKeeps +
+         links * kFloodWindow * (delivery == Delivery::task ? 16 : 4);
 }
 
 // Each sender looks at the window before its message is in it, and does not see the last ones.
@@ -50,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Delivery, Flood, ::testing::Values(Delivery::inlined, D
 
 TEST_P(Flood, TenMillionFromOneMain_StayWithinTheWindow) {
   const auto count = static_cast<std::uint64_t>(sized(10'000'000, 200'000));
-  run_flood(name(), 2, 1, heap_limit(GetParam(), 1), tally_, [&](World& world) {
+  run_flood(name(), 2, 1, heap_limit(GetParam(), 1, 2), tally_, [&](World& world) {
     auto message = make(world, 0, 1);
     if (world.rank() == 0) send_flood(message, Rank(1), count);
     world.wait();
@@ -61,7 +63,7 @@ TEST_P(Flood, TenMillionFromOneMain_StayWithinTheWindow) {
 
 TEST_P(Flood, FromFourTasksAtOnce_StaysWithinTheWindow) {
   const auto count = static_cast<std::uint64_t>(sized(300'000, 20'000));
-  run_flood(name(), 2, 4, heap_limit(GetParam(), 1), tally_, [&](World& world) {
+  run_flood(name(), 2, 4, heap_limit(GetParam(), 1, 8), tally_, [&](World& world) {
     auto message = make(world, 0, 1);
     for (int t = 0; t < 4 && world.rank() == 0; ++t) {
       world.spawn([&] { send_flood(message, Rank(1), count); });
@@ -75,11 +77,12 @@ TEST_P(Flood, FromFourTasksAtOnce_StaysWithinTheWindow) {
 TEST_P(Flood, OfTwoRanksAtEachOther_StaysWithinTheWindow) {
   const auto count = static_cast<std::uint64_t>(sized(500'000, 40'000));
   for (const int workers : {1, 2}) {
-    run_flood(name(), 2, workers, heap_limit(GetParam(), 2), tally_, [&](World& world) {
-      auto message = make(world, 1 - world.rank(), world.rank());
-      send_flood(message, Rank(1 - world.rank()), count);
-      world.wait();
-    });
+    run_flood(name(), 2, workers, heap_limit(GetParam(), 2, 2 * static_cast<std::size_t>(workers)),
+              tally_, [&](World& world) {
+                auto message = make(world, 1 - world.rank(), world.rank());
+                send_flood(message, Rank(1 - world.rank()), count);
+                world.wait();
+              });
   }
   tally_.expect(4, count);
   expect_within_window(watch_, 1);
@@ -89,7 +92,7 @@ TEST_P(Flood, OfTwoRanksAtEachOther_StaysWithinTheWindow) {
 TEST_P(Flood, OfHundredsOfTasksOfOneWorker_StaysWithinTheWindow) {
   constexpr int kTasks = 300;
   const auto count = static_cast<std::uint64_t>(sized(2'000, 200));
-  run_flood(name(), 2, 1, heap_limit(GetParam(), 1), tally_, [&](World& world) {
+  run_flood(name(), 2, 1, heap_limit(GetParam(), 1, 2), tally_, [&](World& world) {
     auto message = make(world, 0, 1);
     for (int t = 0; t < kTasks && world.rank() == 0; ++t) {
       world.spawn([&] { send_flood(message, Rank(1), count); });
@@ -102,7 +105,7 @@ TEST_P(Flood, OfHundredsOfTasksOfOneWorker_StaysWithinTheWindow) {
 
 TEST_P(Flood, AtOneself_StaysWithinTheWindow) {
   const auto count = static_cast<std::uint64_t>(sized(500'000, 40'000));
-  run_flood(name(), 1, 1, heap_limit(GetParam(), 1), tally_, [&](World& world) {
+  run_flood(name(), 1, 1, heap_limit(GetParam(), 1, 1), tally_, [&](World& world) {
     auto message = make(world, 0, 0);
     world.spawn([&] { send_flood(message, Rank(0), count); });
     send_flood(message, Rank(0), count);
@@ -115,7 +118,7 @@ TEST_P(Flood, AtOneself_StaysWithinTheWindow) {
 TEST_P(Flood, FromThreadsOfTheProgram_StaysWithinTheWindow) {
   constexpr int kThreads = 3;
   const auto count = static_cast<std::uint64_t>(sized(200'000, 20'000));
-  run_flood(name(), 2, 1, heap_limit(GetParam(), 1), tally_, [&](World& world) {
+  run_flood(name(), 2, 1, heap_limit(GetParam(), 1, 2), tally_, [&](World& world) {
     auto message = make(world, 0, 1);
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads && world.rank() == 0; ++t) {
@@ -130,7 +133,7 @@ TEST_P(Flood, FromThreadsOfTheProgram_StaysWithinTheWindow) {
 
 TEST_P(Flood, OfSeveralRanksAtOne_StaysWithinTheirWindows) {
   const auto count = static_cast<std::uint64_t>(sized(300'000, 20'000));
-  run_flood(name(), 4, 1, heap_limit(GetParam(), 3), tally_, [&](World& world) {
+  run_flood(name(), 4, 1, heap_limit(GetParam(), 3, 4), tally_, [&](World& world) {
     auto message = make(world, 1, 0);
     if (world.rank() != 0) send_flood(message, Rank(0), count);
     world.wait();
@@ -142,7 +145,7 @@ TEST_P(Flood, OfSeveralRanksAtOne_StaysWithinTheirWindows) {
 // Within the process these travel as objects: their text counts as well.
 TEST_P(Flood, OfObjects_StaysWithinTheWindow) {
   const auto count = static_cast<std::uint64_t>(sized(500'000, 40'000));
-  run_flood(name(), 2, 1, heap_limit(GetParam(), 1), tally_, [&](World& world) {
+  run_flood(name(), 2, 1, heap_limit(GetParam(), 1, 2), tally_, [&](World& world) {
     auto message = world.make_am(
         [&](std::uint64_t number, const std::string& text) {
           watch_.look(world, Rank(0), Rank(1));
