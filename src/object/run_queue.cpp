@@ -56,6 +56,13 @@ void RunQueue::clear(InvocationList& cleared) {
   size_ = 0;
 }
 
+const Invocation* RunQueue::example() const {
+  for (const auto& [id, context] : contexts_) {
+    if (!context.is_blocked && !context.waiting.empty()) return context.waiting.first();
+  }
+  return nullptr;
+}
+
 std::size_t RunQueue::blocked_count() const {
   std::size_t count = 0;
   for (const Context* const context : blocked_) count += context->waiting.size();

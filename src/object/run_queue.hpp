@@ -91,6 +91,8 @@ class RunQueue {
   /// Invocations that wait for retry(), with those behind them.
   [[nodiscard]] std::size_t blocked_count() const;
   [[nodiscard]] const std::vector<Context*>& blocked() const { return blocked_; }
+  /// One that waits, but not for retry(); nullptr if there is none.
+  [[nodiscard]] const Invocation* example() const;
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:

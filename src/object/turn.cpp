@@ -3,6 +3,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/base/type_name.hpp>
 #include <shoal/sync/strand.hpp>
+#include <shoal/trace/probes.hpp>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,8 @@ Turn::Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner)
       objects_(objects),
       scope_(scope),
       make_runner_(make_runner),
-      where_(fmt::format("of {} on rank {}", scope.describe(), scope.rank().value())) {}
+      where_(fmt::format("of {} on rank {}", scope.describe(), scope.rank().value())),
+      check_(scope.checks_graphs() ? std::make_unique<TurnCheck>() : nullptr) {}
 
 // --- owner of the turn
 
@@ -37,6 +39,7 @@ bool Turn::withdraw(sync::Waiter& waiter) {
 std::string Turn::describe() const { return "its turn among the invocations " + where_; }
 
 bool Turn::pass_on(sync::Waiter*& next) {
+  if (check_ != nullptr) check_->gives_turn();
   next = waiters_.pop();
   if (next != nullptr) return false;
   taken_ = queue_.is_ready() && !is_closed();
@@ -55,13 +58,31 @@ void Turn::release() {
   if (has_work) submit_runner();
 }
 
+// --- checks
+
+void Turn::check_taken() {
+  std::string violation;
+  {
+    const sync::Lock lock(mutex_);
+    violation = check_->takes_turn();
+  }
+  fail_check(violation);
+}
+
+void Turn::fail_check(const std::string& violation) {
+  if (violation.empty() || scope_.failed()) return;
+  scope_.fail(
+      "the check of objects",
+      std::make_exception_ptr(CheckError(fmt::format("objects {}: {}", where_, violation))));
+}
+
 void Turn::submit_runner() { scope_.scheduler().submit(make_runner_(shared_from_this(), scope_)); }
 
 void Turn::drop() {
   InvocationList dropped;
   {
     const sync::Lock lock(mutex_);
-    queue_.clear(dropped);
+    clear(dropped);
   }
   while (!dropped.empty()) dropped.pop()->drop(objects_);
   release();
@@ -81,6 +102,7 @@ void Turn::accept(std::unique_ptr<Invocation> invocation) {
   {
     const sync::Lock lock(mutex_);
     waits = !may_run(*invocation);
+    if (check_ != nullptr) check_->arrives(*invocation);
     queue_.push(std::move(invocation));
     has_work = !std::exchange(taken_, true);
   }
@@ -93,9 +115,10 @@ Turn::Work Turn::take(Runner& runner) {
   InvocationList dropped;
   sync::Waiter* next = nullptr;
   bool may_be_source = false;
+  std::string violation;
   {
     const sync::Lock lock(mutex_);
-    if (scope_.failed()) queue_.clear(dropped);
+    if (scope_.failed()) clear(dropped);
     if (waiters_.empty()) {
       work.taken = queue_.take([this](const Invocation& one)
                                    SHOAL_UNCHECKED_LOCKING { return may_run(one); });
@@ -103,6 +126,7 @@ Turn::Work Turn::take(Runner& runner) {
     may_be_source = !queue_.blocked().empty() || entries_.empty();
     if (const Invocation* const invocation = work.taken.invocation.get()) {
       runner.current_ = invocation;
+      if (check_ != nullptr) violation = check_->begins(*invocation, epoch());
       const auto it = entries_.find(invocation->target().number);
       if (it != entries_.end()) {
         work.representative = it->second.representative;
@@ -111,10 +135,12 @@ Turn::Work Turn::take(Runner& runner) {
         work.missing = missing_text(invocation->target().number);
       }
     } else {
+      if (check_ != nullptr) check_->gives_turn();
       next = waiters_.pop();
       taken_ = next != nullptr;
     }
   }
+  fail_check(violation);
   while (!dropped.empty()) dropped.pop()->drop(objects_);
   if (may_be_source) update_source();
   if (next != nullptr) {
@@ -129,11 +155,22 @@ void Turn::finish(Runner& runner, Work& work) {
   runner.current_ = nullptr;
   const auto it = entries_.find(work.taken.invocation->target().number);
   if (it != entries_.end() && work.representative != nullptr) --it->second.running;
+  if (check_ != nullptr) check_->ends(work.taken.invocation->target().context);
   queue_.done(*work.taken.context);
+}
+
+std::uint64_t Turn::begin_span(const Invocation& invocation) {
+  const std::uint64_t span = trace::new_id();
+  trace::detail::record(trace::Kind::span_begin, span, invocation.target().number,
+                        trace::detail::name_of(invocation.method()));
+  return span;
 }
 
 void Turn::run(Runner& runner, Work& work) {
   Invocation& invocation = *work.taken.invocation;
+  std::uint64_t span = 0;
+  if (trace::on<trace::Category::event>()) [[unlikely]]
+    span = begin_span(invocation);
   runner.caller_->set_context(invocation.target().context);
   sync::observe(this);
   try {
@@ -146,9 +183,11 @@ void Turn::run(Runner& runner, Work& work) {
   } catch (...) {
     if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
   }
+  if (span != 0) trace::detail::record(trace::Kind::span_end, span, 0, 0);
 }
 
 void Turn::serve(Runner& runner) {
+  if (check_ != nullptr) check_taken();
   for (int served = 0; served < kServedMax; ++served) {
     Work work = take(runner);
     if (work.taken.invocation == nullptr) return;
@@ -274,6 +313,13 @@ std::vector<std::string> Turn::describe_unsatisfied() const {
                         : fmt::format(" ({} more behind it)", context->waiting.size() - 1)));
     if (lines.size() == kLinesMax) break;
   }
+  if (const Invocation* const one = queue_.example(); one != nullptr) {
+    lines.push_back(
+        fmt::format("invocations that wait for their turn, or for the end of an earlier one: {}; "
+                    "one of them {} of object {} from {}",
+                    queue_.size() - queue_.blocked_count(), one->method(), one->target().number,
+                    one->caller()));
+  }
   return lines;
 }
 
@@ -297,7 +343,12 @@ void Turn::close() {
   closed_.store(true, std::memory_order_release);
   InvocationList dropped;
   const sync::Lock lock(mutex_);
+  clear(dropped);
+}
+
+void Turn::clear(InvocationList& dropped) {
   queue_.clear(dropped);
+  if (check_ != nullptr) check_->forget();
 }
 
 }  // namespace shoal::object

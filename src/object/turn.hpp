@@ -6,6 +6,7 @@
 #include <shoal/sync/mutex.hpp>
 
 #include "object/run_queue.hpp"
+#include "object/turn_check.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -39,7 +40,9 @@ class Turn final : public sched::Waitable,
   ~Turn() = default;
 
   void acquire() {
-    if (!is_closed()) wait_here();
+    if (is_closed()) return;
+    wait_here();
+    if (check_ != nullptr) check_taken();
   }
   void release();
 
@@ -96,9 +99,13 @@ class Turn final : public sched::Waitable,
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
 
   [[nodiscard]] Work take(Runner& runner);
+  void clear(InvocationList& dropped) SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] static std::uint64_t begin_span(const Invocation& invocation);
   void finish(Runner& runner, Work& work);
   void run(Runner& runner, Work& work);
   void submit_runner();
+  void check_taken();
+  void fail_check(const std::string& violation);
   [[nodiscard]] bool may_run(const Invocation& invocation) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
   /// A runner is to be submitted, to which the turn belongs.
@@ -108,8 +115,9 @@ class Turn final : public sched::Waitable,
   Objects& objects_;
   term::Scope& scope_;  // gone when the turn is closed
   const MakeRunner make_runner_;
-  const std::string where_;              // the team, and the rank in it
-  std::atomic<std::uint32_t> epoch_{0};  // written under mutex_
+  const std::string where_;                 // the team, and the rank in it
+  const std::unique_ptr<TurnCheck> check_;  // in simulated runs; under mutex_
+  std::atomic<std::uint32_t> epoch_{0};     // written under mutex_
   std::atomic<std::uint64_t> fresh_{1};
   std::atomic<bool> closed_{false};
 

@@ -2,6 +2,7 @@
 // every probe.
 
 #include <shoal/event.hpp>
+#include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/trace/clocks.hpp>
 #include <shoal/trace/merge.hpp>
@@ -291,6 +292,38 @@ TEST_F(TraceRuns, EveryProbe_RecordsWhatHappened) {
   }
   EXPECT_EQ(collectives.size(), 2U);
   for (const auto& event : content.of(Kind::steal)) EXPECT_LT(event.value, 4U);  // the victim
+}
+
+TEST_F(TraceRuns, InvocationsOfObjects_AreSpansOfTheirMethods) {
+  using shoal::trace::Kind;
+  class Cell : public shoal::DistributedObject<Cell> {
+   public:
+    explicit Cell(shoal::Team& team) : DistributedObject(team) {}
+    int twice(int x) const { return 2 * x; }
+    int around(int x) { return sync<&Cell::twice>(Rank(1 - rank().value()), x); }
+  };
+  const TraceContent content = shoal::testing::read_trace(
+      shoal::trace::part_path(record(sim_config(2, 1, 3),
+                                     [](World& world) {
+                                       Cell cell(world);
+                                       if (world.rank() == 0) {
+                                         EXPECT_EQ(cell.sync<&Cell::around>(Rank(1), 4), 8);
+                                       }
+                                       cell.fence();
+                                     }),
+                              0));
+  std::map<std::string, std::uint64_t> begun;
+  std::set<std::uint64_t> open;
+  for (const auto& event : content.of(Kind::span_begin)) {
+    const std::string& name = content.names.at(event.name);
+    if (name.find("Cell::") == std::string::npos) continue;
+    ++begun[name.substr(name.find("Cell::"))];
+    EXPECT_EQ(event.value, 1U) << "number of the object";
+    open.insert(event.id);
+  }
+  EXPECT_EQ(begun, (std::map<std::string, std::uint64_t>{{"Cell::around", 1}, {"Cell::twice", 1}}));
+  for (const auto& event : content.of(Kind::span_end)) open.erase(event.id);
+  EXPECT_TRUE(open.empty());
 }
 
 TEST_F(TraceRuns, LargeMessagesWindowsAndWaits_AreRecordedWithBothEnds) {

@@ -1,5 +1,6 @@
 // Programs that hang, or seem to, on real threads: what they say about themselves.
 
+#include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/run_world.hpp"
@@ -132,6 +133,34 @@ TEST(Stall, HandlerThatBlocksOutsideShoal_IsReportedWithoutBeingAsked) {
       },
       {"the handler 'write log'"}, [&] { gate.open(); });
   EXPECT_THAT(said, ContainsRegex("nothing has happened for .* [(]--stall-report[)]"));
+}
+
+TEST(Stall, InvocationsOfObjects_AreNamed) {
+  class Slow : public shoal::DistributedObject<Slow> {
+   public:
+    Slow(shoal::Team& team, Gate& gate) : DistributedObject(team), gate_(gate) {}
+    void visit() { gate_.pass(); }
+    void ask() { sync<&Slow::nothing>(Rank(1)); }
+    void nothing() {}
+
+   private:
+    Gate& gate_;
+  };
+  Gate gate;
+  const std::string said = report_of(
+      {2, 2, {"--stall-report", "100ms"}},
+      [&](World& world) {
+        Slow slow(world, gate);
+        if (world.rank() == 0) {
+          slow.async<&Slow::visit>(Rank(1));
+          slow.async<&Slow::ask>(Rank(0));
+        }
+        slow.fence();
+      },
+      {"wait for their turn"}, [&] { gate.open(); });
+  EXPECT_THAT(said, HasSubstr("Slow::visit of object 1, invoked by rank 0' for "));
+  EXPECT_THAT(said, HasSubstr("Slow::ask of object 1, invoked by rank 0' waits in get() of"));
+  EXPECT_THAT(said, ContainsRegex("an earlier one: 1; one of them .*Slow::nothing of object 1 "));
 }
 
 TEST(Stall, SwitchedOff_LeavesTheSignalAlone) {

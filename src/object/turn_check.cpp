@@ -1,0 +1,45 @@
+#include "object/turn_check.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shoal::object {
+
+std::string TurnCheck::takes_turn() {
+  return std::exchange(is_taken_, true) ? "two tasks have the turn" : "";
+}
+
+void TurnCheck::arrives(const Invocation& invocation) {
+  contexts_[invocation.target().context].waiting.push_back(&invocation);
+}
+
+std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch) {
+  const Target& target = invocation.target();
+  Context& context = contexts_[target.context];
+  const bool is_first = !context.waiting.empty() && context.waiting.front() == &invocation;
+  std::erase(context.waiting, &invocation);
+  const char* what = nullptr;
+  if (!is_taken_) what = "runs without the turn";
+  if (!is_first) what = "overtakes an earlier one of its context";
+  if (std::exchange(context.is_running, true)) {
+    what = "begins before the one before it in its context has ended";
+  }
+  if (target.epoch > epoch) what = "comes from a later epoch";
+  if (what == nullptr) return "";
+  return fmt::format("{} of object {}, invoked by {}, {}", invocation.method(), target.number,
+                     invocation.caller(), what);
+}
+
+void TurnCheck::ends(std::uint64_t context) {
+  const auto it = contexts_.find(context);
+  it->second.is_running = false;
+  if (it->second.waiting.empty()) contexts_.erase(it);
+}
+
+void TurnCheck::forget() {
+  for (auto& [id, context] : contexts_) context.waiting.clear();
+  std::erase_if(contexts_, [](const auto& context) { return !context.second.is_running; });
+}
+
+}  // namespace shoal::object

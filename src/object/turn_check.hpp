@@ -1,0 +1,40 @@
+#pragma once
+// Checker of the turns and the order of invocations on one rank of a team.
+
+#include <shoal/object/invocation.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+namespace shoal::object {
+
+/// In simulated runs. Has its own record of what arrives, apart from the queue. Its owner locks.
+/// Each function returns a text about a violation, or "".
+class TurnCheck {
+ public:
+  /// A task begins to use the representatives of the rank.
+  [[nodiscard]] std::string takes_turn();
+  /// It stops.
+  void gives_turn() { is_taken_ = false; }
+
+  void arrives(const Invocation& invocation);
+  /// `epoch`: of this rank. In a context, invocations run in the order of their arrival, each after
+  /// the end of the one before it.
+  [[nodiscard]] std::string begins(const Invocation& invocation, std::uint32_t epoch);
+  void ends(std::uint64_t context);
+  /// All waiting invocations were dropped.
+  void forget();
+
+ private:
+  struct Context {
+    std::deque<const Invocation*> waiting;
+    bool is_running = false;
+  };
+
+  bool is_taken_ = false;
+  std::unordered_map<std::uint64_t, Context> contexts_;
+};
+
+}  // namespace shoal::object
