@@ -65,7 +65,6 @@ set(runtime_names
     runtime_call_test
     runtime_failure_test
     runtime_huge_message_test
-    runtime_launch_test
     event_world_test)
 
 shoal_add_cluster_test(tool CASE tool TIMEOUT 120 PROCESSORS 1)
