@@ -67,6 +67,29 @@ set(runtime_names
     runtime_huge_message_test
     event_world_test)
 
+# Global memory between hosts: the applications, whose results are compared with serial ones, and
+# the battery, in which no heap of another host can be mapped.
+set(memory_runs
+    "gups --log-size 10"
+    "gups --log-size 10 --gather"
+    "sparse_solve --grid 16"
+    "barnes_hut --bodies 400"
+    "ebms --particles 800"
+    "ebms --particles 800 --prefetch")
+function(shoal_cluster_memory_programs variant out)
+  set(commands $<TARGET_FILE:mpi_${variant}_memory_world_test>)
+  foreach(run IN LISTS memory_runs)
+    string(REPLACE " " ";" run "${run}")
+    list(POP_FRONT run app)
+    shoal_app_of_variant(${app} ${variant} program)
+    if(program AND TARGET ${program})
+      list(JOIN run " " arguments)
+      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
+    endif()
+  endforeach()
+  set(${out} ${commands} PARENT_SCOPE)
+endfunction()
+
 shoal_add_cluster_test(tool CASE tool TIMEOUT 120 PROCESSORS 1)
 
 foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
@@ -106,6 +129,12 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
       ARGS ${options} --per-host ${per_host} ${transport} ${others})
     set(others) # 8 processes that poll take minutes on 2 processors
   endforeach()
+  shoal_cluster_memory_programs(${variant} programs)
+  shoal_add_cluster_test(
+    ${variant}.memory.4x1
+    CASE programs
+    TIMEOUT 300
+    ARGS ${options} ${programs})
   # These wait more than they compute.
   foreach(case IN ITEMS mended cut killed different slurm)
     shoal_add_cluster_test(

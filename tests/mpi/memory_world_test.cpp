@@ -41,6 +41,18 @@ void ways(World& world, bool shared) {
   }
 }
 
+/// Whether all processes are on one node.
+bool one_node() {
+  MPI_Comm near = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+  int near_count = 0;
+  int count = 0;
+  MPI_Comm_size(near, &near_count);
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  MPI_Comm_free(&near);
+  return near_count == count;
+}
+
 /// The largest resident set of this process so far, in MiB.
 std::size_t peak_mib() {
   struct rusage usage {};
@@ -91,6 +103,7 @@ int main(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   const int failed = shoal::testing::report([] {
+    const bool together = one_node();
     for (const std::string near : {"64", "1"}) {
       const auto run = [&near](const auto& part, const std::string& workers) {
         const int code =
@@ -101,7 +114,7 @@ int main(int argc, char** argv) {
         run([](World& world) { shoal::testing::whole_battery(world, Checks::off); }, workers);
       }
       run([](World& world) { shoal::testing::whole_battery(world, Checks::on); }, "1");
-      run([&near](World& world) { ways(world, near != "1"); }, "1");
+      run([&](World& world) { ways(world, together && near != "1"); }, "1");
       run(&random_programs, "2");
       run(&many, "2");
     }
