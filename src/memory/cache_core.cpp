@@ -173,16 +173,16 @@ void CacheCore::next_phase() {
 }
 
 CacheCore::Comparison CacheCore::begin_comparison() {
-  Promise<bool> promise(scheduler_, fmt::format("cache '{}': a comparison", name_));
-  Future<bool> same = promise.future();
+  Promise<Compared> promise(scheduler_, fmt::format("cache '{}': a comparison", name_));
+  Future<Compared> result = promise.future();
   const sync::Lock lock(mutex_);
   const std::uint64_t number = ++tickets_;
   comparisons_.emplace(number, std::move(promise));
-  return {number, std::move(same)};
+  return {number, std::move(result)};
 }
 
-void CacheCore::end_comparison(std::uint64_t number, bool same) {
-  std::optional<Promise<bool>> promise;
+void CacheCore::end_comparison(std::uint64_t number, const Compared& result) {
+  std::optional<Promise<Compared>> promise;
   {
     const sync::Lock lock(mutex_);
     const auto found = comparisons_.find(number);
@@ -190,7 +190,7 @@ void CacheCore::end_comparison(std::uint64_t number, bool same) {
     promise = std::move(found->second);
     comparisons_.erase(found);
   }
-  promise->set_value(same);
+  promise->set_value(result);
 }
 
 std::uint64_t CacheCore::phase() const {

@@ -89,6 +89,9 @@ std::byte* Core::allocate_locally(std::size_t size_bytes, std::size_t alignment)
   return remote_->allocate_locally(size_bytes, alignment);
 }
 void Core::free_locally(const void* place) { remote_->free_locally(place); }
+std::optional<int> Core::last_writer(std::uint64_t offset, std::uint64_t size_bytes) const {
+  return remote_->last_writer(offset, size_bytes);
+}
 GlobalMemoryStatistics Core::statistics() const { return remote_->statistics(); }
 const std::string& Core::name() const { return remote_->name(); }
 bool Core::checks() const { return remote_->checks(); }

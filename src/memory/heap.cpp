@@ -97,6 +97,24 @@ std::string Heap::problem_with(std::uint64_t offset, std::uint64_t size_bytes) c
                      size_text(size_bytes), offset);
 }
 
+void Heap::note_write(std::uint64_t offset, std::uint64_t size_bytes, int rank) {
+  const sync::Lock lock(mutex_);
+  if (writes_.size() < kWritesKept) writes_.emplace_back();
+  writes_[next_write_] = {offset, size_bytes, rank};
+  next_write_ = (next_write_ + 1) % kWritesKept;
+}
+
+std::optional<int> Heap::last_writer(std::uint64_t offset, std::uint64_t size_bytes) const {
+  const sync::Lock lock(mutex_);
+  for (std::size_t i = 0; i < writes_.size(); ++i) {
+    const Write& write = writes_[(next_write_ + kWritesKept - 1 - i) % kWritesKept];
+    if (write.offset < offset + size_bytes && offset < write.offset + write.size_bytes) {
+      return write.rank;
+    }
+  }
+  return std::nullopt;
+}
+
 Heap::Use Heap::use() const {
   const sync::Lock lock(mutex_);
   return {collective_.count() + single_.count(), collective_.used_bytes() + single_.used_bytes()};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shoal::memory {
 
@@ -44,6 +45,14 @@ class Heap {
   /// Problem of an access to a range, or "": it lies within one allocation.
   [[nodiscard]] std::string problem_with(std::uint64_t offset, std::uint64_t size_bytes) const;
 
+  // --- with checks on: writes by way of the memory, which one cannot see in the heap itself
+
+  static constexpr std::size_t kWritesKept = 1024;
+  void note_write(std::uint64_t offset, std::uint64_t size_bytes, int rank);
+  /// Rank of the last one that touched the range, among the last kWritesKept.
+  [[nodiscard]] std::optional<int> last_writer(std::uint64_t offset,
+                                               std::uint64_t size_bytes) const;
+
   struct Use {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;
@@ -59,6 +68,13 @@ class Heap {
   mutable sync::Mutex mutex_;
   Allocator collective_ SHOAL_GUARDED_BY(mutex_);
   Allocator single_ SHOAL_GUARDED_BY(mutex_);
+  struct Write {
+    std::uint64_t offset = 0;
+    std::uint64_t size_bytes = 0;
+    int rank = 0;
+  };
+  std::vector<Write> writes_ SHOAL_GUARDED_BY(mutex_);  // a ring
+  std::size_t next_write_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace shoal::memory

@@ -241,6 +241,7 @@ void Remote::on_put(const PutRequest& request, Bytes bytes) {
   answer(request.asker, [&] {
     check_here(request.to, "put");
     scatter(place(request.to.offset), bytes.data(), request.to);
+    note_write(request.to, request.asker.rank);
     done_.send(rank_of(request.asker), request.asker.id, std::uint64_t{0});
   });
 }
@@ -256,9 +257,10 @@ void Remote::word(int rank, std::uint64_t offset, const Word& word, std::uint64_
 
 void Remote::on_word(const WordRequest& request) {
   answer(request.asker, [&] {
-    check_here({core_.rank_, request.offset, word_bytes(request.word.type), 0, 1},
-               "operation on a word");
+    const Range word{core_.rank_, request.offset, word_bytes(request.word.type), 0, 1};
+    check_here(word, "operation on a word");
     const std::uint64_t value = apply_word(place(request.offset), request.word);
+    if (request.word.op != WordOp::load) note_write(word, request.asker.rank);
     done_.send(rank_of(request.asker), request.asker.id, value);
   });
 }

@@ -89,6 +89,12 @@ class Remote final : private term::Unsatisfied {
   /// Equal on all ranks, and unlike that of other memories.
   [[nodiscard]] std::uint32_t id() const;
 
+  /// See Core::last_writer().
+  [[nodiscard]] std::optional<int> last_writer(std::uint64_t offset,
+                                               std::uint64_t size_bytes) const {
+    return heap_.last_writer(offset, size_bytes);
+  }
+
   /// See Core::reach().
   [[nodiscard]] std::byte* reach(const Range& range, Access access);
   void get(const Range& from, std::byte* to, Pending& pending);
@@ -141,6 +147,8 @@ class Remote final : private term::Unsatisfied {
   void check_range(const Range& range, const char* what) const;
   /// Throws CheckError if the range is not allocated here; with checks on only.
   void check_here(const Range& range, const char* what) const;
+  /// Keeps the writer of a range here; with checks on only.
+  void note_write(const Range& range, std::int64_t rank);
   void on_get(const GetRequest& request);
   void on_got(const RequestId& id, Bytes bytes);
   void on_put(const PutRequest& request, Bytes bytes);

@@ -19,6 +19,8 @@ const char* to_text(Access access) {
       return "gather";
     case Access::scatter:
       return "scatter";
+    case Access::load:
+      return "load";
     case Access::cached:
       return "get() of a cache";
     default:
@@ -48,6 +50,10 @@ void Remote::check_here(const Range& range, const char* what) const {
   if (problem.empty()) return;
   throw CheckError(
       fmt::format("memory '{}': {} of rank {}: {}", name_, what, core_.rank_, problem));
+}
+
+void Remote::note_write(const Range& range, std::int64_t rank) {
+  if (checks_) heap_.note_write(range.offset, range.extent_bytes(), static_cast<int>(rank));
 }
 
 Asker Remote::begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes) {

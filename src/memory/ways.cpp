@@ -86,6 +86,7 @@ std::byte* Remote::reach(const Range& range, Access access) {
   check_range(range, to_text(access));
   if (range.rank == core_.rank_) {
     check_here(range, to_text(access));
+    if (writes(access)) note_write(range, core_.rank_);
     return place(range.offset);
   }
   if (checks_ || !may_be_near(range.rank) || connect(range.rank) == Way::messages) return nullptr;

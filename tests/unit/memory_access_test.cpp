@@ -355,11 +355,11 @@ TEST(ObjectCache, Lru_EvictsWhatWasUsedLongAgoButNothingThatIsReferenced) {
 }
 
 TEST(ObjectCache, WithChecks_AStaleReadNamesBothSides) {
-  EXPECT_EQ(run_world(2, 1,
+  EXPECT_EQ(run_world(3, 1,
                       [](World& world) {
                         GlobalMemory memory(world, small(Checks::on));
                         ObjectCache<double> cache(memory, {}, "weights");
-                        GlobalVector<double> values(memory, 2);
+                        GlobalVector<double> values(memory, 3);
                         world.barrier();
                         if (world.rank() == 0) {
                           EXPECT_EQ(*cache.get(values[1]), 0.0);
@@ -369,9 +369,9 @@ TEST(ObjectCache, WithChecks_AStaleReadNamesBothSides) {
                           EXPECT_EQ(*cache.get(values[1]), 0.0);
                         }
                         world.barrier();
-                        if (world.rank() == 1) values.local()[0] = 3.0;
-                        world.barrier();
-                        if (world.rank() == 0) {
+                        const auto expect_stale = [&](const std::string& writer) {
+                          world.barrier();
+                          if (world.rank() != 0) return world.barrier();
                           try {
                             static_cast<void>(cache.get(values[1]));
                             ADD_FAILURE() << "a stale read was not found";
@@ -379,10 +379,20 @@ TEST(ObjectCache, WithChecks_AStaleReadNamesBothSides) {
                             EXPECT_THAT(
                                 error.what(),
                                 AllOf(HasSubstr("cache 'weights': rank 0 reads, in phase 1"),
-                                      HasSubstr("its copy of rank 1 + 0x"),
-                                      HasSubstr("rank 1 has a newer object")));
+                                      HasSubstr("its copy of rank 1 + 0x"), HasSubstr(writer)));
                           }
-                        }
+                          world.barrier();
+                        };
+                        if (world.rank() == 1) values.local()[0] = 3.0;
+                        expect_stale("so rank 1 has changed it by a pointer of its own");
+                        if (world.rank() == 2) memory.put(values[1], 4.0).wait();
+                        expect_stale("was that of rank 2");
+                        if (world.rank() == 1) memory.fetch_add(values[1], 1.0);
+                        if (world.rank() == 2) memory.put(values[2], 1.0).wait();  // another object
+                        static_cast<void>(memory.load(values[1]));
+                        expect_stale("was that of rank 1");
+                        if (world.rank() == 2) memory.fetch_max(values[1], 7.0);
+                        expect_stale("was that of rank 2");
                         world.wait();
                       }),
             0);

@@ -105,12 +105,16 @@ class CacheCore {
   void failed(std::uint64_t ticket, std::exception_ptr error);
 
   /// A comparison of a copy with its object: a number for the answer, and its future.
+  struct Compared {
+    bool same = true;
+    int writer = -1;  // rank that wrote the object last; -1: not known
+  };
   struct Comparison {
     std::uint64_t number = 0;
-    Future<bool> same;
+    Future<Compared> result;
   };
   [[nodiscard]] Comparison begin_comparison();
-  void end_comparison(std::uint64_t number, bool same);
+  void end_comparison(std::uint64_t number, const Compared& result);
 
  private:
   /// A fetch under way. Its promise is fulfilled with the copy.
@@ -149,7 +153,7 @@ class CacheCore {
   // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
   // it since.
   std::unordered_map<CacheKey, std::uint64_t> current_ SHOAL_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, Promise<bool>> comparisons_ SHOAL_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Promise<Compared>> comparisons_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t tickets_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::uint64_t phase_ SHOAL_GUARDED_BY(mutex_) = 0;
   CacheStatistics statistics_ SHOAL_GUARDED_BY(mutex_);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace shoal {
@@ -51,7 +52,17 @@ struct Defaults {
 };
 
 /// Kind of an access.
-enum class Access : std::uint8_t { get, get_range, put, gather, scatter, word, word_async, cached };
+enum class Access : std::uint8_t {
+  get,
+  get_range,
+  put,
+  gather,
+  scatter,
+  load,
+  word,
+  word_async,
+  cached
+};
 
 /// As reports name it.
 [[nodiscard]] const char* to_text(Access access);
@@ -59,6 +70,12 @@ enum class Access : std::uint8_t { get, get_range, put, gather, scatter, word, w
 /// Whether --sim-races takes it for an access of its own strand, which is ordered only by its end.
 [[nodiscard]] constexpr bool goes_apart(Access access) {
   return access == Access::get_range || access == Access::put || access == Access::scatter ||
+         access == Access::word_async;
+}
+
+/// Whether it may change the memory.
+[[nodiscard]] constexpr bool writes(Access access) {
+  return access == Access::put || access == Access::scatter || access == Access::word ||
          access == Access::word_async;
 }
 
@@ -188,6 +205,10 @@ class Core {
   /// In the own heap.
   [[nodiscard]] std::byte* local(std::uint64_t offset) const { return heap_ + offset; }
 
+  /// With checks on: rank whose put, scatter or operation was the last to touch a range of the own
+  /// heap; nothing: none of the last 1024 did.
+  [[nodiscard]] std::optional<int> last_writer(std::uint64_t offset,
+                                               std::uint64_t size_bytes) const;
   [[nodiscard]] GlobalMemoryStatistics statistics() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] bool checks() const;

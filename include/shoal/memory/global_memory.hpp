@@ -464,7 +464,8 @@ class GlobalMemory {
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
     const memory::Word word = word_for<T>(op, value, expected);
-    if (std::byte* place = this->at(at, sizeof(T), Access::word)) {
+    const Access access = op == memory::WordOp::load ? Access::load : Access::word;
+    if (std::byte* place = this->at(at, sizeof(T), access)) {
       return memory::from_word<T>(memory::apply_word(place, word));
     }
     auto pending = make_pending<void>();

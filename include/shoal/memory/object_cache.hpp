@@ -56,7 +56,9 @@ class ObjectCache {
                  },
                  {.name = "cache '" + name + "': a refusal"}),
         verified_(channel(),
-                  [this](std::uint64_t number, bool same) { core_.end_comparison(number, same); },
+                  [this](std::uint64_t number, bool same, int writer) {
+                    core_.end_comparison(number, {same, writer});
+                  },
                   {.name = "cache '" + name + "': a comparison"}),
         asked_(channel(),
                [this](int origin, std::uint64_t offset, std::uint64_t ticket) {
@@ -66,7 +68,8 @@ class ObjectCache {
         compare_(channel(),
                  [this](int origin, std::uint64_t offset, std::uint64_t number,
                         const std::vector<std::byte>& copy) {
-                   verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy);
+                   verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy,
+                                  memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
                  },
                  {.name = "cache '" + name + "': a copy to compare"}) {}
 
@@ -211,14 +214,22 @@ class ObjectCache {
     memory::CacheCore::Comparison comparison = core_.begin_comparison();
     compare_.send(object.rank(), memory_.rank().value(), object.offset(), comparison.number,
                   bytes_of(*as_ref(found.copy)));
-    if (comparison.same.get()) return;
-    const int owner = object.rank().value();
+    const memory::CacheCore::Compared result = comparison.result.get();
+    if (result.same) return;
     throw StaleReadError(
         "cache '" + core_.name() + "': rank " + std::to_string(memory_.rank().value()) +
         " reads, in phase " + std::to_string(core_.phase()) + ", its copy of " +
         to_string(key_of(object)) + " from phase " + std::to_string(found.fetched_in) +
-        ", and rank " + std::to_string(owner) +
-        " has a newer object there: call invalidate() between the change and the read");
+        ", and the object there is newer; " + writer_text(object.rank(), result.writer) +
+        ": call invalidate() between the change and the read");
+  }
+
+  static std::string writer_text(Rank owner, int writer) {
+    if (writer >= 0) {
+      return "the last put or operation there was that of rank " + std::to_string(writer);
+    }
+    return "none of the last puts and operations was there, so rank " +
+           std::to_string(owner.value()) + " has changed it by a pointer of its own";
   }
 
   GlobalMemory& memory_;
@@ -226,7 +237,7 @@ class ObjectCache {
   // Answers come first: the handlers behind them use them, and may run at once.
   const ActiveMessage<std::uint64_t, T> arrived_;
   const ActiveMessage<std::uint64_t, std::string> refused_;
-  const ActiveMessage<std::uint64_t, bool> verified_;
+  const ActiveMessage<std::uint64_t, bool, int> verified_;
   const ActiveMessage<int, std::uint64_t, std::uint64_t> asked_;
   const ActiveMessage<int, std::uint64_t, std::uint64_t, std::vector<std::byte>> compare_;
 };
