@@ -104,11 +104,13 @@ struct Header {
   bool symmetric = false;
 };
 
-/// Use of the matrix: the values of a symmetric one, only their positions, or the values of any.
-enum class Use { values, pattern, general };
+/// Use of the matrix: the values of a symmetric one, only their positions, the values of any, or
+/// all that a square one has.
+enum class Use { values, pattern, general, square };
 
 void check_field(const Lines& lines, const Header& header, const std::string& field, Use use) {
-  if (header.pattern && use != Use::pattern) {
+  const bool takes_patterns = use == Use::pattern || use == Use::square;
+  if (header.pattern && !takes_patterns) {
     lines.fail(
         "field 'pattern' is not supported, only 'real' and 'integer' are: a factorization needs "
         "real values");
@@ -118,7 +120,7 @@ void check_field(const Lines& lines, const Header& header, const std::string& fi
   }
   if (field != "real" && !header.integer && !header.pattern) {
     lines.fail(fmt::format("field {} is not supported, only 'real'{} are", in_quotes(field),
-                           use != Use::pattern ? " and 'integer'" : ", 'integer' and 'pattern'"));
+                           takes_patterns ? ", 'integer' and 'pattern'" : " and 'integer'"));
   }
 }
 
@@ -302,22 +304,33 @@ void check_no_duplicates(const Lines& lines, const std::vector<FileEntry>& sorte
                                                    twin->row + 1, twin->column + 1, twin->line));
 }
 
-/// Checks that a general matrix is symmetric; `sorted` has the two entries of a pair side by side.
-void check_symmetric(const Lines& lines, const std::vector<FileEntry>& sorted) {
+/// An entry that makes a general matrix unsymmetric, and the value at the mirrored position.
+struct Unsymmetric {
+  FileEntry entry;
+  double mirrored;
+};
+
+/// Nothing: the matrix is symmetric. `sorted` has the two entries of a pair side by side.
+std::optional<Unsymmetric> find_unsymmetric(const std::vector<FileEntry>& sorted) {
   for (auto entry = sorted.begin(); entry != sorted.end(); ++entry) {
     if (entry->row == entry->column) continue;
     const auto other = std::next(entry);
     const bool paired = other != sorted.end() && other->position() == entry->position();
     const double mirrored = paired ? other->value : 0;
-    if (entry->value != mirrored) {
-      lines.fail_at(entry->line,
-                    fmt::format("entry ({}, {}) is {} but ({}, {}) is {}: the matrix is not "
-                                "symmetric",
-                                entry->row + 1, entry->column + 1, entry->value, entry->column + 1,
-                                entry->row + 1, mirrored));
-    }
+    if (entry->value != mirrored) return Unsymmetric{*entry, mirrored};
     if (paired) ++entry;
   }
+  return std::nullopt;
+}
+
+void check_symmetric(const Lines& lines, const std::vector<FileEntry>& sorted) {
+  const auto found = find_unsymmetric(sorted);
+  if (!found) return;
+  const FileEntry& entry = found->entry;
+  lines.fail_at(entry.line, fmt::format("entry ({}, {}) is {} but ({}, {}) is {}: the matrix is "
+                                        "not symmetric",
+                                        entry.row + 1, entry.column + 1, entry.value,
+                                        entry.column + 1, entry.row + 1, found->mirrored));
 }
 
 /// All that a file has, the two entries of a symmetric pair side by side.
@@ -325,6 +338,7 @@ struct Content {
   int size = 0;
   int columns = 0;
   bool symmetric = false;  // the file has the lower triangle only
+  bool pattern = false;
   std::vector<FileEntry> entries;
 };
 
@@ -339,7 +353,7 @@ Content read_content(std::istream& in, const std::string& name, Use use) {
   });
   check_no_duplicates(lines, entries);
   if (!header.symmetric && use == Use::values) check_symmetric(lines, entries);
-  return {size.size, size.columns, header.symmetric, std::move(entries)};
+  return {size.size, size.columns, header.symmetric, header.pattern, std::move(entries)};
 }
 
 std::ifstream open(const std::string& path) {
@@ -375,6 +389,27 @@ GeneralMatrix read_matrix_market_general_file(const std::string& path) {
     }
   }
   return matrix;
+}
+
+SquareMatrix read_matrix_market_square(std::istream& in, const std::string& name) {
+  const Content content = read_content(in, name, Use::square);
+  SquareMatrix matrix{
+      content.size, !content.pattern, content.symmetric || !find_unsymmetric(content.entries), {}};
+  for (const FileEntry& entry : content.entries) {
+    matrix.entries.push_back({entry.row, entry.column, entry.value});
+    if (content.symmetric && entry.row != entry.column) {
+      matrix.entries.push_back({entry.column, entry.row, entry.value});
+    }
+  }
+  std::sort(matrix.entries.begin(), matrix.entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.row, a.column) < std::pair(b.row, b.column);
+  });
+  return matrix;
+}
+
+SquareMatrix read_matrix_market_square_file(const std::string& path) {
+  std::ifstream file = open(path);
+  return read_matrix_market_square(file, path);
 }
 
 SymmetricPattern read_matrix_market_pattern(std::istream& in, const std::string& name) {

@@ -40,6 +40,19 @@ struct GeneralMatrix {
 /// Reads `real` or `integer` matrices of the file at `path`; of a `symmetric` one both triangles.
 GeneralMatrix read_matrix_market_general_file(const std::string& path);
 
+/// A square matrix of any kind: its entries by row, then column, each once.
+struct SquareMatrix {
+  int size = 0;
+  bool has_values = true;  // false: a `pattern` file, every value is 1
+  bool symmetric = false;  // equal to its transpose, also in its values
+  std::vector<Entry> entries;
+};
+
+/// Reads a square `real`, `integer` or `pattern` matrix; of a `symmetric` one both triangles.
+/// Errors: as read_matrix_market().
+SquareMatrix read_matrix_market_square(std::istream& in, const std::string& name);
+SquareMatrix read_matrix_market_square_file(const std::string& path);
+
 /// Where an entry is: 0 <= column <= row < size.
 struct Position {
   int row;

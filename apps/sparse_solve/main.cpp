@@ -1,15 +1,20 @@
-// Sparse triangular solve with the incomplete Cholesky factor of a matrix, in global memory.
+// Sparse triangular solves with the incomplete factors of a matrix, in global memory.
 
 #include <fmt/format.h>
 #include <shoal/shoal.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/matrix_market.hpp"
 #include "common/options.hpp"
+#include "common/output_file.hpp"
 #include "sparse_solve/factor.hpp"
 #include "sparse_solve/solve.hpp"
 
@@ -19,50 +24,99 @@ struct Options {
   std::string file;
   int grid = 40;
   int block = 16;
+  int repeat = 1;
+  std::string json;
 };
 
-int run(shoal::World& world, const Options& options) {
-  const apps::SymmetricMatrix matrix = options.file.empty()
-                                           ? sparse_solve::laplacian(options.grid)
-                                           : apps::read_matrix_market_file(options.file);
-  const sparse_solve::LowerFactor factor = sparse_solve::incomplete_factor(matrix);
-  std::vector<double> b;
-  for (int i = 0; i < factor.size; ++i) b.push_back(1 + 0.5 * std::sin(i));
-  const sparse_solve::Solution solution = sparse_solve::solve(world, factor, b, options.block);
-  double error = 0;
-  if (world.rank() == 0) {
-    const std::vector<double> x = sparse_solve::solve_serially(factor, b);
-    double size = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      error = std::max(error, std::fabs(x[i] - solution.x[i]));
-      size = std::max(size, std::fabs(x[i]));
-    }
-    error /= size;
-    // Rows are summed in one order: the results are the same to the last bit.
-    fmt::print(
-        "sparse_solve: {} rows, {} elements, shift {:g}, {} ranks, {:.3g} s, {} puts, "
-        "difference to the serial solve {:.1e}: {}\n",
-        factor.size, factor.value.size(), factor.shift, world.size(), solution.seconds,
-        solution.puts, error, error == 0 ? "verified" : "wrong");
+apps::SquareMatrix matrix_of(const Options& options) {
+  if (options.file.empty()) return sparse_solve::laplacian(options.grid);
+  apps::SquareMatrix matrix = apps::read_matrix_market_square_file(options.file);
+  return matrix.has_values ? matrix : sparse_solve::with_values(matrix);
+}
+
+/// Largest difference of two vectors, relative to the largest element of the first. Infinite where
+/// that is not finite.
+double difference(const std::vector<double>& x, const std::vector<double>& y) {
+  double largest = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i])) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, std::fabs(x[i] - y[i]));
+    size = std::max(size, std::fabs(x[i]));
   }
-  return world.broadcast(error, shoal::Rank(0)) == 0 ? 0 : 1;
+  return largest / size;
+}
+
+/// Times and numbers of one solve with both factors.
+struct Run {
+  std::vector<double> x;
+  double seconds = 0;
+  std::uint64_t puts = 0;
+};
+
+Run solve_once(shoal::World& world, const Options& options, const sparse_solve::Factors& factors,
+               const std::vector<double>& b) {
+  Run run;
+  const auto solve = [&](const sparse_solve::LowerFactor& factor, const std::vector<double>& side) {
+    sparse_solve::Solution solution = sparse_solve::solve(world, factor, side, options.block);
+    run.seconds += solution.seconds;
+    run.puts += solution.puts;
+    return world.broadcast(std::move(solution.x), shoal::Rank(0));
+  };
+  run.x = sparse_solve::solve_both(factors, b, solve);
+  return run;
+}
+
+int run(shoal::World& world, const Options& options) {
+  const sparse_solve::Factors factors = sparse_solve::incomplete_factors(matrix_of(options));
+  std::vector<double> b;
+  for (int i = 0; i < factors.lower.size; ++i) b.push_back(1 + 0.5 * std::sin(i));
+  const std::vector<double> serial =
+      sparse_solve::solve_both(factors, b, &sparse_solve::solve_serially);
+  std::vector<double> seconds;
+  double error = 0;
+  std::uint64_t puts = 0;
+  for (int i = 0; i < options.repeat; ++i) {
+    const Run run = solve_once(world, options, factors, b);
+    error = std::max(error, difference(serial, run.x));
+    seconds.push_back(run.seconds);
+    puts = run.puts;
+  }
+  // Rows are summed in one order: the results are the same to the last bit.
+  if (world.rank() != 0) return error == 0 ? 0 : 1;
+  std::ranges::nth_element(seconds, seconds.begin() + options.repeat / 2);
+  const double median = seconds[static_cast<std::size_t>(options.repeat) / 2];
+  if (!apps::is_standard_output(options.json)) {
+    fmt::print(
+        "sparse_solve: {} rows, {} of {} elements, shift {:g}, {} ranks, {:.3g} s, {} puts, "
+        "difference to the serial solve {:.1e}: {}\n",
+        factors.lower.size, factors.kind,
+        factors.lower.value.size() + factors.reversed_upper.value.size(), factors.shift,
+        world.size(), median, puts, error, error == 0 ? "verified" : "wrong");
+  }
+  const bool written = apps::write_json(options.json, {{"ms", median * 1e3}, {"puts", puts}});
+  return error == 0 && written ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Sparse triangular solve with an incomplete Cholesky factor.", "sparse_solve");
+    CLI::App app("Sparse triangular solves with incomplete factors.", "sparse_solve");
     Options options;
     app.add_option("FILE", options.file,
-                   "symmetric matrix with a positive diagonal, in Matrix Market format; without "
-                   "one, the Laplacian of a grid");
+                   "square matrix in Matrix Market format (of a pattern, the Laplacian of its "
+                   "graph); without one, the Laplacian of a grid");
     app.add_option("--grid", options.grid, "points of each side of that grid")
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
-    app.add_option("--block", options.block, "consecutive rows on one rank")
+    app.add_option("--block", options.block, "consecutive rows of one task")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
+    app.add_option("--repeat", options.repeat, "number of timed solves, of which one is the median")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    apps::add_json_option(app, options.json);
     return apps::run_app(app, world, [&] { return run(world, options); });
   });
 }

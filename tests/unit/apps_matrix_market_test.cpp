@@ -211,4 +211,40 @@ TEST(AppsMatrixMarket, ReadPattern_WhenMalformed_SaysWhere) {
               HasSubstr("only 'real', 'integer' and 'pattern' are"));
 }
 
+// --- square matrices of any kind
+
+apps::SquareMatrix read_square(const std::string& text) {
+  std::istringstream in(text);
+  return apps::read_matrix_market_square(in, "a.mtx");
+}
+
+Triples triples(const apps::SquareMatrix& matrix) {
+  Triples result;
+  for (const auto& entry : matrix.entries) {
+    result.emplace_back(entry.row, entry.column, entry.value);
+  }
+  return result;
+}
+
+TEST(MatrixMarketSquare, HasBothTrianglesByRows) {
+  const Triples both{{0, 0, 2}, {0, 1, -1}, {1, 0, -1}};
+  const apps::SquareMatrix lower = read_square(symmetric + "2 2 2\n2 1 -1\n1 1 2\n");
+  EXPECT_EQ(triples(lower), both);
+  EXPECT_TRUE(lower.symmetric && lower.has_values);
+  const apps::SquareMatrix all = read_square(general + "2 2 3\n2 1 -1\n1 1 2\n1 2 -1\n");
+  EXPECT_EQ(triples(all), both);
+  EXPECT_TRUE(all.symmetric);
+  const apps::SquareMatrix other = read_square(general + "2 2 3\n2 1 -1\n1 1 2\n1 2 1\n");
+  EXPECT_EQ(triples(other), (Triples{{0, 0, 2}, {0, 1, 1}, {1, 0, -1}}));
+  EXPECT_FALSE(other.symmetric);
+}
+
+TEST(MatrixMarketSquare, OfAPattern_HasNoValues) {
+  const std::string banner = "%%MatrixMarket matrix coordinate pattern ";
+  const apps::SquareMatrix both = read_square(banner + "symmetric\n2 2 1\n2 1\n");
+  EXPECT_EQ(triples(both), (Triples{{0, 1, 1}, {1, 0, 1}}));
+  EXPECT_TRUE(both.symmetric && !both.has_values);
+  EXPECT_FALSE(read_square(banner + "general\n2 2 1\n2 1\n").symmetric);
+}
+
 }  // namespace
