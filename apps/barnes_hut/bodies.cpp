@@ -1,13 +1,18 @@
 #include "barnes_hut/bodies.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <random>
 #include <utility>
 
+#include "common/random_matrix.hpp"
+
 namespace barnes_hut {
 namespace {
+
+constexpr std::size_t kSamples = 100;  // bodies that are compared with a direct sum
 
 /// Bits of a coordinate, two zeros between each.
 std::uint64_t spread(std::uint64_t x) {
@@ -72,6 +77,48 @@ Vector direct_sum(const std::vector<Body>& bodies, std::size_t body) {
     if (i != body) attract(acceleration, bodies[body].position, bodies[i].position, bodies[i].mass);
   }
   return acceleration;
+}
+
+void move_bodies(std::vector<Body>& bodies, const std::vector<Vector>& accelerations,
+                 double step_time) {
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      bodies[i].velocity[axis] += step_time * accelerations[i][axis];
+      bodies[i].position[axis] += step_time * bodies[i].velocity[axis];
+    }
+  }
+}
+
+ErrorSums error_sums(const std::vector<Body>& all, std::size_t first,
+                     const std::vector<Vector>& accelerations) {
+  ErrorSums sums;
+  const std::size_t stride = std::max<std::size_t>(1, all.size() / kSamples);
+  for (std::size_t i = 0; i < accelerations.size(); ++i) {
+    if ((first + i) % stride != 0) continue;
+    const Vector exact = direct_sum(all, first + i);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double difference = accelerations[i][axis] - exact[axis];
+      sums.squares += difference * difference;
+      sums.reference += exact[axis] * exact[axis];
+    }
+  }
+  return sums;
+}
+
+// Ten times the error that is seen with the tolerance 0.5, which is usual: a cell's terms beyond
+// the mass at its centre are of the second order of tolerance / 2.
+double error_bound(double tolerance) { return tolerance * tolerance / 50 + 1e-9; }
+
+std::uint64_t checksum(const std::vector<Body>& bodies, std::size_t first) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    std::uint64_t hash = apps::mix_bits(first + i);
+    for (const Vector* vector : {&bodies[i].position, &bodies[i].velocity}) {
+      for (const double x : *vector) hash = apps::mix_bits(hash ^ std::bit_cast<std::uint64_t>(x));
+    }
+    sum += hash;
+  }
+  return sum;
 }
 
 }  // namespace barnes_hut

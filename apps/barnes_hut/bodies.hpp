@@ -26,6 +26,24 @@ void attract(Vector& acceleration, const Vector& position, const Vector& source,
 /// the same for each call (S. Aarseth, M. Henon, R. Wielen, 1974).
 [[nodiscard]] std::vector<Body> plummer(std::size_t count, std::uint64_t seed);
 
+/// Moves the bodies by one time step.
+void move_bodies(std::vector<Body>& bodies, const std::vector<Vector>& accelerations,
+                 double step_time);
+
+/// Root mean square of the difference of accelerations to direct sums, relative to those.
+struct ErrorSums {
+  double squares = 0;  // of differences
+  double reference = 0;
+};
+/// The sums over some of the bodies from number `first` on; `accelerations` are theirs.
+[[nodiscard]] ErrorSums error_sums(const std::vector<Body>& all, std::size_t first,
+                                   const std::vector<Vector>& accelerations);
+/// Bound of the root mean square of the relative error.
+[[nodiscard]] double error_bound(double tolerance);
+
+/// Sum of hashes of the bodies' positions and velocities; `first` is the number of the first one.
+[[nodiscard]] std::uint64_t checksum(const std::vector<Body>& bodies, std::size_t first);
+
 /// Acceleration of a body by all others, by direct summation.
 [[nodiscard]] Vector direct_sum(const std::vector<Body>& bodies, std::size_t body);
 

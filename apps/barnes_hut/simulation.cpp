@@ -10,8 +10,6 @@
 namespace barnes_hut {
 namespace {
 
-constexpr std::size_t kSamples = 100;  // bodies that are compared with a direct sum
-
 class Simulation {
  public:
   Simulation(shoal::World& world, const Options& options)
@@ -46,11 +44,12 @@ class Simulation {
       }
       result.seconds += static_cast<double>(world_.now_ns() - begin) * 1e-9;
       if (last) result.error = error();
-      move();
+      move_bodies(own_, accelerations_, options_.step_time);
     }
     const shoal::CacheStatistics statistics = cells_.statistics();
     result.fetches = world_.allreduce(statistics.fetches, std::plus<>());
     result.hits = world_.allreduce(statistics.hits, std::plus<>());
+    result.checksum = world_.allreduce(checksum(own_, first_), std::plus<>());
     return result;
   }
 
@@ -60,51 +59,21 @@ class Simulation {
   void find_accelerations() {
     std::vector<shoal::GlobalPtr<Cell>> roots(roots_.size());
     roots_.get(0, std::span(roots));
+    // Parks the task if the cell must travel.
+    const auto read = [this](shoal::GlobalPtr<Cell> cell) { return cells_.get(cell); };
     for (std::size_t begin = 0; begin < own_.size(); begin += options_.group) {
       const std::size_t end = std::min(own_.size(), begin + options_.group);
-      world_.spawn([this, &roots, begin, end] {
+      world_.spawn([this, &roots, &read, begin, end] {
         for (std::size_t i = begin; i < end; ++i) {
           Vector acceleration{};
           for (const shoal::GlobalPtr<Cell> root : roots) {
-            if (root) add(acceleration, own_[i].position, root);
+            if (root) add_tree(acceleration, own_[i].position, root, options_.tolerance, read);
           }
           accelerations_[i] = acceleration;
         }
       });
     }
     world_.wait();
-  }
-
-  void add(Vector& acceleration, const Vector& position, shoal::GlobalPtr<Cell> pointer) {
-    const shoal::CacheRef<Cell> cell = cells_.get(pointer);  // parks the task if it must travel
-    if (cell->body_count > 0) {
-      for (std::size_t i = 0; i < cell->body_count; ++i) {
-        // The body itself is at no distance, and adds nothing.
-        attract(acceleration, position, cell->bodies[i].position, cell->bodies[i].mass);
-      }
-      return;
-    }
-    double square = 0;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double distance = cell->all.position[axis] - position[axis];
-      square += distance * distance;
-    }
-    if (cell->width * cell->width < options_.tolerance * options_.tolerance * square) {
-      attract(acceleration, position, cell->all.position, cell->all.mass);
-      return;
-    }
-    for (std::size_t i = 0; i < cell->child_count; ++i) {
-      add(acceleration, position, cell->children[i]);
-    }
-  }
-
-  void move() {
-    for (std::size_t i = 0; i < own_.size(); ++i) {
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        own_[i].velocity[axis] += options_.step_time * accelerations_[i][axis];
-        own_[i].position[axis] += options_.step_time * own_[i].velocity[axis];
-      }
-    }
   }
 
   [[nodiscard]] double error() {
@@ -119,20 +88,9 @@ class Simulation {
         all.push_back({{part[i], part[i + 1], part[i + 2]}, {}, part[i + 3]});
       }
     }
-    double squares = 0;
-    double sum = 0;
-    const std::size_t stride = std::max<std::size_t>(1, all.size() / kSamples);
-    for (std::size_t i = 0; i < own_.size(); ++i) {
-      if ((first_ + i) % stride != 0) continue;
-      const Vector exact = direct_sum(all, first_ + i);
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        const double difference = accelerations_[i][axis] - exact[axis];
-        squares += difference * difference;
-        sum += exact[axis] * exact[axis];
-      }
-    }
-    return std::sqrt(world_.allreduce(squares, std::plus<>()) /
-                     world_.allreduce(sum, std::plus<>()));
+    const ErrorSums sums = error_sums(all, first_, accelerations_);
+    return std::sqrt(world_.allreduce(sums.squares, std::plus<>()) /
+                     world_.allreduce(sums.reference, std::plus<>()));
   }
 
   shoal::World& world_;

@@ -3,23 +3,30 @@
 #include <fmt/format.h>
 #include <shoal/shoal.hpp>
 
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "common/options.hpp"
+#include "common/output_file.hpp"
 #include "ebms/transport.hpp"
 
 namespace {
 
-int run(shoal::World& world, const ebms::Options& options) {
+int run(shoal::World& world, const ebms::Options& options, const std::string& json) {
   const ebms::Result result = ebms::transport(world, options);
   bool good = result.tally.absorbed + result.tally.slowed_down == options.particles;
   if (world.rank() == 0) {
     // Random numbers belong to particles, so all numbers equal those of a run with one rank.
     good = good && result.tally == ebms::transport_serially(options);
-    fmt::print(
-        "ebms: {} particles, {} bands, {} ranks{}, {:.3g} s, of which {:.2g} s for data, "
-        "{} collisions, {} absorbed, {} slowed down: {}\n",
-        options.particles, options.bands, world.size(), options.prefetch ? ", prefetching" : "",
-        result.seconds, result.waiting, result.tally.collisions, result.tally.absorbed,
-        result.tally.slowed_down, good ? "verified" : "wrong");
+    if (!apps::is_standard_output(json)) {
+      fmt::print(
+          "ebms: {} particles, {} bands, {} ranks{}, {:.3g} s, of which {:.2g} s for data, "
+          "{} collisions, {} absorbed, {} slowed down: {}\n",
+          options.particles, options.bands, world.size(), options.prefetch ? ", prefetching" : "",
+          result.seconds, result.waiting, result.tally.collisions, result.tally.absorbed,
+          result.tally.slowed_down, good ? "verified" : "wrong");
+    }
+    good = apps::write_json(json, {{"ms", result.seconds * 1e3}}) && good;
   }
   return world.broadcast(good, shoal::Rank(0)) ? 0 : 1;
 }
@@ -45,6 +52,8 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.add_flag("--prefetch", options.prefetch, "fetch the next band while this one is tracked");
     app.add_option("--seed", options.seed, "seed of the random numbers")->capture_default_str();
-    return apps::run_app(app, world, [&] { return run(world, options); });
+    std::string json;
+    apps::add_json_option(app, json);
+    return apps::run_app(app, world, [&] { return run(world, options, json); });
   });
 }

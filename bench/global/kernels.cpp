@@ -10,6 +10,8 @@ namespace bench::global {
 
 namespace {
 
+std::byte byte_of(std::int64_t put) { return static_cast<std::byte>(put); }
+
 constexpr Word kFactor = 0x9E3779B97F4A7C15U;
 
 Word random_number(Word index) {
@@ -68,27 +70,52 @@ Timed gups(const Options& options, const Side& side, bool& good) {
   return timed;
 }
 
+/// The micro-benchmarks of the ppl paper, section 5.1: threads of rank 0 put to their partners on
+/// rank 1 (pairs), or to one rank each (fan_out).
+Timed puts_by_threads(const Options& options, const Side& side, bool& good) {
+  if (!side.put_by_threads) throw std::invalid_argument("this side has no threads");
+  const auto target = [&](int thread) {
+    return options.kernel == "pairs" ? 1 : 1 + thread % (side.size - 1);
+  };
+  side.prepare_threads(options.threads, static_cast<std::size_t>(options.size_bytes));
+  const auto run = [&](std::int64_t count) {
+    side.put_by_threads(count, target);
+    return Word{0};
+  };
+  const Timed timed = time_on_first(side, run, options.count);
+  for (int thread = 0; thread < options.threads; ++thread) {
+    const std::byte last = target(thread) == side.rank ? byte_of(options.count) : std::byte{0};
+    good = good && side.ends_of_thread(thread) == std::pair(last, last);
+  }
+  return timed;
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"latency", "rate", "bandwidth", "hit", "gups"}));
+      ->check(CLI::IsMember({"latency", "rate", "bandwidth", "hit", "gups", "pairs", "fan_out"}));
   app.add_option("--op", options.op, "Operation on words")
       ->check(CLI::IsMember({"get", "put", "add", "exchange"}));
   app.add_option("--count", options.count, "Operations, of gups: of each rank")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth")
-      ->check(CLI::Range(8, 1 << 30));
+  app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth and threads")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--threads", options.threads, "Threads or tasks, of pairs and fan_out")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--log-size", options.log_size, "Binary logarithm of the words of gups' table")
       ->check(CLI::Range(4, 32));
 }
 
 int measure(const Options& options, const Side& side) {
-  if (side.size < 2 && options.kernel == "gups") throw std::invalid_argument("start 2 ranks");
+  const bool by_threads = options.kernel == "pairs" || options.kernel == "fan_out";
+  if (side.size < 2 && (by_threads || options.kernel == "gups")) {
+    throw std::invalid_argument("start 2 ranks");
+  }
   std::vector<Sample> samples;
   std::int64_t operations = options.count;
   for (int i = 0; i < options.run.repeat; ++i) {
@@ -97,6 +124,8 @@ int measure(const Options& options, const Side& side) {
     if (options.kernel == "gups") {
       timed = gups(options, side, good);
       operations = options.count * side.size;
+    } else if (by_threads) {
+      timed = puts_by_threads(options, side, good);
     } else if (options.kernel == "latency") {
       side.prepare(1);
       timed = time_on_first(side, side.one_by_one, options.count);
@@ -124,6 +153,7 @@ int measure(const Options& options, const Side& side) {
   const double count = static_cast<double>(operations);
   const double us = sample.seconds / count * 1e6;
   Values values{{"us", us}, {"million_per_s", 1 / us}};
+  if (by_threads) values.emplace_back("put_us", us);
   if (options.kernel == "latency") values.emplace_back("round_trip_us", us);
   if (options.kernel == "bandwidth") {
     values.emplace_back("gb_per_s", static_cast<double>(options.size_bytes) / us * 1e-3);

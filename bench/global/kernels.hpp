@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "ranks/program.hpp"
 
@@ -14,12 +15,13 @@ using Word = std::uint64_t;
 
 struct Options {
   RunOptions run;
-  std::string kernel;      // latency, rate, bandwidth, hit, gups
+  std::string kernel;      // latency, rate, bandwidth, hit, gups, pairs, fan_out
   std::string op = "get";  // get, put, add, exchange
   std::int64_t count = 100'000;
   std::int64_t in_flight = 1024;
   std::int64_t size_bytes = 1 << 20;
   int log_size = 20;  // of the table of gups
+  int threads = 2;    // or tasks, of pairs and fan_out
 };
 void add_options(CLI::App& app, Options& options);
 
@@ -42,6 +44,14 @@ struct Side {
   std::function<void(int rank, std::size_t index, Word number)> update;
   std::function<void()> finish_updates;
   std::function<Word(std::size_t index)> local_word;
+  /// Memory of `size_bytes` on each rank for each of the threads, all zero. Collective.
+  std::function<void(int threads, std::size_t size_bytes)> prepare_threads;
+  /// Puts by that many threads, or tasks, of rank 0 at once. Thread t writes to its memory on rank
+  /// target(t), `count` times, each time complete before the next. The first and the last byte are
+  /// the number of the put, from 1 on. Empty: this side has no threads.
+  std::function<void(std::int64_t count, const std::function<int(int)>& target)> put_by_threads;
+  /// First and last byte of a thread's memory on this rank.
+  std::function<std::pair<std::byte, std::byte>(int thread)> ends_of_thread;
   std::function<void()> barrier;
   std::function<bool(bool)> all_hold;
   int rank = 0;

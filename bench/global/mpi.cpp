@@ -1,9 +1,12 @@
 // The side of MPI alone: passive target in an allocated window, under one lock_all.
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <span>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "global/kernels.hpp"
@@ -13,6 +16,9 @@ namespace {
 
 using bench::global::Options;
 using bench::global::Word;
+
+/// MPICH 4.0.2 puts to the own window where windows are of 8 bytes or less.
+constexpr std::size_t kWindowBytesMin = 4096;
 
 class Accesses {
  public:
@@ -25,8 +31,9 @@ class Accesses {
   void prepare(std::size_t count) {
     close();
     Word* memory = nullptr;
-    MPI_Win_allocate(static_cast<MPI_Aint>(count * sizeof(Word)), sizeof(Word), MPI_INFO_NULL,
-                     MPI_COMM_WORLD, static_cast<void*>(&memory), &window_);
+    const std::size_t size_bytes = std::max(count * sizeof(Word), kWindowBytesMin);
+    MPI_Win_allocate(static_cast<MPI_Aint>(size_bytes), sizeof(Word), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     static_cast<void*>(&memory), &window_);
     words_ = std::span(memory, count);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
     for (Word& word : words_) word = 0;
@@ -79,6 +86,42 @@ class Accesses {
     }
     return buffer_.back();
   }
+  void prepare_threads(int threads, std::size_t size_bytes) {
+    close();
+    for (int i = 0; i < threads; ++i) {
+      ThreadWindow& mine = thread_windows_.emplace_back();
+      std::byte* memory = nullptr;
+      MPI_Win_allocate(static_cast<MPI_Aint>(std::max(size_bytes, kWindowBytesMin)), 1,
+                       MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&memory), &mine.window);
+      mine.memory = {memory, size_bytes};
+      MPI_Win_lock_all(MPI_MODE_NOCHECK, mine.window);
+      std::ranges::fill(mine.memory, std::byte{0});
+      MPI_Win_sync(mine.window);
+      mine.source.resize(size_bytes);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  void put_by_threads(std::int64_t count, const std::function<int(int)>& target) {
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < thread_windows_.size(); ++t) {
+      threads.emplace_back([this, t, count, rank = target(static_cast<int>(t))] {
+        ThreadWindow& mine = thread_windows_[t];
+        const int size_bytes = static_cast<int>(mine.source.size());
+        for (std::int64_t i = 1; i <= count; ++i) {
+          mine.source.front() = mine.source.back() = static_cast<std::byte>(i);
+          MPI_Put(mine.source.data(), size_bytes, MPI_BYTE, rank, 0, size_bytes, MPI_BYTE,
+                  mine.window);
+          MPI_Win_flush(rank, mine.window);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  [[nodiscard]] std::pair<std::byte, std::byte> ends_of_thread(int thread) {
+    ThreadWindow& mine = thread_windows_[static_cast<std::size_t>(thread)];
+    MPI_Win_sync(mine.window);
+    return {mine.memory.front(), mine.memory.back()};
+  }
   void update(int rank, std::size_t index, Word number) {
     Word& operand = operands_[pending_++ % operands_.size()];
     operand = number;
@@ -113,10 +156,22 @@ class Accesses {
     return before;
   }
   void close() {
+    for (ThreadWindow& mine : thread_windows_) {
+      MPI_Win_unlock_all(mine.window);
+      MPI_Win_free(&mine.window);
+    }
+    thread_windows_.clear();
     if (window_ == MPI_WIN_NULL) return;
     MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }
+
+  /// As in the paper: an MPI window for each thread.
+  struct ThreadWindow {
+    MPI_Win window = MPI_WIN_NULL;
+    std::span<std::byte> memory;
+    std::vector<std::byte> source;
+  };
 
   const char op_;  // first letter of the operation
   const int target_;
@@ -125,6 +180,7 @@ class Accesses {
   std::vector<Word> buffer_;
   std::array<Word, 1024> operands_{};  // in flight
   std::size_t pending_ = 0;
+  std::vector<ThreadWindow> thread_windows_;
 };
 
 int run(const bench::MpiWorld& world, const Options& options) {
@@ -143,6 +199,13 @@ int run(const bench::MpiWorld& world, const Options& options) {
   };
   side.finish_updates = [&] { accesses.finish_updates(); };
   side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
+  side.prepare_threads = [&](int threads, std::size_t size_bytes) {
+    accesses.prepare_threads(threads, size_bytes);
+  };
+  side.put_by_threads = [&](std::int64_t count, const std::function<int(int)>& target) {
+    accesses.put_by_threads(count, target);
+  };
+  side.ends_of_thread = [&](int thread) { return accesses.ends_of_thread(thread); };
   side.barrier = [] { MPI_Barrier(MPI_COMM_WORLD); };
   side.all_hold = &bench::MpiWorld::all_hold;
   return bench::global::measure(options, side);
@@ -153,7 +216,11 @@ int run(const bench::MpiWorld& world, const Options& options) {
 int main(int argc, char** argv) {
   // Open MPI: its default component for one node crashes in MPI_Compare_and_swap.
   setenv("OMPI_MCA_osc", "sm", 0);
-  const bench::MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
+  // Several threads only where they are measured: they make every call of MPI slower.
+  const bool threads = std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
+    return argument == "pairs" || argument == "fan_out";
+  });
+  const bench::MpiWorld world(argc, argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   Options options;
   const bench::Program program{"global_mpi", "One-sided access with MPI alone.",
                                [&](CLI::App& app) { bench::global::add_options(app, options); },

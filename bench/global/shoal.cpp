@@ -3,10 +3,11 @@
 #include <shoal/memory.hpp>
 #include <shoal/shoal.hpp>
 
-#include <cstring>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "global/kernels.hpp"
@@ -79,6 +80,34 @@ class Accesses {
     }
     return buffer_.back();
   }
+  void prepare_threads(int threads, std::size_t size_bytes) {
+    world_.barrier();
+    if (thread_memory_) memory_.collective_free(thread_memory_);
+    thread_memory_ =
+        memory_.collective_allocate<std::byte>(static_cast<std::size_t>(threads) * size_bytes);
+    sources_.assign(static_cast<std::size_t>(threads), std::vector<std::byte>(size_bytes));
+    world_.barrier();
+  }
+  void put_by_threads(std::int64_t count, const std::function<int(int)>& target) {
+    shoal::TaskGroup tasks;
+    for (std::size_t t = 0; t < sources_.size(); ++t) {
+      tasks.spawn([this, t, count, rank = shoal::Rank(target(static_cast<int>(t)))] {
+        std::vector<std::byte>& source = sources_[t];
+        const auto to = thread_memory_.on(rank) + static_cast<std::ptrdiff_t>(t * source.size());
+        for (std::int64_t i = 1; i <= count; ++i) {
+          source.front() = source.back() = static_cast<std::byte>(i);
+          memory_.put(to, std::span<const std::byte>(source)).wait();
+        }
+      });
+    }
+    tasks.wait();
+  }
+  [[nodiscard]] std::pair<std::byte, std::byte> ends_of_thread(int thread) const {
+    const std::size_t size = sources_.front().size();
+    const std::byte* const begin =
+        memory_.local(thread_memory_) + static_cast<std::size_t>(thread) * size;
+    return {begin[0], begin[size - 1]};
+  }
   Word cached(std::int64_t count) {
     Word sum = 0;
     for (std::int64_t i = 0; i < count; ++i) sum += *cache_.get(far_);
@@ -98,6 +127,8 @@ class Accesses {
   shoal::GlobalPtr<Word> words_;  // of this rank
   shoal::GlobalPtr<Word> far_;    // of the last one
   std::vector<Word> buffer_;
+  shoal::GlobalPtr<std::byte> thread_memory_;
+  std::vector<std::vector<std::byte>> sources_;  // of each thread
 };
 
 int run(shoal::World& world, const Options& options) {
@@ -117,6 +148,13 @@ int run(shoal::World& world, const Options& options) {
   };
   side.finish_updates = [&] { accesses.finish_updates(); };
   side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
+  side.prepare_threads = [&](int threads, std::size_t size_bytes) {
+    accesses.prepare_threads(threads, size_bytes);
+  };
+  side.put_by_threads = [&](std::int64_t count, const std::function<int(int)>& target) {
+    accesses.put_by_threads(count, target);
+  };
+  side.ends_of_thread = [&](int thread) { return accesses.ends_of_thread(thread); };
   side.barrier = [&] { world.barrier(); };
   side.all_hold = [&](bool holds) { return world.allreduce(holds, std::logical_and<>()); };
   const int code = bench::global::measure(options, side);
