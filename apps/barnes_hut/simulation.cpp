@@ -40,7 +40,7 @@ class Simulation {
         // No rank reads copies of the last step's cells any more, and all trees are complete.
         cells_.collective_invalidate(world_);
         find_accelerations();
-        world_.barrier();  // nobody needs this tree any more
+        world_.barrier();  // this tree is no longer needed
       }
       result.seconds += static_cast<double>(world_.now_ns() - begin) * 1e-9;
       if (last) result.error = error();

@@ -35,7 +35,7 @@ enum class Channel {
 enum class Traffic {
   none,
   receive,   // messages to the machine, which answers with a few bytes, or has asked for them
-  ping_pong  // messages of one size to and fro
+  ping_pong  // round trips of messages of one size
 };
 
 /// Words of the file. Errors: InputError for a word that is none of them.

@@ -67,7 +67,7 @@ class Threads final : public metg::Side {
 
   double run(Work& work) override {
     work_ = &work;
-    open_.store(count_ - 1, std::memory_order_relaxed);  // nobody looks before the next round
+    open_.store(count_ - 1, std::memory_order_relaxed);  // no thread looks before the next round
     const bench::Stopwatch watch;
     round_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in serve()
     run_columns(work, metg::share_of(work.graph().width(), count_, 0));

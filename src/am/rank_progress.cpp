@@ -37,7 +37,7 @@ bool RankProgress::poll(bool idle) {
   if (!idle && has_teams_.load(std::memory_order_relaxed)) [[unlikely]]
     listener_->on_busy();
   const bool polls_transport = may_poll_transport();
-  lower_arrived();  // before the look at the port: whoever posts raises it afterwards
+  lower_arrived();  // before the look at the port: a later post() raises it again
   if (!polls_transport && has_no_arrivals()) return false;
   // seq_cst: a worker whose flag is seen looks again after this
   if (polling_.load(std::memory_order_seq_cst) ||

@@ -68,7 +68,7 @@ Exchange::Exchange(term::Scope& scope)
           scope.channel(),
           [this](std::size_t size_bytes, const PieceHeader& header) {
             const SharedOperation operation = find(header.sequence);
-            SHOAL_CHECK(operation != nullptr, "{}: a payload has come that nobody waits for",
+            SHOAL_CHECK(operation != nullptr, "{}: an unexpected payload has come",
                         name_of(header.kind));
             return operation->place_of(size_bytes);
           },

@@ -111,7 +111,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   std::uint64_t trace_id_ = 0;
 
   // Guarded by in_.mutex_.
-  std::vector<Piece> pieces_;  // have come, and nobody has asked for them
+  std::vector<Piece> pieces_;  // have come, and are not awaited yet
   Receive* awaited_ = nullptr;
   bool done_ = false;
   bool has_waiter_ = false;

@@ -81,7 +81,7 @@ void write_to_standard_error(std::string_view text) {
   std::fflush(stderr);
   while (!text.empty()) {
     const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;  // nobody to tell
+    if (written < 0 && errno != EINTR) return;  // no one is left to tell
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
 }

@@ -103,7 +103,7 @@ void NamedLocks::wait_without(const std::function<void()>& wait) {
   try {
     wait();
   } catch (const CancelledError&) {
-    throw;  // nobody may wait any more, for a lock neither
+    throw;  // no task may wait any more, not even for a lock
   } catch (...) {
     lock_again();
     throw;

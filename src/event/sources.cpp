@@ -18,7 +18,7 @@ bool Source::enlist(sync::Waiter& waiter) {
 }
 
 bool Source::withdraw(sync::Waiter& waiter) {
-  static_cast<void>(unwatch());  // the world has failed: nobody needs it any more
+  static_cast<void>(unwatch());  // the world has failed: it is no longer needed
   return WaitingRoom::withdraw(waiter);
 }
 

@@ -52,7 +52,7 @@ void Pending::abandon() noexcept {
   while (writing_.load(std::memory_order_acquire) != kAbandoned) {
     try {
       wait_here();
-    } catch (...) {  // where nobody may wait, in a handler: small copies end soon
+    } catch (...) {  // in a handler, which must not wait: small copies end soon
       static_cast<void>(0);
     }
   }

@@ -122,7 +122,7 @@ class Turn final : public sched::Waitable,
   std::atomic<bool> closed_{false};
 
   mutable sync::Mutex mutex_;
-  bool taken_ SHOAL_GUARDED_BY(mutex_) = false;  // somebody has the turn
+  bool taken_ SHOAL_GUARDED_BY(mutex_) = false;  // a task has the turn
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
   RunQueue queue_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);

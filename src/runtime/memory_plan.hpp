@@ -41,7 +41,7 @@ struct MemoryPlan {
 /// Place of large receive buffers on this machine.
 struct BufferPlace {
   std::optional<int> node{};  // logical index of a NUMA node; nothing: anywhere
-  std::string text{};         // for people; empty: nobody asked
+  std::string text{};         // for people; empty: not asked for
 };
 
 /// `numa_nodes`: of the machine, from the socket of the workers on; see

@@ -289,7 +289,7 @@ void StallWatch::take_mail() {
 // Each rank of a process may receive the same request: one answer is enough.
 void StallWatch::answer_request(int process, Rank asker, std::uint64_t round) {
   const auto [seen, is_new] = rounds_seen_.try_emplace(process, asker, round);
-  asked_.reset();  // somebody collects, or has just written
+  asked_.reset();  // another thread collects, or has just written
   collected_ns_ = env_.now_ns();
   if (!is_new && seen->second.second >= round) return;
   seen->second = {asker, round};

@@ -24,7 +24,7 @@ namespace shoal::runtime {
 /// Asks another process to collect a report.
 struct StallAsk {
   std::uint64_t number = 0;     // of the asks of its process
-  bool signalled = false;       // somebody wants to see it, whether anything moves or not
+  bool signalled = false;       // a user asked for it, whether anything moves or not
   std::vector<RankPart> parts;  // of the ranks of the process that asks
 
   template <class Archive>

@@ -106,7 +106,7 @@ class Condition::Ticket final : public sched::Waitable {
     std::erase(condition_.coming_, number_);
   }
   bool enlist(sync::Waiter& waiter) override {
-    arrived_ = true;  // before anybody can wake the task
+    arrived_ = true;  // before another thread can wake the task
     const sync::Lock lock(condition_.mutex_);
     if (std::erase(condition_.coming_, number_) == 0) return false;  // notified on the way
     condition_.waiters_.push(waiter);
@@ -135,7 +135,7 @@ void Condition::wait(std::unique_lock<Mutex>& lock) {
     lock.unlock();
     ticket.wait();
   } catch (const CancelledError&) {
-    throw;  // nobody may wait any more, for a lock neither
+    throw;  // no task may wait any more, not even for a lock
   } catch (...) {
     lock.lock();
     throw;
@@ -267,7 +267,7 @@ void Barrier::arrive_and_wait() {
   if (last) return woken.wake_all();
   try {
     Phase(*this, number).wait();
-  } catch (...) {  // whoever does not wait here has not come
+  } catch (...) {  // a task that does not wait here has not come
     {
       const sync::Lock lock(mutex_);
       if (phase_ == number) ++missing_;

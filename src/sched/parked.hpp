@@ -28,7 +28,7 @@ struct Nesting {
 /// continues.
 struct Parked {
   const Task* task = nullptr;    // nullptr: a thread of the program
-  Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and nobody can take it out
+  Waitable* waitable = nullptr;  // nullptr: it waits for `what`, and cannot be taken out
   const char* what = nullptr;
   const char* thread_name = nullptr;  // of a thread of the program that has one
   const Nesting* outer = nullptr;     // those that wait for `task` below it on its stack
@@ -37,7 +37,7 @@ struct Parked {
   bool ends_by_itself = false;   // of `waitable`, which may be gone while this is being woken
   bool is_cancellable = true;    // likewise
   bool counted = true;           // for detection it runs
-  bool cancelled = false;        // set by whoever takes it out of what it waits for
+  bool cancelled = false;        // set by the thread that takes it out of what it waits for
   bool in_list = false;          // guarded by the list's lock
   sync::ListLink<Parked> place;  // likewise
   Parked* taken_next = nullptr;  // of those that cancel() has taken out

@@ -133,7 +133,7 @@ void suspend(Worker& worker, const char* what, const Publish& publish, bool last
   const sync::Quiet quiet;
   const Task* const task = worker.fibers.task();
   const bool bound = task != nullptr && task->bound;
-  SchedulingFiber& next = worker.fibers.take_idle();  // may throw: nobody knows of the waiter yet
+  SchedulingFiber& next = worker.fibers.take_idle();  // may throw: the waiter is not known yet
   TaskQueues& queues = worker.queues;
   ReadyQueue& queue = !last ? queues.resumed_own : bound ? queues.bound_own : queues.ready_shared;
   ParkedTaskWaiter waiter(worker, queue, what, nullptr);
@@ -151,7 +151,7 @@ bool park(Worker& worker, Waitable& what) {
   const sync::Quiet quiet;
   Task* const task = worker.fibers.task();
   task->before_parking();
-  SchedulingFiber& next = worker.fibers.take_idle();  // may throw: nobody knows of the waiter yet
+  SchedulingFiber& next = worker.fibers.take_idle();  // may throw: the waiter is not known yet
   TaskQueues& queues = worker.queues;
   ParkedTaskWaiter waiter(worker, task->bound ? queues.resumed_own : queues.delivered_shared, "",
                           &what);

@@ -44,7 +44,7 @@ class Simulator::SimParker final : public env::Parker {
 
  private:
   Simulator& simulator_;
-  Actor* actor_ = nullptr;  // nobody unparks a worker that has never been asleep
+  Actor* actor_ = nullptr;  // a worker that has never been asleep is not unparked
 };
 
 bool Simulator::Entry::operator>(const Entry& other) const {

@@ -73,7 +73,7 @@ class PageView {
   [[nodiscard]] const Facts& facts() const { return facts_; }
   /// Lets the process know that a reader looks. False: try again later.
   [[nodiscard]] bool watch() const { return memory_.hold(); }
-  /// Nothing: the rank has not been heard of.
+  /// Nothing: the rank has not reported yet.
   [[nodiscard]] std::optional<Sample> read(int rank) const;
   /// It belongs to the process at the place, not to one that it was forked from.
   [[nodiscard]] bool is_own() const { return own_; }

@@ -116,7 +116,7 @@ constexpr const char* kTitle =
     "IN/s    B/s WINDOW           MEMORY TASK";
 
 std::string line_of(const Row& row) {
-  if (!row.sample.has_value()) return fmt::format("{:>6}  has not been heard of yet", row.rank);
+  if (!row.sample.has_value()) return fmt::format("{:>6}  has not reported yet", row.rank);
   const RankFigures& rank = row.sample->rank;
   return fmt::format(
       "{:>6} {:>8} {:<12.12} {:<17} {} {:>3.0f}% {:>5} {:>6} {:>7} {:>6} {:>6} {:>6} {} {:>3.0f}% "

@@ -68,7 +68,7 @@ struct IdleCause {
   enum class What : std::uint8_t {
     message,       // the next task needed a message
     task,          // the next task needed another one of the same rank
-    not_taken,     // the next task was ready, and nobody took it
+    not_taken,     // the next task was ready, and no worker took it
     no_more_work,  // nothing came until the end of the run
     start_up,      // nothing had begun yet
     others,        // the main function waited for the end of all tasks, of any rank

@@ -9,7 +9,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 GOOD = {
-    "src/good.cpp": "// Options of a task.\nint what();  // What of a trailing comment is free.\n",
+    "src/good.cpp": "// Options of a task.\nint what();  // on one rank\n",
+    "src/good_text.cpp": 'f("What is", "what to do, in that order");\n',
+    "tests/text.cpp": 'auto name = "nobody to steal from";\n',
+    "src/url.cpp": 'auto a = "//x", b = \'"\'; auto c = "nobody";\n',
     "src/good.h": "/* Payload of an event. */\n",
     "docs/table.md": "# Title\n\nShort.\n\n| " + "long " * 30 + "|\n",
     "docs/code.md": "```text\n" + "x" * 120 + "\n```\n",
@@ -28,6 +31,8 @@ BAD = {
     "docs/heading.md": ("# What it does\n", "opens with 'What'"),
     "docs/sentence.md": ("A task.\n\n- It runs.\n  **Who waits** is parked.\n", "md:4: a sentence"),
     "docs/cell.md": ("| a | Those that wait |\n", "opens with 'Those'"),
+    "src/text.cpp": ('f(\n  "no rank: "\n  "nobody waits");\n', "cpp:2: 'nobody' in a text"),
+    "apps/raw.cpp": ('f(R"(Usage:\nWho can have a lock)");\n', "a text opens with 'Who'"),
     "docs/odd.md": ("It is there for whoever comes.\n", "'whoever'"),
 }
 

@@ -106,7 +106,7 @@ class SleepModel {
     int pc = 0;
     int done = 0;
     int candidate = 0;  // worker to wake next
-    int buffered = 0;   // tasks that nobody else sees yet
+    int buffered = 0;   // tasks that no other thread sees yet
     auto operator<=>(const Pusher&) const = default;
   };
 

@@ -22,7 +22,7 @@ enum class Variant {
   without_barrier,     // who waits relies on its own order alone
   barrier_late,        // the barrier stands behind the look at the lock
   waits_without_word,  // who waits says so when it sleeps already
-  looks_first,         // unlock() looks for those who wait before it frees the lock
+  looks_first,         // unlock() looks for waiters before it frees the lock
 };
 
 /// Each thread takes the lock `kRounds` times. A thread that sleeps goes on when it is notified.

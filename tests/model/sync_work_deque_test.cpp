@@ -124,7 +124,7 @@ class DequeModel {
         me.top = top_;
         if (bottom_ - me.top < capacity(ring_)) me.pc = 2;
         return;
-      case 1: {  // the copy is nobody else's until ring_ says so
+      case 1: {  // the copy belongs to this thread until ring_ says so
         const int from = is(Variant::grow_forgets_items) ? me.top + 1 : me.top;
         for (int i = from; i < bottom_; ++i) put(ring_ + 1, i, slot(ring_, i));
         ++ring_;

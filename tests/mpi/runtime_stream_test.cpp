@@ -36,7 +36,7 @@ void stream(shoal::World& world) {
 
 int main(int argc, char** argv) {
   std::vector<const char*> arguments(argv, argv + argc);
-  arguments.insert(arguments.end(), {"--workers", "1"});  // so that nobody else polls
+  arguments.insert(arguments.end(), {"--workers", "1"});  // so that no other worker polls
   return shoal::run(static_cast<int>(arguments.size()), arguments.data(), [](shoal::World& world) {
     if (world.size() > 1) stream(world);
   });

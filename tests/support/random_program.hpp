@@ -204,7 +204,7 @@ inline void RandomActor::wait_and_check(int epoch) {
     program_.begin_epoch();
   }
   --program_.waiting;
-  world_.barrier();  // nobody waits again before all have returned
+  world_.barrier();  // none waits again before all have returned
 }
 
 inline void RandomActor::run_epoch(int epoch) {

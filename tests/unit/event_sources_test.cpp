@@ -243,7 +243,7 @@ TEST(EventSignal, ThatWasCancelled_HasItsDefaultAgain) {
     EXPECT_TRUE(events.cancel(second));
     EXPECT_EQ(handler_of(SIGUSR2), SIG_DFL);
     EXPECT_FALSE(events.cancel(second));
-    world.wait();  // nothing was fired that nobody takes, and nothing is waited for
+    world.wait();  // every fired event was taken, and nothing is waited for
   });
 }
 

@@ -309,7 +309,7 @@ TEST_P(Failure, WithLargeMessagesUnderWay_EndsAllTheSame) {
     try {
       world.wait();
     } catch (const TaskError&) {
-      throw;  // payload and place are destroyed: nobody uses them any more
+      throw;  // payload and place are destroyed: they are no longer used
     }
   });
   EXPECT_EQ(caught.task_name, "tile");

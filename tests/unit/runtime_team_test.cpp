@@ -395,7 +395,7 @@ TEST(Team, MessagesByHandle_AreWaitedFor) {
 TEST(Team, MessageToOthersThatIsNotHandled_IsNamed) {
   const TurnResult result = run_turns({.seed = 4, .ranks = 3, .workers = 1}, [](World& world) {
     std::optional<shoal::ActiveMessage<int>> early;
-    if (world.rank() == 0) early.emplace(world.make_am([](int) {}));  // nobody else does
+    if (world.rank() == 0) early.emplace(world.make_am([](int) {}));  // no other member does
     Team half = world.split(world.rank() < 2 ? 0 : 1, 0, "half");
     if (world.rank() == 0) {
       half.spawn([&] { early->send(Rank(1), 5); });

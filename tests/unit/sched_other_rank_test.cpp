@@ -67,7 +67,7 @@ TEST(OtherRank, ThatWaitsForALock_IsRefused) {
         world.barrier();
         world.barrier();
         mutex.unlock();
-        EXPECT_TRUE(mutex.try_lock());  // nobody stands in line
+        EXPECT_TRUE(mutex.try_lock());  // no task waits in line
         mutex.unlock();
         world.wait();
       },

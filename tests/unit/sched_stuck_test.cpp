@@ -198,7 +198,7 @@ TEST(StuckTasks, OnOneRank_AreToldToEveryMainFunctionInTheSameWay) {
       EXPECT_TRUE(world.scope().failed());
       return 0;
     };
-    testing::internal::CaptureStderr();  // it is said, though everybody caught it
+    testing::internal::CaptureStderr();  // it is reported, though all ranks caught it
     EXPECT_EQ(run_world(2, 2, catches), 0);
     testing::internal::GetCapturedStderr();
     for (std::uint64_t seed = 0; seed < 36; ++seed) {

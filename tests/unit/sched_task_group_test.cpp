@@ -259,7 +259,7 @@ TEST_P(Groups, WaitedForByATaskOfTheirs_RefuseThat) {
       inner.wait();
     });
     group.wait();
-    world.spawn([&] { group.wait(); });  // anybody else may
+    world.spawn([&] { group.wait(); });  // any other task may
     world.wait();
   });
 }

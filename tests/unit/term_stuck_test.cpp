@@ -321,7 +321,7 @@ TEST(Stuck, WhileAFailureIsKnown_TheFailureIsReported) {
     EXPECT_THROW(world.wait(), shoal::TaskError);
   });
   testing::internal::GetCapturedStderr();
-  EXPECT_EQ(code, 0);  // everybody caught it
+  EXPECT_EQ(code, 0);  // all ranks caught it
 }
 
 // A function of the program that throws while the report is made.

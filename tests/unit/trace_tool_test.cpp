@@ -181,7 +181,7 @@ TEST_F(TraceTool, OverloadedRank_IsNamed) {
 TEST_F(TraceTool, HotLink_IsNamed) {
   TraceWorld world(4);
   int last = world.add("make", 1, 5'000);
-  for (int i = 0; i < 100; ++i) {  // to and fro, and a little between the others
+  for (int i = 0; i < 100; ++i) {  // round trips, and a little between the others
     const int use = world.add("use", 2, 5'000, {last});
     last = world.add("make", 1, 5'000, {use});
     if (i % 10 == 0) world.add("other", (i / 10) % 2 == 0 ? 3 : 0, 1'000, {last});

@@ -140,6 +140,7 @@ class Executor : public DistributedObject<Executor> {
   const std::shared_ptr<object::ExecutorQueue> queue_;
 };
 
+/// @cond internals
 template <auto Function, class... Args>
 void object::MovableExecutorTask<Function, Args...>::send(const Executor& executor, Rank to) {
   std::apply(
@@ -154,5 +155,6 @@ void object::MovableExecutorTask<Function, Args...>::receive(Executor& executor,
                                                              Args... args) {
   executor.accept(std::make_unique<MovableExecutorTask>(priority, std::move(args)...));
 }
+/// @endcond
 
 }  // namespace shoal

@@ -16,7 +16,7 @@
 namespace shoal::object {
 
 enum class Kind : std::uint8_t {
-  plain,    // nobody waits for the result
+  plain,    // no caller waits for the result
   attempt,  // the same; ignored if the object is gone
   call,     // the result, or the exception, goes to a promise
 };

@@ -265,7 +265,7 @@ void MpiEngine::finish() {
 void MpiEngine::drain() {
   const auto round_or_yield = [this]() SHOAL_REQUIRES(mutex_) {
     if (!round(nullptr)) options_.env->yield();
-    static_cast<void>(outbox_.take_credits());  // nobody waits for room any more
+    static_cast<void>(outbox_.take_credits());  // no sender waits for room any more
   };
   do {
     round_or_yield();

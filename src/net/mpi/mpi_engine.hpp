@@ -95,7 +95,7 @@ class MpiEngine final : public MpiSubmissions {
   std::function<void()> waker_;
   std::function<void()> before_close_;
 
-  sync::MpscQueue submissions_;          // whoever holds mutex_ consumes
+  sync::MpscQueue submissions_;          // the holder of mutex_ consumes
   std::atomic<bool> polling_{false};     // see above
   std::atomic<bool> report_due_{false};  // likewise a submission: see report_soon()
   // relaxed: about when the last round began; only decides between two ways that both work.
@@ -113,7 +113,7 @@ class MpiEngine final : public MpiSubmissions {
   MpiPayloads payloads_;  // touches transfers_ under mutex_ only
   unsigned rounds_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::uint64_t last_work_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
-  bool closing_ SHOAL_GUARDED_BY(mutex_) = false;  // nobody needs acknowledgements any more
+  bool closing_ SHOAL_GUARDED_BY(mutex_) = false;  // acknowledgements are no longer needed
   bool closed_ SHOAL_GUARDED_BY(mutex_) = false;
 };
 

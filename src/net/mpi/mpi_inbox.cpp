@@ -121,7 +121,7 @@ bool MpiInbox::receive_near(DirectArrivals* direct) {
       static_cast<void>(where->take_sequence());
       where->add(packet.release(), direct);
     }
-    if (comes_back && is_small) return true;  // somebody may wait for it
+    if (comes_back && is_small) return true;  // a task may wait for it
   }
   return true;
 }
@@ -146,7 +146,7 @@ bool MpiInbox::receive_over_mpi(DirectArrivals* direct) {
     ++received_counts_[static_cast<std::size_t>(status.MPI_SOURCE)];
     const std::uint64_t size = slot.packet->header().size_bytes;
     handle(take_packet(slot, status), status, direct);
-    if (comes_back && size < receive_bytes_ / 2) return true;  // somebody may wait for it
+    if (comes_back && size < receive_bytes_ / 2) return true;  // a task may wait for it
   }
   return true;
 }

@@ -77,7 +77,7 @@ void MpiOutbox::acknowledged(const MpiAcknowledgement& what, int process) {
                        target >= 0 && target < layout_.world_size &&
                        layout_.process_of(target) == process;
   MpiLink* const link = is_ours ? links_[index_of(source, target, Lane::normal)] : nullptr;
-  if (is_ours && link == nullptr) return;  // the link has ended: nobody waits for it
+  if (is_ours && link == nullptr) return;  // the link has ended: no sender waits for it
   if (link == nullptr || !link->acknowledge(what.bytes)) {
     throw TransportError(
         fmt::format("process {} acknowledges {} bytes from rank {} to rank {} that were not sent; "
@@ -94,7 +94,7 @@ bool MpiOutbox::send_listed() {
   for (const Lane lane : {Lane::control, Lane::urgent, Lane::normal}) {
     auto& listed = listed_[static_cast<std::size_t>(lane)];
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < listed.size(); ++i) {  // serve() lists nobody
+    for (std::size_t i = 0; i < listed.size(); ++i) {  // serve() lists no link
       MpiLink* const link = listed[i];
       if (serve(*link, sent)) {
         listed[kept++] = link;

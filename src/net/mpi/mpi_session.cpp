@@ -134,7 +134,7 @@ MpiSession::MpiSession(const MpiOptions& options)
   const std::string thread_note = initialize(options);
   duplicate(options);
   if (const std::string problem = find_disagreement(options); !problem.empty()) {
-    close();  // all processes are here: nobody waits
+    close();  // all processes are here: none waits
     throw ConfigError(problem);
   }
   if (!thread_note.empty()) add_note(thread_note, process() == 0);

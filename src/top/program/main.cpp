@@ -100,7 +100,7 @@ void add_options(CLI::App& app, Arguments& with) {
                  "ranks of your processes on this host");
   app.add_flag("--once", with.once, "prints the figures once; exit code 1 when nothing runs");
   app.add_flag("--json", with.json, "with --once: for programs");
-  app.add_option("--interval", with.interval_s, "seconds between two looks")
+  app.add_option("--interval", with.interval_s, "seconds between two updates")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   app.add_option("--sort", with.order, "order of the ranks of a run")
