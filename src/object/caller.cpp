@@ -24,8 +24,9 @@ void Caller::acquire_all() {
   is_coming_ = false;
 }
 
-void Caller::begin_runner(const std::shared_ptr<Turn>& turn) {
+void Caller::begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner) {
   is_runner_ = true;
+  runner_ = &runner;
   turns_ = {turn};
 }
 
@@ -39,6 +40,7 @@ void Caller::enter(const std::shared_ptr<Turn>& turn) {
 
 void Caller::parks() {
   if (std::exchange(is_away_, true)) return;
+  if (runner_ != nullptr) turns_.front()->put_back(*runner_);
   release_all();
 }
 
@@ -65,7 +67,7 @@ Runner::~Runner() {
 
 void Runner::run() {
   has_run_ = true;
-  caller_->begin_runner(turn_);
+  caller_->begin_runner(turn_, *this);
   turn_->serve(*this);
   caller_->end_runner();
 }

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
-
 namespace shoal::object {
 
 namespace {
@@ -118,10 +116,7 @@ void Objects::advance_epoch() { turn_->advance_epoch(); }
 
 // --- invocations
 
-std::uint64_t Objects::fresh_context() {
-  return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
-      std::tuple(channel_.team(), channel_.rank().value(), turn_->next_fresh()));
-}
+std::uint64_t Objects::fresh_context() { return turn_->fresh_context(); }
 
 // Handlers of a rank run one at a time, in one context; so do threads outside the workers.
 std::uint64_t Objects::caller_context() {
@@ -133,18 +128,19 @@ std::uint64_t Objects::caller_context() {
 }
 
 Target Objects::target(std::uint32_t number, Rank to, Order order) {
-  const std::uint64_t parent = order == Order::causal ? caller_context() : fresh_context();
-  return target_in(parent, number, to);
+  if (order == Order::none) return {0, number, turn_->epoch()};
+  return target_in(caller_context(), number, to);
 }
 
 Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) const {
   return {context_on(context, to), number, turn_->epoch()};
 }
 
-void Objects::accept(std::unique_ptr<Invocation> invocation, const Outside* outside) {
+void Objects::accept(InvocationList list, const Outside* outside) {
+  if (list.empty()) return;
   if (outside != nullptr) [[unlikely]]
-    invocation = acknowledged(std::move(invocation), *outside, channel_.messenger());
-  turn_->accept(std::move(invocation));
+    list.push(acknowledged(list.pop(), *outside, channel_.messenger()));
+  turn_->accept(list);
 }
 
 bool Objects::is_crossed() const {

@@ -33,9 +33,9 @@ std::string describe(const Outside& outside) {
 void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
   const Address& address = outside.address;
   Objects& objects = Objects::of(team);
-  const net::RunPrefix prefix =
-      Target{context_on(outside.context, Rank(outside.target)), address.number, outside.epoch}
-          .to_prefix();
+  const std::uint64_t context =
+      outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
+  const net::RunPrefix prefix = Target{context, address.number, outside.epoch}.to_prefix();
   const messaging::Message message{.channel = &objects.channel(),
                                    .source = Rank(outside.origin),
                                    .is_object = false,
@@ -91,8 +91,7 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
                   .epoch = 0,
                   .handler = handler.index()};
   const auto complete = [&](Objects& objects) {
-    outside.context =
-        place.order == Order::causal ? objects.caller_context() : objects.fresh_context();
+    if (place.order == Order::causal) outside.context = objects.caller_context();
     outside.origin = objects.channel().messenger().rank().value();
     sched::TaskScope* const sender = sched::current_scope();
     if (sender != nullptr) outside.sender = sender->begin_message_outside();
@@ -105,7 +104,7 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
   Team& world = world_here("a handle");
   complete(Objects::of(world));
   // Handlers have the number of their rank, in the team, for a context.
-  outside.context = detail::mix64(outside.context + 1);
+  if (outside.context != 0) outside.context = detail::mix64(outside.context + 1);
   world.send(am<&pass_on>, Rank(address.home), outside, std::move(arguments));
 }
 

@@ -2,46 +2,69 @@
 
 namespace shoal::object {
 
-void RunQueue::push(std::unique_ptr<Invocation> invocation) {
-  Context& context = contexts_[invocation->target().context];
-  const bool is_first = context.waiting.empty();
-  context.id = invocation->target().context;
-  context.waiting.push(std::move(invocation));
-  ++size_;
-  if (is_first && !context.is_busy) ready_.push_back(&context);
+void RunQueue::push(InvocationList& list) {
+  const std::uint64_t id = list.first()->target().context;
+  Context& context = id != 0 ? contexts_[id] : free_;
+  context.id = id;
+  size_ += list.size();
+  context.waiting.append(list);
+  if (!context.is_busy && !context.is_blocked) make_ready(context);
 }
 
-RunQueue::Taken RunQueue::take(MayRun may_run) {
-  while (!ready_.empty()) {
-    Context& context = *ready_.front();
-    ready_.pop_front();
-    if (!may_run(*context.waiting.first())) {
-      context.is_blocked = true;
-      blocked_.push_back(&context);
-      continue;
-    }
-    context.is_busy = true;
-    --size_;
-    return {context.waiting.pop(), &context};
-  }
-  return {};
-}
-
-void RunQueue::done(Context& context) {
-  context.is_busy = false;
-  if (context.waiting.empty()) {
-    contexts_.erase(context.id);
-  } else if (size_ > kDrainAbove) {
+void RunQueue::make_ready(Context& context, bool first) {
+  if (context.is_ready) return;
+  context.is_ready = true;
+  if (first) {
     ready_.push_front(&context);
   } else {
     ready_.push_back(&context);
   }
 }
 
+RunQueue::Taken RunQueue::take(MayRun may_run) {
+  while (!ready_.empty()) {
+    Context& context = *ready_.front();
+    ready_.pop_front();
+    context.is_ready = false;
+    if (!may_run(*context.waiting.first())) {
+      context.is_blocked = true;
+      blocked_.push_back(&context);
+      continue;
+    }
+    Taken taken{{}, &context};
+    do {
+      taken.list.push(context.waiting.pop());
+    } while (taken.list.size() < kTakenMax && !context.waiting.empty() &&
+             may_run(*context.waiting.first()));
+    size_ -= taken.list.size();
+    context.is_busy = &context != &free_;
+    if (&context == &free_ && !free_.waiting.empty()) make_ready(free_);
+    return taken;
+  }
+  return {};
+}
+
+void RunQueue::put_back(Taken& taken) {
+  if (taken.list.empty()) return;
+  size_ += taken.list.size();
+  taken.context->waiting.prepend(taken.list);
+  if (taken.context == &free_ && !free_.is_blocked) make_ready(free_);
+}
+
+void RunQueue::done(Context& context) {
+  if (&context == &free_) return;
+  context.is_busy = false;
+  if (context.waiting.empty()) {
+    contexts_.erase(context.id);
+  } else {
+    make_ready(context, size_ > kDrainAbove);
+  }
+}
+
 void RunQueue::retry() {
   for (Context* const context : blocked_) {
     context->is_blocked = false;
-    ready_.push_back(context);
+    make_ready(*context);
   }
   blocked_.clear();
 }
@@ -49,14 +72,18 @@ void RunQueue::retry() {
 void RunQueue::clear(InvocationList& cleared) {
   for (auto it = contexts_.begin(); it != contexts_.end();) {
     cleared.append(it->second.waiting);
+    it->second.is_ready = it->second.is_blocked = false;
     it = it->second.is_busy ? std::next(it) : contexts_.erase(it);
   }
+  cleared.append(free_.waiting);
+  free_.is_ready = free_.is_blocked = false;
   ready_.clear();
   blocked_.clear();
   size_ = 0;
 }
 
 const Invocation* RunQueue::example() const {
+  if (!free_.is_blocked && !free_.waiting.empty()) return free_.waiting.first();
   for (const auto& [id, context] : contexts_) {
     if (!context.is_blocked && !context.waiting.empty()) return context.waiting.first();
   }

@@ -14,72 +14,36 @@
 
 namespace shoal::object {
 
-/// First in, first out. Owns its invocations.
-class InvocationList {
- public:
-  InvocationList() = default;
-  ~InvocationList() { clear(); }
-  InvocationList(InvocationList&& other) noexcept
-      : first_(std::exchange(other.first_, nullptr)),
-        last_(std::exchange(other.last_, nullptr)),
-        size_(std::exchange(other.size_, 0)) {}
-  InvocationList& operator=(InvocationList&&) = delete;
-
-  [[nodiscard]] bool empty() const { return first_ == nullptr; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const Invocation* first() const { return first_; }
-  void push(std::unique_ptr<Invocation> invocation) {
-    Invocation* const added = invocation.release();
-    (last_ != nullptr ? last_->next : first_) = added;
-    last_ = added;
-    ++size_;
-  }
-  /// Not when empty.
-  [[nodiscard]] std::unique_ptr<Invocation> pop() {
-    Invocation* const taken = first_;
-    first_ = std::exchange(taken->next, nullptr);
-    if (first_ == nullptr) last_ = nullptr;
-    --size_;
-    return std::unique_ptr<Invocation>(taken);
-  }
-  void clear() {
-    while (!empty()) pop().reset();
-  }
-  /// Moves all of `other` behind the last one.
-  void append(InvocationList& other) {
-    while (!other.empty()) push(other.pop());
-  }
-
- private:
-  Invocation* first_ = nullptr;
-  Invocation* last_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-/// The contexts take turns: each runs one invocation, and then the next context does. With more
-/// than kDrainAbove invocations in the queue, a context runs all of its own. One context runs one
-/// invocation at a time. Its owner locks.
+/// The contexts take turns: each runs up to kTakenMax invocations, as many as a message brings, and
+/// then the next context does. With more than kDrainAbove invocations in the queue, a context runs
+/// all of its own. One context runs one invocation at a time; those without a context are free of
+/// this. Its owner locks.
 class RunQueue {
  public:
   static constexpr std::size_t kDrainAbove = 256;
+  static constexpr std::size_t kTakenMax = 16;
 
   /// Invocations of one context; exists while it has some, or one runs.
   struct Context {
     std::uint64_t id = 0;
     InvocationList waiting;
     bool is_busy = false;     // one runs
+    bool is_ready = false;    // in the list of those that may be taken
     bool is_blocked = false;  // the first one may not run yet
   };
   struct Taken {
-    std::unique_ptr<Invocation> invocation;  // nullptr: none may run
+    InvocationList list;  // empty: none may run
     Context* context = nullptr;
   };
   using MayRun = FunctionRef<bool(const Invocation&)>;
 
-  void push(std::unique_ptr<Invocation> invocation);
-  /// The next invocation that may run; done() ends it. Invocations for which `may_run` is false
-  /// wait for retry(), with all later ones of their contexts.
+  /// Invocations of one context.
+  void push(InvocationList& list);
+  /// The next invocations that may run, of one context; done() ends them. Invocations for which
+  /// `may_run` is false wait for retry(), with all later ones of their contexts.
   [[nodiscard]] Taken take(MayRun may_run);
+  /// The taken ones that have not begun come first again.
+  void put_back(Taken& taken);
   void done(Context& context);
   /// Tries again the invocations that could not run.
   void retry();
@@ -96,7 +60,10 @@ class RunQueue {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
+  void make_ready(Context& context, bool first = false);
+
   std::unordered_map<std::uint64_t, Context> contexts_;
+  Context free_;  // without a context: never busy
   std::deque<Context*> ready_;
   std::vector<Context*> blocked_;
   std::size_t size_ = 0;

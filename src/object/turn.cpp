@@ -1,6 +1,7 @@
 #include "object/turn.hpp"
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/key.hpp>
 #include <shoal/base/type_name.hpp>
 #include <shoal/sync/strand.hpp>
 #include <shoal/trace/probes.hpp>
@@ -8,8 +9,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace shoal::object {
+
+namespace {
+
+// The owner of the turn alone writes.
+void count_running(Entry& entry, int count) {
+  entry.running.store(entry.running.load(std::memory_order_relaxed) + count,
+                      std::memory_order_relaxed);
+}
+
+}  // namespace
 
 Turn::Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner)
     : Waitable(scope.scheduler()),
@@ -18,6 +30,13 @@ Turn::Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner)
       make_runner_(make_runner),
       where_(fmt::format("of {} on rank {}", scope.describe(), scope.rank().value())),
       check_(scope.checks_graphs() ? std::make_unique<TurnCheck>() : nullptr) {}
+
+std::uint64_t Turn::fresh_context() {
+  // relaxed: numbers that differ
+  return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
+      std::tuple(objects_.channel().team(), objects_.channel().rank().value(),
+                 fresh_.fetch_add(1, std::memory_order_relaxed)));
+}
 
 // --- owner of the turn
 
@@ -28,19 +47,22 @@ bool Turn::enlist(sync::Waiter& waiter) {
     return false;
   }
   waiters_.push(waiter);
+  has_waiters_.store(true, std::memory_order_relaxed);
   return true;
 }
 
 bool Turn::withdraw(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
-  return waiters_.remove(waiter);
+  const bool was_there = waiters_.remove(waiter);
+  has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
+  return was_there;
 }
 
 std::string Turn::describe() const { return "its turn among the invocations " + where_; }
 
 bool Turn::pass_on(sync::Waiter*& next) {
   if (check_ != nullptr) check_->gives_turn();
-  next = waiters_.pop();
+  next = pop_waiter();
   if (next != nullptr) return false;
   taken_ = queue_.is_ready() && !is_closed();
   return taken_;
@@ -56,24 +78,6 @@ void Turn::release() {
   }
   if (next != nullptr) next->wake();
   if (has_work) submit_runner();
-}
-
-// --- checks
-
-void Turn::check_taken() {
-  std::string violation;
-  {
-    const sync::Lock lock(mutex_);
-    violation = check_->takes_turn();
-  }
-  fail_check(violation);
-}
-
-void Turn::fail_check(const std::string& violation) {
-  if (violation.empty() || scope_.failed()) return;
-  scope_.fail(
-      "the check of objects",
-      std::make_exception_ptr(CheckError(fmt::format("objects {}: {}", where_, violation))));
 }
 
 void Turn::submit_runner() { scope_.scheduler().submit(make_runner_(shared_from_this(), scope_)); }
@@ -95,68 +99,84 @@ bool Turn::may_run(const Invocation& invocation) const {
   return target.epoch <= epoch() && target.number <= last_number_;
 }
 
-void Turn::accept(std::unique_ptr<Invocation> invocation) {
+void Turn::accept(InvocationList& list) {
   sync::publish(this);
   bool has_work = false;
   bool waits = false;
   {
     const sync::Lock lock(mutex_);
-    waits = !may_run(*invocation);
-    if (check_ != nullptr) check_->arrives(*invocation);
-    queue_.push(std::move(invocation));
+    waits = !may_run(*list.first());
+    if (check_ != nullptr) {
+      for (const Invocation* one = list.first(); one != nullptr; one = one->next) {
+        check_->arrives(*one);
+      }
+    }
+    queue_.push(list);
     has_work = !std::exchange(taken_, true);
   }
   if (waits) update_source();
   if (has_work) submit_runner();
 }
 
-Turn::Work Turn::take(Runner& runner) {
-  Work work;
+bool Turn::take(Runner& runner) {
   InvocationList dropped;
   sync::Waiter* next = nullptr;
   bool may_be_source = false;
-  std::string violation;
+  bool has_work = false;
   {
     const sync::Lock lock(mutex_);
     if (scope_.failed()) clear(dropped);
     if (waiters_.empty()) {
-      work.taken = queue_.take([this](const Invocation& one)
-                                   SHOAL_UNCHECKED_LOCKING { return may_run(one); });
+      RunQueue::Taken taken = queue_.take([this](const Invocation& one)
+                                              SHOAL_UNCHECKED_LOCKING { return may_run(one); });
+      runner.taken_.list.append(taken.list);
+      runner.taken_.context = taken.context;
     }
     may_be_source = !queue_.blocked().empty() || entries_.empty();
-    if (const Invocation* const invocation = work.taken.invocation.get()) {
-      runner.current_ = invocation;
-      if (check_ != nullptr) violation = check_->begins(*invocation, epoch());
-      const auto it = entries_.find(invocation->target().number);
-      if (it != entries_.end()) {
-        work.representative = it->second.representative;
-        ++it->second.running;
-      } else {
-        work.missing = missing_text(invocation->target().number);
-      }
-    } else {
+    has_work = !runner.taken_.list.empty();
+    if (!has_work) {
       if (check_ != nullptr) check_->gives_turn();
-      next = waiters_.pop();
+      next = pop_waiter();
       taken_ = next != nullptr;
     }
   }
-  fail_check(violation);
   while (!dropped.empty()) dropped.pop()->drop(objects_);
   if (may_be_source) update_source();
   if (next != nullptr) {
     sync::publish(this);
     next->wake();
   }
-  return work;
+  return has_work;
 }
 
-void Turn::finish(Runner& runner, Work& work) {
+sync::Waiter* Turn::pop_waiter() {
+  sync::Waiter* const waiter = waiters_.pop();
+  has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
+  return waiter;
+}
+
+void* Turn::begin_on(Runner& runner, std::uint32_t number) {
+  // acquire pairs with the release of a change: an entry of this version is there
+  if (runner.number_ != number || runner.version_ != version_.load(std::memory_order_acquire)) {
+    const sync::Lock lock(mutex_);
+    const auto it = entries_.find(number);
+    runner.entry_ = it != entries_.end() ? &it->second : nullptr;
+    runner.number_ = number;
+    runner.version_ = version_.load(std::memory_order_relaxed);
+  }
+  if (runner.entry_ == nullptr) return nullptr;
+  count_running(*runner.entry_, 1);
+  return runner.entry_->representative;
+}
+
+void Turn::end_on(Runner& runner, std::uint32_t number) {
+  if (runner.number_ == number && runner.version_ == version_.load(std::memory_order_acquire)) {
+    count_running(*runner.entry_, -1);
+    return;
+  }
   const sync::Lock lock(mutex_);
-  runner.current_ = nullptr;
-  const auto it = entries_.find(work.taken.invocation->target().number);
-  if (it != entries_.end() && work.representative != nullptr) --it->second.running;
-  if (check_ != nullptr) check_->ends(work.taken.invocation->target().context);
-  queue_.done(*work.taken.context);
+  const auto it = entries_.find(number);
+  if (it != entries_.end()) count_running(it->second, -1);
 }
 
 std::uint64_t Turn::begin_span(const Invocation& invocation) {
@@ -166,19 +186,25 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
   return span;
 }
 
-void Turn::run(Runner& runner, Work& work) {
-  Invocation& invocation = *work.taken.invocation;
+void Turn::run(Runner& runner, Invocation& invocation) {
+  const Target& target = invocation.target();
+  runner.caller_->set_context(target.context != 0 ? target.context : fresh_context());
   std::uint64_t span = 0;
   if (trace::on<trace::Category::event>()) [[unlikely]]
     span = begin_span(invocation);
-  runner.caller_->set_context(invocation.target().context);
   sync::observe(this);
   try {
-    if (work.representative != nullptr) {
-      invocation.run(objects_, work.representative);
+    if (void* const representative = begin_on(runner, target.number); representative != nullptr) {
+      struct End {
+        Turn& turn;
+        Runner& runner;
+        std::uint32_t number;
+        ~End() { turn.end_on(runner, number); }
+      } const end{*this, runner, target.number};
+      invocation.run(objects_, representative);
     } else {
       invocation.miss(objects_, fmt::format("{} was invoked by {}: {}", invocation.method(),
-                                            invocation.caller(), work.missing));
+                                            invocation.caller(), describe_missing(target.number)));
     }
   } catch (...) {
     if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
@@ -186,13 +212,45 @@ void Turn::run(Runner& runner, Work& work) {
   if (span != 0) trace::detail::record(trace::Kind::span_end, span, 0, 0);
 }
 
+int Turn::run_taken(Runner& runner) {
+  int count = 0;
+  while (!runner.taken_.list.empty()) {
+    std::unique_ptr<Invocation> invocation = runner.taken_.list.pop();
+    runner.current_.store(invocation.get(), std::memory_order_release);
+    if (check_ != nullptr) check_begins(*invocation);
+    run(runner, *invocation);
+    if (check_ != nullptr) check_ends(*invocation);
+    runner.done_.push(std::move(invocation));
+    ++count;
+    // relaxed: a task that comes later is seen next time
+    if (has_waiters_.load(std::memory_order_relaxed) || scope_.failed()) break;
+  }
+  return count;
+}
+
+// The invocations that have run are destroyed without the lock.
+void Turn::finish(Runner& runner) {
+  InvocationList done;
+  const sync::Lock lock(mutex_);
+  runner.current_.store(nullptr, std::memory_order_relaxed);
+  done.append(runner.done_);
+  queue_.put_back(runner.taken_);
+  queue_.done(*runner.taken_.context);
+}
+
+void Turn::put_back(Runner& runner) {
+  InvocationList done;
+  const sync::Lock lock(mutex_);
+  done.append(runner.done_);
+  queue_.put_back(runner.taken_);
+}
+
 void Turn::serve(Runner& runner) {
   if (check_ != nullptr) check_taken();
-  for (int served = 0; served < kServedMax; ++served) {
-    Work work = take(runner);
-    if (work.taken.invocation == nullptr) return;
-    run(runner, work);
-    finish(runner, work);
+  for (int served = 0; served < kServedMax;) {
+    if (!take(runner)) return;
+    served += run_taken(runner);
+    finish(runner);
   }
   sync::Waiter* next = nullptr;
   bool has_work = false;
@@ -204,14 +262,6 @@ void Turn::serve(Runner& runner) {
   if (has_work) submit_runner();
 }
 
-std::string Turn::name_of(const Runner& runner) const {
-  const sync::Lock lock(mutex_);
-  const Invocation* const invocation = runner.current_;
-  if (invocation == nullptr) return "invocations " + where_;
-  return fmt::format("{} of object {}, invoked by {}", invocation->method(),
-                     invocation->target().number, invocation->caller());
-}
-
 // --- representatives
 
 std::uint32_t Turn::add(void* representative, std::string_view type) {
@@ -219,7 +269,10 @@ std::uint32_t Turn::add(void* representative, std::string_view type) {
   {
     const sync::Lock lock(mutex_);
     number = ++last_number_;
-    entries_[number] = {representative, type, 0};
+    Entry& entry = entries_[number];
+    entry.representative = representative;
+    entry.type = type;
+    version_.fetch_add(1, std::memory_order_release);
   }
   advance_epoch();
   return number;
@@ -228,7 +281,9 @@ std::uint32_t Turn::add(void* representative, std::string_view type) {
 void Turn::move(std::uint32_t number, void* representative) {
   const sync::Lock lock(mutex_);
   const auto it = entries_.find(number);
-  if (it != entries_.end()) it->second.representative = representative;
+  if (it == entries_.end()) return;
+  it->second.representative = representative;
+  version_.fetch_add(1, std::memory_order_release);
 }
 
 void Turn::remove(std::uint32_t number) noexcept {
@@ -240,10 +295,12 @@ void Turn::remove(std::uint32_t number) noexcept {
     if (it == entries_.end()) return;
     type = it->second.type;
     const Caller* const caller = Caller::find();
-    in_use = it->second.running > (caller != nullptr && caller->is_runner() ? 1 : 0);
+    in_use = it->second.running.load(std::memory_order_relaxed) >
+             (caller != nullptr && caller->is_runner() ? 1 : 0);
     ended_.emplace_back(number, type);
     if (ended_.size() > kEndedMax) ended_.pop_front();
     entries_.erase(it);
+    version_.fetch_add(1, std::memory_order_release);
   }
   if (is_closed()) return;
   if (in_use) {
@@ -285,42 +342,6 @@ void Turn::advance_epoch() {
   }
   if (has_work) submit_runner();
   update_source();
-}
-
-// --- term::Unsatisfied: invocations that wait for an object, or an epoch, of this rank
-
-std::uint64_t Turn::unsatisfied_count() const {
-  const sync::Lock lock(mutex_);
-  return queue_.blocked_count();
-}
-
-std::vector<std::string> Turn::describe_unsatisfied() const {
-  constexpr std::size_t kLinesMax = 16;
-  const sync::Lock lock(mutex_);
-  std::vector<std::string> lines;
-  for (const RunQueue::Context* const context : queue_.blocked()) {
-    const Invocation& one = *context->waiting.first();
-    const Target& target = one.target();
-    const std::string why =
-        target.number > last_number_
-            ? "which is not made yet"
-            : fmt::format("in epoch {}: this rank is in epoch {}", target.epoch, epoch());
-    lines.push_back(
-        fmt::format("invocation {} from {} waits for object {}, {}{}", one.method(), one.caller(),
-                    target.number, why,
-                    context->waiting.size() == 1
-                        ? ""
-                        : fmt::format(" ({} more behind it)", context->waiting.size() - 1)));
-    if (lines.size() == kLinesMax) break;
-  }
-  if (const Invocation* const one = queue_.example(); one != nullptr) {
-    lines.push_back(
-        fmt::format("invocations that wait for their turn, or for the end of an earlier one: {}; "
-                    "one of them {} of object {} from {}",
-                    queue_.size() - queue_.blocked_count(), one->method(), one->target().number,
-                    one->caller()));
-  }
-  return lines;
 }
 
 // The scope queries it with its own lock held, under which it learns of sources.

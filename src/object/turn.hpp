@@ -23,6 +23,13 @@ namespace shoal::object {
 class Runner;
 class Turn;
 
+/// A representative.
+struct Entry {
+  void* representative = nullptr;
+  std::string_view type;
+  std::atomic<int> running{0};  // invocations that have begun; relaxed: written by the turn's owner
+};
+
 /// Makes the task that runs the invocations of a turn.
 using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Turn>, sched::TaskScope&);
 
@@ -55,12 +62,13 @@ class Turn final : public sched::Waitable,
   /// relaxed: written by the section's task only, or read by others as a hint
   [[nodiscard]] std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   void advance_epoch();
-  [[nodiscard]] std::uint64_t next_fresh() {
-    return fresh_.fetch_add(1, std::memory_order_relaxed);
-  }
+  /// A context unlike all others.
+  [[nodiscard]] std::uint64_t fresh_context();
 
   // --- invocations
-  void accept(std::unique_ptr<Invocation> invocation);
+  void accept(InvocationList& list);
+  /// The runner is about to wait: invocations that it has taken and not begun wait here again.
+  void put_back(Runner& runner);
   /// Runs invocations, some of them. The turn is the runner's; afterwards it is not.
   void serve(Runner& runner);
   /// The scope has failed: a runner that has the turn is not run.
@@ -80,31 +88,27 @@ class Turn final : public sched::Waitable,
   [[nodiscard]] bool is_cancellable() const override { return false; }
 
  private:
-  struct Entry {
-    void* representative = nullptr;
-    std::string_view type;
-    int running = 0;  // invocations that have begun
-  };
   using Ended = std::pair<std::uint32_t, std::string_view>;  // number and type
-  struct Work {
-    RunQueue::Taken taken;
-    void* representative = nullptr;
-    std::string missing;
-  };
-
   static constexpr int kServedMax = 64;           // by a runner, before other tasks have their turn
   static constexpr std::size_t kEndedMax = 1024;  // objects remembered by type
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
 
-  [[nodiscard]] Work take(Runner& runner);
+  [[nodiscard]] bool take(Runner& runner);
   void clear(InvocationList& dropped) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] static std::uint64_t begin_span(const Invocation& invocation);
-  void finish(Runner& runner, Work& work);
-  void run(Runner& runner, Work& work);
+  int run_taken(Runner& runner);
+  void run(Runner& runner, Invocation& invocation);
+  /// Representative of the invocation's object, of which one more runs; nullptr: there is none.
+  [[nodiscard]] void* begin_on(Runner& runner, std::uint32_t number);
+  void end_on(Runner& runner, std::uint32_t number);
+  void finish(Runner& runner);
   void submit_runner();
+  [[nodiscard]] sync::Waiter* pop_waiter() SHOAL_REQUIRES(mutex_);
   void check_taken();
+  void check_begins(const Invocation& invocation);
+  void check_ends(const Invocation& invocation);
   void fail_check(const std::string& violation);
   [[nodiscard]] bool may_run(const Invocation& invocation) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
@@ -120,6 +124,8 @@ class Turn final : public sched::Waitable,
   std::atomic<std::uint32_t> epoch_{0};     // written under mutex_
   std::atomic<std::uint64_t> fresh_{1};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> has_waiters_{false};   // written under mutex_; a hint for runners
+  std::atomic<std::uint64_t> version_{0};  // of entries_; written under mutex_
 
   mutable sync::Mutex mutex_;
   bool taken_ SHOAL_GUARDED_BY(mutex_) = false;  // a task has the turn
@@ -150,9 +156,12 @@ class Caller final : public sched::TaskLocal {
   void set_context(std::uint64_t context) { context_ = context; }
   [[nodiscard]] bool is_runner() const { return is_runner_; }
   /// The task is a runner, and has this turn.
-  void begin_runner(const std::shared_ptr<Turn>& turn);
+  void begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner);
   /// The turn is the runner's no more.
-  void end_runner() { turns_.clear(); }
+  void end_runner() {
+    turns_.clear();
+    runner_ = nullptr;
+  }
   /// Takes part in these turns from now on. Waits.
   void enter(const std::shared_ptr<Turn>& turn);
 
@@ -165,6 +174,7 @@ class Caller final : public sched::TaskLocal {
 
   std::uint64_t context_;
   bool is_runner_ = false;
+  Runner* runner_ = nullptr;                  // that runs
   bool is_away_ = false;                      // the task stands still
   bool is_coming_ = false;                    // it waits for its turns
   std::vector<std::shared_ptr<Turn>> turns_;  // in the order of their addresses
@@ -187,7 +197,15 @@ class Runner final : public sched::Task {
   const std::shared_ptr<Turn> turn_;
   Caller* caller_ = nullptr;
   bool has_run_ = false;
-  const Invocation* current_ = nullptr;  // under the lock of the turn
+  // Reports read it with the lock of the turn, without which the runner destroys no invocation that
+  // it has run. release and acquire.
+  std::atomic<const Invocation*> current_{nullptr};
+  RunQueue::Taken taken_;
+  InvocationList done_;
+  // The last object, at this version of the table.
+  Entry* entry_ = nullptr;
+  std::uint32_t number_ = 0;
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace shoal::object

@@ -11,12 +11,15 @@ std::string TurnCheck::takes_turn() {
 }
 
 void TurnCheck::arrives(const Invocation& invocation) {
+  if (invocation.target().context == 0) return;
   contexts_[invocation.target().context].waiting.push_back(&invocation);
 }
 
 std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch) {
   const Target& target = invocation.target();
-  Context& context = contexts_[target.context];
+  Context free;
+  if (target.context == 0) free.waiting.push_back(&invocation);
+  Context& context = target.context != 0 ? contexts_[target.context] : free;
   const bool is_first = !context.waiting.empty() && context.waiting.front() == &invocation;
   std::erase(context.waiting, &invocation);
   const char* what = nullptr;
@@ -32,6 +35,7 @@ std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch)
 }
 
 void TurnCheck::ends(std::uint64_t context) {
+  if (context == 0) return;
   const auto it = contexts_.find(context);
   it->second.is_running = false;
   if (it->second.waiting.empty()) contexts_.erase(it);

@@ -73,15 +73,15 @@ shoal_add_mutant(
 # Objects: a context runs a second invocation while its first one waits for a result.
 shoal_add_mutant(
   object_context object/run_queue.cpp
-  "if (is_first && !context.is_busy) ready_"
-  "if (is_first) ready_"
+  "if (!context.is_busy && !context.is_blocked) make_ready(context);"
+  "if (!context.is_blocked) make_ready(context);"
   PROGRAM random_object_program)
 
 # Objects: one in eight invocations has no order.
 shoal_add_mutant(
   object_order object/objects.cpp
-  "order == Order::causal ? caller_context()"
-  "order == Order::causal && turn_->next_fresh() % 8 != 0 ? caller_context()"
+  "if (order == Order::none) return"
+  "if (order == Order::none || turn_->fresh_context() % 8 == 0) return"
   PROGRAM random_object_program)
 
 # Objects: the turn that a runner hands to a task which waits for it is free as well.

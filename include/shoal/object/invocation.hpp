@@ -7,9 +7,12 @@
 
 #include <bit>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace shoal::object {
 
@@ -30,7 +33,7 @@ struct Address {
 /// send it once: combining, stapl-rts thesis, appendix B.1.
 ///
 /// Two invocations with the same context run in the order in which they were sent. The context is a
-/// hash of the chain of ranks that led to the invocation (docs/design/objects.md).
+/// hash of the chain of ranks that led to the invocation (docs/design/objects.md); 0: no order.
 struct Target {
   std::uint64_t context = 0;
   std::uint32_t number = 0;  // of the object
@@ -83,6 +86,57 @@ class Invocation : public sync::Pooled {
  private:
   const Target target_;
   const Rank source_;
+};
+
+/// First in, first out. Owns its invocations.
+class InvocationList {
+ public:
+  InvocationList() = default;
+  ~InvocationList() { clear(); }
+  InvocationList(InvocationList&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)),
+        last_(std::exchange(other.last_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  InvocationList& operator=(InvocationList&&) = delete;
+
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const Invocation* first() const { return first_; }
+  void push(std::unique_ptr<Invocation> invocation) {
+    Invocation* const added = invocation.release();
+    (last_ != nullptr ? last_->next : first_) = added;
+    last_ = added;
+    ++size_;
+  }
+  /// Not when empty.
+  [[nodiscard]] std::unique_ptr<Invocation> pop() {
+    Invocation* const taken = first_;
+    first_ = std::exchange(taken->next, nullptr);
+    if (first_ == nullptr) last_ = nullptr;
+    --size_;
+    return std::unique_ptr<Invocation>(taken);
+  }
+  void clear() {
+    while (!empty()) pop().reset();
+  }
+  /// Moves all of `other` behind the last one.
+  void append(InvocationList& other) {
+    if (other.empty()) return;
+    (last_ != nullptr ? last_->next : first_) = other.first_;
+    last_ = std::exchange(other.last_, nullptr);
+    other.first_ = nullptr;
+    size_ += std::exchange(other.size_, 0);
+  }
+  /// Moves all of `other` before the first one.
+  void prepend(InvocationList& other) {
+    other.append(*this);
+    append(other);
+  }
+
+ private:
+  Invocation* first_ = nullptr;
+  Invocation* last_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 }  // namespace shoal::object

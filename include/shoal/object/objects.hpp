@@ -105,9 +105,9 @@ class Objects : public std::enable_shared_from_this<Objects> {
   void close_tunnel(std::uint64_t context);
   /// **Errors**: CheckError when it is not open.
   [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
-  /// Takes an invocation that has arrived; `outside`: from outside the team, else nullptr.
-  /// **Caller**: a handler.
-  void accept(std::unique_ptr<Invocation> invocation, const Outside* outside);
+  /// Takes invocations of one context that have arrived; `outside`: the only one comes from outside
+  /// the team, else nullptr. **Caller**: a handler.
+  void accept(InvocationList list, const Outside* outside);
   /// The running code is counted in a team that this one is not nested in: that team's wait() is to
   /// include the invocations that it makes now.
   [[nodiscard]] bool is_crossed() const;

@@ -99,6 +99,22 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments);
 
+/// Queues the invocations of a batch together: `accept(message, list)` decodes one.
+template <class Accept>
+void accept_batch(messaging::Batch& batch, const Outside* outside, Accept accept) {
+  const messaging::Message* message = batch.next();
+  if (message == nullptr) return;
+  messaging::Channel& channel = *message->channel;
+  InvocationList list;
+  try {
+    for (; message != nullptr; message = batch.next()) accept(*message, list);
+  } catch (...) {  // those before it have arrived
+    Objects::of(channel).accept(std::move(list), outside);
+    throw;
+  }
+  Objects::of(channel).accept(std::move(list), outside);
+}
+
 template <class... As, class... Bs>
 TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
 
@@ -116,20 +132,19 @@ struct Receiver {
 
   /// `outside`: see arrive_from_outside(); nullptr in messages of the team.
   static void invoke(void* outside, messaging::Batch& batch) {
-    while (const messaging::Message* message = batch.next()) {
-      accept(*message, static_cast<const Outside*>(outside), Leads{}, Wires{});
-    }
+    accept_batch(batch, static_cast<const Outside*>(outside),
+                 [](const messaging::Message& message, InvocationList& list) {
+                   accept(message, list, Leads{}, Wires{});
+                 });
   }
 
   template <class... Ls, class... Ws>
-  static void accept(const messaging::Message& message, const Outside* outside, TypeList<Ls...>,
+  static void accept(const messaging::Message& message, InvocationList& list, TypeList<Ls...>,
                      TypeList<Ws...>) {
     const auto keep = [&](const Ls&... leads, auto&... values) {
-      Objects& objects = Objects::of(*message.channel);
-      objects.accept(std::make_unique<One>(
-                         Target::from(*message.prefix), message.channel->from_world(message.source),
-                         Reply{leads...}, typename One::Values(stored<Ws>(values)...)),
-                     outside);
+      list.push(std::make_unique<One>(Target::from(*message.prefix),
+                                      message.channel->from_world(message.source), Reply{leads...},
+                                      typename One::Values(stored<Ws>(values)...)));
     };
     if (message.is_object) {
       using Object = messaging::ArgumentsObject<Ls..., messaging::Storage<Ws>...>;

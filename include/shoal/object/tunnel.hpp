@@ -50,7 +50,7 @@ struct TunnelReceiver {
 
   /// Messages that open it here, and items.
   template <bool Opens, class... Ws>
-  static void accept(const messaging::Message& message, TypeList<Ws...>) {
+  static void accept(const messaging::Message& message, InvocationList* list, TypeList<Ws...>) {
     const auto keep = [&](auto&... values) {
       Objects& objects = Objects::of(*message.channel);
       const Target target = Target::from(*message.prefix);
@@ -60,10 +60,9 @@ struct TunnelReceiver {
         objects.open_tunnel(target.context, std::make_unique<End>(std::move(kept)));
       } else {
         const auto& end = static_cast<const End&>(objects.tunnel(target.context));
-        objects.accept(std::make_unique<One>(target, message.channel->from_world(message.source),
-                                             typename One::Reply{},
-                                             std::tuple_cat(Kept(end.fixed), std::move(kept))),
-                       nullptr);
+        list->push(std::make_unique<One>(target, message.channel->from_world(message.source),
+                                         typename One::Reply{},
+                                         std::tuple_cat(Kept(end.fixed), std::move(kept))));
       }
     };
     if (message.is_object) {
@@ -77,13 +76,13 @@ struct TunnelReceiver {
   }
   static void invoke_open(void* /*self*/, messaging::Batch& batch) {
     while (const messaging::Message* message = batch.next()) {
-      accept<true>(*message, FixedWires{});
+      accept<true>(*message, nullptr, FixedWires{});
     }
   }
   static void invoke_item(void* /*self*/, messaging::Batch& batch) {
-    while (const messaging::Message* message = batch.next()) {
-      accept<false>(*message, OpenWires{});
-    }
+    accept_batch(batch, nullptr, [](const messaging::Message& message, InvocationList& list) {
+      accept<false>(message, &list, OpenWires{});
+    });
   }
   template <class... Ws>
   static consteval std::uint32_t signature(TypeList<Ws...>) {

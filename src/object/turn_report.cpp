@@ -1,0 +1,87 @@
+// Names and lines about invocations, for reports, and violations that the check finds.
+
+#include <shoal/base/check.hpp>
+
+#include "object/turn.hpp"
+
+#include <fmt/format.h>
+
+namespace shoal::object {
+
+std::string Turn::name_of(const Runner& runner) const {
+  const sync::Lock lock(mutex_);
+  const Invocation* const invocation = runner.current_.load(std::memory_order_acquire);
+  if (invocation == nullptr) return "invocations " + where_;
+  return fmt::format("{} of object {}, invoked by {}", invocation->method(),
+                     invocation->target().number, invocation->caller());
+}
+
+// --- term::Unsatisfied: invocations that wait for an object, or an epoch, of this rank
+
+std::uint64_t Turn::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  return queue_.blocked_count();
+}
+
+std::vector<std::string> Turn::describe_unsatisfied() const {
+  constexpr std::size_t kLinesMax = 16;
+  const sync::Lock lock(mutex_);
+  std::vector<std::string> lines;
+  for (const RunQueue::Context* const context : queue_.blocked()) {
+    const Invocation& one = *context->waiting.first();
+    const Target& target = one.target();
+    const std::string why =
+        target.number > last_number_
+            ? "which is not made yet"
+            : fmt::format("in epoch {}: this rank is in epoch {}", target.epoch, epoch());
+    lines.push_back(
+        fmt::format("invocation {} from {} waits for object {}, {}{}", one.method(), one.caller(),
+                    target.number, why,
+                    context->waiting.size() == 1
+                        ? ""
+                        : fmt::format(" ({} more behind it)", context->waiting.size() - 1)));
+    if (lines.size() == kLinesMax) break;
+  }
+  if (const Invocation* const one = queue_.example(); one != nullptr) {
+    lines.push_back(
+        fmt::format("invocations that wait for their turn, or for the end of an earlier one: {}; "
+                    "one of them {} of object {} from {}",
+                    queue_.size() - queue_.blocked_count(), one->method(), one->target().number,
+                    one->caller()));
+  }
+  return lines;
+}
+
+// --- checks
+
+void Turn::check_taken() {
+  std::string violation;
+  {
+    const sync::Lock lock(mutex_);
+    violation = check_->takes_turn();
+  }
+  fail_check(violation);
+}
+
+void Turn::check_begins(const Invocation& invocation) {
+  std::string violation;
+  {
+    const sync::Lock lock(mutex_);
+    violation = check_->begins(invocation, epoch());
+  }
+  fail_check(violation);
+}
+
+void Turn::check_ends(const Invocation& invocation) {
+  const sync::Lock lock(mutex_);
+  check_->ends(invocation.target().context);
+}
+
+void Turn::fail_check(const std::string& violation) {
+  if (violation.empty() || scope_.failed()) return;
+  scope_.fail(
+      "the check of objects",
+      std::make_exception_ptr(CheckError(fmt::format("objects {}: {}", where_, violation))));
+}
+
+}  // namespace shoal::object
