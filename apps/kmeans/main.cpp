@@ -7,83 +7,26 @@
 #include "common/conclude.hpp"
 #include "common/input_error.hpp"
 #include "common/options.hpp"
+#include "kmeans/clusters.hpp"
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace {
 
+using kmeans::first_centres;
+using kmeans::point;
+using kmeans::Sums;
+using kmeans::Values;
 using shoal::all_ranks;
 using shoal::Immutable;
 using shoal::Rank;
-
-constexpr std::size_t kDimensions = 4;
-using Values = std::vector<std::int64_t>;  // integers: sums do not depend on their order
-
-/// Coordinates of a point: near one of `clusters` random places.
-Values point(std::uint64_t index, std::size_t clusters, std::uint64_t seed) {
-  std::minstd_rand place(static_cast<std::uint32_t>(index % clusters * 7919 + seed + 1));
-  std::minstd_rand noise(static_cast<std::uint32_t>(index * 31 + seed + 17));
-  Values values(kDimensions);
-  for (std::int64_t& value : values) {
-    value = static_cast<std::int64_t>(place() % 100000 * 10 + noise() % 20000);
-  }
-  return values;
-}
-
-/// Sums of the points nearest to each centre, and their numbers.
-struct Sums {
-  Values sums;
-  Values counts;
-
-  explicit Sums(std::size_t clusters) : sums(clusters * kDimensions), counts(clusters) {}
-  Sums() = default;
-  Sums& operator+=(const Sums& other) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += other.sums[i];
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
-    return *this;
-  }
-  void add(const Values& centres, const Values& one) {
-    std::size_t best = 0;
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t c = 0; c < counts.size(); ++c) {
-      std::int64_t distance = 0;
-      for (std::size_t d = 0; d < kDimensions; ++d) {
-        const std::int64_t difference = centres[c * kDimensions + d] - one[d];
-        distance += difference * difference;
-      }
-      if (distance < least) {
-        least = distance;
-        best = c;
-      }
-    }
-    for (std::size_t d = 0; d < kDimensions; ++d) sums[best * kDimensions + d] += one[d];
-    ++counts[best];
-  }
-  /// New centres; one without points stays.
-  [[nodiscard]] Values centres(const Values& before) const {
-    Values after = before;
-    for (std::size_t c = 0; c < counts.size(); ++c) {
-      if (counts[c] == 0) continue;
-      for (std::size_t d = 0; d < kDimensions; ++d) {
-        after[c * kDimensions + d] = sums[c * kDimensions + d] / counts[c];
-      }
-    }
-    return after;
-  }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(sums, counts);
-  }
-};
 
 class Kmeans : public shoal::DistributedObject<Kmeans> {
  public:
@@ -133,6 +76,8 @@ int run(shoal::World& world) {
   app.add_option("--clusters", clusters, "number of clusters")->check(CLI::Range(1, 4096));
   app.add_option("--iterations", iterations, "iterations")->check(CLI::Range(1, 100000));
   app.add_option("--seed", seed, "seed of the points");
+  std::string json;
+  apps::add_json_option(app, json);
   app.add_flag("--elide,!--copy", elide, "share the centres within a process, or copy them");
   return apps::run_app(app, world, [&] {
     if (clusters > points) {
@@ -140,31 +85,23 @@ int run(shoal::World& world) {
           fmt::format("--clusters {}: there are only {} points", clusters, points));
     }
     const auto size = static_cast<std::uint64_t>(world.size());
-    Values centres;
-    for (std::size_t c = 0; c < clusters; ++c) {
-      const Values one = point(c * (points / clusters + 1) % points, clusters, seed);
-      centres.insert(centres.end(), one.begin(), one.end());
-    }
+    Values centres = first_centres(points, clusters, seed);
     std::vector<Values> own;
     for (auto i = static_cast<std::uint64_t>(world.rank().value()); i < points; i += size) {
       own.push_back(point(i, clusters, seed));
     }
-    Kmeans kmeans(world, std::move(own), clusters, centres);
+    Kmeans solver(world, std::move(own), clusters, centres);
     const std::uint64_t begin_ns = world.now_ns();
-    for (int i = 0; i < iterations; ++i) kmeans.iterate(elide);
+    for (int i = 0; i < iterations; ++i) solver.iterate(elide);
     const double seconds = static_cast<double>(world.now_ns() - begin_ns) * 1e-9;
-    for (int i = 0; world.rank() == 0 && i < iterations; ++i) {
-      Sums sums(clusters);
-      for (std::uint64_t one = 0; one < points; ++one)
-        sums.add(centres, point(one, clusters, seed));
-      centres = sums.centres(centres);
-    }
+    if (world.rank() == 0) centres = kmeans::centres_alone(points, clusters, seed, iterations);
     centres = world.broadcast(centres, Rank(0));
     return apps::conclude(
-        world, kmeans.centres() == centres,
-        fmt::format("kmeans: {} points, {} clusters, {} iterations on {} ranks, {}, {:.3f} s",
-                    points, clusters, iterations, world.size(),
-                    elide ? "centres shared" : "centres copied", seconds));
+        world, solver.centres() == centres,
+        fmt::format("kmeans: {} points, {} clusters, {} iterations on {} ranks, {}", points,
+                    clusters, iterations, world.size(),
+                    elide ? "centres shared" : "centres copied"),
+        seconds, json);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "common/conclude.hpp"
 #include "common/input_error.hpp"
 #include "common/options.hpp"
+#include "nas_cg/grid.hpp"
 #include "nas_cg/matrix.hpp"
 
 #include <fmt/format.h>
@@ -26,34 +27,10 @@
 namespace {
 
 using nas_cg::Block;
+using nas_cg::Grid;
 using nas_cg::Problem;
 using shoal::Rank;
 using Vector = std::vector<double>;
-
-/// A power of two of ranks: as many rows as columns, or half as many.
-struct Grid {
-  explicit Grid(int ranks) {
-    while (4 * rows * rows <= ranks) rows *= 2;
-    columns = ranks / rows;
-  }
-  [[nodiscard]] int per_row() const { return columns / rows; }  // column parts in a row part
-  [[nodiscard]] Block::Range row_range(int row, int n) const {
-    return {part(n, row, rows), part(n, row + 1, rows)};
-  }
-  /// Part of the vectors that belongs to a column: of the row part that it lies in.
-  [[nodiscard]] Block::Range column_range(int column, int n) const {
-    const Block::Range outer = row_range(column / per_row(), n);
-    const int size = outer.last - outer.first;
-    const int at = column % per_row();
-    return {outer.first + part(size, at, per_row()), outer.first + part(size, at + 1, per_row())};
-  }
-  static int part(int n, int index, int parts) {
-    return static_cast<int>(static_cast<long>(n) * index / parts);
-  }
-
-  int rows = 1;
-  int columns = 1;
-};
 
 class Solver : public shoal::DistributedObject<Solver> {
  public:
@@ -149,6 +126,8 @@ int run(shoal::World& world) {
   std::string name = "S";
   app.add_option("--class", name, "class of the benchmark: S, W or A")
       ->transform(CLI::IsMember({"S", "W", "A"}, CLI::ignore_case));
+  std::string json;
+  apps::add_json_option(app, json);
   return apps::run_app(app, world, [&] {
     if ((world.size() & (world.size() - 1)) != 0) {
       throw apps::InputError(
@@ -170,8 +149,9 @@ int run(shoal::World& world) {
     const bool good = std::abs(zeta - problem.zeta) <= 1e-10 * problem.zeta;
     return apps::conclude(
         world, good,
-        fmt::format("nas_cg: class {}, {} x {} ranks, zeta {:.13f} (official {:.13f}), {:.3f} s",
-                    problem.name, grid.rows, grid.columns, zeta, problem.zeta, seconds));
+        fmt::format("nas_cg: class {}, {} x {} ranks, zeta {:.13f} (official {:.13f})",
+                    problem.name, grid.rows, grid.columns, zeta, problem.zeta),
+        seconds, json);
   });
 }
 
