@@ -25,12 +25,15 @@ Objects& sender_of(const Place& place) {
 }
 
 void fence(Objects& objects) {
+  objects.set_draining(true);
   try {
     objects.team().wait();
   } catch (...) {
+    objects.set_draining(false);
     objects.pass_fences(std::current_exception());
     throw;
   }
+  objects.set_draining(false);
   objects.advance_epoch();
   objects.pass_fences(nullptr);
 }

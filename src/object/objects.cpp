@@ -148,6 +148,8 @@ bool Objects::is_crossed() const {
   return sender != nullptr && !scope_.is_within(*sender);
 }
 
+void Objects::set_draining(bool draining) { turn_->set_draining(draining); }
+
 // --- fences of external threads
 
 void Objects::add_fence(std::optional<Hold>& place, Promise<void> passed) {

@@ -57,7 +57,7 @@ void RunQueue::done(Context& context) {
   if (context.waiting.empty()) {
     contexts_.erase(context.id);
   } else {
-    make_ready(context, size_ > kDrainAbove);
+    make_ready(context, is_draining_ || size_ > kDrainAbove);
   }
 }
 

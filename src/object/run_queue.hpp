@@ -58,6 +58,8 @@ class RunQueue {
   /// One that waits, but not for retry(); nullptr if there is none.
   [[nodiscard]] const Invocation* example() const;
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// The section waits for all invocations: a context runs all of its own before the next one.
+  void set_draining(bool draining) { is_draining_ = draining; }
 
  private:
   void make_ready(Context& context, bool first = false);
@@ -67,6 +69,7 @@ class RunQueue {
   std::deque<Context*> ready_;
   std::vector<Context*> blocked_;
   std::size_t size_ = 0;
+  bool is_draining_ = false;
 };
 
 }  // namespace shoal::object

@@ -69,6 +69,11 @@ class Turn final : public sched::Waitable,
   void accept(InvocationList& list);
   /// The runner is about to wait: invocations that it has taken and not begun wait here again.
   void put_back(Runner& runner);
+  /// See RunQueue.
+  void set_draining(bool draining) {
+    const sync::Lock lock(mutex_);
+    queue_.set_draining(draining);
+  }
   /// Runs invocations, some of them. The turn is the runner's; afterwards it is not.
   void serve(Runner& runner);
   /// The scope has failed: a runner that has the turn is not run.

@@ -5,6 +5,7 @@
 
 #include "mpi/world_battery.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -87,6 +88,45 @@ void objects(World& world) {
   map.fence();
 }
 
+// Figure 3.12 of the thesis: a library that uses MPI, called on one rank of each process.
+void allreduce_outside(World& world, MPI_Comm comm) {
+  const auto callers = shoal::external_callers(world);
+  const auto sum = shoal::external_call(world, [comm] {
+    int one = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_SUM, comm);
+    return one;
+  });
+  const bool calls = std::find(callers.begin(), callers.end(), world.rank()) != callers.end();
+  require(sum.has_value() == calls, "external_call() on rank {}", world.rank().value());
+  require(!calls || sum == static_cast<int>(callers.size()), "MPI's sum is {}", sum.value_or(0));
+}
+
+// Figure 3.13: shoal as a library of a program that uses MPI before and after, on a communicator.
+void figure_3_13() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm turned = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned);
+  MPI_Comm library = MPI_COMM_NULL;
+  MPI_Comm_dup(turned, &library);
+  int data = rank + 1;
+  MPI_Allreduce(MPI_IN_PLACE, &data, 1, MPI_INT, MPI_SUM, turned);
+  const int code = run_with(
+      {"--workers", "1"},
+      [data, library](World& world) {
+        Store store(world);
+        const Rank next((world.rank() + 1) % world.size());
+        store.async<&Store::put>(next, 0, std::vector<std::string>{std::to_string(data)});
+        store.fence();
+        allreduce_outside(world, library);
+      },
+      turned);
+  require(code == 0, "ended with {}", code);
+  MPI_Allreduce(MPI_IN_PLACE, &data, 1, MPI_INT, MPI_MAX, turned);
+  MPI_Comm_free(&library);
+  MPI_Comm_free(&turned);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,6 +137,7 @@ int main(int argc, char** argv) {
       const int code = run_with({"--workers", workers}, &objects, MPI_COMM_WORLD);
       require(code == 0, "ended with {} and {} workers", code, workers);
     }
+    figure_3_13();
   });
   MPI_Finalize();
   return failed;

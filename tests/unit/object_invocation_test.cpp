@@ -1,5 +1,6 @@
 // Rows of table 3.1 of the STAPL-RTS thesis, handles, and what goes wrong.
 
+#include "object/run_queue.hpp"
 #include "support/object_worlds.hpp"
 #include "support/run_world.hpp"
 
@@ -605,6 +606,43 @@ TEST(External, ThreadsTakePartInFences) {
                         return total == 3 * 2 * 31 && seen == 2 * sum ? 0 : 1;
                       }),
             0);
+}
+
+/// An invocation that does nothing.
+class Nothing final : public shoal::object::Invocation {
+ public:
+  explicit Nothing(std::uint64_t context) : Invocation({context, 1, 0}, Rank(0)) {}
+  void run(shoal::object::Objects& /*objects*/, void* /*representative*/) override {}
+  void miss(shoal::object::Objects& /*objects*/, const std::string& /*text*/) override {}
+  [[nodiscard]] std::string method() const override { return "nothing"; }
+};
+
+/// Contexts in the order in which they are taken, each for up to 16 invocations.
+std::vector<std::uint64_t> order_of(bool draining, std::size_t of_first) {
+  shoal::object::RunQueue queue;
+  queue.set_draining(draining);
+  for (const auto& [context, count] :
+       {std::pair<std::uint64_t, std::size_t>{1, of_first}, {2, 20}}) {
+    shoal::object::InvocationList list;
+    for (std::size_t i = 0; i < count; ++i) list.push(std::make_unique<Nothing>(context));
+    queue.push(list);
+  }
+  std::vector<std::uint64_t> order;
+  for (;;) {
+    auto taken = queue.take([](const shoal::object::Invocation& /*one*/) { return true; });
+    if (taken.list.empty()) return order;
+    order.push_back(taken.context->id);
+    queue.done(*taken.context);
+  }
+}
+
+// Section 8.5.1 of the thesis.
+TEST(RunQueue, ContextsTakeTurns_AndAreDrainedUnderPressure) {
+  EXPECT_THAT(order_of(false, 40), ElementsAre(1, 2, 1, 2, 1));
+  EXPECT_THAT(order_of(true, 40), ElementsAre(1, 1, 1, 2, 2));
+  const std::vector<std::uint64_t> pressed = order_of(false, 300);
+  EXPECT_EQ(pressed[1], 1U);  // more than 256 wait
+  EXPECT_EQ(pressed.back(), 1U);
 }
 
 TEST(Turns, InvocationsAndTheirSectionNeverOverlap_OnThreads) {

@@ -112,6 +112,9 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// include the invocations that it makes now.
   [[nodiscard]] bool is_crossed() const;
 
+  /// The section waits in a fence: one context after the other runs all of its invocations.
+  void set_draining(bool draining);
+
   // --- fences of external threads
 
   /// The next pass_fences() puts a Hold to `place` and fulfils the promise. Any thread.
