@@ -85,7 +85,8 @@ shoal::trace::Options recording(const Options& options) {
                                        : options.file;
   if (options.form == "held") {  // nothing is written meanwhile
     recorded.buffer_bytes = std::size_t{512} << 20U;
-    recorded.memory_bytes = static_cast<std::size_t>(options.threads) * recorded.buffer_bytes;
+    constexpr std::size_t kShares = 64;  // a thread gets a 32nd of what is left
+    recorded.memory_bytes = kShares * recorded.buffer_bytes;
     recorded.flush_ns = 1'000'000'000'000;
   }
   return recorded;
