@@ -21,8 +21,9 @@ endif()
 if(TARGET contention AND NOT SHOAL_SANITIZE)
   shoal_add_app_script(contention_measure tests/apps/contention_measure_test.py contention)
   # Its own counters.cpp comes before that of the library.
-  add_executable(contention_without_papi "${PROJECT_SOURCE_DIR}/apps/contention/mpi_none/mpi_link.cpp"
-                                         "${PROJECT_SOURCE_DIR}/apps/contention/papi_none/counters.cpp")
+  set(folder "${PROJECT_SOURCE_DIR}/apps/contention")
+  add_executable(contention_without_papi "${folder}/mpi_none/mpi_link.cpp"
+                                         "${folder}/papi_none/counters.cpp")
   shoal_app_defaults(contention_without_papi)
   target_link_libraries(contention_without_papi PRIVATE shoal_app_contention_main shoal::shoal_none)
   shoal_add_app_script(contention_without_papi tests/apps/contention_without_papi_test.py
