@@ -113,8 +113,9 @@ void Comparison::on_question(std::uint64_t count) {
 
 std::string Comparison::text_of(const Digest* digest) const {
   if (digest == nullptr) return "nothing";
-  std::string text = core_.text_of_insertion(digest->codelet);
-  if (digest->has_datum != 0) text += fmt::format(" of '{}'", core_.name_of_handle(digest->datum));
+  std::string text = core_.codelets().text_of(digest->codelet);
+  if (digest->has_datum != 0)
+    text += fmt::format(" of '{}'", core_.handles().name_of(digest->datum));
   return text;
 }
 

@@ -64,7 +64,7 @@ std::uint32_t Flow::generation_of(const Handle& handle) { return handle.generati
 
 Handle& Flow::add_handle(const flow::DataType& type, const flow::Shape& shape,
                          const DataOptions& options, void* object, bool owned) {
-  Handle& handle = core_->add_handle(type, shape, options, object, owned);
+  Handle& handle = core_->handles().add(type, shape, options, object, owned);
   sequence_->note("register", &handle);
   return handle;
 }
@@ -166,7 +166,7 @@ void Flow::flush_one(const Request& request) {
 
 void Flow::flush() {
   sequence_->note("flush", nullptr);
-  core_->for_each_handle([this](Handle& handle) { sequence_->renew(handle); });
+  core_->handles().for_each([this](Handle& handle) { sequence_->renew(handle); });
 }
 
 void Flow::unregister_request(const Request& request) {
@@ -192,7 +192,7 @@ void Flow::unregister_request(const Request& request) {
     sequence_->enter_all(*task);
     task->future().get();
   }
-  core_->remove_handle(handle);
+  core_->handles().remove(handle);
 }
 
 }  // namespace shoal

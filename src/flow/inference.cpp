@@ -62,6 +62,21 @@ class CopyTask final : public FlowTask {
 
 }  // namespace
 
+void Sequence::enter_all(FlowTask& task) {
+  const std::span<Access> accesses = task.accesses();
+  // relaxed: no other thread knows the task yet
+  task.missing.store(static_cast<std::int32_t>(accesses.size()) + 1, std::memory_order_relaxed);
+  count_created();
+  std::int32_t granted = 1;
+  for (Access& access : accesses) {
+    if (access.mode == Mode::scratch || access.instance->enter(access)) ++granted;
+  }
+  // acq_rel: as in satisfy()
+  if (task.missing.fetch_sub(granted, std::memory_order_acq_rel) == granted) {
+    make_ready(task);
+  }
+}
+
 void Sequence::infer(std::span<Request> requests, int rank) {
   for (Request& request : requests) infer_one(request, rank);
 }
@@ -77,7 +92,7 @@ void Sequence::infer_one(Request& request, int rank) {
     if (rank != rank_) return;
     HandleExtras& more = handle.more();
     Instance*& spares = request.mode == Mode::scratch ? more.scratch : more.reducing;
-    if (spares == nullptr) spares = &core_.add_instance(handle, nullptr, true);
+    if (spares == nullptr) spares = &Instance::make(core_.instances(), handle, nullptr, true);
     request.instance = spares;
     return;
   }
@@ -91,7 +106,7 @@ void Sequence::infer_one(Request& request, int rank) {
     bring(handle, rank);
   } else if (rank == rank_) {
     if (handle.current != nullptr && handle.current != handle.at_home) handle.current->detach();
-    handle.current = &core_.add_instance(handle, nullptr, true);
+    handle.current = &Instance::make(core_.instances(), handle, nullptr, true);
   }
   request.instance = handle.current;
 }
@@ -126,7 +141,7 @@ void Sequence::bring(Handle& handle, int rank) {
       send(handle, *handle.current, rank);
     }
   } else if (rank_ == rank && handle.current == nullptr) {
-    handle.current = &core_.add_instance(handle, nullptr, true);
+    handle.current = &Instance::make(core_.instances(), handle, nullptr, true);
     receive(handle, *handle.current, handle.owner, false);
   }
 }
@@ -142,7 +157,7 @@ void Sequence::send(Handle& handle, Instance& instance, int rank) {
   task->missing.store(2, std::memory_order_relaxed);
   count_created();
   const std::int32_t there = instance.enter_send(*task) ? 2 : 1;
-  if (task->missing.fetch_sub(there, std::memory_order_acq_rel) == there) core_.make_ready(*task);
+  if (task->missing.fetch_sub(there, std::memory_order_acq_rel) == there) make_ready(*task);
 }
 
 void Sequence::receive(Handle& handle, Instance& instance, int source, bool combines) {

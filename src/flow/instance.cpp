@@ -1,22 +1,33 @@
 #include "flow/instance.hpp"
 
-#include "flow/core.hpp"
+#include "flow/handle.hpp"
+#include "flow/instances.hpp"
 #include "flow/send_task.hpp"
 
 #include <utility>
 
 namespace shoal::flow {
 
-void Instance::begin(Core& core, Handle& handle, void* object, bool owns_object) {
-  core_ = &core;
-  handle_ = &handle;
-  object_ = object;
-  owns_object_ = owns_object;
-  at_home_ = false;
-  if (object == nullptr) owns_object_ = true;
-  set_last_worker(-1);
-  const sync::StoreReleaseLock lock(mutex_);
-  detached_ = false;
+namespace {
+
+std::int64_t bytes_of(const Handle& handle) {
+  return static_cast<std::int64_t>(handle.size_bytes());
+}
+
+}  // namespace
+
+Instance& Instance::make(Instances& store, Handle& handle, void* object, bool owns_object) {
+  Instance& instance = store.take();
+  handle.instances.fetch_add(1, std::memory_order_relaxed);
+  instance.store_ = &store;
+  instance.handle_ = &handle;
+  instance.object_ = object;
+  instance.owns_object_ = owns_object || object == nullptr;
+  instance.at_home_ = false;
+  instance.set_last_worker(-1);
+  const sync::StoreReleaseLock lock(instance.mutex_);
+  instance.detached_ = false;
+  return instance;
 }
 
 void Instance::end() {
@@ -28,10 +39,18 @@ void Instance::end() {
     open_send_ = nullptr;
   }
   for (void* const spare : spares) handle_->type->destroy(spare);
-  if (counted_) core_->count_copy_bytes(*handle_, -1);
+  if (counted_) store_->count_copy_bytes(-bytes_of(*handle_));
   counted_ = false;
   if (object_ != nullptr && owns_object_) handle_->type->destroy(object_);
   object_ = nullptr;
+}
+
+void Instance::recycle() {
+  Handle& handle = *handle_;
+  end();
+  // release pairs with the acquire in Handles::add()
+  handle.instances.fetch_sub(1, std::memory_order_release);
+  store_->put_back(*this);
 }
 
 void Instance::hold() {
@@ -107,10 +126,10 @@ void Instance::release(Mode mode) {
       ends = detached_ && group == nullptr;
     }
   }
-  if (ends) core_->recycle(*this);
+  if (ends) recycle();
   while (group != nullptr) {
     Access* const next = group->next;  // the task may be gone once it is granted
-    core_->satisfy(*group->task);
+    satisfy(*group->task);
     group = next;
   }
 }
@@ -122,7 +141,7 @@ void Instance::detach() {
     detached_ = true;
     ends = granted_ == 0;
   }
-  if (ends) core_->recycle(*this);
+  if (ends) recycle();
 }
 
 bool Instance::try_take_turn() {
@@ -146,14 +165,14 @@ void Instance::end_turn() {
     next = turns_;
     if (next != nullptr) turns_ = next->next;
   }
-  if (next != nullptr) core_->make_ready(*next->task);
+  if (next != nullptr) make_ready(*next->task);
 }
 
 void* Instance::object() {
   if (object_ == nullptr) {
     object_ = handle_->type->make(handle_->shape);
     counted_ = !at_home_;  // the handle may have been removed meanwhile
-    if (counted_) core_->count_copy_bytes(*handle_, 1);
+    if (counted_) store_->count_copy_bytes(bytes_of(*handle_));
   }
   return object_;
 }
@@ -200,6 +219,19 @@ Access* Instance::take_waiting() {
   Access* const access = list;
   if (access != nullptr) list = access->next;
   return access;
+}
+
+void make_ready(FlowTask& task) {
+  const std::span<Access> accesses = task.accesses();
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (accesses[i].mode != Mode::commutative || accesses[i].instance->try_take_turn()) continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (accesses[j].mode == Mode::commutative) accesses[j].instance->end_turn();
+    }
+    if (accesses[i].instance->wait_for_turn(accesses[i])) return;
+    return make_ready(task);
+  }
+  task.become_ready();
 }
 
 }  // namespace shoal::flow

@@ -13,7 +13,7 @@
 
 namespace shoal::flow {
 
-class Core;
+class Instances;
 class SendTask;
 struct SendList;
 struct Destination;
@@ -31,7 +31,8 @@ class alignas(64) Instance {
   Instance& operator=(const Instance&) = delete;
 
   /// Begins a life. `object` may be nullptr: made when it is needed.
-  void begin(Core& core, Handle& handle, void* object, bool owns_object);
+  [[nodiscard]] static Instance& make(Instances& store, Handle& handle, void* object,
+                                      bool owns_object);
   /// Marks the object as no copy. Precondition: no task uses the instance yet.
   void set_at_home() { at_home_ = true; }
   /// Ends it, and frees the object if it is owned.
@@ -75,7 +76,6 @@ class alignas(64) Instance {
   }
 
   [[nodiscard]] Handle& handle() const { return *handle_; }
-  [[nodiscard]] Core& core() const { return *core_; }
   /// Accesses that wait, and the mode of those that are granted. Any thread.
   struct State {
     std::uint32_t waiting = 0;
@@ -96,6 +96,8 @@ class alignas(64) Instance {
   }
   [[nodiscard]] bool enter_locked(Access& access) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] Access* grant_next() SHOAL_REQUIRES(mutex_);
+  /// Ends, and may begin another life.
+  void recycle();
 
   mutable sync::StoreReleaseMutex mutex_;
   std::uint32_t granted_ SHOAL_GUARDED_BY(mutex_) = 0;
@@ -110,11 +112,21 @@ class alignas(64) Instance {
   Access* last_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   void* object_ = nullptr;
   Handle* handle_ = nullptr;
-  Core* core_ = nullptr;
+  Instances* store_ = nullptr;
   // List of the last send, until it leaves, or the value changes after it.
   std::shared_ptr<SendList> open_send_ SHOAL_GUARDED_BY(mutex_);
   Access* turns_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // wait for the flag
   std::vector<void*> spares_ SHOAL_GUARDED_BY(mutex_);
 };
+
+/// All accesses of the task are granted: it becomes ready when it has the turns of its commutative
+/// ones. Any thread.
+void make_ready(FlowTask& task);
+
+/// One more access of the task is granted. Any thread.
+inline void satisfy(FlowTask& task) {
+  // acq_rel: the last one sees the writes of all
+  if (task.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(task);
+}
 
 }  // namespace shoal::flow

@@ -84,8 +84,8 @@ Flow::Parts Flow::partition_request(
                         flow::begin_of(handle.shape.columns, columns, j)};
       block.rows = flow::begin_of(handle.shape.rows, rows, i + 1) - block.row;
       block.columns = flow::begin_of(handle.shape.columns, columns, j + 1) - block.column;
-      flow::Handle& part = core_->add_part(handle, {block.rows, block.columns}, parts.size(),
-                                           owns ? cut(object, block) : nullptr);
+      flow::Handle& part = core_->handles().add_part(
+          handle, {block.rows, block.columns}, parts.size(), owns ? cut(object, block) : nullptr);
       parts.push_back(&part);
       if (!owns) continue;
       part.current->hold();
@@ -122,7 +122,7 @@ void Flow::unpartition_request(const flow::Request& whole) {
   if (core_->rank() == handle.owner) {
     sequence_->enter_all(*new flow::UnpartitionTask(*sequence_, *handle.current, accesses));
   }
-  for (flow::Handle* const part : parts) core_->remove_handle(*part);
+  for (flow::Handle* const part : parts) core_->handles().remove(*part);
   handle.partitioned = false;
 }
 

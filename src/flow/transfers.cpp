@@ -88,7 +88,7 @@ class Transfers::Release {
  public:
   Release(Instance& instance, Sequence& sequence) : instance_(instance), sequence_(sequence) {}
   ~Release() {
-    if (abandoned_ || instance_.core().scope().failed()) return;
+    if (abandoned_ || sequence_.core().scope().failed()) return;
     instance_.release(Mode::read);
     sequence_.count_finished();
   }
@@ -252,7 +252,7 @@ void Transfers::expect(ReceiveTask& task) {
   }
   if (must_ask) ask(id);
   if (taken != 0) tell_taken(id.rank, taken);
-  if (has_value) core_.satisfy(task);
+  if (has_value) satisfy(task);
 }
 
 void Transfers::on_announcement(const TransferId& id) {
@@ -316,7 +316,7 @@ void Transfers::on_value(const TransferId& id, bool report, std::span<const std:
   } else {
     task->arrive({bytes.begin(), bytes.end()});
   }
-  core_.satisfy(*task);
+  satisfy(*task);
   if (taken != 0) tell_taken(id.rank, taken);
 }
 
@@ -356,7 +356,7 @@ void Transfers::on_large_value(const TransferId& id) {
     }
     matches_.erase(found);
   }
-  core_.satisfy(*task);
+  satisfy(*task);
   if (taken != 0) tell_taken(id.rank, taken);
 }
 

@@ -3,11 +3,10 @@
 
 #include <shoal/flow/codelet.hpp>
 #include <shoal/flow/data.hpp>
+#include <shoal/flow/progress.hpp>
 #include <shoal/flow/scheduler.hpp>
 #include <shoal/flow/task.hpp>
-#include <shoal/sync/mutex.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -55,7 +54,7 @@ struct Peer;
 class Sequence {
  public:
   Sequence(Core& core, std::string name, const FlowOptions& options);
-  ~Sequence();
+  ~Sequence() = default;
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
@@ -75,8 +74,8 @@ class Sequence {
   // Any thread.
   [[nodiscard]] Core& core() const { return core_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  void count_finished();
-  [[nodiscard]] std::uint64_t under_way() const;
+  void count_finished() { progress_.count_finished(); }
+  [[nodiscard]] std::uint64_t under_way() const { return progress_.under_way(); }
   [[nodiscard]] std::uint64_t inserted() const { return count_; }
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
   [[nodiscard]] const FlowOptions& options() const { return options_; }
@@ -84,7 +83,7 @@ class Sequence {
   [[nodiscard]] bool watches() const { return watches_; }
 
   // For what is inserted beside tasks.
-  void count_created(std::uint64_t count = 1);
+  void count_created(std::uint64_t count = 1) { progress_.count_created(count); }
   /// Lets `task` enter the queues of its accesses; it runs when all are granted.
   void enter_all(FlowTask& task);
   /// Before an access of `mode` by rank `rank`: ends a reduction that is open.
@@ -100,12 +99,6 @@ class Sequence {
   void migrate(Handle& handle, int rank);
 
  private:
-  class Wait;
-  struct alignas(64) Counter {
-    std::atomic<std::uint64_t> value{0};
-    std::atomic<std::uint32_t> inside{0};  // threads in count_finished(), for ~Sequence()
-  };
-
   void check(std::span<const Request> requests, const CodeletCore* codelet) const;
   [[nodiscard]] int place(std::span<const Request> requests, const InsertOptions& options) const;
   [[nodiscard]] int cheapest(std::span<const Request> requests) const;
@@ -115,7 +108,6 @@ class Sequence {
   void bring_back(std::span<const Request> requests, int rank);
   void combine(Handle& handle);
   void throttle();
-  void check_waits();
   void keep_digest(std::uint64_t name_hash, const Handle* handle);
   void stamp(std::uint64_t hash) {
     fingerprint_ = (fingerprint_ ^ hash) * 0x9E3779B97F4A7C15U;
@@ -127,7 +119,6 @@ class Sequence {
   const FlowOptions options_;
   const int rank_;
   const int size_;
-  const bool asymmetric_;
   const bool watches_;
   int task_rank_ = 0;  // of the insertion between begin() and submit()
   int task_priority_ = 0;
@@ -135,15 +126,7 @@ class Sequence {
   std::uint64_t fingerprint_ = 0;
   std::uint64_t finished_seen_ = 0;
   std::vector<std::uint32_t> load_;  // tasks of each rank
-  // relaxed: written by the inserter; a wait that ends reads what it wrote itself
-  std::atomic<std::uint64_t> created_{0};
-  std::unique_ptr<Counter[]> finished_;  // by worker; the last one is for other threads
-
-  sync::Mutex mutex_;
-  std::atomic<int> wait_count_{0};
-  // The largest count that a caller has waited for. relaxed: written before wait_count_ is raised
-  std::atomic<std::uint64_t> wait_limit_{0};
-  Wait* waits_ SHOAL_GUARDED_BY(mutex_) = nullptr;
+  Progress progress_;
 };
 
 }  // namespace flow

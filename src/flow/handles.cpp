@@ -1,0 +1,129 @@
+#include "flow/handles.hpp"
+
+#include <shoal/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace shoal::flow {
+
+namespace {
+
+constexpr std::uint64_t kTagBit = 1ULL << 63U;
+constexpr std::uint64_t kTagsMax = 1ULL << 47U;
+constexpr unsigned kLifeShift = 47;
+constexpr std::uint64_t kLivesMax = 1U << 16U;
+
+}  // namespace
+
+std::string Handle::name() const {
+  if (!text.empty()) return text;
+  if ((id & kTagBit) != 0) return fmt::format("data of tag {}", id & (kTagsMax - 1));
+  return fmt::format("data {}", id);
+}
+
+Peer& Handle::peer(int rank) {
+  for (Peer& one : peers) {
+    if (one.rank == rank) return one;
+  }
+  return peers.emplace_back(Peer{.rank = rank});
+}
+
+Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions& options,
+                     void* object, bool owns_object) {
+  const auto destroy = [&type](void* unused) { type.destroy(unused); };
+  std::unique_ptr<void, decltype(destroy)> refused(owns_object ? object : nullptr, destroy);
+  const int owner = options.owner;
+  SHOAL_CHECK(owner >= 0 && owner < size_,
+              "flow '{}': the owner of a datum is rank {}: there are ranks 0 to {}", flow_, owner,
+              size_ - 1);
+  Handle* handle = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    // acquire pairs with the release in Instance::recycle()
+    if (!free_.empty() && free_.front()->instances.load(std::memory_order_acquire) == 0) {
+      handle = free_.front();
+      free_.pop_front();
+    } else {
+      handle = &handles_.emplace_back();
+    }
+    if (options.tag.has_value()) {
+      SHOAL_CHECK(*options.tag < kTagsMax, "flow '{}': the tag {} is too large: at most 2^47 - 1",
+                  flow_, *options.tag);
+      Tag& tag = tags_[*options.tag];
+      if (tag.handle != nullptr) {
+        const std::string other = tag.handle->name();
+        free_.push_back(handle);
+        throw CheckError(fmt::format(
+            "flow '{}': '{}' is registered with tag {}, which '{}' has already: each datum needs a "
+            "tag of its own until it is unregistered",
+            flow_, options.name, *options.tag, other));
+      }
+      tag.handle = handle;
+      handle->id = kTagBit | (tag.lives++ % kLivesMax) << kLifeShift | *options.tag;
+    } else {
+      handle->id = next_id_++;
+    }
+    handle->registered = true;
+  }
+  static_cast<void>(refused.release());
+  handle->type = &type;
+  handle->shape = shape;
+  handle->owner = handle->home = owner;
+  handle->text = options.name;
+  handle->partitioned = handle->is_reducing = false;
+  handle->whole = nullptr;
+  handle->current = handle->at_home = nullptr;
+  handle->extras = nullptr;
+  handle->peers.clear();
+  handle->epoch = 1;
+  handle->sent_epoch = 0;
+  if (owner == rank_) {
+    handle->current = handle->at_home = &Instance::make(instances_, *handle, object, owns_object);
+    handle->at_home->set_at_home();
+  } else if (object != nullptr && owns_object) {
+    type.destroy(object);
+  }
+  return *handle;
+}
+
+Handle& Handles::add_part(Handle& whole, const Shape& shape, std::size_t index, void* object) {
+  Handle& part = add(*whole.type, shape,
+                     {.owner = Rank(whole.owner),
+                      .name = whole.text.empty() ? "" : fmt::format("{}[{}]", whole.text, index)},
+                     object, true);
+  part.whole = &whole;
+  return part;
+}
+
+void Handles::remove(Handle& handle) {
+  if (handle.extras != nullptr) {
+    if (handle.extras->reducing != nullptr) handle.extras->reducing->detach();
+    if (handle.extras->scratch != nullptr) handle.extras->scratch->detach();
+  }
+  if (handle.current != nullptr && handle.current != handle.at_home) handle.current->detach();
+  if (handle.at_home != nullptr) handle.at_home->detach();
+  handle.current = handle.at_home = nullptr;
+  const sync::Lock lock(mutex_);
+  handle.registered = false;
+  ++handle.generation;
+  if ((handle.id & kTagBit) != 0) tags_[handle.id & (kTagsMax - 1)].handle = nullptr;
+  free_.push_back(&handle);
+}
+
+void Handles::remove_all() {
+  for (Handle& handle : handles_) {
+    if (handle.registered) remove(handle);
+  }
+}
+
+std::string Handles::name_of(std::uint64_t id) const {
+  const sync::Lock lock(mutex_);
+  for (const Handle& handle : handles_) {
+    if (handle.id == id) return handle.name();
+  }
+  return fmt::format("data {}", id);
+}
+
+}  // namespace shoal::flow

@@ -1,0 +1,61 @@
+#pragma once
+// The registered data of a flow as one rank sees them.
+
+#include "flow/handle.hpp"
+#include "flow/instances.hpp"
+
+#include <shoal/flow/data.hpp>
+#include <shoal/flow/types.hpp>
+#include <shoal/sync/mutex.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+namespace shoal::flow {
+
+/// Used by the inserting threads; handles are used again.
+class Handles {
+ public:
+  Handles(std::string flow, int rank, int size, Instances& instances)
+      : flow_(std::move(flow)), rank_(rank), size_(size), instances_(instances) {}
+
+  [[nodiscard]] Handle& add(const DataType& type, const Shape& shape, const DataOptions& options,
+                            void* object, bool owns_object);
+  /// Handle of a part of a partitioned datum; its object views the whole.
+  [[nodiscard]] Handle& add_part(Handle& whole, const Shape& shape, std::size_t index,
+                                 void* object);
+  void remove(Handle& handle);
+  /// The flow ends.
+  void remove_all();
+  /// For reports.
+  [[nodiscard]] std::string name_of(std::uint64_t id) const;
+  template <class F>
+  void for_each(F f) {
+    const sync::Lock lock(mutex_);
+    for (Handle& handle : handles_) {
+      if (handle.registered) f(handle);
+    }
+  }
+
+ private:
+  struct Tag {
+    std::uint64_t lives = 0;
+    Handle* handle = nullptr;
+  };
+
+  const std::string flow_;
+  const int rank_;
+  const int size_;
+  Instances& instances_;
+
+  mutable sync::Mutex mutex_;
+  std::deque<Handle> handles_;
+  std::deque<Handle*> free_ SHOAL_GUARDED_BY(mutex_);  // perhaps with instances
+  std::uint64_t next_id_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint64_t, Tag> tags_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::flow

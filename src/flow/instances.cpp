@@ -1,0 +1,18 @@
+#include "flow/instances.hpp"
+
+namespace shoal::flow {
+
+Instance& Instances::take() {
+  const sync::Lock lock(mutex_);
+  if (free_.empty()) return instances_.emplace_back();
+  Instance* const instance = free_.back();
+  free_.pop_back();
+  return *instance;
+}
+
+void Instances::put_back(Instance& instance) {
+  const sync::Lock lock(mutex_);
+  free_.push_back(&instance);
+}
+
+}  // namespace shoal::flow

@@ -1,0 +1,47 @@
+#pragma once
+// The instances of a flow on one rank.
+
+#include "flow/instance.hpp"
+
+#include <shoal/sync/mutex.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace shoal::flow {
+
+/// Keeps their memory until the flow ends, and counts the bytes of copies. Any thread.
+class Instances {
+ public:
+  /// An instance that is not in use.
+  [[nodiscard]] Instance& take();
+  void put_back(Instance& instance);
+  template <class F>
+  void for_each(F f) {
+    const sync::Lock lock(mutex_);
+    for (Instance& instance : instances_) f(instance);
+  }
+  template <class F>
+  void for_each(F f) const {
+    const sync::Lock lock(mutex_);
+    for (const Instance& instance : instances_) f(instance);
+  }
+
+  void count_copy_bytes(std::int64_t bytes) {
+    copy_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::size_t copy_bytes() const {
+    return static_cast<std::size_t>(copy_bytes_.load(std::memory_order_relaxed));
+  }
+
+ private:
+  mutable sync::Mutex mutex_;
+  std::deque<Instance> instances_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<Instance*> free_ SHOAL_GUARDED_BY(mutex_);
+  std::atomic<std::int64_t> copy_bytes_{0};  // relaxed: a limit, not exact
+};
+
+}  // namespace shoal::flow
