@@ -26,9 +26,65 @@ bool array_round(const Side& side, std::span<double> values, std::int64_t i, boo
   return values.front() == want && values.back() == want;
 }
 
+/// Kernels on the array of a rank, and one that has parts of all ranks.
+class Arrays {
+ public:
+  Arrays(const Options& options, const Side& side)
+      : side_(side), kernel_(options.kernel), mine_(options.elements(), 1.0) {
+    const auto ranks = static_cast<std::size_t>(side.size);
+    if (kernel_ == "gather" || kernel_ == "allgather") all_.resize(mine_.size() * ranks);
+    if (kernel_ == "alltoall") theirs_.resize(mine_.size());
+    if (kernel_ == "reduce_scatter") theirs_.resize(mine_.size() / ranks);
+    mine_.resize(mine_.size() / ranks * ranks);
+    theirs_.resize(theirs_.size() / ranks * ranks);
+  }
+
+  /// Returns whether the first and the last element are right.
+  bool round(std::int64_t i) {
+    const auto value = static_cast<double>(i % 1000);
+    const int ranks = side_.size;
+    mine_.front() = mine_.back() = value + side_.rank;
+    const bool is_root = side_.rank == 0;
+    if (kernel_ == "reduce") {
+      side_.reduce(mine_);
+      return !is_root || ends_are(mine_, expected(i, ranks), expected(i, ranks));
+    }
+    if (kernel_ == "scan") {
+      side_.scan(mine_);
+      const double upto = value * (side_.rank + 1) + side_.rank * (side_.rank + 1) / 2.0;
+      return ends_are(mine_, upto, upto);
+    }
+    if (kernel_ == "gather" || kernel_ == "allgather") {
+      (kernel_ == "gather" ? side_.gather : side_.allgather)(mine_, all_);
+      const bool has_all = is_root || kernel_ == "allgather";
+      return !has_all || ends_are(all_, value, value + ranks - 1);
+    }
+    if (kernel_ == "alltoall") {
+      side_.alltoall(mine_, theirs_);
+      const bool is_last = side_.rank == ranks - 1;
+      return (!is_root || theirs_.front() == value) &&
+             (!is_last || theirs_.back() == value + ranks - 1);
+    }
+    side_.reduce_scatter(mine_, theirs_);
+    return !is_root || theirs_.front() == expected(i, ranks);
+  }
+
+ private:
+  static bool ends_are(std::span<const double> values, double first, double last) {
+    return values.front() == first && values.back() == last;
+  }
+
+  const Side& side_;
+  const std::string kernel_;
+  std::vector<double> mine_;
+  std::vector<double> all_;
+  std::vector<double> theirs_;
+};
+
 bench::Sample run_once(const Options& options, const Side& side) {
   const bool is_array = options.kernel == "broadcast" || options.kernel == "allreduce_array";
   std::vector<double> values(is_array ? options.elements() : 0, 1.0);
+  Arrays arrays(options, side);
   bench::Sample sample;
   const auto round = [&](std::int64_t i) {
     if (options.kernel == "barrier") {
@@ -40,8 +96,10 @@ bench::Sample run_once(const Options& options, const Side& side) {
       side.split();
     } else if (options.kernel == "list") {
       side.list();
-    } else {
+    } else if (is_array) {
       sample.verified &= array_round(side, values, i, options.kernel == "allreduce_array");
+    } else {
+      sample.verified &= arrays.round(i);
     }
   };
   for (std::int64_t i = 0; i < std::min<std::int64_t>(options.count, 10); ++i) round(i);
@@ -60,7 +118,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(
-          CLI::IsMember({"barrier", "allreduce", "allreduce_array", "broadcast", "split", "list"}));
+          CLI::IsMember({"barrier", "allreduce", "allreduce_array", "broadcast", "reduce", "scan",
+                         "gather", "allgather", "alltoall", "reduce_scatter", "split", "list"}));
   app.add_option("--size", options.size_bytes, "Bytes of an array: a multiple of 8")
       ->check(CLI::Range(std::size_t{8}, std::size_t{1} << 30U));
   app.add_option("--count", options.count, "Operations, one after the other")

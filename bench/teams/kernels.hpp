@@ -14,7 +14,7 @@ namespace teams {
 
 struct Options {
   std::string kernel;
-  std::size_t size_bytes = 1UL << 20U;  // of broadcast and allreduce_array
+  std::size_t size_bytes = 1UL << 20U;  // of the array of a rank
   std::int64_t count = 10'000;
   bench::RunOptions run;
 
@@ -32,8 +32,15 @@ struct Side {
   std::function<std::int64_t(std::int64_t)> sum;
   std::function<void(std::span<double>)> sum_array;
   std::function<void(std::span<double>)> broadcast;  // from rank 0
-  std::function<void()> split;                       // makes a team of each half, and ends it
-  std::function<void()> list;  // the same of all ranks in another order, known to all
+  // On large arrays; `all` has as many parts as there are ranks.
+  std::function<void(std::span<double>)> reduce;  // in place on rank 0
+  std::function<void(std::span<double>)> scan;    // in place
+  std::function<void(std::span<const double> part, std::span<double> all)> gather;  // on rank 0
+  std::function<void(std::span<const double> part, std::span<double> all)> allgather;
+  std::function<void(std::span<const double> all, std::span<double> theirs)> alltoall;
+  std::function<void(std::span<const double> all, std::span<double> part)> reduce_scatter;
+  std::function<void()> split;  // makes a team of each half, and ends it
+  std::function<void()> list;   // the same of all ranks in another order, known to all
 };
 
 /// Median of the runs of the kernel that was asked for.

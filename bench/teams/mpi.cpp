@@ -6,6 +6,8 @@
 
 namespace {
 
+int count_of(std::span<const double> values) { return static_cast<int>(values.size()); }
+
 int run(const bench::MpiWorld& world, const teams::Options& options) {
   bench::limit_time(options.run);
   const int rank = world.rank();
@@ -35,6 +37,37 @@ int run(const bench::MpiWorld& world, const teams::Options& options) {
           [](std::span<double> values) {
             MPI_Bcast(values.data(), static_cast<int>(values.size()), MPI_DOUBLE, 0,
                       MPI_COMM_WORLD);
+          },
+      .reduce =
+          [rank](std::span<double> values) {
+            void* const from = rank == 0 ? MPI_IN_PLACE : values.data();
+            MPI_Reduce(from, values.data(), count_of(values), MPI_DOUBLE, MPI_SUM, 0,
+                       MPI_COMM_WORLD);
+          },
+      .scan =
+          [](std::span<double> values) {
+            MPI_Scan(MPI_IN_PLACE, values.data(), count_of(values), MPI_DOUBLE, MPI_SUM,
+                     MPI_COMM_WORLD);
+          },
+      .gather =
+          [](std::span<const double> part, std::span<double> all) {
+            MPI_Gather(part.data(), count_of(part), MPI_DOUBLE, all.data(), count_of(part),
+                       MPI_DOUBLE, 0, MPI_COMM_WORLD);
+          },
+      .allgather =
+          [](std::span<const double> part, std::span<double> all) {
+            MPI_Allgather(part.data(), count_of(part), MPI_DOUBLE, all.data(), count_of(part),
+                          MPI_DOUBLE, MPI_COMM_WORLD);
+          },
+      .alltoall =
+          [size](std::span<const double> all, std::span<double> theirs) {
+            MPI_Alltoall(all.data(), count_of(all) / size, MPI_DOUBLE, theirs.data(),
+                         count_of(all) / size, MPI_DOUBLE, MPI_COMM_WORLD);
+          },
+      .reduce_scatter =
+          [](std::span<const double> all, std::span<double> part) {
+            MPI_Reduce_scatter_block(all.data(), part.data(), count_of(part), MPI_DOUBLE, MPI_SUM,
+                                     MPI_COMM_WORLD);
           },
       .split =
           [rank] {

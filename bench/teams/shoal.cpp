@@ -4,6 +4,7 @@
 #include <shoal/shoal.hpp>
 
 #include <functional>
+#include <span>
 
 #include "common/result.hpp"
 #include "teams/kernels.hpp"
@@ -22,6 +23,19 @@ int run(shoal::World& world, const teams::Options& options) {
       .sum = [&](std::int64_t value) { return world.allreduce(value, std::plus<>()); },
       .sum_array = [&](std::span<double> values) { world.allreduce(values, std::plus<>()); },
       .broadcast = [&](std::span<double> values) { world.broadcast(values, shoal::Rank(0)); },
+      .reduce =
+          [&](std::span<double> values) { world.reduce(values, std::plus<>(), shoal::Rank(0)); },
+      .scan = [&](std::span<double> values) { world.scan(values, std::plus<>()); },
+      .gather = [&](std::span<const double> part,
+                    std::span<double> all) { world.gather(part, all, shoal::Rank(0)); },
+      .allgather = [&](std::span<const double> part,
+                       std::span<double> all) { world.allgather(part, all); },
+      .alltoall = [&](std::span<const double> all,
+                      std::span<double> theirs) { world.alltoall(all, theirs); },
+      .reduce_scatter =
+          [&](std::span<const double> all, std::span<double> part) {
+            world.reduce_scatter(all, part, std::plus<>());
+          },
       .split = [&] { const shoal::Team half = world.split(rank % 2, rank); },
       .list =
           [&] {

@@ -3,8 +3,10 @@
 #include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 
-#include "coll/operation.hpp"
+#include "coll/algorithms.hpp"
+#include "coll/exchange.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::coll {
@@ -13,14 +15,31 @@ namespace {
 
 constexpr std::size_t kRingBytes = 64UL << 10U;
 
-Combine on_copies(CombineInto combine) {
-  return [combine = std::move(combine)](const Block& a, const Block& b) {
-    SHOAL_CHECK(a.size() == b.size(), "allreduce(): members gave {} and {} bytes", a.size(),
+Combine on_copies(CombineInto combine, Kind kind) {
+  return [combine = std::move(combine), kind](const Block& a, const Block& b) {
+    SHOAL_CHECK(a.size() == b.size(), "{}: members gave {} and {} bytes", name_of(kind), a.size(),
                 b.size());
-    Bytes result(a.bytes().begin(), a.bytes().end());
-    combine(result, b.bytes());
+    Bytes result(a.size());
+    combine(result, a.bytes(), b.bytes());
     return Block(std::move(result));
   };
+}
+
+/// As many blocks as there are members.
+std::vector<Block> parts_of(std::span<const std::byte> array, int members) {
+  const std::size_t part_bytes = array.size() / static_cast<std::size_t>(members);
+  std::vector<Block> parts;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(members); ++i) {
+    parts.emplace_back(array.subspan(i * part_bytes, part_bytes));
+  }
+  return parts;
+}
+
+void check_parts(Kind kind, std::size_t parts_bytes, std::size_t part_bytes, int members) {
+  SHOAL_CHECK(parts_bytes == part_bytes * static_cast<std::size_t>(members),
+              "{}: an array of {} bytes for {} members, of {} bytes each: it must have room for "
+              "exactly those",
+              name_of(kind), parts_bytes, members, part_bytes);
 }
 
 }  // namespace
@@ -31,8 +50,18 @@ Collectives::~Collectives() = default;
 
 Rank Collectives::rank() const { return exchange_->rank(); }
 
-bool Collectives::in_one_process() const {
-  return exchange_->scope().messenger().fabric().layout().process_count() == 1;
+sched::Scheduler& Collectives::scheduler() const { return exchange_->scope().scheduler(); }
+
+bool Collectives::in_one_process() const { return exchange_->in_one_process(); }
+
+bool Collectives::goes_straight(std::size_t part_bytes) const {
+  return exchange_->size() > 1 && part_bytes >= kLargeMessageBytes;
+}
+
+// Else a tree is faster: the first segment passes all members, one after the other.
+bool Collectives::goes_along_chain(std::size_t size_bytes) const {
+  const auto members = static_cast<std::size_t>(exchange_->size());
+  return members > 1 && size_bytes >= std::max(kRingBytes, members * kLargeMessageBytes);
 }
 
 template <class Start>
@@ -49,55 +78,134 @@ SharedOperation Collectives::begin(const Call& call, Start start) {
 }
 
 SharedOperation Collectives::barrier() {
-  return begin({Kind::barrier}, [](Operation& one) { one.barrier(); });
+  return begin({Kind::barrier}, [](Operation& op) { coll::barrier(op); });
 }
 
 SharedOperation Collectives::broadcast(std::uint32_t type, Block mine, Rank root) {
   return begin({Kind::broadcast, type, root},
-               [&](Operation& one) { one.broadcast(std::move(mine), std::nullopt); });
+               [&](Operation& op) { coll::broadcast(op, std::move(mine), std::nullopt); });
 }
 
 SharedOperation Collectives::broadcast(std::uint32_t type, std::span<std::byte> place, Rank root) {
-  return begin({Kind::broadcast, type, root}, [&](Operation& one) { one.broadcast({}, place); });
+  return begin({Kind::broadcast, type, root},
+               [&](Operation& op) { coll::broadcast(op, {}, place); });
 }
 
 SharedOperation Collectives::reduce(std::uint32_t type, Block mine, Combine combine, Rank root) {
   return begin({Kind::reduce, type, root},
-               [&](Operation& one) { one.reduce(std::move(mine), std::move(combine)); });
+               [&](Operation& op) { coll::reduce(op, std::move(mine), std::move(combine)); });
 }
 
-SharedOperation Collectives::allreduce(std::uint32_t type, Block mine, Combine combine) {
-  return begin({Kind::allreduce, type}, [&](Operation& one) {
-    one.allreduce(std::move(mine), std::move(combine), std::nullopt);
+SharedOperation Collectives::reduce(std::uint32_t type, Array mine, CombineInto combine,
+                                    Rank root) {
+  return begin({Kind::reduce, type, root}, [&](Operation& op) {
+    if (goes_along_chain(mine.bytes.size())) {
+      coll::reduce_chain(op, mine, std::move(combine));
+    } else {
+      coll::reduce(op, Block(std::span<const std::byte>(mine.bytes)),
+                   on_copies(std::move(combine), Kind::reduce));
+    }
   });
 }
 
-SharedOperation Collectives::allreduce(std::uint32_t type, std::span<std::byte> place,
-                                       std::size_t element_bytes, CombineInto combine) {
-  return begin({Kind::allreduce, type}, [&](Operation& one) {
-    if (place.size() < kRingBytes || exchange_->size() == 1) {
-      one.allreduce(Block(std::span<const std::byte>(place)), on_copies(std::move(combine)), place);
+SharedOperation Collectives::allreduce(std::uint32_t type, Block mine, Combine combine) {
+  return begin({Kind::allreduce, type}, [&](Operation& op) {
+    coll::allreduce(op, std::move(mine), std::move(combine), std::nullopt);
+  });
+}
+
+SharedOperation Collectives::allreduce(std::uint32_t type, Array mine, CombineInto combine) {
+  return begin({Kind::allreduce, type}, [&](Operation& op) {
+    if (mine.bytes.size() < kRingBytes || exchange_->size() == 1) {
+      coll::allreduce(op, Block(std::span<const std::byte>(mine.bytes)),
+                      on_copies(std::move(combine), Kind::allreduce), mine.bytes);
     } else {
-      one.allreduce_ring(place, element_bytes, std::move(combine));
+      coll::allreduce_ring(op, mine, std::move(combine));
     }
   });
 }
 
 SharedOperation Collectives::gather(std::uint32_t type, Block mine, Rank root) {
-  return begin({Kind::gather, type, root}, [&](Operation& one) { one.gather(std::move(mine)); });
+  return begin({Kind::gather, type, root},
+               [&](Operation& op) { coll::gather(op, std::move(mine)); });
+}
+
+SharedOperation Collectives::gather(std::uint32_t type, std::span<const std::byte> mine,
+                                    std::span<std::byte> all, Rank root) {
+  const int members = exchange_->size();
+  if (rank() == root) check_parts(Kind::gather, all.size(), mine.size(), members);
+  return begin({Kind::gather, type, root}, [&](Operation& op) {
+    if (goes_straight(mine.size())) {
+      coll::gather_straight(op, mine, all);
+    } else {
+      coll::gather(op, Block(mine));
+    }
+  });
 }
 
 SharedOperation Collectives::allgather(std::uint32_t type, Block mine) {
-  return begin({Kind::allgather, type}, [&](Operation& one) { one.allgather(std::move(mine)); });
+  return begin({Kind::allgather, type},
+               [&](Operation& op) { coll::allgather(op, std::move(mine)); });
+}
+
+SharedOperation Collectives::allgather(std::uint32_t type, std::span<const std::byte> mine,
+                                       std::span<std::byte> all) {
+  check_parts(Kind::allgather, all.size(), mine.size(), exchange_->size());
+  return begin({Kind::allgather, type}, [&](Operation& op) {
+    if (goes_straight(mine.size())) {
+      coll::allgather_ring(op, mine, all);
+    } else {
+      coll::allgather(op, Block(mine));
+    }
+  });
 }
 
 SharedOperation Collectives::scan(std::uint32_t type, Block mine, Combine combine) {
   return begin({Kind::scan, type},
-               [&](Operation& one) { one.scan(std::move(mine), std::move(combine)); });
+               [&](Operation& op) { coll::scan(op, std::move(mine), std::move(combine)); });
+}
+
+SharedOperation Collectives::scan(std::uint32_t type, Array mine, CombineInto combine) {
+  return begin({Kind::scan, type}, [&](Operation& op) {
+    if (goes_along_chain(mine.bytes.size())) {
+      coll::scan_chain(op, mine, std::move(combine));
+    } else {
+      coll::scan(op, Block(std::span<const std::byte>(mine.bytes)),
+                 on_copies(std::move(combine), Kind::scan));
+    }
+  });
 }
 
 SharedOperation Collectives::alltoall(Kind kind, std::uint32_t type, std::vector<Block> mine) {
-  return begin({kind, type}, [&](Operation& one) { one.alltoall(std::move(mine)); });
+  return begin({kind, type}, [&](Operation& op) { coll::alltoall(op, std::move(mine)); });
+}
+
+SharedOperation Collectives::alltoall(std::uint32_t type, std::span<const std::byte> mine,
+                                      std::span<std::byte> theirs) {
+  const int members = exchange_->size();
+  const std::size_t part_bytes = theirs.size() / static_cast<std::size_t>(members);
+  check_parts(Kind::alltoall, mine.size(), part_bytes, members);
+  check_parts(Kind::alltoall, theirs.size(), part_bytes, members);
+  return begin({Kind::alltoall, type}, [&](Operation& op) {
+    if (goes_straight(part_bytes)) {
+      coll::alltoall_straight(op, mine, theirs);
+    } else {
+      coll::alltoall(op, parts_of(mine, members));
+    }
+  });
+}
+
+SharedOperation Collectives::reduce_scatter(std::uint32_t type, std::span<const std::byte> values,
+                                            std::span<std::byte> mine, CombineInto combine) {
+  const int members = exchange_->size();
+  check_parts(Kind::reduce_scatter, values.size(), mine.size(), members);
+  return begin({Kind::reduce_scatter, type}, [&](Operation& op) {
+    if (goes_straight(mine.size())) {
+      coll::reduce_scatter_ring(op, values, mine, std::move(combine));
+    } else {
+      coll::alltoall(op, parts_of(values, members));
+    }
+  });
 }
 
 const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {

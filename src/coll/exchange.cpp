@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace shoal::coll {
@@ -38,6 +40,8 @@ struct Exchange::Table {
   std::uint64_t begun = 0;  // operations so far
   std::vector<SharedOperation> running;
   std::map<std::uint64_t, std::vector<std::pair<PieceHeader, Block>>> early;
+  /// Blocks that arrive, by operation, source and phase.
+  std::map<std::tuple<std::uint64_t, std::int32_t, std::uint32_t>, std::shared_ptr<Bytes>> arriving;
   std::set<std::uint64_t> given_up;
 };
 
@@ -67,19 +71,22 @@ Exchange::Exchange(term::Scope& scope)
       payload_(
           scope.channel(),
           [this](std::size_t size_bytes, const PieceHeader& header) {
-            const SharedOperation operation = find(header.sequence);
-            SHOAL_CHECK(operation != nullptr, "{}: an unexpected payload has come",
-                        name_of(header.kind));
-            return operation->place_of(size_bytes);
+            return place_of(size_bytes, header);
           },
-          [this](std::span<std::byte> /*data*/, const PieceHeader& header) {
-            on_piece(header, {});
-          },
+          [this](std::span<std::byte> /*data*/, const PieceHeader& header) { on_payload(header); },
           [] {}, AmOptions{Delivery::inlined, 0, "collective operation"}) {
   scope_.add(*this);
 }
 
 Exchange::~Exchange() { scope_.remove(*this); }
+
+bool Exchange::is_local(Rank member) const {
+  return scope_.messenger().fabric().layout().is_local(scope_.channel().to_world(member));
+}
+
+bool Exchange::in_one_process() const {
+  return scope_.messenger().fabric().layout().process_count() == 1;
+}
 
 // --- operations begin and end
 
@@ -175,11 +182,6 @@ void Exchange::fail(const Operation& operation) {
   scope_.fail(operation.describe(), std::current_exception());
 }
 
-SharedOperation Exchange::find(std::uint64_t sequence) const {
-  const sync::Lock lock(mutex_);
-  return table_->find(sequence);
-}
-
 // --- pieces
 
 void Exchange::on_piece(const PieceHeader& header, Block block) {
@@ -211,14 +213,59 @@ void Exchange::on_piece(const PieceHeader& header, Block block) {
   if (go_on) go_on.resume();
 }
 
+std::span<std::byte> Exchange::place_of(std::size_t size_bytes, const PieceHeader& header) {
+  if (header.inline_size == PieceHeader::kPayloadBlock) {
+    auto bytes = std::make_shared<Bytes>(size_bytes);
+    const std::span<std::byte> place(*bytes);
+    const sync::Lock lock(mutex_);
+    table_->arriving[{header.sequence, header.source, header.phase}] = std::move(bytes);
+    return place;
+  }
+  std::span<std::byte> place;
+  bool found = false;
+  {
+    const sync::Lock lock(mutex_);
+    const SharedOperation operation = table_->find(header.sequence);
+    if (operation != nullptr) {
+      std::vector<Operation::Place>& places = operation->places_;
+      const auto at = std::ranges::find_if(places, [&header](const Operation::Place& one) {
+        return one.source == header.source && one.phase == header.phase;
+      });
+      found = at != places.end();
+      if (found) {
+        place = at->bytes;
+        places.erase(at);
+      }
+    }
+  }
+  SHOAL_CHECK(found, "{}: an unexpected payload has come", name_of(header.kind));
+  SHOAL_CHECK(size_bytes == place.size(),
+              "{}: a member gives {} bytes where this one has room for {}: all must give values of "
+              "the same size",
+              name_of(header.kind), size_bytes, place.size());
+  return place;
+}
+
+void Exchange::on_payload(const PieceHeader& header) {
+  if (header.inline_size != PieceHeader::kPayloadBlock) return on_piece(header, {});
+  std::shared_ptr<const Bytes> bytes;
+  {
+    const sync::Lock lock(mutex_);
+    const auto found = table_->arriving.find({header.sequence, header.source, header.phase});
+    bytes = std::move(found->second);
+    table_->arriving.erase(found);
+  }
+  on_piece(header, Block(Immutable<Bytes>(std::move(bytes))));
+}
+
 // "" if the piece belongs to the operation that has begun here; nullptr: that has ended.
 std::string Exchange::mismatch(const PieceHeader& piece, const Operation* here) const {
   const Call there{piece.kind, piece.type, Rank(piece.root)};
   if (here != nullptr && here->call() == there) return {};
   if (here != nullptr && here->call().kind == there.kind && here->call().root == there.root) {
     return fmt::format(
-        "{}: the members gave values of different types (collective number {}, ranks {} and {}): "
-        "all must call it with the same",
+        "{}: the members gave values of different types, or arrays of different sizes (collective "
+        "number {}, ranks {} and {}): all must call it with the same",
         name_of(there.kind), piece.sequence, piece.source, rank_.value());
   }
   const auto spelled = [](const Call& call) {

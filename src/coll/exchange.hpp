@@ -10,11 +10,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace shoal::coll {
+
+inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
 
 /// A value that is multicast as a payload.
 struct Announcement {
@@ -24,6 +30,9 @@ struct Announcement {
 
 /// Header of the messages of an operation; `place` holds short values.
 struct PieceHeader {
+  /// As `inline_size`: a payload follows that is a block, for which the receiver makes memory.
+  static constexpr std::uint16_t kPayloadBlock = 0xffff;
+
   std::uint64_t sequence = 0;
   Announcement announced{};
   std::uint32_t phase = 0;
@@ -46,6 +55,8 @@ class Exchange final : private term::Unsatisfied {
   [[nodiscard]] term::Scope& scope() const { return scope_; }
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool is_local(Rank member) const;
+  [[nodiscard]] bool in_one_process() const;
 
   // --- for callers of operations; see Collectives
 
@@ -76,7 +87,9 @@ class Exchange final : private term::Unsatisfied {
   [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
   /// The operation ended in an error: what comes for it later is dropped.
   void give_up(Operation& operation);
-  [[nodiscard]] SharedOperation find(std::uint64_t sequence) const;
+  /// Memory for a payload, and its end.
+  [[nodiscard]] std::span<std::byte> place_of(std::size_t size_bytes, const PieceHeader& header);
+  void on_payload(const PieceHeader& header);
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;

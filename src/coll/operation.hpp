@@ -3,6 +3,7 @@
 
 #include <shoal/am/payload_cast.hpp>
 #include <shoal/base/check.hpp>
+#include <shoal/sched/scheduler.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "coll/exchange.hpp"
@@ -36,24 +37,13 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// The coroutine. It starts when it is called, and ends by telling its Exchange.
+  /// Coroutine of an algorithm. It starts when it is called, and ends by telling its Exchange.
   class Body {
    public:
     struct promise_type;
   };
-
-  // The algorithms. Called once, one of them.
-  Body barrier();
-  /// Into `place` on all members but the root; without a place, into a result.
-  Body broadcast(Block mine, std::optional<std::span<std::byte>> place);
-  Body reduce(Block mine, Combine combine);
-  /// Into `place`; without one, into a result.
-  Body allreduce(Block mine, Combine combine, std::optional<std::span<std::byte>> place);
-  Body allreduce_ring(std::span<std::byte> place, std::size_t element_bytes, CombineInto combine);
-  Body gather(Block mine);
-  Body allgather(Block mine);
-  Body scan(Block mine, Combine combine);
-  Body alltoall(std::vector<Block> mine);
+  class Receive;
+  class InHandler;
 
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
@@ -62,42 +52,66 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   /// Once it has ended.
   [[nodiscard]] const std::vector<Block>& results() const { return results_; }
 
+  // --- for algorithms
+
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] Rank root() const { return call_.root; }
+  /// The members, renumbered so that the root is 0.
+  [[nodiscard]] int number() const { return (rank_.value() - call_.root.value() + size_) % size_; }
+  [[nodiscard]] Rank rank_of(int number) const {
+    return Rank((number + call_.root.value()) % size_);
+  }
+  [[nodiscard]] Rank neighbour(int distance) const {
+    return Rank((rank_.value() + distance + size_) % size_);
+  }
+  /// All members are ranks of this process.
+  [[nodiscard]] bool in_one_process() const { return in_.in_one_process(); }
+
+  /// A large block for another process travels as a payload, without copies in between.
+  void send(Rank target, std::uint32_t phase, const Block& block = {});
+  /// To all others.
+  void multicast(std::uint32_t phase, const Block& block, const Announcement& announced = {});
+  /// Awaits a piece.
+  Receive receive(Rank source, std::uint32_t phase);
+
+  // Payloads straight from memory to memory, in three steps: the receiver says that the place is
+  // ready, the sender sends, and its memory is released.
+  void expect(Rank source, std::uint32_t phase, std::span<std::byte> place);
+  Receive ready(Rank target, std::uint32_t phase);
+  void send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes);
+  Receive released(std::uint32_t phase);
+
+  // Payloads of one member for all others, in segments along a tree; `ended` of `phase` follows.
+  [[nodiscard]] std::uint64_t begin_cast(std::span<const std::byte> bytes, std::uint32_t phase);
+  /// In a handler only.
+  void join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place, std::uint32_t phase);
+  Receive ended(std::uint32_t phase);
+  /// Awaits that the coroutine is in a handler.
+  InHandler in_handler();
+
+  void add_result(Block block) { results_.push_back(std::move(block)); }
+  void set_results(std::vector<Block> results) { results_ = std::move(results); }
+
  private:
   friend class Exchange;
-  class Receive;
+
+  /// Memory for a payload.
+  struct Place {
+    std::int32_t source = 0;
+    std::uint32_t phase = 0;
+    std::span<std::byte> bytes;
+  };
 
   // Phases that no algorithm counts up to.
   static constexpr std::uint32_t kReady = 1U << 30U;     // a receiver has its memory at hand
   static constexpr std::uint32_t kReleased = 2U << 30U;  // to itself: a payload may be reused
 
   [[nodiscard]] PieceHeader header(std::uint32_t phase) const;
-  void send(Rank target, std::uint32_t phase, const Block& block = {});
-  /// To all others, in phase 0.
-  void multicast(const Block& block, const Announcement& announced);
-  /// Into the target's place_, which has said that it is ready. kReleased follows.
-  void send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes);
-  Receive receive(Rank source, std::uint32_t phase);
-  [[nodiscard]] std::span<std::byte> place_of(std::size_t size_bytes) const {
-    SHOAL_CHECK(
-        size_bytes <= place_.size(),
-        "{}: a member sends more bytes than this one gives room for: all must give values of "
-        "the same size",
-        describe());
-    return place_.first(size_bytes);
-  }
-
-  // The members, renumbered so that the root is 0.
-  [[nodiscard]] int number() const { return (rank_.value() - call_.root.value() + size_) % size_; }
-  [[nodiscard]] Rank rank_of(int number) const {
-    return Rank((number + call_.root.value()) % size_);
-  }
-  /// All but the root.
-  [[nodiscard]] std::vector<Rank> others() const;
-  /// This member in the tree of the payload.
-  [[nodiscard]] messaging::CastPlace cast_place() const;
-  [[nodiscard]] Rank neighbour(int distance) const {
-    return Rank((rank_.value() + distance + size_) % size_);
-  }
+  /// All but `root`, in the order of the ring.
+  [[nodiscard]] std::vector<Rank> others(Rank root) const;
+  /// This member in the tree of payloads of `root`.
+  [[nodiscard]] messaging::CastPlace cast_place(Rank root) const;
 
   Exchange& in_;
   const std::uint64_t sequence_;
@@ -106,11 +120,11 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   const int size_;
   std::coroutine_handle<> body_;
   std::vector<Block> results_;
-  std::span<std::byte> place_;  // where payloads go
   bool failed_ = false;
   std::uint64_t trace_id_ = 0;
 
   // Guarded by in_.mutex_.
+  std::vector<Place> places_;
   std::vector<Piece> pieces_;  // have come, and are not awaited yet
   Receive* awaited_ = nullptr;
   bool done_ = false;
@@ -147,7 +161,7 @@ struct Operation::Body::promise_type {
   Operation& operation;
 };
 
-/// Waits for a piece.
+/// Awaits a piece.
 class Operation::Receive {
  public:
   Receive(Operation& operation, Rank source, std::uint32_t phase)
@@ -174,6 +188,18 @@ class Operation::Receive {
   const std::uint32_t phase_;
   std::coroutine_handle<> handle_;
   Piece piece_;
+};
+
+/// Awaits that the coroutine is in a handler: it may have begun in a main function or task.
+class Operation::InHandler {
+ public:
+  explicit InHandler(Operation& operation) : operation_(operation) {}
+  static bool await_ready() { return sched::in_handler(); }
+  void await_suspend(std::coroutine_handle<> handle);
+  static void await_resume() {}
+
+ private:
+  Operation& operation_;
 };
 
 }  // namespace shoal::coll

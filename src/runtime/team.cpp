@@ -54,7 +54,9 @@ Team& messaging::ContextOf<Team>::get(const MessageContext& context) {
   return context.channel().services().get<Team>();
 }
 
-Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {}
+Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {
+  set_collectives(parts.collectives);
+}
 
 Team::Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name)
     : Team(parent, map_of_list(parent, ranks, name), name) {}
@@ -82,19 +84,19 @@ void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
   nested_ = &scope;
   scope.channel().services().provide(*this);
   parts_ = {&scope, nullptr};
-  collectives_ = std::make_unique<coll::Collectives>(scope);
-  parts_.collectives = collectives_.get();
+  own_collectives_ = std::make_unique<coll::Collectives>(scope);
+  set_collectives(own_collectives_.get());
   scope.open();
 }
 
 Team::~Team() {
-  if (collectives_ == nullptr) return;  // the world's, or no member
+  if (own_collectives_ == nullptr) return;  // the world's, or no member
   nested_->end();
   release();
 }
 
 void Team::release() noexcept {
-  collectives_.reset();
+  own_collectives_.reset();
   nested_->release();
 }
 
@@ -123,7 +125,7 @@ std::shared_ptr<Team::Ender> Team::Ender::make(Team& parent, const Invitation& i
 }
 
 void Team::Ender::rank_ended() {
-  team_->collectives_.reset();
+  team_->own_collectives_.reset();
   team_.reset();
 }
 
@@ -137,10 +139,10 @@ class Team::Ender::Leaving {
   Leaving(Leaving&&) noexcept = default;
   Leaving& operator=(Leaving&&) = delete;
   ~Leaving() {
-    if (team_ == nullptr || team_->collectives_ == nullptr) return;  // it has ended
+    if (team_ == nullptr || team_->own_collectives_ == nullptr) return;  // it has ended
     struct Owner final : term::ScopeOwner {
       explicit Owner(std::unique_ptr<Team> given) : team(std::move(given)) {}
-      ~Owner() override { team->collectives_.reset(); }
+      ~Owner() override { team->own_collectives_.reset(); }
       std::unique_ptr<Team> team;
     };
     term::TeamScope& scope = *team_->nested_;

@@ -4,6 +4,7 @@
 #include "runtime/simulated_world.hpp"
 #include "sim/order.hpp"
 
+#include "support/random_collectives.hpp"
 #include "support/random_dag.hpp"
 #include "support/run_world.hpp"
 #include "support/sim_config.hpp"
@@ -159,6 +160,22 @@ TEST(Simulation, RandomGraphs_HaveTheSameValuesInEveryOrder) {
       });
       EXPECT_EQ(run.difference(), "") << "seed " << seed << ", order " << static_cast<int>(order);
     }
+  }
+}
+
+// Members are in processes of their own, so large values and arrays are payloads.
+TEST(Simulation, CollectiveOperations_GiveTheKnownResultsInEveryOrder) {
+  for (std::uint64_t seed = 0; seed < sized(240, 24); ++seed) {
+    Config config =
+        sim_config(2 + static_cast<int>(seed % 5), 1 + static_cast<int>(seed % 2), seed);
+    config.sim_order = kOrders[seed % std::size(kOrders)];
+    SimulatedWorld simulated(config);
+    simulated.run([&](World& world) {
+      EXPECT_EQ(shoal::testing::run_random_collectives(world, seed, 15), "") << seed;
+      world.wait();
+      return 0;
+    });
+    if (HasFailure()) return;
   }
 }
 

@@ -76,7 +76,9 @@ class RandomCollectives {
     number_ = number;
     text_size_ = kSizes.at(common_() % (common_() % 4 == 0 ? kSizes.size() : 4));
     const Rank root(static_cast<int>(common_() % static_cast<unsigned>(size_)));
-    const auto kind = common_() % 13;
+    const auto kind = common_() % 19;
+    if (kind >= 15) return begin_array_exchange(static_cast<int>(kind), root);
+    if (kind >= 13) return begin_array_reduction(kind == 13, root);
     if (kind < 4) return begin_broadcast(static_cast<int>(kind), root);
     if (kind < 8) return begin_reduction(static_cast<int>(kind), root);
     begin_exchange(static_cast<int>(kind), root);
@@ -158,6 +160,74 @@ class RandomCollectives {
       expect("reduce_scatter", team_.reduce_scatter_async(to_all, join()),
              joined(0, size_, [this](int rank) { return text(rank, me_); }));
     }
+  }
+
+  /// Ranks `first` to `last` in their order, for element `index`.
+  struct Run {
+    int first = 0;
+    int last = 0;
+    long index = -1;  // -2: the order was wrong
+    bool operator==(const Run&) const = default;
+  };
+  static Run follow(const Run& a, const Run& b) {
+    const bool good = a.index == b.index && a.last + 1 == b.first;
+    return {a.first, b.last, good ? a.index : -2};
+  }
+
+  void begin_array_reduction(bool reduces, Rank root) {
+    const auto place = std::make_shared<std::vector<Run>>(text_size_ / 8);
+    for (std::size_t i = 0; i < place->size(); ++i) (*place)[i] = {me_, me_, static_cast<long>(i)};
+    const std::span<Run> span(*place);
+    const auto over = std::make_shared<Future<void>>(
+        reduces ? team_.reduce_async(span, follow, root) : team_.scan_async(span, follow));
+    const bool has_all = reduces && team_.rank() == root;
+    const int first = has_all || !reduces ? 0 : me_;
+    const int last = has_all ? size_ - 1 : me_;
+    add(reduces ? "reduce in place" : "scan in place", [over, place, first, last] {
+      over->get();
+      for (std::size_t i = 0; i < place->size(); ++i) {
+        if ((*place)[i] != Run{first, last, static_cast<long>(i)}) return false;
+      }
+      return true;
+    });
+  }
+
+  /// Element i that `from` has for `to`.
+  static long element(int from, int to, std::size_t i) {
+    return from * 1'000'000'000L + to * 1'000'000L + static_cast<long>(i);
+  }
+  static void fill(std::span<long> part, int from, int to) {
+    for (std::size_t i = 0; i < part.size(); ++i) part[i] = element(from, to, i);
+  }
+
+  void begin_array_exchange(int kind, Rank root) {
+    const std::size_t count = text_size_ / 8;
+    const auto n = static_cast<std::size_t>(size_);
+    const bool has_parts = kind >= 17;  // one for each member
+    const auto mine = std::make_shared<Numbers>(has_parts ? n * count : count);
+    for (std::size_t to = 0; to < (has_parts ? n : 1); ++to) {
+      fill(std::span(*mine).subspan(to * count, count), me_, static_cast<int>(to));
+    }
+    const bool takes = kind != 15 || team_.rank() == root;
+    const auto got = std::make_shared<Numbers>(!takes ? 0 : kind == 18 ? count : n * count);
+    const std::span<long> place(*got);
+    auto future = kind == 15   ? team_.gather_async(*mine, place, root)
+                  : kind == 16 ? team_.allgather_async(*mine, place)
+                  : kind == 17 ? team_.alltoall_async(*mine, place)
+                               : team_.reduce_scatter_async(*mine, place, std::plus<>());
+    Numbers expected(got->size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const int to = has_parts ? me_ : 0;
+      for (int from = 0; kind == 18 && from < size_; ++from) expected[i] += element(from, to, i);
+      if (kind != 18) expected[i] = element(static_cast<int>(i / count), to, i % count);
+    }
+    constexpr std::array kNames{"gather of spans", "allgather of spans", "alltoall of spans",
+                                "reduce_scatter of spans"};
+    const auto over = std::make_shared<Future<void>>(std::move(future));
+    add(kNames.at(static_cast<std::size_t>(kind - 15)),
+        [over, mine, got, expected = std::move(expected)] {
+          return over->get(), *got == expected;
+        });
   }
 
   Team& team_;

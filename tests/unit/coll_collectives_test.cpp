@@ -234,6 +234,61 @@ TEST_P(Collectives, AllReduceInPlace_OfAnySize_CombinesEachElement) {
   });
 }
 
+// In the order of ranks, for sizes on both sides of every change of the algorithm.
+TEST_P(Collectives, OnArraysOfAnySize_GiveWhatValuesGive) {
+  run([](World& world) {
+    const int n = world.size();
+    const int me = world.rank().value();
+    const auto parts = static_cast<std::size_t>(n);
+    for (const std::size_t size : {0UL, 1UL, 2'047UL, 2'048UL, 8'192UL, 40'000UL}) {
+      const Rank root(static_cast<int>(size) % n);
+      const auto last = [](long /*a*/, long b) { return b; };  // associative, not commutative
+      std::vector<long> values(size, me);
+      world.reduce(std::span(values), last, root);
+      EXPECT_TRUE(values == std::vector<long>(size, world.rank() == root ? n - 1 : me)) << size;
+      std::vector<long> upto(size, me + 1);
+      world.scan(std::span(upto), std::plus<>());
+      EXPECT_TRUE(upto == std::vector<long>(size, (me + 1) * (me + 2) / 2)) << size;
+
+      const std::vector<long> mine(size, me);
+      std::vector<long> all(parts * size, -1);
+      std::vector<long> expected;
+      for (int rank = 0; rank < n; ++rank) expected.insert(expected.end(), size, rank);
+      world.allgather(mine, std::span(all));
+      EXPECT_TRUE(all == expected) << size;
+      std::vector<long> at_root(world.rank() == root ? parts * size : 0, -1);
+      world.gather(mine, std::span(at_root), root);
+      EXPECT_TRUE(world.rank() == root ? at_root == expected : at_root.empty()) << size;
+      std::vector<long> theirs(parts * size, -1);
+      world.alltoall(std::vector<long>(parts * size, me), std::span(theirs));
+      EXPECT_TRUE(theirs == expected) << size;
+      std::vector<long> sum(size, -1);
+      world.reduce_scatter(expected, std::span(sum), std::plus<>());
+      EXPECT_TRUE(sum == std::vector<long>(size, n * me)) << size;
+    }
+  });
+}
+
+// One large value among small ones, and values of all sizes.
+TEST_P(Collectives, ValuesOfDifferentSizes_AreGathered) {
+  run([](World& world) {
+    for (const bool one : {true, false}) {
+      const auto text_of = [one](int rank) {
+        const std::size_t large = 30'000 + static_cast<std::size_t>(rank);
+        const bool is_large = one ? rank == 1 : rank % 2 == 0;
+        return std::string(is_large ? large : static_cast<std::size_t>(rank), 'a');
+      };
+      std::vector<std::string> expected;
+      for (int rank = 0; rank < world.size(); ++rank) expected.push_back(text_of(rank));
+      const std::string mine = text_of(world.rank().value());
+      EXPECT_TRUE(world.allgather(mine) == expected);
+      const Rank root(world.size() - 1);
+      const std::vector<std::string> all = world.gather(mine, root);
+      EXPECT_TRUE(world.rank() == root ? all == expected : all.empty());
+    }
+  });
+}
+
 // Begun in one order, waited for in another, while the main function does other things.
 TEST_P(Collectives, WithFutures_ManyAreUnderWay) {
   run([](World& world) {
@@ -403,6 +458,25 @@ TEST(CollectivesMismatch, SpansOfDifferentSizes_AreAnError) {
     });
     EXPECT_THAT(texts, Each(AllOf(HasSubstr("broadcast()"), HasSubstr("all must give the same"))));
   }
+}
+
+TEST(CollectivesMismatch, ArraysOfDifferentSizes_AreAnError) {
+  for (const std::size_t size : {10UL, 100'000UL}) {
+    const auto texts = errors_of(3, [size](World& world) {
+      std::vector<int> values(size + (world.rank() == 1 ? 5 : 0));
+      world.scan(std::span(values), std::plus<>());
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("scan()"), HasSubstr("arrays of different sizes"))));
+  }
+}
+
+TEST(CollectivesMismatch, ArraysThatHaveNoRoom_AreRefused) {
+  const auto texts = errors_of(3, [](World& world) {
+    std::vector<int> all(8);
+    world.allgather(std::vector<int>(3), std::span(all));
+  });
+  EXPECT_THAT(texts,
+              Each(HasSubstr("allgather(): an array of 32 bytes for 3 members, of 12 bytes")));
 }
 
 TEST(CollectivesMismatch, TooFewValues_AreRefused) {

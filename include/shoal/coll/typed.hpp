@@ -2,6 +2,7 @@
 // Collective operations on values with a type.
 
 #include <shoal/am/archive.hpp>
+#include <shoal/base/check.hpp>
 #include <shoal/coll/collectives.hpp>
 #include <shoal/sched/future.hpp>
 
@@ -52,16 +53,44 @@ Combine combine_of(F operation) {
 }
 template <class T, class F>
 CombineInto combine_into_of(F operation) {
-  return [operation = std::move(operation)](std::span<std::byte> mine,
-                                            std::span<const std::byte> theirs) mutable {
-    for (std::size_t at = 0; at + sizeof(T) <= theirs.size(); at += sizeof(T)) {
-      std::array<T, 2> pair;
-      std::memcpy(&pair[0], mine.data() + at, sizeof(T));
-      std::memcpy(&pair[1], theirs.data() + at, sizeof(T));
-      const T result = operation(pair[0], pair[1]);
-      std::memcpy(mine.data() + at, &result, sizeof(T));
-    }
-  };
+  return
+      [operation = std::move(operation)](std::span<std::byte> result, std::span<const std::byte> a,
+                                         std::span<const std::byte> b) mutable {
+        for (std::size_t at = 0; at + sizeof(T) <= result.size(); at += sizeof(T)) {
+          std::array<T, 2> pair;
+          std::memcpy(&pair[0], a.data() + at, sizeof(T));
+          std::memcpy(&pair[1], b.data() + at, sizeof(T));
+          const T combined = operation(pair[0], pair[1]);
+          std::memcpy(result.data() + at, &combined, sizeof(T));
+        }
+      };
+}
+
+template <class T>
+consteval void check_elements() {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                "shoal: a collective operation on a span copies its elements byte by byte: they "
+                "must be trivially copyable, and not const where they are written");
+}
+/// Type of an array: those of different sizes differ.
+template <class T>
+std::uint32_t array_type(std::size_t size_bytes) {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+  return type_signature<T>() + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U);
+}
+/// Copies the results of an operation on small arrays into place, one after the other.
+inline void copy_results(std::span<const Block> results, std::span<std::byte> place) {
+  for (const Block& block : results) {
+    SHOAL_CHECK(block.size() <= place.size(),
+                "a collective operation: a result of {} bytes, at "
+                "most {}",
+                block.size(), place.size());
+    if (block.size() > 0) std::memcpy(place.data(), block.bytes().data(), block.size());
+    place = place.subspan(block.size());
+  }
+}
+inline auto into(std::span<std::byte> place) {
+  return [place](const std::vector<Block>& results) { copy_results(results, place); };
 }
 
 /// An operation that has begun, and how its result is made.
@@ -76,7 +105,7 @@ class Started {
   /// Parks the caller. **Errors**: as Scope::wait().
   R wait() { return convert_(in_.wait(operation_)); }
   /// Fulfilled when the operation has ended on this rank.
-  Future<R> future(sched::Scheduler& scheduler, const char* name) {
+  Future<R> future(const char* name) {
     struct Told final : Completion {
       Told(sched::Scheduler& scheduler, const char* name, Convert function)
           : promise(scheduler, name), convert(std::move(function)) {}
@@ -87,7 +116,7 @@ class Started {
       Promise<R> promise;
       Convert convert;
     };
-    auto told = std::make_unique<Told>(scheduler, name, std::move(convert_));
+    auto told = std::make_unique<Told>(in_.scheduler(), name, std::move(convert_));
     Future<R> future = told->promise.future();
     in_.then(operation_, std::move(told));
     return future;
@@ -131,9 +160,7 @@ auto broadcast(Collectives& in, const Immutable<T>& value, Rank root) {
 }
 template <class T>
 auto broadcast(Collectives& in, std::span<T> place, Rank root) {
-  static_assert(std::is_trivially_copyable_v<T>,
-                "shoal: broadcast() of a span copies its elements byte by byte: they must be "
-                "trivially copyable");
+  check_elements<T>();
   return start<void>(in, in.broadcast(type_signature<T>() + 1, std::as_writable_bytes(place), root),
                      [](const std::vector<Block>& /*none*/) {});
 }
@@ -154,11 +181,10 @@ auto allreduce(Collectives& in, const T& value, F operation) {
 }
 template <class T, class F>
 auto allreduce(Collectives& in, std::span<T> place, F operation) {
-  static_assert(std::is_trivially_copyable_v<T>,
-                "shoal: allreduce() of a span copies its elements byte by byte: they must be "
-                "trivially copyable");
+  check_elements<T>();
   return start<void>(in,
-                     in.allreduce(type_signature<T>() + 1, std::as_writable_bytes(place), sizeof(T),
+                     in.allreduce(array_type<T>(place.size_bytes()),
+                                  Array{std::as_writable_bytes(place), sizeof(T)},
                                   combine_into_of<T>(std::move(operation))),
                      [](const std::vector<Block>& /*none*/) {});
 }
@@ -202,6 +228,69 @@ auto reduce_scatter(Collectives& in, const std::vector<T>& values, F operation) 
                     }
                     return sum;
                   });
+}
+
+// --- on arrays, in place
+
+template <class T, class F>
+auto reduce(Collectives& in, std::span<T> place, F operation, Rank root) {
+  check_elements<T>();
+  const std::span<std::byte> bytes = std::as_writable_bytes(place);
+  return start<void>(in,
+                     in.reduce(array_type<T>(bytes.size()), Array{bytes, sizeof(T)},
+                               combine_into_of<T>(std::move(operation)), root),
+                     into(bytes));
+}
+template <class T, class F>
+auto scan(Collectives& in, std::span<T> place, F operation) {
+  check_elements<T>();
+  const std::span<std::byte> bytes = std::as_writable_bytes(place);
+  return start<void>(in,
+                     in.scan(array_type<T>(bytes.size()), Array{bytes, sizeof(T)},
+                             combine_into_of<T>(std::move(operation))),
+                     [bytes](const std::vector<Block>& results) {
+                       copy_results(std::span(results).first(results.empty() ? 0 : 1), bytes);
+                     });
+}
+template <class T>
+auto gather(Collectives& in, std::span<const T> mine, std::span<T> all, Rank root) {
+  check_elements<T>();
+  return start<void>(in,
+                     in.gather(array_type<T>(mine.size_bytes()), std::as_bytes(mine),
+                               std::as_writable_bytes(all), root),
+                     into(std::as_writable_bytes(all)));
+}
+template <class T>
+auto allgather(Collectives& in, std::span<const T> mine, std::span<T> all) {
+  check_elements<T>();
+  return start<void>(in,
+                     in.allgather(array_type<T>(mine.size_bytes()), std::as_bytes(mine),
+                                  std::as_writable_bytes(all)),
+                     into(std::as_writable_bytes(all)));
+}
+template <class T>
+auto alltoall(Collectives& in, std::span<const T> mine, std::span<T> theirs) {
+  check_elements<T>();
+  return start<void>(in,
+                     in.alltoall(array_type<T>(mine.size_bytes()), std::as_bytes(mine),
+                                 std::as_writable_bytes(theirs)),
+                     into(std::as_writable_bytes(theirs)));
+}
+template <class T, class F>
+auto reduce_scatter(Collectives& in, std::span<const T> values, std::span<T> mine, F operation) {
+  check_elements<T>();
+  const std::span<std::byte> bytes = std::as_writable_bytes(mine);
+  return start<void>(
+      in,
+      in.reduce_scatter(array_type<T>(values.size_bytes()), std::as_bytes(values), bytes,
+                        combine_into_of<T>(operation)),
+      [bytes, combine = combine_into_of<T>(operation)](const std::vector<Block>& results) mutable {
+        if (results.empty()) return;
+        copy_results(std::span(results).first(1), bytes);
+        for (std::size_t i = 1; i < results.size(); ++i) {
+          combine(bytes, bytes, results[i].bytes());
+        }
+      });
 }
 
 }  // namespace shoal::coll

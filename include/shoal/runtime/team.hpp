@@ -6,9 +6,9 @@
 #include <shoal/am/immutable.hpp>
 #include <shoal/am/large_message.hpp>
 #include <shoal/base/check.hpp>
-#include <shoal/coll/typed.hpp>
 #include <shoal/runtime/machine.hpp>
 #include <shoal/runtime/rank_set.hpp>
+#include <shoal/runtime/team_collectives.hpp>
 #include <shoal/sched/async_task.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/future.hpp>
@@ -79,7 +79,7 @@ struct ContextOf<Team> {
 /// done before. **Lifetime**: objects made on a team end before it.
 ///
 /// Where nothing else is said, any thread may call, and calls do not block.
-class Team {
+class Team : public TeamCollectives {
  public:
   /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
   /// with the same ranks of `parent`, which become ranks 0, 1, ... of the team in that order. Sends
@@ -409,143 +409,6 @@ class Team {
     return launch_through<messaging::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
   }
 
-  // --- collective operations. All members call the same ones in the same order: from their main
-  // functions, or for a team also from a task of each. Each is there twice: one parks the caller,
-  // the other returns a future at once, and the operation goes on in handlers; any number may be
-  // under way. Values are combined in the order of ranks, in the same way in every run with as many
-  // ranks; `operation` must not wait. **Errors**: as wait(); CheckError when members call different
-  // operations, or with different types or roots. **Cost**: about log2(size) messages in depth;
-  // values of 16 KiB and more travel without copies in between.
-
-  /// Returns when all members have called it. Not a wait(): tasks and messages may still be under
-  /// way.
-  void barrier() { coll::barrier(collectives()).wait(); }
-  /// The same with a future.
-  [[nodiscard]] Future<void> barrier_async() { return later(coll::barrier(collectives())); }
-
-  /// The value of `root`, on every member. An Immutable is handed over without a copy where no
-  /// member is in another process.
-  template <class T>
-  [[nodiscard]] T broadcast(const T& value, Rank root) {
-    return coll::broadcast(collectives(), value, root).wait();
-  }
-  /// The same with a future.
-  template <class T>
-  [[nodiscard]] Future<T> broadcast_async(const T& value, Rank root) {
-    return later(coll::broadcast(collectives(), value, root));
-  }
-  /// The same in place: the elements of `root` are copied to those of all members, as many on each.
-  /// Large ones travel in segments along a tree.
-  template <class T>
-  void broadcast(std::span<T> values, Rank root) {
-    coll::broadcast(collectives(), values, root).wait();
-  }
-  /// `values` must not be touched before the future is fulfilled.
-  template <class T>
-  [[nodiscard]] Future<void> broadcast_async(std::span<T> values, Rank root) {
-    return later(coll::broadcast(collectives(), values, root));
-  }
-
-  /// operation(a, b) over the values of all members, on `root`; nothing elsewhere.
-  template <class T, class Operation>
-  [[nodiscard]] std::optional<T> reduce(const T& value, Operation operation, Rank root) {
-    return coll::reduce(collectives(), value, std::move(operation), root).wait();
-  }
-  /// The same with a future.
-  template <class T, class Operation>
-  [[nodiscard]] Future<std::optional<T>> reduce_async(const T& value, Operation operation,
-                                                      Rank root) {
-    return later(coll::reduce(collectives(), value, std::move(operation), root));
-  }
-
-  /// operation(a, b) over the values of all members, on every member.
-  template <class T, class Operation>
-  [[nodiscard]] T allreduce(const T& value, Operation operation) {
-    return coll::allreduce(collectives(), value, std::move(operation)).wait();
-  }
-  /// The same with a future.
-  template <class T, class Operation>
-  [[nodiscard]] Future<T> allreduce_async(const T& value, Operation operation) {
-    return later(coll::allreduce(collectives(), value, std::move(operation)));
-  }
-  /// The same in place, element by element. From 64 KiB on, parts of them go round a ring: then
-  /// `operation` must be commutative.
-  template <class T, class Operation>
-  void allreduce(std::span<T> values, Operation operation) {
-    coll::allreduce(collectives(), values, std::move(operation)).wait();
-  }
-  /// `values` must not be touched before the future is fulfilled.
-  template <class T, class Operation>
-  [[nodiscard]] Future<void> allreduce_async(std::span<T> values, Operation operation) {
-    return later(coll::allreduce(collectives(), values, std::move(operation)));
-  }
-
-  /// The values of all members in the order of ranks, on `root`; empty elsewhere.
-  template <class T>
-  [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
-    return coll::gather(collectives(), value, root).wait();
-  }
-  /// The same with a future.
-  template <class T>
-  [[nodiscard]] Future<std::vector<T>> gather_async(const T& value, Rank root) {
-    return later(coll::gather(collectives(), value, root));
-  }
-  /// The values of all members in the order of ranks, on every member.
-  template <class T>
-  [[nodiscard]] std::vector<T> allgather(const T& value) {
-    return coll::allgather(collectives(), value).wait();
-  }
-  /// The same with a future.
-  template <class T>
-  [[nodiscard]] Future<std::vector<T>> allgather_async(const T& value) {
-    return later(coll::allgather(collectives(), value));
-  }
-
-  /// operation(a, b) over the values of ranks 0 to this one.
-  template <class T, class Operation>
-  [[nodiscard]] T scan(const T& value, Operation operation) {
-    return coll::scan(collectives(), value, std::move(operation)).wait();
-  }
-  /// The same with a future.
-  template <class T, class Operation>
-  [[nodiscard]] Future<T> scan_async(const T& value, Operation operation) {
-    return later(coll::scan(collectives(), value, std::move(operation)));
-  }
-  /// The same over `initial` and the values of the ranks before this one.
-  template <class T, class Operation>
-  [[nodiscard]] T exclusive_scan(const T& value, Operation operation, T initial) {
-    return coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial))
-        .wait();
-  }
-  /// The same with a future.
-  template <class T, class Operation>
-  [[nodiscard]] Future<T> exclusive_scan_async(const T& value, Operation operation, T initial) {
-    return later(
-        coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial)));
-  }
-
-  /// values[i] is for rank i; returns what each rank had for this one. **Cost**: size - 1 messages
-  /// from each member.
-  template <class T>
-  [[nodiscard]] std::vector<T> alltoall(const std::vector<T>& values) {
-    return coll::alltoall(collectives(), values).wait();
-  }
-  /// The same with a future.
-  template <class T>
-  [[nodiscard]] Future<std::vector<T>> alltoall_async(const std::vector<T>& values) {
-    return later(coll::alltoall(collectives(), values));
-  }
-  /// operation(a, b) over what each rank had for this one. **Cost**: as alltoall().
-  template <class T, class Operation>
-  [[nodiscard]] T reduce_scatter(const std::vector<T>& values, Operation operation) {
-    return coll::reduce_scatter(collectives(), values, std::move(operation)).wait();
-  }
-  /// The same with a future.
-  template <class T, class Operation>
-  [[nodiscard]] Future<T> reduce_scatter_async(const std::vector<T>& values, Operation operation) {
-    return later(coll::reduce_scatter(collectives(), values, std::move(operation)));
-  }
-
   /// Scope for task graphs: TaskGraph<int> graph(team).
   [[nodiscard]] term::Scope& scope() const { return *parts_.scope; }
   /// The same, by conversion.
@@ -654,17 +517,11 @@ class Team {
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
 
-  [[nodiscard]] coll::Collectives& collectives() const { return *parts_.collectives; }
-  template <class Started>
-  Future<typename Started::Result> later(Started started) {
-    return started.future(scheduler(), "a collective operation");
-  }
-
   Parts parts_;
   term::TeamScope* nested_ = nullptr;  // the same scope; nullptr: the world's
   int size_ = 0;
-  std::unique_ptr<coll::Collectives> collectives_;  // not of the world
-  std::weak_ptr<Ender> ender_;                      // of a team that launch_team() has made
+  std::unique_ptr<coll::Collectives> own_collectives_;  // not of the world
+  std::weak_ptr<Ender> ender_;                          // of a team that launch_team() has made
 };
 
 /// @cond internals
