@@ -22,6 +22,12 @@ int run(const teams::Options& options) {
                              [&](std::span<double> values) {
                                std::copy(values.begin(), values.end(), target.begin());
                              },
+                         .reduce = nullptr,
+                         .scan = nullptr,
+                         .gather = nullptr,
+                         .allgather = nullptr,
+                         .alltoall = nullptr,
+                         .reduce_scatter = nullptr,
                          .split = nullptr,
                          .list = nullptr};
   bench::Sample sample = teams::measure(options, side);
