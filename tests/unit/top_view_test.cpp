@@ -86,7 +86,7 @@ TEST(TopView, OldAndMissingFigures_AreTold) {
   overview.rows[1].sample.reset();
   const auto lines = lines_of(overview, Order::rank, kWide);
   EXPECT_THAT(lines[2], HasSubstr("[no news for 5 s]"));
-  EXPECT_THAT(lines[3], HasSubstr("1  has not been heard of yet"));
+  EXPECT_THAT(lines[3], HasSubstr("1  has not reported yet"));
   const auto json = nlohmann::json::parse(json_of(overview));
   EXPECT_TRUE(json.at("ranks").at(0).at("known").get<bool>());
   EXPECT_FALSE(json.at("ranks").at(1).at("known").get<bool>());
