@@ -4,6 +4,7 @@
 #include <shoal/am/payload_cast.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/sched/scheduler.hpp>
+#include <shoal/term/scope_state.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "coll/exchange.hpp"

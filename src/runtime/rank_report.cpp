@@ -6,6 +6,7 @@
 #include "runtime/count.hpp"
 
 #include <shoal/sched/memory_bound.hpp>
+#include <shoal/term/scope_state.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,7 @@
 #include <shoal/runtime/run.hpp>
 
 #include <shoal/base/version.hpp>
+#include <shoal/env/guards.hpp>
 #include <shoal/net/mpi_transport.hpp>
 #include <shoal/sync/block_pool.hpp>
 

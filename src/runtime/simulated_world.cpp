@@ -5,6 +5,7 @@
 
 #include <shoal/am/message_report.hpp>
 #include <shoal/base/error.hpp>
+#include <shoal/env/guards.hpp>
 #include <shoal/sched/compute.hpp>
 #include <shoal/sync/strand.hpp>
 

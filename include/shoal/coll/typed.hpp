@@ -2,7 +2,6 @@
 // Collective operations on values with a type.
 
 #include <shoal/am/archive.hpp>
-#include <shoal/base/check.hpp>
 #include <shoal/coll/collectives.hpp>
 #include <shoal/sched/future.hpp>
 
@@ -79,16 +78,7 @@ std::uint32_t array_type(std::size_t size_bytes) {
   return type_signature<T>() + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U);
 }
 /// Copies the results of an operation on small arrays into place, one after the other.
-inline void copy_results(std::span<const Block> results, std::span<std::byte> place) {
-  for (const Block& block : results) {
-    SHOAL_CHECK(block.size() <= place.size(),
-                "a collective operation: a result of {} bytes, at "
-                "most {}",
-                block.size(), place.size());
-    if (block.size() > 0) std::memcpy(place.data(), block.bytes().data(), block.size());
-    place = place.subspan(block.size());
-  }
-}
+void copy_results(std::span<const Block> results, std::span<std::byte> place);
 inline auto into(std::span<std::byte> place) {
   return [place](const std::vector<Block>& results) { copy_results(results, place); };
 }

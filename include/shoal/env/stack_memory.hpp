@@ -1,7 +1,8 @@
 #pragma once
 // Memory for the stacks of tasks, with a guard below each, and what is said when one overflows.
 
-#include <atomic>
+#include <shoal/env/guards.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,16 +17,6 @@ struct Stack {
 
 /// Size of the guard below each stack: frames of up to this size cannot jump over it.
 inline constexpr std::size_t kGuardBytes = std::size_t{64} << 10U;
-
-/// How the guard below a stack is made to fault.
-enum class Guards {
-  automatic,  // without a mapping of its own where the kernel can (Linux 6.13), else mapped
-  mapped,     // each splits a mapping in two; the kernel allows a process vm.max_map_count of them
-};
-
-/// How many mapped guards there are; shared by all of a process, as the kernel's limit is. relaxed:
-/// it orders nothing.
-using GuardCount = std::atomic<std::size_t>;
 
 /// Stacks of one size, cut from large mappings. Only pages that were touched take memory.
 /// **Caller**: one thread at a time.

@@ -3,7 +3,7 @@
 
 #include <shoal/base/function.hpp>
 #include <shoal/env/env.hpp>
-#include <shoal/env/stack_memory.hpp>
+#include <shoal/env/guards.hpp>
 #include <shoal/sched/idle_workers.hpp>
 #include <shoal/sched/inspector.hpp>
 #include <shoal/sched/progress.hpp>

@@ -5,7 +5,6 @@
 #include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/base/function.hpp>
-#include <shoal/term/scope_state.hpp>
 #include <shoal/term/sources.hpp>
 
 #include <cstdint>
@@ -19,6 +18,8 @@ namespace shoal::term {
 
 class Scope;
 class TeamScope;
+struct ScopeState;
+struct Standing;
 struct ScopeCore;
 
 /// Owns what uses a scope.
