@@ -10,6 +10,7 @@
 #include "common/options.hpp"
 #include "nas_cg/grid.hpp"
 #include "nas_cg/matrix.hpp"
+#include "nas_cg/power_method.hpp"
 
 #include <fmt/format.h>
 
@@ -29,8 +30,8 @@ namespace {
 using nas_cg::Block;
 using nas_cg::Grid;
 using nas_cg::Problem;
+using nas_cg::Vector;
 using shoal::Rank;
-using Vector = std::vector<double>;
 
 class Solver : public shoal::DistributedObject<Solver> {
  public:
@@ -74,24 +75,6 @@ class Solver : public shoal::DistributedObject<Solver> {
     return row_team_.allreduce(std::inner_product(a.begin(), a.end(), b.begin(), 0.0),
                                std::plus<>());
   }
-  /// 25 steps of conjugate gradients for the system with right side x.
-  Vector solve(const Vector& x) {
-    Vector z(x.size(), 0.0);
-    Vector r = x;
-    Vector p = x;
-    double rho = dot(r, r);
-    for (int step = 0; step < 25; ++step) {
-      const Vector q = multiply(p);
-      const double alpha = rho / dot(p, q);
-      for (std::size_t i = 0; i < z.size(); ++i) {
-        z[i] += alpha * p[i];
-        r[i] -= alpha * q[i];
-      }
-      const double before = std::exchange(rho, dot(r, r));
-      for (std::size_t i = 0; i < z.size(); ++i) p[i] = r[i] + rho / before * p[i];
-    }
-    return z;
-  }
   [[nodiscard]] std::size_t width() const { return columns_.size(); }
 
  private:
@@ -106,20 +89,6 @@ class Solver : public shoal::DistributedObject<Solver> {
   std::deque<Vector> arrived_;
   std::optional<shoal::Promise<void>> waiting_;
 };
-
-double zeta_of(Solver& solver, const Problem& problem) {
-  Vector x(solver.width(), 1.0);
-  static_cast<void>(solver.solve(x));  // as the benchmark, which does not time this one
-  double zeta = 0;
-  for (int i = 0; i < problem.iterations; ++i) {
-    const Vector z = solver.solve(x);
-    const double xz = solver.dot(x, z);
-    const double norm = 1.0 / std::sqrt(solver.dot(z, z));
-    zeta = problem.shift + 1.0 / xz;
-    for (std::size_t at = 0; at < x.size(); ++at) x[at] = norm * z[at];
-  }
-  return zeta;
-}
 
 int run(shoal::World& world) {
   CLI::App app("NAS benchmark CG", "nas_cg");
@@ -142,7 +111,7 @@ int run(shoal::World& world) {
       Solver solver(world, row_team, problem, grid);
       world.barrier();
       const std::uint64_t begin_ns = world.now_ns();
-      zeta = zeta_of(solver, problem);
+      zeta = nas_cg::zeta_of(solver, problem);
       seconds = static_cast<double>(world.now_ns() - begin_ns) * 1e-9;
       solver.fence();
     }

@@ -58,6 +58,35 @@ struct Side {
   int size = 1;
 };
 
+/// The side of an object whose functions have the names of these; it must outlive the side. Without
+/// cached() or prepare_threads(), the side has no cache or no threads.
+template <class Accesses>
+Side side_of(Accesses& accesses) {
+  Side side;
+  side.prepare = [&](std::size_t count) { accesses.prepare(count); };
+  side.one_by_one = [&](std::int64_t count) { return accesses.one_by_one(count); };
+  side.together = [&](std::int64_t rounds) { return accesses.together(rounds); };
+  side.transfers = [&](std::int64_t count) { return accesses.transfers(count); };
+  if constexpr (requires { accesses.cached(1); }) {
+    side.cached = [&](std::int64_t count) { return accesses.cached(count); };
+  }
+  side.update = [&](int rank, std::size_t index, Word number) {
+    accesses.update(rank, index, number);
+  };
+  side.finish_updates = [&] { accesses.finish_updates(); };
+  side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
+  if constexpr (requires { accesses.prepare_threads(1, 1); }) {
+    side.prepare_threads = [&](int threads, std::size_t size_bytes) {
+      accesses.prepare_threads(threads, size_bytes);
+    };
+    side.put_by_threads = [&](std::int64_t count, const std::function<int(int)>& target) {
+      accesses.put_by_threads(count, target);
+    };
+    side.ends_of_thread = [&](int thread) { return accesses.ends_of_thread(thread); };
+  }
+  return side;
+}
+
 /// Runs the kernel, and prints the result on rank 0. Returns the exit code.
 int measure(const Options& options, const Side& side);
 

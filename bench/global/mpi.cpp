@@ -186,26 +186,10 @@ class Accesses {
 int run(const bench::MpiWorld& world, const Options& options) {
   bench::limit_time(options.run);
   Accesses accesses(world, options);
-  bench::global::Side side;
+  bench::global::Side side = bench::global::side_of(accesses);
   side.name = "mpi";
   side.rank = world.rank();
   side.size = world.size();
-  side.prepare = [&](std::size_t count) { accesses.prepare(count); };
-  side.one_by_one = [&](std::int64_t count) { return accesses.one_by_one(count); };
-  side.together = [&](std::int64_t rounds) { return accesses.together(rounds); };
-  side.transfers = [&](std::int64_t count) { return accesses.transfers(count); };
-  side.update = [&](int rank, std::size_t index, Word number) {
-    accesses.update(rank, index, number);
-  };
-  side.finish_updates = [&] { accesses.finish_updates(); };
-  side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
-  side.prepare_threads = [&](int threads, std::size_t size_bytes) {
-    accesses.prepare_threads(threads, size_bytes);
-  };
-  side.put_by_threads = [&](std::int64_t count, const std::function<int(int)>& target) {
-    accesses.put_by_threads(count, target);
-  };
-  side.ends_of_thread = [&](int thread) { return accesses.ends_of_thread(thread); };
   side.barrier = [] { MPI_Barrier(MPI_COMM_WORLD); };
   side.all_hold = &bench::MpiWorld::all_hold;
   return bench::global::measure(options, side);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "global/kernels.hpp"
+#include "ranks/mpi_side.hpp"
 #include "ranks/program.hpp"
 
 namespace {
@@ -82,6 +83,7 @@ class Accesses {
   void update(int rank, std::size_t index, Word number) {
     shmem_uint64_atomic_xor(&words_[index], number, rank);
   }
+  void finish_updates() { shmem_quiet(); }
   [[nodiscard]] Word local_word(std::size_t index) const { return words_[index]; }
 
  private:
@@ -98,30 +100,15 @@ class Accesses {
   std::vector<Word> buffer_;
 };
 
-bool all_hold(bool holds) {
-  int all = holds ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all != 0;
-}
-
 int run(const Options& options) {
   bench::limit_time(options.run);
   Accesses accesses(options);
-  bench::global::Side side;
+  bench::global::Side side = bench::global::side_of(accesses);
   side.name = "shmem";
   side.rank = shmem_my_pe();
   side.size = shmem_n_pes();
-  side.prepare = [&](std::size_t count) { accesses.prepare(count); };
-  side.one_by_one = [&](std::int64_t count) { return accesses.one_by_one(count); };
-  side.together = [&](std::int64_t rounds) { return accesses.together(rounds); };
-  side.transfers = [&](std::int64_t count) { return accesses.transfers(count); };
-  side.update = [&](int rank, std::size_t index, Word number) {
-    accesses.update(rank, index, number);
-  };
-  side.finish_updates = &shmem_quiet;
-  side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
   side.barrier = &shmem_barrier_all;
-  side.all_hold = &all_hold;
+  side.all_hold = &bench::MpiWorld::all_hold;
   return bench::global::measure(options, side);
 }
 

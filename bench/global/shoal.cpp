@@ -134,27 +134,10 @@ class Accesses {
 int run(shoal::World& world, const Options& options) {
   bench::limit_time(options.run);
   Accesses accesses(world, options);
-  bench::global::Side side;
+  bench::global::Side side = bench::global::side_of(accesses);
   side.name = "shoal";
   side.rank = world.rank().value();
   side.size = world.size();
-  side.prepare = [&](std::size_t count) { accesses.prepare(count); };
-  side.one_by_one = [&](std::int64_t count) { return accesses.one_by_one(count); };
-  side.together = [&](std::int64_t rounds) { return accesses.together(rounds); };
-  side.transfers = [&](std::int64_t count) { return accesses.transfers(count); };
-  side.cached = [&](std::int64_t count) { return accesses.cached(count); };
-  side.update = [&](int rank, std::size_t index, Word number) {
-    accesses.update(rank, index, number);
-  };
-  side.finish_updates = [&] { accesses.finish_updates(); };
-  side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
-  side.prepare_threads = [&](int threads, std::size_t size_bytes) {
-    accesses.prepare_threads(threads, size_bytes);
-  };
-  side.put_by_threads = [&](std::int64_t count, const std::function<int(int)>& target) {
-    accesses.put_by_threads(count, target);
-  };
-  side.ends_of_thread = [&](int thread) { return accesses.ends_of_thread(thread); };
   side.barrier = [&] { world.barrier(); };
   side.all_hold = [&](bool holds) { return world.allreduce(holds, std::logical_and<>()); };
   const int code = bench::global::measure(options, side);

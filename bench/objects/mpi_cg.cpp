@@ -5,11 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "common/stopwatch.hpp"
 #include "nas_cg/grid.hpp"
+#include "nas_cg/power_method.hpp"
 #include "objects/mpi_apps.hpp"
 
 namespace objects {
@@ -19,7 +18,7 @@ namespace {
 using nas_cg::Block;
 using nas_cg::Grid;
 using nas_cg::Problem;
-using Vector = std::vector<double>;
+using nas_cg::Vector;
 
 class Solver {
  public:
@@ -56,23 +55,6 @@ class Solver {
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, row_comm_);
     return sum;
   }
-  Vector solve(const Vector& x) {
-    Vector z(x.size(), 0.0);
-    Vector r = x;
-    Vector p = x;
-    double rho = dot(r, r);
-    for (int step = 0; step < 25; ++step) {
-      const Vector q = multiply(p);
-      const double alpha = rho / dot(p, q);
-      for (std::size_t i = 0; i < z.size(); ++i) {
-        z[i] += alpha * p[i];
-        r[i] -= alpha * q[i];
-      }
-      const double before = std::exchange(rho, dot(r, r));
-      for (std::size_t i = 0; i < z.size(); ++i) p[i] = r[i] + rho / before * p[i];
-    }
-    return z;
-  }
   [[nodiscard]] std::size_t width() const { return columns_.size(); }
 
  private:
@@ -94,16 +76,7 @@ bench::Sample conjugate_gradients(int rank, int size, const std::string& problem
   Solver solver(problem, Grid(size), rank);
   MPI_Barrier(MPI_COMM_WORLD);
   const bench::Stopwatch watch;
-  Vector x(solver.width(), 1.0);
-  static_cast<void>(solver.solve(x));
-  double zeta = 0;
-  for (int i = 0; i < problem.iterations; ++i) {
-    const Vector z = solver.solve(x);
-    const double xz = solver.dot(x, z);
-    const double norm = 1.0 / std::sqrt(solver.dot(z, z));
-    zeta = problem.shift + 1.0 / xz;
-    for (std::size_t at = 0; at < x.size(); ++at) x[at] = norm * z[at];
-  }
+  const double zeta = nas_cg::zeta_of(solver, problem);
   return {watch.seconds(), std::abs(zeta - problem.zeta) <= 1e-10 * problem.zeta};
 }
 
