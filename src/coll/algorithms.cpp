@@ -20,7 +20,7 @@ constexpr std::uint64_t kIsApart = ~std::uint64_t{0};  // as a length
 constexpr std::uint32_t kApart = 1U << 27U;            // phase of values that are sent apart
 
 bool is_large(const Operation& op, const Block& block) {
-  return op.size() > 1 && block.size() >= kLargeMessageBytes;
+  return op.size() > 1 && op.goes_as_payload(block.size());
 }
 
 /// Entries of several ranks in one block.
@@ -91,7 +91,9 @@ Operation::Body barrier(Operation& op) {
 Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std::byte>> place) {
   if (op.rank() == op.root()) {
     const std::span<const std::byte> source = place.has_value() ? *place : mine.bytes();
-    if (op.size() > 1 && source.size() >= kLargeMessageBytes) {
+    const bool is_announced =
+        place.has_value() ? source.size() >= kLargeMessageBytes : op.goes_as_payload(source.size());
+    if (op.size() > 1 && is_announced) {
       op.multicast(0, {}, {source.size(), op.begin_cast(source, 0)});
       co_await op.ended(0);
     } else if (op.size() > 1) {

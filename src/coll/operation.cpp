@@ -32,7 +32,7 @@ PieceHeader Operation::header(std::uint32_t phase) const {
 void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
   PieceHeader header = this->header(phase);
   const Immutable<Bytes>& bytes = block.shared();
-  if (bytes && bytes->size() >= kLargeMessageBytes && !in_.is_local(target)) {
+  if (bytes && in_.goes_as_payload(bytes->size()) && !in_.is_local(target)) {
     header.inline_size = PieceHeader::kPayloadBlock;
     in_.payload().send(target, *bytes, header, on_release([bytes] {}));
   } else if (bytes) {

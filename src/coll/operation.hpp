@@ -68,6 +68,9 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   }
   /// All members are ranks of this process.
   [[nodiscard]] bool in_one_process() const { return in_.in_one_process(); }
+  [[nodiscard]] bool goes_as_payload(std::size_t value_bytes) const {
+    return in_.goes_as_payload(value_bytes);
+  }
 
   /// A large block for another process travels as a payload, without copies in between.
   void send(Rank target, std::uint32_t phase, const Block& block = {});

@@ -105,6 +105,7 @@ void SimulatedWorld::make_ranks() {
     options.scheduler.mapped_guards = mapped_guards;
     options.messenger.rank = Rank(i);
     options.messenger.check_payloads = !config_.sim_dry;
+    options.messenger.carries_payloads = !config_.sim_dry;
     options.args = config_.args;
     options.launch = Launch::simulated;
     options.check_graphs = config_.check_graphs.value_or(true);

@@ -321,6 +321,28 @@ TEST(Costs, WhenDry_WorkTakesItsTimeAndIsNotDone) {
   EXPECT_GE(time, 1'000'000U);
 }
 
+TEST(Costs, WhenDry_LargeValuesOfCollectiveOperationsArrive) {
+  Config config = config_of_costs(5, 1);
+  config.sim_dry = true;
+  time_of(config, [](World& world) {
+    const auto text_of = [](int rank) {
+      return std::string(20'000, static_cast<char>('a' + rank));
+    };
+    const std::string mine = text_of(world.rank().value());
+    std::vector<std::string> all;
+    for (int rank = 0; rank < world.size(); ++rank) all.push_back(text_of(rank));
+    const auto larger = [](const std::string& a, const std::string& b) { return std::max(a, b); };
+    EXPECT_EQ(world.broadcast(mine, Rank(1)), all[1]);
+    EXPECT_EQ(world.gather(mine, Rank(2)), world.rank() == 2 ? all : std::vector<std::string>());
+    EXPECT_EQ(world.allgather(mine), all);
+    EXPECT_EQ(world.reduce(mine, larger, Rank(3)).value_or(all[4]), all[4]);
+    EXPECT_EQ(world.allreduce(mine, larger), all[4]);
+    EXPECT_EQ(world.scan(mine, larger), mine);
+    EXPECT_EQ(world.alltoall(std::vector<std::string>(5, mine)), all);
+    return 0;
+  });
+}
+
 TEST(Costs, WhenMeasured_AreTheRealTime) {
   Config config = config_of_costs(1, 1);
   config.sim_cost = shoal::sim::CostKind::measured;

@@ -43,6 +43,7 @@ class Messenger final {
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
   [[nodiscard]] bool checks_payloads() const { return options_.check_payloads; }
+  [[nodiscard]] bool carries_payloads() const { return options_.carries_payloads; }
   /// A large transfer into `place` is about to begin.
   void place_buffer(std::span<std::byte> place) const {
     if (options_.place_buffer) options_.place_buffer(place);

@@ -32,6 +32,7 @@ struct MessengerOptions {
   bool polls_transport = false;  // workers of this rank poll the transport
   int only_poller = -1;          // if >= 0: only this worker may, being the process's main thread
   bool check_payloads = false;   // sent by this rank to other processes, with a checksum
+  bool carries_payloads = true;  // no: a dry run, in which the bytes of payloads do not travel
   bool may_linger = false;       // senders run on other CPUs: see RankProgress::wait_for_batch()
   Function<void(std::span<std::byte>)> place_buffer{};  // of a large transfer; may be empty
 };
