@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 
 #include "common/stopwatch.hpp"
 
@@ -81,31 +82,41 @@ class Arrays {
   std::vector<double> theirs_;
 };
 
-bench::Sample run_once(const Options& options, const Side& side) {
-  const bool is_array = options.kernel == "broadcast" || options.kernel == "allreduce_array";
-  std::vector<double> values(is_array ? options.elements() : 0, 1.0);
-  Arrays arrays(options, side);
-  bench::Sample sample;
-  const auto round = [&](std::int64_t i) {
-    if (options.kernel == "barrier") {
-      side.barrier();
-    } else if (options.kernel == "allreduce") {
-      const std::int64_t ranks = side.size;
-      sample.verified &= side.sum(i + side.rank) == i * ranks + ranks * (ranks - 1) / 2;
-    } else if (options.kernel == "split") {
-      side.split();
-    } else if (options.kernel == "list") {
-      side.list();
-    } else if (is_array) {
-      sample.verified &= array_round(side, values, i, options.kernel == "allreduce_array");
-    } else {
-      sample.verified &= arrays.round(i);
-    }
+using Round = std::function<bool(std::int64_t)>;
+
+/// Round `i` of the kernel that was asked for; returns whether its results are right.
+Round round_of(const Options& options, const Side& side) {
+  const std::string& kernel = options.kernel;
+  const auto always_right = [](const std::function<void()>& operation) {
+    return [&operation](std::int64_t /*i*/) { return operation(), true; };
   };
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(options.count, 10); ++i) round(i);
+  if (kernel == "barrier") return always_right(side.barrier);
+  if (kernel == "split") return always_right(side.split);
+  if (kernel == "list") return always_right(side.list);
+  if (kernel == "allreduce") {
+    return [&side](std::int64_t i) {
+      const std::int64_t ranks = side.size;
+      return side.sum(i + side.rank) == i * ranks + ranks * (ranks - 1) / 2;
+    };
+  }
+  if (kernel == "broadcast" || kernel == "allreduce_array") {
+    return [&side, values = std::vector<double>(options.elements(), 1.0),
+            sums = kernel == "allreduce_array"](std::int64_t i) mutable {
+      return array_round(side, values, i, sums);
+    };
+  }
+  return [arrays = Arrays(options, side)](std::int64_t i) mutable { return arrays.round(i); };
+}
+
+bench::Sample run_once(const Options& options, const Side& side) {
+  const Round round = round_of(options, side);
+  bench::Sample sample;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(options.count, 10); ++i) {
+    sample.verified &= round(i);
+  }
   side.barrier();
   const bench::Stopwatch watch;
-  for (std::int64_t i = 0; i < options.count; ++i) round(i);
+  for (std::int64_t i = 0; i < options.count; ++i) sample.verified &= round(i);
   side.barrier();
   sample.seconds = watch.seconds();
   return sample;

@@ -84,10 +84,6 @@ bool Exchange::is_local(Rank member) const {
   return scope_.messenger().fabric().layout().is_local(scope_.channel().to_world(member));
 }
 
-bool Exchange::goes_as_payload(std::size_t value_bytes) const {
-  return value_bytes >= kLargeMessageBytes && scope_.messenger().carries_payloads();
-}
-
 bool Exchange::in_one_process() const {
   return scope_.messenger().fabric().layout().process_count() == 1;
 }

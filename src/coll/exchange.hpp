@@ -59,7 +59,9 @@ class Exchange final : private term::Unsatisfied {
   [[nodiscard]] bool in_one_process() const;
   /// Whether a value of this size travels as a payload, where it leaves the process. In a dry run
   /// the bytes of payloads do not travel, and programs need their values.
-  [[nodiscard]] bool goes_as_payload(std::size_t value_bytes) const;
+  [[nodiscard]] bool goes_as_payload(std::size_t value_bytes) const {
+    return value_bytes >= kLargeMessageBytes && scope_.messenger().carries_payloads();
+  }
 
   // --- for callers of operations; see Collectives
 
