@@ -162,7 +162,7 @@ void Sequence::send(Handle& handle, Instance& instance, int rank) {
 
 void Sequence::receive(Handle& handle, Instance& instance, int source, bool combines) {
   const TransferId id{handle.id, source, handle.peer(source).expected++};
-  auto* const task = new ReceiveTask(core_, *this, instance, id, combines);
+  auto* const task = new ReceiveTask(*this, instance, id, combines);
   // The access, the value, and the insertion.
   task->missing.store(3, std::memory_order_relaxed);
   count_created();

@@ -57,8 +57,7 @@ class SendTask final : public FlowTask {
 /// Receives a value into an instance, once that may be written.
 class ReceiveTask final : public FlowTask {
  public:
-  ReceiveTask(Core& core, Sequence& sequence, Instance& instance, const TransferId& id,
-              bool combines);
+  ReceiveTask(Sequence& sequence, Instance& instance, const TransferId& id, bool combines);
 
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] const TransferId& id() const { return id_; }
@@ -76,7 +75,6 @@ class ReceiveTask final : public FlowTask {
  private:
   void execute() override;
 
-  Core& core_;
   Access access_;
   const TransferId id_;
   const bool combines_;  // adds the value to that of the instance

@@ -27,9 +27,9 @@ void SendTask::execute() {
   core_.transfers().send(instance, sequence(), instance.close_send(list_));
 }
 
-ReceiveTask::ReceiveTask(Core& core, Sequence& sequence, Instance& instance, const TransferId& id,
+ReceiveTask::ReceiveTask(Sequence& sequence, Instance& instance, const TransferId& id,
                          bool combines)
-    : FlowTask(sequence, std::span(&access_, 1)), core_(core), id_(id), combines_(combines) {
+    : FlowTask(sequence, std::span(&access_, 1)), id_(id), combines_(combines) {
   access_ = {.instance = &instance, .task = this, .mode = Mode::read_write};
 }
 

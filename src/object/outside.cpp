@@ -21,6 +21,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
+constexpr std::byte kNoBytes{};
+
 TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
 
 std::string describe(const Outside& outside) {
@@ -36,11 +38,13 @@ void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
   const net::RunPrefix prefix = Target{context, address.number, outside.epoch}.to_prefix();
+  // A batch computes with the address, that of an empty vector may be null.
+  const std::byte* const first = arguments.empty() ? &kNoBytes : arguments.data();
   const messaging::Message message{.channel = &objects.channel(),
                                    .source = Rank(outside.origin),
                                    .is_object = false,
                                    .dropped = false,
-                                   .arguments = arguments,
+                                   .arguments = {first, arguments.size()},
                                    .prefix = &prefix};
   messaging::Batch batch(message);
   Outside copy = outside;

@@ -41,7 +41,9 @@ class Slurm:
 
     def __init__(self, folder):
         self.folder = folder
-        self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
+        # Fences: docs/clusters.md.
+        self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"),
+                                         "SLURM_PMIX_FENCE": "ring"}
 
     def run(self, *command, host="h1", seconds=60):
         """Runs a command on a host; its errors are a part of its output."""
