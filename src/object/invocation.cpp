@@ -43,7 +43,7 @@ class OutsideInvocation final : public Invocation {
     if (source() >= 0) return;
     try {
       inner_->miss(objects, fmt::format("{} has failed", objects.scope().describe()));
-    } catch (const CheckError&) {  // nobody waits for a result
+    } catch (const CheckError&) {  // no task waits for a result
     }
   }
 

@@ -31,7 +31,11 @@ BAD = {
     "docs/heading.md": ("# What it does\n", "opens with 'What'"),
     "docs/sentence.md": ("A task.\n\n- It runs.\n  **Who waits** is parked.\n", "md:4: a sentence"),
     "docs/cell.md": ("| a | Those that wait |\n", "opens with 'Those'"),
+    "src/trailing.cpp": ("int x;  // nobody waits\n", "cpp:1: 'nobody'"),
+    "src/behind.hpp": ("int x;\nint y;  ///< What is chosen.\n", "hpp:2: a comment opens with"),
     "src/text.cpp": ('f(\n  "no rank: "\n  "nobody waits");\n', "cpp:2: 'nobody' in a text"),
+    "src/texts.hpp": ('f("first\\nThat which is chosen");\n', "a text opens with 'That'"),
+    "include/text.hpp": ('f("a text which nobody may change");\n', "hpp:1: 'nobody' in a text"),
     "apps/raw.cpp": ('f(R"(Usage:\nWho can have a lock)");\n', "a text opens with 'Who'"),
     "docs/odd.md": ("It is there for whoever comes.\n", "'whoever'"),
 }

@@ -26,7 +26,7 @@ struct ViewCodec<std::span<T, Extent>> {
 
   static std::span<T, Extent> load(ReadArchive& ar) {
     static_assert(std::is_const_v<T>,
-                  "shoal: a received std::span views the message, which nobody may change: take a "
+                  "shoal: a received std::span views the message, which must not change: take a "
                   "std::span<const T> or a std::vector<T>");
     const std::size_t offset = ar.position();
     const std::size_t count = ar.count(sizeof(T));

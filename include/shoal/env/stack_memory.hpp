@@ -63,7 +63,7 @@ class StackMemory {
 struct Fault {
   int signal = 0;
   const void* address = nullptr;
-  bool ends_process = false;  // nobody else handles it
+  bool ends_process = false;  // no other code handles it
 };
 
 /// Writes what is known about a fault to `text` and returns how many characters, 0 if nothing is.

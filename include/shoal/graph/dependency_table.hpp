@@ -19,7 +19,7 @@ namespace shoal::graph {
 /// Outcome of fulfilling a dependency.
 enum class [[nodiscard]] Fulfill {
   waiting,  ///< more dependencies are missing
-  ready,    ///< the last one: the caller, and nobody else, now runs the task
+  ready,    ///< the last one: only the caller now runs the task
   over,     ///< refused, nothing changed: more than the indegree
   ran,      ///< refused, nothing changed: the task became ready before (DenseTable only)
 };

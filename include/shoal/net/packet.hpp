@@ -219,7 +219,7 @@ class Packet {
   /// source, target and what is wrong.
   void verify(std::size_t received_bytes, std::uint64_t expected_sequence) const;
 
-  Packet* next = nullptr;           // list link; belongs to whoever holds the packet
+  Packet* next = nullptr;           // list link; belongs to the holder of the packet
   PacketOwner* owner = nullptr;     // told on the last release(); may be null
   std::size_t accounted_bytes = 0;  // what `owner` counts for this packet
 

@@ -62,8 +62,8 @@ class SHOAL_CAPABILITY("mutex") PlainMutex {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kLocked = 1;
-  static constexpr std::uint32_t kContended = 2;  // locked, and perhaps somebody sleeps
-  static constexpr std::uint32_t kAwaited = 3;    // locked, and somebody spins, or did
+  static constexpr std::uint32_t kContended = 2;  // locked, and perhaps a thread sleeps
+  static constexpr std::uint32_t kAwaited = 3;    // locked, and a thread spins, or did
   void lock_slowly() SHOAL_UNCHECKED_LOCKING;
   void let_in(std::uint32_t state);
 

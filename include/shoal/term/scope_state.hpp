@@ -16,7 +16,7 @@ struct TeamState {
   std::string name;  // "team 'x'"
   Rank rank;         // in the team
   int size = 0;
-  std::string waits_in;        // "wait()", a collective operation, or "" if nobody waits in it
+  std::string waits_in;        // "wait()", a collective operation, or "" if no task waits in it
   std::uint64_t since_ns = 0;  // it does
   sched::TaskScope::Totals totals;
   bool failed = false;
