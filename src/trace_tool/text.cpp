@@ -95,7 +95,7 @@ std::string title_of(const Input& input) {
     return found != first.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   std::string title = text("program").empty() ? "a run" : text("program");
-  if (!text("arguments").empty()) title += " " + text("arguments");
+  if (!text("arguments").empty()) title += fmt::format(" {}", text("arguments"));
   title += fmt::format(" on {} rank{}", input.rank_count(), input.rank_count() == 1 ? "" : "s");
   if (!text("commit").empty()) title += fmt::format(" ({:.12})", text("commit"));
   return title;

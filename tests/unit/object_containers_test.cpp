@@ -178,6 +178,10 @@ TEST(DistributedMap, CountsReducesAndVisits) {
     map.visit<[](const std::string&, int& value, int more) { value += more; }>("b", 100);
     map.visit<[](const std::string&, int& value) { value = -1; }>("none");
     map.fence();
+    auto sum = map.apply_call<[](int& value, int more) { return value += more; }>("x", 2);
+    EXPECT_EQ(sum.get() % 2, 0);
+    map.fence();
+    EXPECT_EQ(map.find("x").get(), 2 * world.size());
     EXPECT_EQ(map.find("most").get(), 20);
     EXPECT_EQ(map.find("b").get(), 303);
     map.erase("a");

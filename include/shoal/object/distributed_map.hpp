@@ -45,11 +45,19 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
   [[nodiscard]] Future<std::optional<V>> find(const K& key) const {
     return this->template call<&distributed_map::find_here>(owner(key), key);
   }
-  /// Runs `Function(value, args...)` on the entry, which is V() if there was none.
+  /// Runs `Function(value, args...)` on the entry, which is V() if there was none: a function, or a
+  /// lambda without captures.
   template <auto Function, class... Args>
   void apply(const K& key, Args&&... args) const {
     this->template async<&distributed_map::template apply_here<Function, std::decay_t<Args>...>>(
         owner(key), key, std::forward<Args>(args)...);
+  }
+  /// The same with the future of what it returns.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto apply_call(const K& key, Args&&... args) const {
+    return this
+        ->template call<&distributed_map::template apply_here<Function, std::decay_t<Args>...>>(
+            owner(key), key, std::forward<Args>(args)...);
   }
   /// Runs `Function(key, value, args...)` if there is an entry.
   template <auto Function, class... Args>
@@ -79,8 +87,8 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
     return it != entries_.end() ? std::optional<V>(it->second) : std::nullopt;
   }
   template <auto Function, class... Args>
-  void apply_here(const K& key, const Args&... args) {
-    Function(entries_[key], args...);
+  auto apply_here(const K& key, const Args&... args) {
+    return Function(entries_[key], args...);
   }
   template <auto Function, class... Args>
   void visit_here(const K& key, const Args&... args) {
