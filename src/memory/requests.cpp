@@ -5,46 +5,24 @@
 namespace shoal::memory {
 
 RequestId Requests::add(Request request) {
-  const sync::Lock lock(mutex_);
-  if (unused_.empty()) {
-    unused_.push_back(static_cast<std::uint32_t>(slots_.size()));
-    slots_.emplace_back();
-  }
-  const std::uint32_t index = unused_.back();
-  unused_.pop_back();
-  Slot& slot = slots_[index];
-  slot.request = std::move(request);
-  return {index, slot.generation};
+  const int target = request.target;
+  return slots_.add(std::move(request), target);
 }
 
 Request Requests::take(const RequestId& id) {
-  const sync::Lock lock(mutex_);
-  if (id.index >= slots_.size() || slots_[id.index].generation != id.generation) return {};
-  Slot& slot = slots_[id.index];
-  ++slot.generation;
-  unused_.push_back(id.index);
-  return std::exchange(slot.request, Request());
+  std::optional<Request> request = slots_.take(id);
+  return request ? std::move(*request) : Request();
 }
 
 std::vector<Request> Requests::take_all() {
   std::vector<Request> all;
-  const sync::Lock lock(mutex_);
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    Slot& slot = slots_[index];
-    if (slot.request.pending == nullptr) continue;
-    all.push_back(std::exchange(slot.request, Request()));
-    ++slot.generation;
-    unused_.push_back(index);
-  }
+  slots_.take_all([&all](Request request) { all.push_back(std::move(request)); });
   return all;
 }
 
 std::map<int, std::uint64_t> Requests::counts() const {
   std::map<int, std::uint64_t> counts;
-  const sync::Lock lock(mutex_);
-  for (const Slot& slot : slots_) {
-    if (slot.request.pending != nullptr) ++counts[slot.request.target];
-  }
+  slots_.for_each_label([&counts](int target) { ++counts[target]; });
   return counts;
 }
 

@@ -2,7 +2,7 @@
 // Requests of a rank that have not been answered, by the numbers that travel with them.
 
 #include <shoal/memory/pending.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/sync/slot_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,7 @@
 namespace shoal::memory {
 
 /// Number of a request; one that was answered is not used again soon.
-struct RequestId {
-  std::uint32_t index = 0;
-  std::uint32_t generation = 0;
-};
+using RequestId = sync::SlotId;
 
 struct Request {
   sync::Ref<Pending> pending;  // nullptr: none
@@ -24,7 +21,7 @@ struct Request {
   int target = 0;
 };
 
-/// Any thread.
+/// Any thread. Lock-free.
 class Requests {
  public:
   [[nodiscard]] RequestId add(Request request);
@@ -36,14 +33,7 @@ class Requests {
   [[nodiscard]] std::map<int, std::uint64_t> counts() const;
 
  private:
-  struct Slot {
-    Request request;
-    std::uint32_t generation = 0;
-  };
-
-  mutable sync::Mutex mutex_;
-  std::vector<Slot> slots_ SHOAL_GUARDED_BY(mutex_);
-  std::vector<std::uint32_t> unused_ SHOAL_GUARDED_BY(mutex_);
+  sync::SlotTable<Request> slots_;
 };
 
 }  // namespace shoal::memory
