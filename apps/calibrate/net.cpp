@@ -1,11 +1,13 @@
 #include "calibrate/net.hpp"
 
 #include <fmt/format.h>
+#include <shoal/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/run_meter.hpp"
@@ -102,7 +104,78 @@ double measure_bytes(shoal::World& world) {
   });
 }
 
+double measure_get(shoal::World& world, shoal::GlobalMemory& memory,
+                   shoal::GlobalPtr<std::byte> from, std::size_t bytes) {
+  constexpr std::size_t kAtOnce = 8;
+  std::vector<std::vector<std::byte>> places(kAtOnce, std::vector<std::byte>(bytes));
+  const std::size_t rounds = std::clamp<std::size_t>((std::size_t{8} << 20) / bytes, 2, 100);
+  return median_of([&] {
+    return timed(world,
+                 [&] {
+                   for (std::size_t i = 0; world.rank() == 0 && i < rounds; ++i) {
+                     std::vector<shoal::Transfer> transfers;
+                     for (auto& place : places) {
+                       transfers.push_back(memory.get_async(from, std::span(place)));
+                     }
+                     for (shoal::Transfer& transfer : transfers) transfer.wait();
+                   }
+                 }) /
+           static_cast<double>(rounds * kAtOnce);
+  });
+}
+
+/// Both ways of gets. Collective.
+std::vector<GetFigure> measure_gets(shoal::World& world) {
+  constexpr std::size_t kBytesMax = std::size_t{4} << 20;
+  const auto options = [](const char* name, std::size_t rma_bytes) {
+    return shoal::GlobalMemoryOptions{
+        .name = name, .heap_bytes = 4 * kBytesMax, .rma_bytes = rma_bytes};
+  };
+  shoal::GlobalMemory by_rma(world, options("gets by RMA", 1));
+  shoal::GlobalMemory by_messages(world, options("gets by messages", SIZE_MAX));
+  const auto rma_place = by_rma.collective_allocate<std::byte>(kBytesMax).on(Rank(1));
+  const auto message_place = by_messages.collective_allocate<std::byte>(kBytesMax).on(Rank(1));
+  world.barrier();
+  if (world.rank() == 0) {
+    std::vector<std::byte> place(64);
+    by_rma.get(rma_place, std::span(place));
+  }
+  const bool measured = world.broadcast(by_rma.statistics().rma_gets > 0, Rank(0));
+  std::vector<GetFigure> figures;
+  for (std::size_t bytes = 1024; measured && bytes <= kBytesMax; bytes *= 4) {
+    figures.push_back({bytes, measure_get(world, by_messages, message_place, bytes),
+                       measure_get(world, by_rma, rma_place, bytes)});
+  }
+  world.wait();
+  return figures;
+}
+
+std::string gets_to_config(const std::vector<GetFigure>& gets) {
+  if (gets.empty()) {
+    return "# gets by MPI-3 RMA: not measured; start with --global-rma 16, ranks on two nodes\n";
+  }
+  std::string text;
+  for (const GetFigure& get : gets) {
+    text += fmt::format("# get of {} bytes: {:.0f} ns by messages, {:.0f} ns by MPI-3 RMA\n",
+                        get.size_bytes, get.message_ns, get.rma_ns);
+  }
+  const std::size_t from = faster_by_rma_from(gets);
+  return text + fmt::format("global-rma = {}\n", from == 0 ? "off" : std::to_string(from));
+}
+
 }  // namespace
+
+std::size_t faster_by_rma_from(const std::vector<GetFigure>& gets) {
+  std::size_t from = 0;
+  for (const GetFigure& get : gets) {
+    if (get.rma_ns > get.message_ns) {
+      from = 0;
+    } else if (from == 0) {
+      from = get.size_bytes;
+    }
+  }
+  return from;
+}
 
 NetFigures measure_net(shoal::World& world) {
   NetFigures figures;
@@ -111,6 +184,7 @@ NetFigures measure_net(shoal::World& world) {
   figures.one_way_ns = measure_one_way(world);
   figures.packet_ns = measure_packets(world, static_cast<std::size_t>(figures.packet_bytes));
   figures.byte_ns = measure_bytes(world);
+  figures.gets = measure_gets(world);
   return figures;
 }
 
@@ -126,13 +200,13 @@ std::string to_config(const shoal::World& world, const NetFigures& figures) {
       "ns/byte\n"
       "# an empty task: {:.0f} ns\n"
       "sim-net = \"loggp:{:.0f}ns,{:.0f}ns,0ns,{:.3f}ps,{}\"\n"
-      "sim-step = {:.0f}ns\n",
+      "sim-step = {:.0f}ns\n{}",
       world.size(), mpi ? "MPI" : "embedded", figures.one_way_ns, figures.packet_bytes,
       figures.packet_ns, figures.byte_ns, figures.task_ns, latency, overhead,
       figures.byte_ns * 1000,
       // In one process the receiver copies as soon as a payload is announced; MPI does a round trip
       // first for messages above its eager limit (4 KiB in Open MPI's shared memory).
-      mpi ? "4096" : "1024G", std::max(1.0, figures.task_ns));
+      mpi ? "4096" : "1024G", std::max(1.0, figures.task_ns), gets_to_config(figures.gets));
 }
 
 }  // namespace calibrate

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace shoal {
 
 std::string to_string(const GlobalPtr<const std::byte>& pointer) {
@@ -33,6 +35,9 @@ GlobalMemoryOptions complete(term::Scope& scope, GlobalMemoryOptions options) {
   const auto* const found = scope.messenger().services().find<Defaults>();
   const Defaults defaults = found != nullptr ? *found : Defaults();
   options.heap_bytes = chosen_bytes(options.name, options.heap_bytes, defaults.heap_bytes);
+  constexpr std::size_t kRmaBytesMin = 16;  // words are read as a whole
+  if (options.rma_bytes == 0) options.rma_bytes = defaults.rma_bytes;
+  options.rma_bytes = std::max(options.rma_bytes, kRmaBytesMin);
   options.local_heap_bytes =
       chosen_bytes(options.name, options.local_heap_bytes, defaults.local_heap_bytes);
   return options;

@@ -31,7 +31,7 @@ std::string size_text(std::uint64_t bytes) {
 Heap::Heap(HeapOptions options)
     : owner_(std::move(options.owner)),
       option_(std::move(options.option)),
-      memory_(options.size_bytes, options.shared),
+      memory_(std::make_shared<env::SharedMemory>(options.size_bytes, options.shared)),
       collective_(kFirstOffset, options.collective_bytes, options.checks),
       single_(std::max<std::uint64_t>(kFirstOffset, options.collective_bytes), options.size_bytes,
               options.checks) {}
@@ -78,7 +78,7 @@ void Heap::free(std::uint64_t offset, bool collectively) {
     throw CheckError(
         fmt::format("{}: free of {:#x}: {}", owner_, offset, describe_foreign(offset)));
   }
-  memory_.clear(offset, *size_bytes);
+  memory_->clear(offset, *size_bytes);
   static_cast<void>(allocator.free(offset));
 }
 

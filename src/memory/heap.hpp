@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,13 +30,14 @@ class Heap {
  public:
   explicit Heap(HeapOptions options);
 
-  [[nodiscard]] std::byte* data() const { return memory_.data(); }
+  [[nodiscard]] std::byte* data() const { return memory_->data(); }
+  [[nodiscard]] const std::shared_ptr<env::SharedMemory>& memory() const { return memory_; }
   [[nodiscard]] bool contains(const void* place) const {
     const auto at = reinterpret_cast<std::uintptr_t>(place);
     const auto begin = reinterpret_cast<std::uintptr_t>(data());
-    return at >= begin && at - begin < memory_.size_bytes();
+    return at >= begin && at - begin < memory_->size_bytes();
   }
-  [[nodiscard]] env::SharedMemoryName name() const { return memory_.name(); }
+  [[nodiscard]] env::SharedMemoryName name() const { return memory_->name(); }
 
   /// **Errors**: Error when there is no room.
   [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment,
@@ -64,7 +66,7 @@ class Heap {
 
   const std::string owner_;
   const std::string option_;
-  env::SharedMemory memory_;
+  const std::shared_ptr<env::SharedMemory> memory_;
   mutable sync::Mutex mutex_;
   Allocator collective_ SHOAL_GUARDED_BY(mutex_);
   Allocator single_ SHOAL_GUARDED_BY(mutex_);

@@ -34,6 +34,11 @@ bool chosen_checks(const GlobalMemoryOptions& options, term::Scope& scope) {
   return options.checks == GlobalMemoryOptions::Checks::on;
 }
 
+net::RemoteMemory* windows_of(term::Scope& scope) {
+  const auto* const defaults = scope.messenger().services().find<Defaults>();
+  return defaults != nullptr ? defaults->windows : nullptr;
+}
+
 /// Calls f(part, offset of its data) for parts that each fit a message, or are one large block.
 template <class F>
 void for_parts(const Range& range, F f) {
@@ -92,6 +97,8 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
       checks_(chosen_checks(options, scope_)),
       may_share_(process_shares(scope_)),
       local_heap_bytes_(options.local_heap_bytes),
+      windows_(checks_ ? nullptr : windows_of(scope_)),
+      rma_bytes_(options.rma_bytes),
       heap_({.owner = owner_text("global"),
              .option = "--global-heap, GlobalMemoryOptions::heap_bytes",
              .size_bytes = core.heap_bytes_,
@@ -169,6 +176,9 @@ std::uint32_t Remote::id() const {
 void Remote::get(const Range& from, std::byte* to, Pending& pending) {
   check_range(from, "get");
   if (base_apart(from.rank) != nullptr) return get_apart(from, to, pending);
+  if (const std::uint64_t address = window_address(from); address != 0) {
+    return get_by_window(from, address, to, pending);
+  }
   for_parts(from, [&](const Range& part, std::uint64_t at) {
     const Asker asker = begin(pending, part.rank, to + at, part.size_bytes());
     get_.send(Rank(part.rank), GetRequest{asker, is_large(part) ? 1 : 0, part});
@@ -313,6 +323,7 @@ GlobalMemoryStatistics Remote::statistics() const {
   return {request_count_.load(std::memory_order_relaxed),
           request_bytes_.load(std::memory_order_relaxed),
           direct_count_.load(std::memory_order_relaxed),
+          rma_count_.load(std::memory_order_relaxed),
           use.count,
           use.bytes,
           local.count,

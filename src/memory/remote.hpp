@@ -8,6 +8,7 @@
 #include <shoal/am/large_message.hpp>
 #include <shoal/env/shared_memory.hpp>
 #include <shoal/memory/core.hpp>
+#include <shoal/net/remote_memory.hpp>
 #include <shoal/term/scope.hpp>
 
 #include <atomic>
@@ -25,8 +26,13 @@ namespace shoal::memory {
 
 /// Place of a rank's heap, for peers on its node.
 struct HeapPlace {
+  enum class Way : std::int32_t {
+    messages,
+    shared,  // `name` may be mapped
+    window,  // MPI reads at `address`
+  };
   std::int32_t rank = 0;
-  std::int32_t shared = 0;    // 1: `name` may be mapped
+  Way way = Way::messages;
   std::uint64_t address = 0;  // in its own process
   env::SharedMemoryName name;
 };
@@ -116,6 +122,7 @@ class Remote final : private term::Unsatisfied {
   enum class Way : std::uint8_t { unknown, asking, direct, messages };
   struct Peer {
     Way way = Way::unknown;
+    std::uint64_t window = 0;  // address there of a heap that MPI may read; 0: it may not
     std::unique_ptr<env::SharedMemory> mapping;  // of another process's heap
     sync::Ref<PendingValue<void>> asked;         // ends when the way is known
     Future<void> known;
@@ -130,8 +137,16 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] bool may_be_near(int rank) const;
   Way connect(int rank);
   void on_asked(int origin);
+  void tell(int origin, HeapPlace::Way way);
   void on_place(const HeapPlace& place);
   [[nodiscard]] std::byte* find_base(const HeapPlace& place, Peer& peer);
+
+  // Gets by the transport's own access to memory, see windows.cpp. window_address(): 0: by
+  // messages.
+  void tell_when_exposed(int origin);
+  void on_exposed();
+  [[nodiscard]] std::uint64_t window_address(const Range& from);
+  void get_by_window(const Range& from, std::uint64_t address, std::byte* to, Pending& pending);
 
   Asker begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes);
   // With --sim-races: accesses by strands of their own. Each comes behind the caller so far, and
@@ -178,12 +193,16 @@ class Remote final : private term::Unsatisfied {
   const bool checks_;
   const bool may_share_;
   const std::size_t local_heap_bytes_;
+  net::RemoteMemory* const windows_;  // nullptr: all gets from other nodes go by messages
+  const std::size_t rma_bytes_;       // of the smallest get that MPI does
   Heap heap_;
   Requests requests_;
 
   mutable sync::Mutex mutex_;
   std::optional<Heap> local_ SHOAL_GUARDED_BY(mutex_);
   std::map<int, Peer> peers_ SHOAL_GUARDED_BY(mutex_);
+  bool exposed_ SHOAL_GUARDED_BY(mutex_) = false;                // peers may read the heap by MPI
+  std::vector<int> askers_ SHOAL_GUARDED_BY(mutex_);             // that wait until they may
   sync::Ref<PendingValue<void>> puts_ SHOAL_GUARDED_BY(mutex_);  // since the last quiet()
   // Collective allocations not yet compared with the next rank, and those of the previous rank.
   std::uint64_t made_ SHOAL_GUARDED_BY(mutex_) = 0;
@@ -194,6 +213,7 @@ class Remote final : private term::Unsatisfied {
   std::atomic<std::uint64_t> request_count_{0};
   std::atomic<std::uint64_t> request_bytes_{0};
   std::atomic<std::uint64_t> direct_count_{0};
+  std::atomic<std::uint64_t> rma_count_{0};
 
   // The last members: their handlers use the others, and may run at once. Answers come first.
   const Am<HeapPlace> tell_;

@@ -20,13 +20,18 @@ bool Remote::may_be_near(int rank) const {
          fabric.transport()->shares_memory(fabric.layout().process_of(world));
 }
 
-void Remote::on_asked(int origin) {
+void Remote::tell(int origin, HeapPlace::Way way) {
   HeapPlace place;
   place.rank = core_.rank_;
+  place.way = way;
   place.address = reinterpret_cast<std::uintptr_t>(heap_.data());
-  place.shared = may_share_ && !checks_ ? 1 : 0;
   place.name = heap_.name();
   tell_.send(Rank(origin), place);
+}
+
+void Remote::on_asked(int origin) {
+  if (windows_ != nullptr && !may_be_near(origin)) return tell_when_exposed(origin);
+  tell(origin, may_share_ && !checks_ ? HeapPlace::Way::shared : HeapPlace::Way::messages);
 }
 
 std::byte* Remote::find_base(const HeapPlace& place, Peer& peer) {
@@ -34,7 +39,7 @@ std::byte* Remote::find_base(const HeapPlace& place, Peer& peer) {
   if (sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world)) {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
   }
-  if (place.shared == 0) return nullptr;
+  if (place.way != HeapPlace::Way::shared) return nullptr;
   try {
     peer.mapping = std::make_unique<env::SharedMemory>(place.name);
     return peer.mapping->data();
@@ -49,6 +54,7 @@ void Remote::on_place(const HeapPlace& place) {
     const sync::Lock lock(mutex_);
     Peer& peer = peers_[place.rank];
     std::byte* const base = find_base(place, peer);
+    if (place.way == HeapPlace::Way::window) peer.window = place.address;
     peer.way = base != nullptr ? Way::direct : Way::messages;
     if (base != nullptr) {
       direct_count_.fetch_add(1, std::memory_order_relaxed);

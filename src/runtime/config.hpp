@@ -37,6 +37,7 @@ struct Config {
   std::string flow_models;                  // directory of performance models; empty: none
   std::size_t global_heap_bytes = std::size_t{4} << 30;  // of a rank, in each GlobalMemory
   std::size_t local_heap_bytes = std::size_t{4} << 30;
+  std::size_t global_rma_bytes = 0;  // gets of so many use MPI-3 RMA between nodes; 0: none
   std::size_t stack_bytes = std::size_t{8} << 20;  // of a fiber
   std::uint64_t stall_report_ns = 30'000'000'000;  // without anything happening; 0: no watch
   std::uint64_t stall_abort_ns = 0;                // likewise; 0: the run is never ended

@@ -93,6 +93,8 @@ constexpr NumberKind window_kind{size_what, size_units, 1U << 9, std::uint64_t{1
                                  size_example};
 constexpr NumberKind heap_kind{size_what, size_units, 1U << 16, std::uint64_t{1} << 44,
                                ", for example 64M or 16GiB"};
+constexpr NumberKind rma_kind{size_what, size_units, 16, std::uint64_t{1} << 44,
+                              ", for example 64K, or off"};
 constexpr NumberKind stack_kind{size_what, size_units, 1U << 16, 1U << 30,
                                 ", for example 256K or 8MiB"};
 constexpr NumberKind seed_kind{"a whole number", count_units, 0,
@@ -198,7 +200,7 @@ std::optional<int> parse_auto(const Setting& setting, std::string_view nothing,
   }
 }
 
-constexpr std::array<Option, 43> all_options{{
+constexpr std::array<Option, 44> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -250,6 +252,14 @@ constexpr std::array<Option, 43> all_options{{
     {"local-heap", "SIZE", "address space of the local heap of a rank (global memory)",
      [](C& c, const S& s) { c.local_heap_bytes = parse_number(s, heap_kind); },
      [](const C& c) { return show(c.local_heap_bytes, size_units); }},
+    {"global-rma", "SIZE|off",
+     "gets of at least SIZE from other nodes use MPI-3 RMA (global memory)",
+     [](C& c, const S& s) {
+       c.global_rma_bytes = s.value == "off" ? 0 : parse_number(s, rma_kind);
+     },
+     [](const C& c) {
+       return c.global_rma_bytes == 0 ? std::string("off") : show(c.global_rma_bytes, size_units);
+     }},
     {"stack-bytes", "SIZE", "address space of the stack of a task",
      [](C& c, const S& s) { c.stack_bytes = parse_number(s, stack_kind); },
      [](const C& c) { return show(c.stack_bytes, size_units); }},

@@ -55,6 +55,7 @@ std::vector<net::Setting> agreed_settings(const Config& config) {
           {"the table of active messages", fmt::format("{:x}", messaging::static_fingerprint())},
           {"--window-bytes", std::to_string(config.window_bytes)},
           {"--check-payloads", config.check_payloads ? "on" : "off"},
+          {"--global-rma", std::to_string(config.global_rma_bytes)},
           {"--trace", config.trace_path},
           {"--stall-report", show_time(config.stall_report_ns)},
           {"--stall-abort", show_time(config.stall_abort_ns)}};

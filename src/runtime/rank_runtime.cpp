@@ -63,7 +63,9 @@ flow::Defaults flow_defaults(const Config& config, bool read_only) {
 }
 
 memory::Defaults memory_defaults(const Config& config) {
-  return {.heap_bytes = config.global_heap_bytes, .local_heap_bytes = config.local_heap_bytes};
+  return {.heap_bytes = config.global_heap_bytes,
+          .local_heap_bytes = config.local_heap_bytes,
+          .rma_bytes = config.global_rma_bytes};
 }
 
 RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,

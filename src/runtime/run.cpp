@@ -187,6 +187,8 @@ void Process::make_ranks() {
   fabric_ = std::make_unique<net::Fabric>(
       layout_, net::LinkOptions{config_.packet_bytes, config_.window_bytes}, transport_.get());
   const flow::Defaults flow = flow_defaults(config_, false);
+  memory::Defaults memory = memory_defaults(config_);
+  if (transport_ != nullptr) memory.windows = transport_->remote_memory();
   for (int i = 0; i < layout_.ranks_per_process; ++i) {
     const Rank rank(layout_.first_local() + i);
     const RankOptions options{scheduler_options(rank),
@@ -196,7 +198,7 @@ void Process::make_ranks() {
                               config_.checks_graphs(),
                               machine_,
                               flow,
-                              memory_defaults(config_)};
+                              memory};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }

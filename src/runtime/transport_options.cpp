@@ -11,6 +11,7 @@ net::MpiOptions transport_options(const Config& config, int allowed_pus) {
   options.link = {config.packet_bytes, config.window_bytes};
   options.flush_ns = config.flush_ns;
   options.node_processes = config.node_processes;
+  options.remote_memory = config.global_rma_bytes > 0;
   options.shared_mpi = config.shared_mpi;
   options.exit_timeout_ns = config.stall_abort_ns;
   options.settings = agreed_settings(config);

@@ -1,7 +1,9 @@
-// Global memory between processes: in memory that they share, and by messages alone.
+// Global memory between processes: in memory that they share, by messages alone, and with gets by
+// MPI-3 RMA.
 
 #include <shoal/memory.hpp>
 #include <shoal/mpi.hpp>
+#include <shoal/net/mpi_transport.hpp>
 
 #include "mpi/world_battery.hpp"
 #include "support/memory_battery.hpp"
@@ -12,6 +14,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -87,13 +92,115 @@ void many(World& world) {
   }
 }
 
-void random_programs(World& world) {
-  for (std::uint64_t seed = 0; seed < shoal::testing::sized(40, 10); ++seed) {
+void random_programs(World& world, std::uint64_t count) {
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
     try {
       shoal::testing::run_memory_program(world, seed, seed % 3 == 0 ? Checks::on : Checks::off);
     } catch (const std::exception& error) {
       require(false, "seed {}: {}", seed, error.what());
     }
+  }
+}
+
+/// Whether the MPI at hand can read other processes' memory. A refusal comes in all processes, says
+/// what to do, and leaves MPI as it was.
+bool has_windows() {
+  const auto env = shoal::env::make_thread_env();
+  shoal::net::MpiOptions options;
+  options.env = env.get();
+  options.remote_memory = true;
+  const MPI_Comm world = MPI_COMM_WORLD;
+  options.communicator = &world;
+  try {
+    const auto transport = shoal::net::make_mpi_transport(options);
+    require(transport->remote_memory() != nullptr, "no window and no refusal");
+    transport->finish();
+    return true;
+  } catch (const shoal::ConfigError& error) {
+    const std::string text = error.what();
+    require(text.find("run without --global-rma") != std::string::npos, "no advice in: {}", text);
+    return false;
+  }
+}
+
+constexpr std::size_t kWindowBytes = std::size_t{1} << 19U;
+
+std::uint8_t byte_at(int rank, std::size_t i) {
+  return static_cast<std::uint8_t>(i * 131 + i / 251 + static_cast<std::size_t>(rank) * 17);
+}
+
+/// Gets of many sizes at once from all ranks, beside operations on words of the same heaps.
+void gets_by_windows(World& world) {
+  GlobalMemory memory(world, shoal::testing::battery_options(Checks::off));
+  const auto bytes = memory.collective_allocate<std::uint8_t>(kWindowBytes);
+  const auto counter = memory.collective_allocate<std::int64_t>();
+  for (std::size_t i = 0; i < kWindowBytes; ++i) {
+    memory.local(bytes)[i] = byte_at(world.rank().value(), i);
+  }
+  world.barrier();
+  constexpr std::size_t kGets = shoal::testing::sized(400, 100);
+  std::uint64_t large = 0;  // those that are not of a word
+  std::vector<std::vector<std::uint8_t>> places;
+  std::vector<shoal::Transfer> transfers;
+  for (std::size_t i = 0; i < kGets; ++i) {
+    const std::size_t size = (i * i * 37) % (i % 20 == 0 ? kWindowBytes / 2 : 3000);
+    const Rank owner(static_cast<int>(i) % world.size());
+    if (owner != world.rank() && size >= 16) ++large;
+    auto& place = places.emplace_back(size);
+    transfers.push_back(memory.get_async(bytes.on(owner) + i * 5, std::span(place)));
+    static_cast<void>(memory.add_async(counter.on(owner), 1));
+    if (i % 7 == 0) transfers.back() = {};  // waits until nothing is written there any more
+  }
+  for (std::size_t i = 0; i < kGets; ++i) {
+    if (i % 7 == 0) continue;
+    transfers[i].wait();
+    const int owner = static_cast<int>(i) % world.size();
+    for (std::size_t k = 0; k < places[i].size(); ++k) {
+      require(places[i][k] == byte_at(owner, i * 5 + k), "byte {} of get {} from rank {}", k, i,
+              owner);
+    }
+  }
+  world.wait();
+  const auto statistics = memory.statistics();
+  require(statistics.rma_gets == large, "{} gets by MPI, not {}", statistics.rma_gets, large);
+  std::int64_t expected = 0;
+  for (std::size_t i = 0; i < kGets; ++i) {
+    if (static_cast<int>(i) % world.size() == world.rank().value()) expected += world.size();
+  }
+  const std::int64_t sum = *memory.local(counter);
+  require(sum == expected, "{} of {} additions arrived", sum, expected);
+  world.barrier();
+}
+
+/// A rank fails, and its memory ends, while others read it.
+void fail_while_read(World& world) {
+  GlobalMemory memory(world, shoal::testing::battery_options(Checks::off));
+  const auto bytes = memory.collective_allocate<std::uint8_t>(kWindowBytes);
+  world.barrier();
+  std::vector<std::uint8_t> place(kWindowBytes);
+  memory.get(bytes.on(Rank(0)), std::span(place));  // the ways are known
+  if (world.rank() == 0) throw std::runtime_error("rank 0 gives up");
+  std::vector<std::vector<std::uint8_t>> places(64, place);
+  std::vector<shoal::Transfer> transfers;
+  for (auto& to : places) {
+    transfers.push_back(memory.get_async(bytes.on(Rank(0)), std::span(to)));
+  }
+  for (shoal::Transfer& transfer : transfers) transfer.wait();
+}
+
+void windows() {
+  for (const std::string progress : {"worker", "main", "thread"}) {
+    const std::vector<std::string> arguments{"--workers",    "2",  "--node-processes", "1",
+                                             "--global-rma", "16", "--progress",       progress};
+    const auto run = [&](const auto& part) {
+      const int code = run_with(arguments, part, MPI_COMM_WORLD);
+      require(code == 0, "ended with {}, gets by MPI, progress {}", code, progress);
+    };
+    run(&gets_by_windows);
+    if (progress != "worker") continue;
+    run([](World& world) { shoal::testing::whole_battery(world, Checks::off); });
+    run([](World& world) { random_programs(world, shoal::testing::sized(10, 5)); });
+    require(run_with(arguments, &fail_while_read, MPI_COMM_WORLD) != 0, "rank 0 did not fail");
   }
 }
 
@@ -103,6 +210,7 @@ int main(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   const int failed = shoal::testing::report([] {
+    if (has_windows()) windows();
     const bool together = one_node();
     for (const std::string near : {"64", "1"}) {
       const auto run = [&near](const auto& part, const std::string& workers) {
@@ -115,7 +223,7 @@ int main(int argc, char** argv) {
       }
       run([](World& world) { shoal::testing::whole_battery(world, Checks::on); }, "1");
       run([&](World& world) { ways(world, together && near != "1"); }, "1");
-      run(&random_programs, "2");
+      run([](World& world) { random_programs(world, shoal::testing::sized(40, 10)); }, "2");
       run(&many, "2");
     }
   });

@@ -99,7 +99,8 @@ void is_refused(int source, int target, std::uint32_t lane, const std::string& e
   MpiNodeMemory node(session, options.node_processes);
   const int to = session.process() ^ 1;
   if (!node.is_near(to)) return session.close();
-  MpiEngine engine(session, node, options);
+  MpiWindow window(session, false);
+  MpiEngine engine(session, node, window, options);
   Fabric fabric(session.layout(), options.link, nullptr);
   engine.attach(fabric);
   const PacketHolder packet(packet_of(source, target, lane, 0, 16));

@@ -20,7 +20,8 @@ void raw_bytes_are_refused(const std::vector<std::byte>& bytes, const std::strin
   options.node_processes = 1;  // else nothing is expected from MPI
   MpiSession session(options);
   MpiNodeMemory node(session, options.node_processes);
-  MpiEngine engine(session, node, options);
+  MpiWindow window(session, false);
+  MpiEngine engine(session, node, window, options);
   Fabric fabric(session.layout(), options.link, nullptr);
   engine.attach(fabric);
   MPI_Request request = MPI_REQUEST_NULL;

@@ -13,8 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_transfers.hpp"
+#include "net/mpi/mpi_window.hpp"
 #include "net/mpi/mpi_wire.hpp"
 
 namespace shoal::net::test {
@@ -218,6 +220,17 @@ void the_first_of_many_transfers_is_noticed_while_more_are_started() {
   while (!transfers.empty()) transfers.advance();
 }
 
+void windows_that_do_not_serve_are_refused() {
+  const auto says = [](const std::string& text, const std::string& part) {
+    require(text.find(part) != std::string::npos, "no \"{}\" in: {}", part, text);
+  };
+  require(window_problem(MPI_SUCCESS, true).empty(), "a good window is refused");
+  says(window_problem(MPI_SUCCESS, false), "MPI_WIN_SEPARATE): run without --global-rma");
+  const std::string failed = window_problem(MPI_ERR_WIN, true);
+  says(failed, mpi_error_text(MPI_ERR_WIN));
+  says(failed, "run without --global-rma");
+}
+
 void thread_levels_decide_the_policy() {
   using enum ProgressPolicy;
   const auto check = [](const ThreadUse& use, int level, ProgressPolicy policy,
@@ -377,6 +390,7 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(the_second_message_that_nobody_polls_for_wakes_a_poller()),
                        SHOAL_CASE(the_first_of_many_transfers_is_noticed_while_more_are_started()),
                        SHOAL_CASE(thread_levels_decide_the_policy()),
+                       SHOAL_CASE(windows_that_do_not_serve_are_refused()),
                        SHOAL_CASE(exchange_gives_everyones_text()),
                        SHOAL_CASE(different_options_are_refused_everywhere()),
                        SHOAL_CASE(a_part_of_the_programs_processes_can_be_used()),

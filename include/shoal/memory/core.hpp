@@ -14,6 +14,10 @@
 #include <optional>
 #include <string>
 
+namespace shoal::net {
+class RemoteMemory;
+}
+
 namespace shoal {
 
 /// Options of a GlobalMemory; the same on all ranks.
@@ -24,6 +28,9 @@ struct GlobalMemoryOptions {
   std::size_t heap_bytes = 0;
   /// Size of each rank's local heap, likewise. 0: --local-heap, else 4 GiB.
   std::size_t local_heap_bytes = 0;
+  /// Smallest get from another node that is MPI-3 RMA, in a run with --global-rma; 0: as that
+  /// option says. Smaller ones, and all of less than 16 bytes, go by messages.
+  std::size_t rma_bytes = 0;
   /// Whether accesses are checked.
   enum class Checks : std::uint8_t { as_run, off, on };
   /// Checks every access against the allocations of its target, which it reaches by a message. On
@@ -37,6 +44,7 @@ struct GlobalMemoryStatistics {
   std::uint64_t requests = 0;           // accesses that travelled as messages
   std::uint64_t request_bytes = 0;      // of data that they moved
   std::uint64_t direct_ranks = 0;       // ranks whose heaps are reached by loads and stores
+  std::uint64_t rma_gets = 0;           // of the requests: those that were MPI-3 RMA
   std::uint64_t allocations = 0;        // live ones in the own global heap
   std::uint64_t used_bytes = 0;         // by them
   std::uint64_t local_allocations = 0;  // live ones in the local heap
@@ -49,6 +57,8 @@ namespace memory {
 struct Defaults {
   std::size_t heap_bytes = std::size_t{4} << 30U;
   std::size_t local_heap_bytes = std::size_t{4} << 30U;
+  std::size_t rma_bytes = 0;             // smallest get by `windows`
+  net::RemoteMemory* windows = nullptr;  // of the transport; nullptr: none
 };
 
 /// Kind of an access.

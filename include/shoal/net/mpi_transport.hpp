@@ -2,6 +2,7 @@
 // The transport over MPI, without MPI's own header. A build has one of two definitions:
 // src/net/mpi, or src/net/mpi_none, which says that there is no MPI.
 
+#include <shoal/net/remote_memory.hpp>
 #include <shoal/net/transport.hpp>
 
 #include <cstdint>
@@ -45,6 +46,8 @@ struct MpiOptions {
   /// Processes of a node that hand packets to each other through memory that they share, at most;
   /// the same in all processes. 1: all packets go over MPI, as they do between nodes.
   int node_processes = 64;
+  /// Makes a window for reads of other processes' memory (MPI-3 RMA); the same in all processes.
+  bool remote_memory = false;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;
   /// Longest time that this process waits for the others when it exits, before it ends with an
@@ -77,6 +80,8 @@ class MpiTransport : public Transport {
   [[nodiscard]] virtual std::string thread_level() const = 0;
   /// The processes that this one shares memory with.
   [[nodiscard]] virtual int near_count() const = 0;
+  /// Reads of other processes' memory; nullptr: without MpiOptions::remote_memory.
+  [[nodiscard]] virtual RemoteMemory* remote_memory() = 0;
   /// Differences from the request and their consequences for the program; also written to standard
   /// error, by process 0 or, for one node, by a process of it.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
@@ -109,9 +114,9 @@ std::shared_ptr<const void> communicator_of_fortran(int handle);
 /// process exits. Caller: the main thread, in all processes of the communicator. Blocks:
 /// collective. Errors: ConfigError, in all processes, when they disagree about a setting (the
 /// text names the hosts), when
-/// MPI's thread level does not suffice, or when a process exits instead; ConfigError when the
-/// communicator is none of one world, when MPI was finalized, or when this build has no MPI;
-/// TransportError.
+/// MPI's thread level does not suffice, when it makes no window that is wanted, or when a process
+/// exits instead; ConfigError when the communicator is none of one world, when MPI was finalized,
+/// or when this build has no MPI; TransportError.
 std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options);
 
 }  // namespace shoal::net

@@ -28,8 +28,10 @@ class SHOAL_SCOPED_CAPABILITY AdoptedLock {
 
 }  // namespace
 
-MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions& options)
+MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window,
+                     const MpiOptions& options)
     : session_(session),
+      window_(window),
       options_(options),
       transfers_(session.communicator(), session.process(), options.chunk_bytes),
       outbox_(session.layout(), transfers_, node, options.link.packet_bytes),
@@ -92,6 +94,18 @@ void MpiEngine::send_payload(Rank source, Rank target, std::uint32_t tag,
 void MpiEngine::receive_payload(Rank source, Rank target, std::uint32_t tag,
                                 std::span<std::byte> bytes, Completion* done) {
   submit(*new MpiPayloadReceive(bytes, route(source, tag, done, target), payloads_));
+}
+
+void MpiEngine::expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done) {
+  submit(*new MpiExposure(std::move(memory), window_, fabric_->port(owner), done));
+}
+
+// An address is the same number for MPI and in messages: heaps are below MPI_Aint's largest one.
+void MpiEngine::get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
+                    Completion* done) {
+  const MpiPayload::Route from{session_.layout().process_of(owner), MpiCall::kNone, done,
+                               fabric_->port(reader)};
+  submit(*new MpiWindowGet(to, static_cast<MPI_Aint>(address), window_, from, payloads_));
 }
 
 void MpiEngine::submit_quietly(MpiSubmission& submission) { submissions_.push(&submission); }
@@ -251,6 +265,7 @@ void MpiEngine::finish() {
   closing_ = true;
   drain();
   if (before_close_) before_close_();
+  window_.close();
   inbox_.close();
   closed_ = true;
   if (const std::size_t left = payloads_.under_way.load(std::memory_order_relaxed); left > 0) {
@@ -269,7 +284,7 @@ void MpiEngine::drain() {
   };
   do {
     round_or_yield();
-  } while (has_submissions() || !outbox_.is_quiet());
+  } while (has_submissions() || !outbox_.is_quiet() || transfers_.is_reading());
   const std::vector<std::uint64_t> sent = outbox_.sent_counts();
   std::vector<std::uint64_t> due(sent.size());
   MPI_Request request = MPI_REQUEST_NULL;

@@ -16,6 +16,7 @@
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_submission.hpp"
 #include "net/mpi/mpi_transfers.hpp"
+#include "net/mpi/mpi_window.hpp"
 
 namespace shoal::net {
 
@@ -28,7 +29,7 @@ namespace shoal::net {
 /// submitter that sees no poller has the poll made, by itself or by the thread that waker_ wakes.
 class MpiEngine final : public MpiSubmissions {
  public:
-  MpiEngine(MpiSession& session, MpiNodeMemory& node, const MpiOptions& options);
+  MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window, const MpiOptions& options);
   ~MpiEngine();
   MpiEngine(const MpiEngine&) = delete;
   MpiEngine& operator=(const MpiEngine&) = delete;
@@ -39,6 +40,10 @@ class MpiEngine final : public MpiSubmissions {
                     Completion* done);
   void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
                        Completion* done);
+  /// See RemoteMemory.
+  void expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done);
+  void get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
+           Completion* done);
   /// How many different tags payloads have.
   [[nodiscard]] std::uint32_t payload_tag_count() const;
 
@@ -90,6 +95,7 @@ class MpiEngine final : public MpiSubmissions {
   void drain() SHOAL_REQUIRES(mutex_);
 
   MpiSession& session_;
+  MpiWindow& window_;
   const MpiOptions options_;
   Fabric* fabric_ = nullptr;
   std::function<void()> waker_;

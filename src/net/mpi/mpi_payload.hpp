@@ -5,10 +5,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "net/mpi/mpi_submission.hpp"
 #include "net/mpi/mpi_transfers.hpp"
+#include "net/mpi/mpi_window.hpp"
 
 namespace shoal::net {
 
@@ -39,7 +42,7 @@ class MpiPayload : public MpiSubmission, public MpiTransfer {
   void drop() override { delete this; }
 
  protected:
-  // NOLINTBEGIN(readability-identifier-naming): private to the two below
+  // NOLINTBEGIN(readability-identifier-naming): private to those below
   const Route route_;
   MpiPayloads& all_;
   // NOLINTEND(readability-identifier-naming)
@@ -71,6 +74,43 @@ class MpiPayloadReceive final : public MpiPayload {
 
  private:
   const std::span<std::byte> bytes_;
+};
+
+/// Bytes that are read from the memory of another process.
+class MpiWindowGet final : public MpiPayload {
+ public:
+  MpiWindowGet(std::span<std::byte> bytes, MPI_Aint address, const MpiWindow& window,
+               const Route& route, MpiPayloads& all)
+      : MpiPayload(route, all), bytes_(bytes), address_(address), window_(window) {}
+  void start() override {
+    all_.transfers.get(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, address_,
+                       window_.handle());
+  }
+
+ private:
+  const std::span<std::byte> bytes_;
+  const MPI_Aint address_;
+  const MpiWindow& window_;
+};
+
+/// Memory that other processes may read.
+class MpiExposure final : public MpiSubmission {
+ public:
+  MpiExposure(std::shared_ptr<env::SharedMemory> memory, MpiWindow& window, Port& port,
+              Completion* event)
+      : memory_(std::move(memory)), window_(window), port_(port), event_(event) {}
+  void start() override {
+    const std::unique_ptr<MpiExposure> self(this);
+    window_.attach(std::move(memory_));
+    port_.post(event_);
+  }
+  void drop() override { delete this; }
+
+ private:
+  std::shared_ptr<env::SharedMemory> memory_;
+  MpiWindow& window_;
+  Port& port_;
+  Completion* const event_;
 };
 
 }  // namespace shoal::net

@@ -12,10 +12,15 @@
 
 namespace shoal::net {
 
+const char* MpiTransfers::call_of(const Part& part) {
+  if (part.expected_bytes == kReading) return "MPI_Rget";
+  return part.expected_bytes == kSending ? "MPI_Isend" : "MPI_Irecv";
+}
+
 template <class Start>
 void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
                          Start start_one) {
-  const bool sending = part.expected_bytes == kSending;
+  const bool receiving = part.expected_bytes >= 0;
   was_used_ = true;
   part.transfer = transfer.release();  // from here on MPI may hold its memory
   part.transfer->parts_left_ =
@@ -27,8 +32,9 @@ void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size
     const std::size_t size = std::min(chunk_bytes_, size_bytes - offset);
     MPI_Request request = MPI_REQUEST_NULL;
     mpi_check(start_one(offset, static_cast<int>(size), &request),
-              {sending ? "MPI_Isend" : "MPI_Irecv", process_, part.peer, part.tag});
-    if (!sending) part.expected_bytes = static_cast<int>(size);
+              {call_of(part), process_, part.peer, part.tag});
+    if (receiving) part.expected_bytes = static_cast<int>(size);
+    if (part.expected_bytes == kReading) ++reads_;
     requests_.push_back(request);
     parts_.push_back(part);
     offset += size;
@@ -70,14 +76,22 @@ void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std:
         });
 }
 
+void MpiTransfers::get(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
+                       MPI_Aint address, MPI_Win window) {
+  start(std::move(transfer), bytes.size(), {nullptr, peer, MpiCall::kNone, kReading},
+        [&](std::size_t offset, int size, MPI_Request* request) {
+          const MPI_Aint place = MPI_Aint_add(address, static_cast<MPI_Aint>(offset));
+          return MPI_Rget(bytes.data() + offset, size, MPI_BYTE, peer, place, size, MPI_BYTE,
+                          window, request);
+        });
+}
+
 void MpiTransfers::check_part(const Part& part, const MPI_Status& status, bool has_error) const {
-  const bool sending = part.expected_bytes == kSending;
   // MPI_ERR_PENDING: another one of the same call failed, this one did not.
   if (has_error && status.MPI_ERROR != MPI_ERR_PENDING) {
-    mpi_check(status.MPI_ERROR,
-              {sending ? "MPI_Isend" : "MPI_Irecv", process_, part.peer, part.tag});
+    mpi_check(status.MPI_ERROR, {call_of(part), process_, part.peer, part.tag});
   }
-  if (sending) return;
+  if (part.expected_bytes < 0) return;
   int bytes = 0;
   mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes),
             {"MPI_Get_count", process_, part.peer, part.tag});
@@ -124,6 +138,7 @@ bool MpiTransfers::advance() {
 }
 
 void MpiTransfers::remove(std::size_t index) {
+  if (parts_[index].expected_bytes == kReading) --reads_;
   requests_[index] = requests_.back();
   requests_.pop_back();
   parts_[index] = parts_.back();

@@ -57,9 +57,15 @@ class MpiTransfers {
   void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
                int tag);
 
+  /// Reads the bytes at an address of `peer` through a window.
+  void get(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
+           MPI_Aint address, MPI_Win window);
+
   /// Calls done() of those that have ended; true if there were any. Throws TransportError.
   bool advance();
   [[nodiscard]] bool empty() const { return parts_.empty(); }
+  /// Gets through a window are under way.
+  [[nodiscard]] bool is_reading() const { return reads_ > 0; }
   /// Something was to be sent or received at any time.
   [[nodiscard]] bool was_used() const { return was_used_; }
   /// Bytes of the payloads in flight, sent and received.
@@ -70,9 +76,10 @@ class MpiTransfers {
     MpiTransfer* transfer;  // owned by all its parts together
     int peer;
     int tag;
-    int expected_bytes;  // kSending: not a receive
+    int expected_bytes;  // kSending, kReading: not a receive
   };
   static constexpr int kSending = -1;
+  static constexpr int kReading = -2;  // through a window
   // Number of requests that one advance() tests; the next one tests further ones. So the cost of a
   // poll does not grow with the number of operations.
   static constexpr std::size_t kLookAt = 64;
@@ -80,6 +87,7 @@ class MpiTransfers {
   template <class Start>
   void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
              Start start_one);
+  [[nodiscard]] static const char* call_of(const Part& part);
   void check_part(const Part& part, const MPI_Status& status, bool has_error) const;
   void remove(std::size_t index);
 
@@ -90,6 +98,7 @@ class MpiTransfers {
   std::vector<Part> parts_;  // beside requests_
   std::size_t look_at_ = 0;
   std::size_t payload_bytes_ = 0;
+  std::size_t reads_ = 0;  // parts of gets
   bool was_used_ = false;
   std::array<int, kLookAt> indices_{};
   std::array<MPI_Status, kLookAt> statuses_{};

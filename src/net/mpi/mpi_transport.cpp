@@ -13,17 +13,19 @@
 #include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_progress.hpp"
 #include "net/mpi/mpi_session.hpp"
+#include "net/mpi/mpi_window.hpp"
 
 namespace shoal::net {
 
 namespace {
 
-class EngineTransport final : public MpiTransport {
+class EngineTransport final : public MpiTransport, private RemoteMemory {
  public:
   explicit EngineTransport(const MpiOptions& options)
       : session_(options),
         node_(session_, options.node_processes),
-        engine_(session_, node_, options) {
+        window_(session_, options.remote_memory),
+        engine_(session_, node_, window_, options) {
     if (session_.policy() != ProgressPolicy::thread) return;
     progress_ = std::make_unique<MpiProgress>(engine_, *options.env);
     engine_.set_waker([this] { progress_->wake(); });
@@ -34,6 +36,8 @@ class EngineTransport final : public MpiTransport {
   std::string thread_level() const override { return thread_level_name(session_.thread_level()); }
   int near_count() const override { return node_.near_count(); }
   const std::vector<std::string>& notes() const override { return session_.notes(); }
+
+  RemoteMemory* remote_memory() override { return window_.exists() ? this : nullptr; }
 
   void attach(Fabric& fabric) override { engine_.attach(fabric); }
   std::unique_ptr<Link> make_link(Rank source, Rank target, Lane lane) override {
@@ -91,8 +95,17 @@ class EngineTransport final : public MpiTransport {
   void abort(int exit_code) override { session_.abort(exit_code); }
 
  private:
+  void expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done) override {
+    engine_.expose(std::move(memory), owner, done);
+  }
+  void get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
+           Completion* done) override {
+    engine_.get(reader, owner, address, to, done);
+  }
+
   MpiSession session_;
   MpiNodeMemory node_;
+  MpiWindow window_;
   MpiEngine engine_;
   std::unique_ptr<MpiProgress> progress_;  // policy thread only
   std::atomic<std::uint32_t> next_tag_{0};

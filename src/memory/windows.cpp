@@ -1,0 +1,92 @@
+// Gets from other nodes by the transport's own access to memory (MPI-3 RMA).
+
+#include "memory/remote.hpp"
+
+#include <shoal/am/large_message.hpp>
+#include <shoal/net/remote_memory.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal::memory {
+
+namespace {
+
+/// Keeps the destination of a get from being destroyed while MPI writes there.
+class Writing {
+ public:
+  explicit Writing(Pending& pending) : pending_(&pending), entered_(pending.enter()) {
+    add_reference(&pending);
+  }
+  ~Writing() { leave(); }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+  [[nodiscard]] bool entered() const { return entered_; }
+  void leave() {
+    if (entered_) pending_->leave();
+    entered_ = false;
+  }
+
+ private:
+  const sync::Ref<Pending> pending_;
+  bool entered_;
+};
+
+}  // namespace
+
+void Remote::tell_when_exposed(int origin) {
+  bool exposed = false;
+  {
+    const sync::Lock lock(mutex_);
+    exposed = exposed_;
+    if (!exposed) askers_.push_back(origin);
+    if (!exposed && askers_.size() > 1) return;  // the first one has it exposed
+  }
+  if (exposed) return tell(origin, HeapPlace::Way::window);
+  auto done = messaging::make_event(scope_.channel(), owner_text("exposed global"),
+                                    [this] { on_exposed(); });
+  windows_->expose(heap_.memory(), scope_.messenger().rank(), done.release());
+}
+
+void Remote::on_exposed() {
+  std::vector<int> askers;
+  {
+    const sync::Lock lock(mutex_);
+    exposed_ = true;
+    askers.swap(askers_);
+  }
+  for (const int asker : askers) tell(asker, HeapPlace::Way::window);
+}
+
+std::uint64_t Remote::window_address(const Range& from) {
+  if (windows_ == nullptr || from.count != 1 || from.block_bytes < rma_bytes_ ||
+      may_be_near(from.rank)) {
+    return 0;
+  }
+  static_cast<void>(connect(from.rank));
+  const sync::Lock lock(mutex_);
+  const std::uint64_t heap = peers_[from.rank].window;
+  return heap == 0 ? 0 : heap + from.offset;
+}
+
+void Remote::get_by_window(const Range& from, std::uint64_t address, std::byte* to,
+                           Pending& pending) {
+  auto writing = std::make_unique<Writing>(pending);
+  if (!writing->entered()) return;
+  rma_count_.fetch_add(1, std::memory_order_relaxed);
+  const Asker asker = begin(pending, from.rank, to, from.block_bytes);
+  auto arrived = messaging::make_event(scope_.channel(), owner_text("get by MPI to the"),
+                                       [this, id = asker.id, writing = std::move(writing)] {
+                                         writing->leave();
+                                         const Request request = requests_.take(id);
+                                         if (request.pending != nullptr) request.pending->end_one();
+                                       });
+  windows_->get(scope_.messenger().rank(), scope_.channel().to_world(Rank(from.rank)), address,
+                std::span(to, from.block_bytes), arrived.release());
+}
+
+}  // namespace shoal::memory
