@@ -67,9 +67,10 @@ function(shoal_add_explore_tests)
     shoal_test_properties(explore.no_mutant_of_${program} explore ${arg_TIMEOUT} PROCESSORS 2)
   endforeach()
   shoal_explored_program(explore_random_object_program random_object_program)
-  foreach(program IN LISTS programs ITEMS cholesky gemm2d gemm3d bfs explore_random_program
-                                          explore_random_event_program
-                                          explore_random_object_program)
+  shoal_explored_program(explore_random_flow_program random_flow_program)
+  foreach(program IN LISTS programs
+          ITEMS cholesky gemm2d gemm3d bfs explore_random_program explore_random_event_program
+                explore_random_object_program explore_random_flow_program)
     if(NOT TARGET ${program})
       continue()
     endif()

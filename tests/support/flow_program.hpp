@@ -35,7 +35,19 @@ struct DatumPlan {
 };
 
 struct Statement {
-  enum class Kind { task, migrate, flush, flush_all, acquire, get, wait, wait_all, parts, renew };
+  enum class Kind {
+    task,
+    migrate,
+    flush,
+    flush_all,
+    acquire,
+    get,
+    wait,
+    wait_all,
+    parts,
+    renew,
+    fan  // tasks on all ranks read the source; then, perhaps, a task on one of them changes it
+  };
   enum class Place { owner, rank, cheapest };
   Kind kind = Kind::task;
   int target = 0;
@@ -44,7 +56,7 @@ struct Statement {
   Place place = Place::owner;
   int rank = 0;
   int priority = 0;
-  int spawns = 0;  // of parts: updates of each
+  int spawns = 0;  // of parts: updates of each; of a fan: 2 if its source is changed
 };
 
 struct ProgramOptions {
@@ -54,6 +66,7 @@ struct ProgramOptions {
 };
 
 struct FlowProgram {
+  int ranks = 1;
   std::vector<DatumPlan> data;
   std::vector<Statement> statements;
 };
@@ -64,6 +77,7 @@ inline FlowProgram make_flow_program(std::uint64_t seed, const ProgramOptions& o
     return static_cast<int>(random() % static_cast<unsigned>(n));
   };
   FlowProgram program;
+  program.ranks = options.ranks;
   const int count = 1 + below(options.data_max);
   for (int i = 0; i < count; ++i) {
     DatumPlan plan;
@@ -86,6 +100,7 @@ inline FlowProgram make_flow_program(std::uint64_t seed, const ProgramOptions& o
                                Kind::parts,   Kind::renew, Kind::flush_all};
     one.kind = what == 0 ? kKinds[below(9)] : Kind::task;
     if (what == 1) one.kind = Kind::parts;
+    if (what == 2 && one.source != one.target) one.kind = Kind::fan;
     constexpr flow::Mode kModes[] = {flow::Mode::write, flow::Mode::read_write,
                                      flow::Mode::read_write, flow::Mode::commutative,
                                      flow::Mode::reduction};
@@ -142,6 +157,12 @@ inline std::vector<Words> run_sequentially(const FlowProgram& program) {
       const Word source =
           one.source == one.target ? 7 : digest(data[static_cast<std::size_t>(one.source)]);
       update(one.mode, number, target, source);
+    } else if (one.kind == Statement::Kind::fan) {
+      Words& source = data[static_cast<std::size_t>(one.source)];
+      for (int rank = 0; rank < program.ranks; ++rank) {
+        update(flow::Mode::commutative, number + static_cast<Word>(rank), target, digest(source));
+      }
+      if (one.spawns > 1) update(flow::Mode::read_write, number, source, 7);
     } else if (one.kind == Statement::Kind::acquire || one.kind == Statement::Kind::parts) {
       const int times = one.kind == Statement::Kind::parts ? one.spawns : 1;
       for (int k = 0; k < times; ++k) {
@@ -188,8 +209,13 @@ Words read_words(const View& view) {
 /// Runs a program on one rank; all ranks do.
 class FlowProgramRun {
  public:
-  FlowProgramRun(World& world, const FlowProgram& program, const FlowOptions& options)
-      : world_(world), program_(program), flow_(world, "random", options) {
+  /// Tasks take `task_seconds` between reading and writing, in a simulated world.
+  FlowProgramRun(World& world, const FlowProgram& program, const FlowOptions& options,
+                 double task_seconds = 0)
+      : world_(world),
+        program_(program),
+        task_seconds_(task_seconds),
+        flow_(world, "random", options) {
     for (std::size_t d = 0; d < program.data.size(); ++d) add(d);
   }
 
@@ -327,12 +353,20 @@ class FlowProgramRun {
         break;
       case Kind::renew:
         break;
+      case Kind::fan:
+        insert_fan(one, data);
+        break;
     }
   }
 
+  void take_time() const {
+    if (task_seconds_ > 0) compute(Cost::of_seconds(task_seconds_), [] {});
+  }
+
   template <class View>
-  static void change(View&& view, Word number) {
+  void change(View&& view, Word number) const {
     Words words = read_words(view);
+    take_time();
     for (Word& word : words) word = mix(word, number);
     from_words(view, words);
   }
@@ -346,7 +380,8 @@ class FlowProgramRun {
         rank = (rank + 1) % world_.size();
         if (one.priority > 0) flow_.migrate(part, Rank(rank));
         for (int k = 0; k < one.spawns; ++k) {
-          flow_.insert([number](auto&& view) { change(view, number); }, read_write(part));
+          flow_.insert([this, number](auto&& view) { this->change(view, number); },
+                       read_write(part));
         }
       }
       flow_.unpartition(data);
@@ -357,7 +392,8 @@ class FlowProgramRun {
       all(flow_.partition(data, 2, 2));
     } else {
       for (int k = 0; k < one.spawns; ++k) {
-        flow_.insert([number](auto&& value) { change(value, number); }, read_write(data));
+        flow_.insert([this, number](auto&& value) { this->change(value, number); },
+                     read_write(data));
       }
     }
   }
@@ -384,8 +420,9 @@ class FlowProgramRun {
     if (one.source == one.target) {
       insert_placed(
           one,
-          [mode, number, count](auto&& target) {
+          [this, mode, number, count](auto&& target) {
             Words words = mode == flow::Mode::write ? Words(count) : read_words(target);
+            this->take_time();
             update(mode, number, words, 7);
             from_words(target, words);
           },
@@ -396,12 +433,43 @@ class FlowProgramRun {
         [&](auto& source) {
           insert_placed(
               one,
-              [mode, count](auto&& target, const auto& from, Word id) {
-                Words words = mode == flow::Mode::write ? Words(count) : read_words(target);
-                update(mode, id, words, digest(to_words(from)));
-                from_words(target, words);
+              [this, mode, count](auto&& target, const auto& from, Word id) {
+                this->apply(mode, count, target, from, id);
               },
               request, read(source), number);
+        },
+        at(one.source));
+  }
+
+  template <class Target, class Source>
+  void apply(flow::Mode mode, std::size_t count, Target&& target, const Source& from,
+             Word id) const {
+    Words words = mode == flow::Mode::write ? Words(count) : read_words(target);
+    take_time();
+    update(mode, id, words, digest(to_words(from)));
+    from_words(target, words);
+  }
+
+  template <class T>
+  void insert_fan(const Statement& one, Data<T>& data) {
+    const Word number = number_;
+    const auto add = [this](auto&& target, const auto& from, Word id) {
+      this->apply(flow::Mode::commutative, 0, target, from, id);
+    };
+    std::visit(
+        [&](auto& source) {
+          for (int rank = 0; rank < program_.ranks; ++rank) {
+            flow_.insert(add, commutative(data), read(source), number + static_cast<Word>(rank),
+                         on_rank(Rank(rank)), with_priority(rank % 3));
+          }
+          if (one.spawns < 2) return;
+          const auto renew = [this, number](auto&& target) {
+            Words words = read_words(target);
+            this->take_time();
+            update(flow::Mode::read_write, number, words, 7);
+            from_words(target, words);
+          };
+          flow_.insert(renew, read_write(source), on_rank(Rank(one.rank)));
         },
         at(one.source));
   }
@@ -416,6 +484,7 @@ class FlowProgramRun {
 
   World& world_;
   const FlowProgram& program_;
+  const double task_seconds_;
   std::vector<Words> memory_;  // of the program, on the owners
   Flow flow_;
   std::vector<Any> data_;
