@@ -38,15 +38,19 @@ void multicast_large(Channel& channel, const MulticastRoute& route, const Recipi
 }
 
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                    Function<void()> arrived) {
+                    CastSteps steps) {
   const OpenedMulticast& multicast = *message.multicast;
   const std::vector<Rank> ranks = expand(multicast.runs);
   CastPlace where{multicast.parent, multicast.header.from_root != 0, {}};
   const MulticastTree tree{multicast.header.shape, multicast.header.arity};
   for (const Branch& branch : branches_of(tree, ranks)) where.children.push_back(branch.child);
   PayloadCasts::of(*message.channel)
-      .join({multicast.header.origin, header.checksum}, std::move(where), place,
-            std::move(arrived));
+      .join({multicast.header.origin, header.checksum}, std::move(where), place, std::move(steps));
+}
+
+void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                    Function<void()> arrived) {
+  join_multicast(message, header, place, CastSteps{nullptr, std::move(arrived)});
 }
 
 }  // namespace shoal::messaging

@@ -20,18 +20,18 @@ struct PayloadCasts::Cast {
   std::vector<Rank> children;  // that are still to be ready
   std::vector<Rank> ready;     // that have memory
   std::size_t unreleased = 0;  // segments that a transport or child still reads
-  Function<void()> done;
+  CastSteps steps;
 
   [[nodiscard]] std::span<const std::byte> segment(std::size_t index) const {
     const std::size_t begin = index * kSegmentBytes;
     return bytes.subspan(begin, std::min(kSegmentBytes, bytes.size() - begin));
   }
-  void start(std::span<const std::byte> payload, std::vector<Rank> below, Function<void()> then) {
+  void start(std::span<const std::byte> payload, std::vector<Rank> below, CastSteps then) {
     joined = true;
     bytes = payload;
     here.resize((payload.size() + kSegmentBytes - 1) / kSegmentBytes);
     children = std::move(below);
-    done = std::move(then);
+    steps = std::move(then);
   }
 };
 
@@ -70,7 +70,7 @@ PayloadCasts::SharedCast PayloadCasts::find(const CastKey& key) {
 CastKey PayloadCasts::begin(std::span<const std::byte> bytes, std::vector<Rank> children,
                             Function<void()> done) {
   auto cast = std::make_shared<Cast>();
-  cast->start(bytes, std::move(children), std::move(done));
+  cast->start(bytes, std::move(children), {nullptr, std::move(done)});
   cast->here.flip();
   const sync::Lock lock(mutex_);
   cast->key = {channel_.messenger().rank().value(), ++numbers_, true};
@@ -79,15 +79,15 @@ CastKey PayloadCasts::begin(std::span<const std::byte> bytes, std::vector<Rank> 
 }
 
 void PayloadCasts::join(const CastKey& key, CastPlace place, std::span<std::byte> bytes,
-                        Function<void()> done) {
+                        CastSteps steps) {
   const SharedCast cast = find(key);
-  cast->start(bytes, std::move(place.children), std::move(done));
+  cast->start(bytes, std::move(place.children), std::move(steps));
   cast->place = bytes;
   cast->missing = cast->here.size();
   for (const Rank child : cast->ready) std::erase(cast->children, child);
   const Rank parent = channel_.from_world(place.parent);
   send(channel_, parent, am<&Handlers::ready>, key.origin, key.number, place.below_root);
-  finish_if_done(cast);
+  advance(cast);
 }
 
 void PayloadCasts::on_ready(const CastKey& key, Rank child) {
@@ -98,7 +98,7 @@ void PayloadCasts::on_ready(const CastKey& key, Rank child) {
   for (std::size_t i = 0; i < cast->here.size(); ++i) {
     if (cast->here[i]) send_segment(cast, i, child);
   }
-  finish_if_done(cast);
+  advance(cast);
 }
 
 void PayloadCasts::on_segment(const Message& message) {
@@ -121,7 +121,7 @@ void PayloadCasts::segment_arrived(const SharedCast& cast, std::size_t index) {
   cast->here[index] = true;
   --cast->missing;
   for (const Rank child : cast->ready) send_segment(cast, index, child);
-  finish_if_done(cast);
+  advance(cast);
 }
 
 void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank child) {
@@ -135,7 +135,7 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   const std::span<const std::byte> bytes = cast->segment(index);
   auto release = make_event(channel_, "a multicast", [this, cast] {
     --cast->unreleased;
-    finish_if_done(cast);
+    advance(cast);
   });
   const StaticHandler& handler = Handlers::segment_handler;
   send_large(channel_,
@@ -144,13 +144,16 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
              {bytes, bytes.size()}, arguments, std::move(release));
 }
 
-void PayloadCasts::finish_if_done(const SharedCast& cast) {
-  if (cast->missing > 0 || !cast->children.empty() || cast->unreleased > 0 || !cast->done) return;
+// The last segment has left for the children before `arrived` runs.
+void PayloadCasts::advance(const SharedCast& cast) {
+  if (cast->missing > 0 || !cast->joined) return;
+  if (const Function<void()> arrived = std::exchange(cast->steps.arrived, nullptr)) arrived();
+  if (!cast->children.empty() || cast->unreleased > 0 || !cast->steps.done) return;
   {
     const sync::Lock lock(mutex_);
     casts_.erase(cast->key);
   }
-  const Function<void()> done = std::move(cast->done);
+  const Function<void()> done = std::move(cast->steps.done);
   done();
 }
 

@@ -104,7 +104,7 @@ Access* Instance::grant_next() {
   if (group == nullptr) return nullptr;
   kind_ = group->mode;
   Access* last = group;
-  granted_ = 1;
+  ++granted_;
   if (is_shared(kind_)) {
     while (last->next != nullptr && last->next->mode == kind_) {
       last = last->next;
@@ -127,6 +127,20 @@ void Instance::release(Mode mode) {
     }
   }
   if (ends) recycle();
+  satisfy_all(group);
+}
+
+void Instance::share() {
+  Access* group = nullptr;
+  {
+    const sync::StoreReleaseLock lock(mutex_);
+    kind_ = Mode::read;
+    if (first_ != nullptr && first_->mode == Mode::read) group = grant_next();
+  }
+  satisfy_all(group);
+}
+
+void Instance::satisfy_all(Access* group) {
   while (group != nullptr) {
     Access* const next = group->next;  // the task may be gone once it is granted
     satisfy(*group->task);

@@ -44,6 +44,8 @@ class alignas(64) Instance {
   bool enter(Access& access);
   /// Gives an access back; grants those that come next.
   void release(Mode mode);
+  /// The granted exclusive access only reads from here on; grants readers that come next.
+  void share();
   /// Adds a destination to a send of the same version that has not left yet. False: there is none.
   [[nodiscard]] bool join_send(const Destination& to);
   /// enter() of a send, to which others may add destinations.
@@ -96,6 +98,8 @@ class alignas(64) Instance {
   }
   [[nodiscard]] bool enter_locked(Access& access) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] Access* grant_next() SHOAL_REQUIRES(mutex_);
+  /// Tells the tasks of granted accesses.
+  static void satisfy_all(Access* group);
   /// Ends, and may begin another life.
   void recycle();
 

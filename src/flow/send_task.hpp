@@ -68,9 +68,17 @@ class ReceiveTask final : public FlowTask {
   }
   /// Memory where the value may be put at once, or nothing. If lacks_value_only().
   [[nodiscard]] std::span<std::byte> place();
+  [[nodiscard]] bool keeps_accesses() const override { return keeps_access_; }
   /// The value has come: in place, or as bytes.
   void arrive_in_place() { arrived_ = true; }
   void arrive(std::vector<std::byte> bytes) { bytes_ = std::move(bytes); }
+  void arrive(std::shared_ptr<const std::vector<std::byte>> bytes) { shared_ = std::move(bytes); }
+  /// It has come in place, and others read it there: the access becomes one that reads, and is
+  /// released with the last reference to `hold`.
+  void arrive_in_place(std::shared_ptr<const void> hold) {
+    hold_ = std::move(hold);
+    keeps_access_ = true;
+  }
 
  private:
   void execute() override;
@@ -79,7 +87,10 @@ class ReceiveTask final : public FlowTask {
   const TransferId id_;
   const bool combines_;  // adds the value to that of the instance
   bool arrived_ = false;
+  bool keeps_access_ = false;
   std::vector<std::byte> bytes_;
+  std::shared_ptr<const std::vector<std::byte>> shared_;  // instead, while it is passed on
+  std::shared_ptr<const void> hold_;
 };
 
 }  // namespace shoal::flow

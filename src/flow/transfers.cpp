@@ -2,58 +2,14 @@
 
 #include "flow/core.hpp"
 
+#include <shoal/am/large_message.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace shoal::flow {
-
-// --- tasks
-
-SendTask::SendTask(Core& core, Sequence& sequence, Instance& instance, const Destination& to)
-    : FlowTask(sequence, std::span(&access_, 1)),
-      core_(core),
-      list_(std::make_shared<SendList>(SendList{{to}})) {
-  access_ = {.instance = &instance, .task = this, .mode = Mode::read};
-}
-
-std::string SendTask::name() const {
-  return fmt::format("sending of '{}'", access_.instance->handle().name());
-}
-
-void SendTask::execute() {
-  Instance& instance = *access_.instance;
-  core_.transfers().send(instance, sequence(), instance.close_send(list_));
-}
-
-ReceiveTask::ReceiveTask(Sequence& sequence, Instance& instance, const TransferId& id,
-                         bool combines)
-    : FlowTask(sequence, std::span(&access_, 1)), id_(id), combines_(combines) {
-  access_ = {.instance = &instance, .task = this, .mode = Mode::read_write};
-}
-
-std::string ReceiveTask::name() const {
-  return fmt::format("receiving of '{}' from rank {}", access_.instance->handle().name(), id_.rank);
-}
-
-std::span<std::byte> ReceiveTask::place() {
-  if (combines_) return {};
-  return access_.instance->handle().type->bytes(access_.instance->object());
-}
-
-void ReceiveTask::execute() {
-  if (arrived_) return;
-  const Handle& handle = access_.instance->handle();
-  if (!combines_) {
-    handle.type->decode(access_.object, as_span(bytes_));
-    return;
-  }
-  void* const value = handle.type->make(handle.shape);
-  handle.type->decode(value, as_span(bytes_));
-  handle.extras->reduction->combine(access_.object, value);
-  handle.type->destroy(value);
-}
 
 namespace {
 
@@ -83,20 +39,20 @@ Recipients recipients_of(std::span<const Destination> to) {
 
 }  // namespace
 
-/// Gives the read access of a sent value back once all transfers have left.
+/// Gives the read access to a value back once all transfers of it have left.
 class Transfers::Release {
  public:
-  Release(Instance& instance, Sequence& sequence) : instance_(instance), sequence_(sequence) {}
+  Release(const Transfers& transfers, Instance& instance, Sequence& sequence)
+      : ended_(transfers.ended_), instance_(instance), sequence_(sequence) {}
   ~Release() {
-    if (abandoned_ || sequence_.core().scope().failed()) return;
+    // acquire pairs with the release in ~Transfers()
+    if (ended_->load(std::memory_order_acquire) || sequence_.core().scope().failed()) return;
     instance_.release(Mode::read);
     sequence_.count_finished();
   }
   Release(const Release&) = delete;
   Release& operator=(const Release&) = delete;
 
-  /// The flow ends without its tasks.
-  void abandon() { abandoned_ = true; }
   [[nodiscard]] Instance& instance() const { return instance_; }
   /// The value as it travels: where it is, or a copy in `encoded`.
   [[nodiscard]] std::span<const std::byte> payload(
@@ -109,9 +65,9 @@ class Transfers::Release {
   }
 
  private:
+  const std::shared_ptr<const std::atomic<bool>> ended_;
   Instance& instance_;
   Sequence& sequence_;
-  bool abandoned_ = false;
 };
 
 Transfers::Transfers(Core& core, std::size_t early_bytes_max)
@@ -123,15 +79,13 @@ Transfers::Transfers(Core& core, std::size_t early_bytes_max)
             on_value(id, report, bytes);
           },
           AmOptions{.name = fmt::format("flow '{}'", core.name())}),
-      large_(
-          core.scope().channel(),
-          [this](std::size_t size_bytes, const TransferId& id, bool report) {
-            return buffer_for(size_bytes, id, report);
-          },
-          [this](std::span<std::byte> /*value*/, const TransferId& id, bool /*report*/) {
-            on_large_value(id);
-          },
-          [] {}, AmOptions{.name = fmt::format("flow '{}', large", core.name())}),
+      large_(core.scope().channel(), fmt::format("flow '{}', large", core.name()),
+             {.buffer = [this](std::size_t size_bytes, const TransferId& id,
+                               bool report) { return buffer_for(size_bytes, id, report); },
+              .arrived =
+                  [this](const TransferId& id, SharedForwarding forwarding) {
+                    on_large_value(id, std::move(forwarding));
+                  }}),
       announcement_(
           core.scope().channel(), [this](const TransferId& id) { on_announcement(id); },
           AmOptions{.name = fmt::format("flow '{}', announcement", core.name())}),
@@ -149,16 +103,13 @@ Transfers::Transfers(Core& core, std::size_t early_bytes_max)
           },
           AmOptions{.name = fmt::format("flow '{}', taken", core.name())}) {}
 
-Transfers::~Transfers() {
-  const sync::Lock lock(mutex_);
-  for (const auto& [id, release] : announced_) release->abandon();
-}
+Transfers::~Transfers() { ended_->store(true, std::memory_order_release); }
 
 // --- sending
 
 // The one place where values leave.
 void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Destination> to) {
-  const auto release = std::make_shared<Release>(instance, sequence);
+  const auto release = std::make_shared<Release>(*this, instance, sequence);
   std::shared_ptr<const std::vector<std::byte>> encoded;
   const std::span<const std::byte> payload = release->payload(encoded);
   if (to.size() > 1) {
@@ -190,11 +141,11 @@ void Transfers::transmit(const std::shared_ptr<Release>& release,
     const TransferId id{handle, core_.rank(), number};
     const bool is_large = payload.size() >= kLargeMessageBytes;
     if (some.size() == 1 && is_large) {
-      large_.send(Rank(some.front().rank), payload, id, report, on_release([release, encoded] {}));
+      large_.send(Rank(some.front().rank), payload, id, report, [release, encoded] {});
     } else if (some.size() == 1) {
       small_.send(Rank(some.front().rank), id, report, payload);
     } else if (is_large) {
-      large_.multicast(recipients_of(some), payload, id, report, on_release([release, encoded] {}));
+      large_.multicast(recipients_of(some), payload, id, report, [release, encoded] {});
     } else {
       small_.multicast(recipients_of(some), id, report, payload);
     }
@@ -244,7 +195,7 @@ void Transfers::expect(ReceiveTask& task) {
     if (match.complete) {
       has_value = true;
       taken = take(id, match, match.bytes.size());
-      task.arrive(std::move(match.bytes));
+      hand_over(task, match);
       matches_.erase(found);
     } else {
       must_ask = match.announced && !std::exchange(match.asked, true);
@@ -337,7 +288,7 @@ std::span<std::byte> Transfers::buffer_for(std::size_t size_bytes, const Transfe
   return match.bytes;
 }
 
-void Transfers::on_large_value(const TransferId& id) {
+void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding) {
   ReceiveTask* task = nullptr;
   std::uint64_t taken = 0;
   {
@@ -345,19 +296,32 @@ void Transfers::on_large_value(const TransferId& id) {
     const auto found = matches_.find(id);
     Match& match = found->second;
     match.complete = true;
+    match.forwarding = std::move(forwarding);
     task = match.task;
     if (task == nullptr) return;
-    if (match.in_place) {
-      taken = take(id, match, task->place().size());
-      task->arrive_in_place();
-    } else {
-      taken = take(id, match, match.bytes.size());
-      task->arrive(std::move(match.bytes));
-    }
+    taken = take(id, match, match.in_place ? task->place().size() : match.bytes.size());
+    hand_over(*task, match);
     matches_.erase(found);
   }
   satisfy(*task);
   if (taken != 0) tell_taken(id.rank, taken);
+}
+
+// While the value is passed on, the instance is only read, or what it is made from stays.
+void Transfers::hand_over(ReceiveTask& task, Match& match) {
+  if (match.in_place && match.forwarding != nullptr) {
+    auto hold = std::make_shared<Release>(*this, *task.access().instance, task.sequence());
+    match.forwarding->keeps = hold;
+    task.arrive_in_place(std::move(hold));
+  } else if (match.in_place) {
+    task.arrive_in_place();
+  } else if (match.forwarding != nullptr) {
+    const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(match.bytes));
+    match.forwarding->keeps = bytes;
+    task.arrive(bytes);
+  } else {
+    task.arrive(std::move(match.bytes));
+  }
 }
 
 // --- reports

@@ -3,9 +3,9 @@
 
 #include "flow/early_window.hpp"
 #include "flow/send_task.hpp"
+#include "flow/value_message.hpp"
 
 #include <shoal/am/active_message.hpp>
-#include <shoal/am/large_message.hpp>
 #include <shoal/base/function.hpp>
 #include <shoal/sync/mutex.hpp>
 
@@ -78,10 +78,11 @@ class Transfers {
     std::vector<std::byte> bytes;  // unless they go to their place
     bool announced = false;        // the sender has it, and waits to be asked
     bool asked = false;
-    bool early = false;     // came before its receive
-    bool report = false;    // the sender wants to know when it is taken
-    bool in_place = false;  // is just being written to its place
-    bool complete = false;  // the bytes are all there
+    bool early = false;                     // came before its receive
+    bool report = false;                    // the sender wants to know when it is taken
+    bool in_place = false;                  // is just being written to its place
+    bool complete = false;                  // the bytes are all there
+    SharedForwarding forwarding = nullptr;  // others still get them from here, perhaps
   };
   class Release;
 
@@ -96,7 +97,9 @@ class Transfers {
 
   void on_value(const TransferId& id, bool report, std::span<const std::byte> bytes);
   std::span<std::byte> buffer_for(std::size_t size_bytes, const TransferId& id, bool report);
-  void on_large_value(const TransferId& id);
+  void on_large_value(const TransferId& id, SharedForwarding forwarding);
+  /// Gives a value that is complete to its task.
+  void hand_over(ReceiveTask& task, Match& match);
   void note_early(Match& match, std::size_t bytes) SHOAL_REQUIRES(mutex_);
   /// The value has met its receive. Returns what its sender is to be told, or 0.
   [[nodiscard]] std::uint64_t take(const TransferId& id, const Match& match, std::size_t bytes)
@@ -104,6 +107,8 @@ class Transfers {
   void tell_taken(int rank, std::uint64_t taken);
 
   Core& core_;
+  /// Read by what lives longer than a flow that failed.
+  const std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
   Counts counts_;
   mutable sync::Mutex mutex_;
   ById<Match> matches_ SHOAL_GUARDED_BY(mutex_);                       // by source
@@ -113,7 +118,7 @@ class Transfers {
 
   // The last members: their handlers use the others.
   const ActiveMessage<TransferId, bool, std::span<const std::byte>> small_;
-  const LargeMessage<std::byte, TransferId, bool> large_;
+  const ValueMessage large_;
   const ActiveMessage<TransferId> announcement_;
   const ActiveMessage<TransferId> question_;  // names the rank that asks
   const ActiveMessage<int, std::uint64_t> taken_;

@@ -142,6 +142,52 @@ TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
   });
 }
 
+// Rank 6 is the most urgent one and passes the value on to two others: after it has read it, and
+// before it changes it.
+TEST(Flow, Broadcast_IsReadWhileItIsPassedOn) {
+  constexpr int kRanks = 7;
+  constexpr std::uint64_t kSeed = 12;  // a process for each rank, and no faults
+  std::vector<std::uint64_t> read_ns(kRanks, 0);
+  std::uint64_t released_ns = 0;
+  std::uint64_t written_ns = 0;
+  const auto result = run_turns({.seed = kSeed, .ranks = kRanks, .workers = 1}, [&](World& world) {
+    Flow flow(world);
+    const auto value = flow.vector<double>(nullptr, 1U << 19U, {.owner = Rank(0)});
+    auto held = flow.acquire(write(value));
+    if (held.here()) std::ranges::fill(held.get(), 1.0);
+    std::vector<Data<double>> sums;
+    for (int rank = 0; rank < kRanks; ++rank) sums.push_back(flow.data(0.0, {.owner = Rank(rank)}));
+    for (int rank = 1; rank < kRanks; ++rank) {
+      const auto sum = [&world, &read_ns](std::span<const double> values, double& to) {
+        read_ns[static_cast<std::size_t>(world.rank().value())] = world.now_ns();
+        to = std::accumulate(values.begin(), values.end(), 0.0);
+      };
+      flow.insert(sum, read(value), write(sums[static_cast<std::size_t>(rank)]),
+                  with_priority(rank));
+    }
+    flow.insert(
+        [&](std::span<double> values) {
+          written_ns = world.now_ns();
+          std::ranges::fill(values, 2.0);
+        },
+        read_write(value), on_rank(Rank(6)));
+    world.barrier();
+    if (held.here()) released_ns = world.now_ns();
+    held.release();
+    flow.wait();
+    for (int rank = 1; rank < kRanks; ++rank) {
+      EXPECT_EQ(flow.get(sums[static_cast<std::size_t>(rank)]), 1U << 19U) << rank;
+    }
+    return 0;
+  });
+  for (const std::exception_ptr& error : result.errors) {
+    ASSERT_EQ(error, nullptr) << shoal::describe(error);
+  }
+  const std::uint64_t arrival_ns = read_ns[6] - released_ns;
+  EXPECT_LT(read_ns[6], *std::min_element(read_ns.begin() + 1, read_ns.begin() + 4));
+  EXPECT_GT(written_ns - read_ns[6], arrival_ns / 4);
+}
+
 // Rank 1 begins to insert when rank 0 has computed everything.
 TEST(Flow, EarlyValues_TakeNoMoreThanTheirShare) {
   constexpr int kValues = 40;

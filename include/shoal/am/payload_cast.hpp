@@ -12,11 +12,14 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace shoal::messaging {
 
 class Channel;
+struct LargeHeader;
+struct Message;
 
 /// A multicast of a payload, among those of a team.
 struct CastKey {
@@ -32,6 +35,16 @@ struct CastPlace {
   bool below_root = false;  // the parent is the sender
   std::vector<Rank> children;
 };
+
+/// Functions of a recipient: each runs in a handler, once, unless the scope fails.
+struct CastSteps {
+  Function<void()> arrived;  // the payload has come: it may be read. May be empty
+  Function<void()> done;     // it was passed on, too: it may be changed
+};
+
+/// Takes part in the multicast of a payload that `message` announces.
+void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                    CastSteps steps);
 
 /// Payloads of one team that this rank sends, receives or passes on; a service of its channel.
 ///
@@ -55,9 +68,13 @@ class PayloadCasts {
   /// handler when the bytes may be reused; never if the scope fails. Any thread.
   [[nodiscard]] CastKey begin(std::span<const std::byte> bytes, std::vector<Rank> children,
                               Function<void()> done);
-  /// Takes part: the payload comes into `bytes`. `done` runs in a handler, now perhaps, when it has
-  /// come and was passed on. **Caller**: a handler.
-  void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes, Function<void()> done);
+  /// Takes part: the payload comes into `bytes`. The steps may run within the call. **Caller**: a
+  /// handler.
+  void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes, CastSteps steps);
+  void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes,
+            Function<void()> done) {
+    join(key, std::move(place), bytes, {nullptr, std::move(done)});
+  }
 
  private:
   struct Cast;
@@ -70,7 +87,8 @@ class PayloadCasts {
   void on_segment(const Message& message);
   void segment_arrived(const SharedCast& cast, std::size_t index);
   void send_segment(const SharedCast& cast, std::size_t index, Rank child);
-  void finish_if_done(const SharedCast& cast);
+  /// Runs the steps that are due.
+  void advance(const SharedCast& cast);
 
   Channel& channel_;
   sync::Mutex mutex_;

@@ -1,0 +1,56 @@
+#pragma once
+// Message with a large value of a datum.
+
+#include "flow/send_task.hpp"
+
+#include <shoal/am/channel.hpp>
+#include <shoal/am/multicast_tree.hpp>
+#include <shoal/base/function.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace shoal::flow {
+
+/// State of a recipient that passes a value on to others. It ends when the value may be changed.
+struct Forwarding {
+  std::shared_ptr<const void> keeps;  // destroyed at the end
+};
+using SharedForwarding = std::shared_ptr<Forwarding>;
+
+/// A LargeMessage of bytes whose recipients may read the value while they pass it on.
+class ValueMessage {
+ public:
+  /// Functions of a recipient, in handlers.
+  struct Functions {
+    /// Memory for so many bytes.
+    Function<std::span<std::byte>(std::size_t size_bytes, const TransferId& id, bool report)>
+        buffer;
+    /// The value is there. With `forwarding` its bytes must not change before that ends.
+    Function<void(const TransferId& id, SharedForwarding forwarding)> arrived;
+  };
+
+  ValueMessage(messaging::Channel& channel, std::string name, Functions functions);
+  ~ValueMessage();
+  ValueMessage(const ValueMessage&) = delete;
+  ValueMessage& operator=(const ValueMessage&) = delete;
+
+  /// `release` runs here, in a handler, when the bytes may be changed. **Caller**, **Blocks**: as
+  /// ActiveMessage::send().
+  void send(Rank target, std::span<const std::byte> bytes, const TransferId& id, bool report,
+            Function<void()> release) const;
+  void multicast(const Recipients& recipients, std::span<const std::byte> bytes,
+                 const TransferId& id, bool report, Function<void()> release) const;
+
+ private:
+  struct Receiver;
+
+  messaging::Channel& channel_;
+  std::shared_ptr<Receiver> receiver_;
+  std::uint32_t index_ = 0;
+};
+
+}  // namespace shoal::flow
