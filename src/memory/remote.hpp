@@ -138,13 +138,13 @@ class Remote final : private term::Unsatisfied {
   Way connect(int rank);
   void on_asked(int origin);
   void tell(int origin, HeapPlace::Way way);
+  void tell_when_exposed(int origin);
+  void on_exposed();
   void on_place(const HeapPlace& place);
   [[nodiscard]] std::byte* find_base(const HeapPlace& place, Peer& peer);
 
   // Gets by the transport's own access to memory, see windows.cpp. window_address(): 0: by
   // messages.
-  void tell_when_exposed(int origin);
-  void on_exposed();
   [[nodiscard]] std::uint64_t window_address(const Range& from);
   void get_by_window(const Range& from, std::uint64_t address, std::byte* to, Pending& pending);
 

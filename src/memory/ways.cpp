@@ -2,11 +2,14 @@
 
 #include "memory/remote.hpp"
 
+#include <shoal/am/large_message.hpp>
 #include <shoal/base/error.hpp>
+#include <shoal/net/remote_memory.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/sync/strand.hpp>
 
 #include <memory>
+#include <vector>
 
 namespace shoal::memory {
 
@@ -27,6 +30,30 @@ void Remote::tell(int origin, HeapPlace::Way way) {
   place.address = reinterpret_cast<std::uintptr_t>(heap_.data());
   place.name = heap_.name();
   tell_.send(Rank(origin), place);
+}
+
+void Remote::tell_when_exposed(int origin) {
+  bool exposed = false;
+  {
+    const sync::Lock lock(mutex_);
+    exposed = exposed_;
+    if (!exposed) askers_.push_back(origin);
+    if (!exposed && askers_.size() > 1) return;  // the first one has it exposed
+  }
+  if (exposed) return tell(origin, HeapPlace::Way::window);
+  auto done = messaging::make_event(scope_.channel(), owner_text("exposed global"),
+                                    [this] { on_exposed(); });
+  windows_->expose(heap_.memory(), scope_.messenger().rank(), done.release());
+}
+
+void Remote::on_exposed() {
+  std::vector<int> askers;
+  {
+    const sync::Lock lock(mutex_);
+    exposed_ = true;
+    askers.swap(askers_);
+  }
+  for (const int asker : askers) tell(asker, HeapPlace::Way::window);
 }
 
 void Remote::on_asked(int origin) {

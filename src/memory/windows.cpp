@@ -7,9 +7,7 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace shoal::memory {
 
@@ -37,30 +35,6 @@ class Writing {
 };
 
 }  // namespace
-
-void Remote::tell_when_exposed(int origin) {
-  bool exposed = false;
-  {
-    const sync::Lock lock(mutex_);
-    exposed = exposed_;
-    if (!exposed) askers_.push_back(origin);
-    if (!exposed && askers_.size() > 1) return;  // the first one has it exposed
-  }
-  if (exposed) return tell(origin, HeapPlace::Way::window);
-  auto done = messaging::make_event(scope_.channel(), owner_text("exposed global"),
-                                    [this] { on_exposed(); });
-  windows_->expose(heap_.memory(), scope_.messenger().rank(), done.release());
-}
-
-void Remote::on_exposed() {
-  std::vector<int> askers;
-  {
-    const sync::Lock lock(mutex_);
-    exposed_ = true;
-    askers.swap(askers_);
-  }
-  for (const int asker : askers) tell(asker, HeapPlace::Way::window);
-}
 
 std::uint64_t Remote::window_address(const Range& from) {
   if (windows_ == nullptr || from.count != 1 || from.block_bytes < rma_bytes_ ||
