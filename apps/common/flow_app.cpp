@@ -30,6 +30,13 @@ void add_flow_options(CLI::App& app, FlowAppOptions& options, bool with_size) {
   }
   add_count(app, "--tile", common.tile, "Number of rows of a tile");
   add_grid_option(app, options.grid);
+  add_choice(app, "--tree", {"automatic", "flat", "chain", "binary", "binomial"},
+             "Tree of broadcasts; flat is the same as none", [&options](std::size_t word) {
+               using Shape = shoal::TreeShape;
+               constexpr Shape kShapes[] = {Shape::automatic, Shape::flat, Shape::chain,
+                                            Shape::k_ary, Shape::binomial};
+               options.tree.shape = kShapes[word];
+             });
   add_count(app, "--repeat", common.repeat, "Number of timed runs");
   app.add_flag_callback(
       "--verify", [&common] { common.verify = true; }, "Check the result [on]");

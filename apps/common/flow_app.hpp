@@ -16,9 +16,10 @@ namespace apps {
 struct FlowAppOptions {
   CommonOptions common;
   std::string grid;
+  shoal::MulticastTree tree;
 };
 
-/// Adds --n, --tile, --grid, --seed, --repeat, --verify, --no-verify and --json.
+/// Adds --n, --tile, --grid, --tree, --seed, --repeat, --verify, --no-verify and --json.
 void add_flow_options(CLI::App& app, FlowAppOptions& options, bool with_size = true);
 
 /// Work of a program in each of its runs.

@@ -17,7 +17,7 @@ FlowSquare::FlowSquare(shoal::World& world, const FlowAppOptions& options,
       part_(part),
       tiles_(BlockPartition::uniform(options.common.size, options.common.tile)),
       grid_(grid_of(options.grid, world.size())),
-      flow_(world, program),
+      flow_(world, program, {.broadcast_tree = options.tree}),
       meter_(world, program, false),
       a_(make("A")) {
   use_blas_threads(1);

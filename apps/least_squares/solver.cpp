@@ -168,7 +168,7 @@ int run(shoal::World& world, const Options& options) {
   const auto rows = BlockPartition::uniform(matrix.rows, common.tile);
   const auto columns = BlockPartition::uniform(matrix.columns, common.tile);
   const auto grid = apps::grid_of(options.flow.grid, world.size());
-  shoal::Flow flow(world, "least_squares");
+  shoal::Flow flow(world, "least_squares", {.broadcast_tree = options.flow.tree});
   apps::RunMeter meter(world, "least_squares", false);
   FlowMatrix a(world, flow, rows, columns, grid, "A");
   FlowMatrix b(world, flow, rows, BlockPartition::uniform(1, 1), grid, "b");

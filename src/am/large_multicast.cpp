@@ -16,7 +16,7 @@ namespace shoal::messaging {
 void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release) {
-  const MulticastPlan plan(channel, recipients);
+  const MulticastPlan plan(channel, recipients, payload.bytes.size());
   PayloadCasts& casts = PayloadCasts::of(channel);
   LargeHeader header;
   header.size_bytes = payload.bytes.size();
@@ -34,7 +34,6 @@ void multicast_large(Channel& channel, const MulticastRoute& route, const Recipi
     std::memcpy(bytes.data() + kLargeHeaderBytes, arguments.data(), arguments.size());
   }
   plan.send(route, bytes);
-  channel.messenger().note_payload(payload.bytes.size() * plan.children().size());
 }
 
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,

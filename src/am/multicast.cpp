@@ -1,6 +1,7 @@
 #include "am/multicast_wire.hpp"
 
 #include <shoal/am/messenger.hpp>
+#include <shoal/am/payload_cast.hpp>
 #include <shoal/base/check.hpp>
 
 #include <algorithm>
@@ -113,11 +114,34 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
   }
 }
 
-MulticastPlan::MulticastPlan(Channel& channel, const Recipients& recipients)
+namespace {
+
+// Let the time of a segment on an interface be 1. Along a chain of n recipients S segments take
+// S + n - 1. A sender serves one child after the other, so a binary tree takes 2 S and more, but
+// its depth is small. Simulated networks (docs/performance.md) agree on where the two meet.
+// Recipients of the sender's process copy the payload themselves: nothing is to be shared out.
+MulticastTree resolve_large(const Channel& channel, const MulticastTree& tree,
+                            std::span<const Rank> ranks, std::size_t bytes) {
+  const std::size_t count = ranks.size();
+  if (tree.shape != TreeShape::automatic) return resolve(tree, count);
+  const net::Layout& layout = channel.messenger().fabric().layout();
+  const bool all_local =
+      std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
+  if (all_local) return {TreeShape::flat};
+  const std::size_t segments =
+      (bytes + PayloadCasts::kSegmentBytes - 1) / PayloadCasts::kSegmentBytes;
+  if (segments > 1 && count <= 2 * segments) return {TreeShape::chain};
+  return {TreeShape::k_ary, 2};
+}
+
+}  // namespace
+
+MulticastPlan::MulticastPlan(Channel& channel, const Recipients& recipients,
+                             std::size_t payload_bytes)
     : channel_(channel),
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
       ranks_(check_recipients(channel, recipients)),
-      tree_(resolve(recipients.tree(), ranks_.size())) {}
+      tree_(resolve_large(channel, recipients.tree(), ranks_, payload_bytes)) {}
 
 std::vector<Rank> MulticastPlan::children() const {
   std::vector<Rank> children;

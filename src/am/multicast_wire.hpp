@@ -46,7 +46,8 @@ class SharedObject final : public ObjectMessage {
 class MulticastPlan {
  public:
   /// **Errors**: as send_multicast().
-  MulticastPlan(Channel& channel, const Recipients& recipients);
+  /// For a payload of so many bytes, which travels in segments.
+  MulticastPlan(Channel& channel, const Recipients& recipients, std::size_t payload_bytes);
   /// World ranks that are sent to directly.
   [[nodiscard]] std::vector<Rank> children() const;
   void send(const MulticastRoute& route, std::span<const std::byte> arguments) const;

@@ -12,7 +12,7 @@ Core::Core(term::Scope& scope, std::string name, const FlowOptions& options)
     : scope_(scope),
       name_(std::move(name)),
       handles_(name_, rank(), size(), instances_),
-      transfers_(*this, options.early_bytes_max) {
+      transfers_(*this, options) {
   std::shared_ptr<FlowScheduler> order = options.scheduler;
   const auto* const defaults = scope.messenger().services().find<Defaults>();
   if (order == nullptr && defaults != nullptr) {

@@ -27,14 +27,14 @@ void for_each_number(std::span<const Destination> to, F f) {
   }
 }
 
-Recipients recipients_of(std::span<const Destination> to) {
+Recipients recipients_of(std::span<const Destination> to, const MulticastTree& tree) {
   std::vector<Rank> ranks;
   std::vector<int> priorities;
   for (const Destination& one : to) {
     ranks.emplace_back(one.rank);
     priorities.push_back(one.priority);
   }
-  return {ranks, {}, std::move(priorities)};
+  return {ranks, tree, std::move(priorities)};
 }
 
 }  // namespace
@@ -70,9 +70,10 @@ class Transfers::Release {
   Sequence& sequence_;
 };
 
-Transfers::Transfers(Core& core, std::size_t early_bytes_max)
+Transfers::Transfers(Core& core, const FlowOptions& options)
     : core_(core),
-      window_(early_bytes_max, core.size()),
+      tree_(options.broadcast_tree),
+      window_(options.early_bytes_max, core.size()),
       small_(
           core.scope().channel(),
           [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
@@ -145,9 +146,9 @@ void Transfers::transmit(const std::shared_ptr<Release>& release,
     } else if (some.size() == 1) {
       small_.send(Rank(some.front().rank), id, report, payload);
     } else if (is_large) {
-      large_.multicast(recipients_of(some), payload, id, report, [release, encoded] {});
+      large_.multicast(recipients_of(some, tree_), payload, id, report, [release, encoded] {});
     } else {
-      small_.multicast(recipients_of(some), id, report, payload);
+      small_.multicast(recipients_of(some, tree_), id, report, payload);
     }
   });
 }
@@ -162,7 +163,7 @@ void Transfers::announce(const std::shared_ptr<Release>& release, std::span<cons
     }
   }
   for_each_number(to, [&](std::uint32_t number, std::span<const Destination> some) {
-    announcement_.multicast(recipients_of(some), TransferId{handle, core_.rank(), number});
+    announcement_.multicast(recipients_of(some, tree_), TransferId{handle, core_.rank(), number});
   });
 }
 

@@ -18,6 +18,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace shoal {
+struct FlowOptions;
+}
+
 namespace shoal::flow {
 
 class Core;
@@ -36,7 +40,7 @@ class Sequence;
 /// **Caller**: any thread.
 class Transfers {
  public:
-  Transfers(Core& core, std::size_t early_bytes_max);
+  Transfers(Core& core, const FlowOptions& options);
   ~Transfers();
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
@@ -107,6 +111,7 @@ class Transfers {
   void tell_taken(int rank, std::uint64_t taken);
 
   Core& core_;
+  const MulticastTree tree_;
   /// Read by what lives longer than a flow that failed.
   const std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
   Counts counts_;

@@ -97,8 +97,8 @@ shoal_add_mutant(
 # Transfers: a sent value may change before it has left.
 shoal_add_mutant(
   flow_sent_value flow/transfers.cpp
-  "large_.multicast(recipients_of(some), payload, id, report, [release, encoded] {});"
-  "large_.multicast(recipients_of(some), payload, id, report, [encoded] {});"
+  "large_.multicast(recipients_of(some, tree_), payload, id, report, [release, encoded] {});"
+  "large_.multicast(recipients_of(some, tree_), payload, id, report, [encoded] {});"
   PROGRAM random_flow_program)
 
 # Broadcasts: a received value may change while it is passed on.

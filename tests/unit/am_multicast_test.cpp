@@ -335,6 +335,49 @@ TEST(Multicasts, To1024Ranks_CostTheSenderAFewMessages) {
   }
 }
 
+/// Virtual time until all recipients have a payload of rank 0.
+std::uint64_t time_of_payload(int ranks, std::size_t bytes, const MulticastTree& tree) {
+  constexpr std::uint64_t kSeed = 12;  // a process for each rank, and no faults
+  std::uint64_t begin_ns = 0;
+  std::uint64_t last_ns = 0;
+  const auto result = run_turns({.seed = kSeed, .ranks = ranks}, [&](World& world) {
+    const std::vector<std::byte> payload(bytes);
+    std::vector<std::byte> place(bytes);
+    const auto large = world.make_large_am<std::byte>(
+        [&place](std::size_t) { return std::span(place); },
+        [&](std::span<std::byte>) { last_ns = std::max(last_ns, world.now_ns()); }, [] {});
+    std::vector<Rank> others;
+    for (int rank = 1; rank < ranks; ++rank) others.emplace_back(rank);
+    world.barrier();
+    if (world.rank() == 0) {
+      begin_ns = world.now_ns();
+      large.multicast(Recipients(others, tree), std::span<const std::byte>(payload));
+    }
+    world.wait();
+    return 0;
+  });
+  for (const auto& error : result.errors) EXPECT_EQ(error, nullptr) << describe(error);
+  return last_ns - begin_ns;
+}
+
+TEST(Multicasts, OfLargePayloads_ChooseATreeThatIsNearlyTheFastest) {
+  for (const int ranks : {3, 5, 9, 33}) {
+    for (const std::size_t kilobytes : {64, 512, 2048}) {
+      const auto time = [&](const MulticastTree& tree) {
+        return time_of_payload(ranks, kilobytes << 10U, tree);
+      };
+      std::uint64_t best = time({TreeShape::flat});
+      for (const MulticastTree& tree : {MulticastTree{TreeShape::chain},
+                                        {TreeShape::k_ary, 2},
+                                        {TreeShape::binomial},
+                                        {TreeShape::delegate}}) {
+        best = std::min(best, time(tree));
+      }
+      EXPECT_LE(time({}), best + best / 4) << ranks << " ranks, " << kilobytes << " KiB";
+    }
+  }
+}
+
 // --- order, early handlers, failures
 
 TEST(Multicasts, OfOneSenderToTheSameRecipients_KeepTheirOrder) {

@@ -151,7 +151,7 @@ TEST(Flow, Broadcast_IsReadWhileItIsPassedOn) {
   std::uint64_t released_ns = 0;
   std::uint64_t written_ns = 0;
   const auto result = run_turns({.seed = kSeed, .ranks = kRanks, .workers = 1}, [&](World& world) {
-    Flow flow(world);
+    Flow flow(world, "forwarded", {.broadcast_tree = {shoal::TreeShape::binomial}});
     const auto value = flow.vector<double>(nullptr, 1U << 19U, {.owner = Rank(0)});
     auto held = flow.acquire(write(value));
     if (held.here()) std::ranges::fill(held.get(), 1.0);

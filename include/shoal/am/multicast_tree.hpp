@@ -15,7 +15,7 @@ namespace shoal {
 /// Shape of a multicast's tree. In all of them the first recipients of the list are nearest to the
 /// sender.
 enum class TreeShape : std::uint8_t {
-  automatic,  // by the number of recipients: flat up to 3, else binomial
+  automatic,  // by the number of recipients and the size: see docs/messages.md
   flat,       // the sender sends to all
   chain,      // each recipient passes on to the next one
   binomial,   // each passes on to half of those left, a quarter, ...

@@ -1,6 +1,7 @@
 #pragma once
 // An inserter of tasks: their order, counters and limits.
 
+#include <shoal/am/multicast_tree.hpp>
 #include <shoal/flow/codelet.hpp>
 #include <shoal/flow/data.hpp>
 #include <shoal/flow/progress.hpp>
@@ -26,6 +27,8 @@ struct FlowOptions {
   /// the other ranks has an equal share, or one value; beyond, it keeps values until they are asked
   /// for.
   std::size_t early_bytes_max = 256UL << 20U;
+  /// Tree along which a value leaves for several ranks.
+  MulticastTree broadcast_tree = {};
   /// Each rank inserts only the tasks that concern it: those that it runs, those that use data that
   /// it owns, and those that write data that it reads. The ranks' sequences are not compared.
   bool pruned = false;
