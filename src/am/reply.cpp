@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 namespace shoal {
 
@@ -18,8 +20,41 @@ Rank MessageContext::source() const { return channel_->from_world(world_source_)
 
 namespace messaging {
 
-// nullptr: given up, and not fulfilled since.
-struct PromiseTable::Entries : std::unordered_map<std::uint64_t, std::unique_ptr<EntryBase>> {};
+// A promise has a slot, which another one gets later. Its number is that of the slot, with the
+// number of promises before it that got a used one: one that was taken is not found again.
+struct PromiseTable::Entries {
+  struct Slot {
+    std::unique_ptr<EntryBase> entry;  // nullptr: free, or given up and not fulfilled since
+    std::uint64_t number = 0;          // 0: free
+  };
+  static constexpr unsigned kSlotBits = 32;
+  static constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;
+
+  // `total`: promises so far, with this one.
+  std::uint64_t add(std::unique_ptr<EntryBase> entry, std::uint64_t total) {
+    if (free.empty()) {
+      free.push_back(slots.size());
+      slots.emplace_back();
+    }
+    const std::size_t index = free.back();
+    free.pop_back();
+    slots[index] = {std::move(entry), ((total - slots.size()) << kSlotBits) + index + 1};
+    return slots[index].number;
+  }
+  // nullptr: there is none.
+  Slot* find(std::uint64_t number) {
+    const std::uint64_t index = (number & kSlotMask) - 1;
+    return index < slots.size() && slots[index].number == number ? &slots[index] : nullptr;
+  }
+  std::unique_ptr<EntryBase> take(Slot& slot) {
+    slot.number = 0;
+    free.push_back(static_cast<std::size_t>(&slot - slots.data()));
+    return std::move(slot.entry);
+  }
+
+  std::vector<Slot> slots;
+  std::vector<std::size_t> free;  // indices
+};
 
 PromiseTable::PromiseTable() : entries_(std::make_unique<Entries>()) {}
 PromiseTable::~PromiseTable() = default;
@@ -29,8 +64,7 @@ std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry, Channel&
   std::uint64_t number = 0;
   {
     const sync::Lock lock(mutex_);
-    entries_->emplace(++numbers_, std::move(entry));
-    number = numbers_;
+    number = entries_->add(std::move(entry), ++numbers_);
   }
   // Either this sees the failure, or give_up() after it sees the promise.
   if (channel.scope().failed()) channel.scope().give_up_promises();
@@ -39,9 +73,9 @@ std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry, Channel&
 
 void PromiseTable::give_up(std::uint64_t team, std::vector<GivenUp>& promises) {
   const sync::Lock lock(mutex_);
-  for (auto& [number, entry] : *entries_) {
-    if (entry == nullptr || entry->team != team) continue;
-    promises.emplace_back([given = std::shared_ptr<EntryBase>(std::move(entry))](
+  for (Entries::Slot& slot : entries_->slots) {
+    if (slot.entry == nullptr || slot.entry->team != team) continue;
+    promises.emplace_back([given = std::shared_ptr<EntryBase>(std::move(slot.entry))](
                               const std::exception_ptr& error) { given->fail(error); });
   }
 }
@@ -49,16 +83,14 @@ void PromiseTable::give_up(std::uint64_t team, std::vector<GivenUp>& promises) {
 std::unique_ptr<PromiseTable::EntryBase> PromiseTable::take_entry(std::uint64_t number,
                                                                   std::uint32_t signature) {
   const sync::Lock lock(mutex_);
-  const auto it = entries_->find(number);
-  SHOAL_CHECK(it != entries_->end(),
+  Entries::Slot* const slot = entries_->find(number);
+  SHOAL_CHECK(slot != nullptr,
               "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
               "published",
               number);
-  SHOAL_CHECK(it->second == nullptr || signature == 0 || it->second->signature == signature,
+  SHOAL_CHECK(slot->entry == nullptr || signature == 0 || slot->entry->signature == signature,
               "promise {} of this rank cannot be fulfilled with a value of another type", number);
-  std::unique_ptr<EntryBase> entry = std::move(it->second);
-  entries_->erase(it);
-  return entry;
+  return entries_->take(*slot);
 }
 
 void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {

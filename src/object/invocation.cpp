@@ -30,9 +30,13 @@ class OutsideInvocation final : public Invocation {
   }
 
   void run(Objects& objects, void* representative) override {
+    begin_one();
     inner_->run(objects, representative);
   }
-  void miss(Objects& objects, const std::string& text) override { inner_->miss(objects, text); }
+  void miss(Objects& objects, const std::string& text) override {
+    begin_one();
+    inner_->miss(objects, text);
+  }
   [[nodiscard]] std::string method() const override { return inner_->method(); }
   [[nodiscard]] std::string caller() const override {
     return source() >= 0 ? Invocation::caller()

@@ -127,9 +127,16 @@ std::uint64_t Objects::caller_context() {
   return task->find_local<Caller>()->context();
 }
 
-Target Objects::target(std::uint32_t number, Rank to, Order order) {
-  if (order == Order::none) return {0, number, turn_->epoch()};
-  return target_in(caller_context(), number, to);
+// The fast way, of a task that has invoked before, has no calls but one.
+std::optional<Target> Objects::target(std::uint32_t number, Rank to, Order order) {
+  sched::Task* const task = sched::current_task();
+  if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
+    if (is_crossed()) return std::nullopt;
+  if (order == Order::none) return Target{0, number, turn_->epoch()};
+  const Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
+  if (caller == nullptr) [[unlikely]]
+    return target_in(caller_context(), number, to);
+  return target_in(caller->context(), number, to);
 }
 
 Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) const {

@@ -71,10 +71,7 @@ Team& world_here(const char* what) {
   return scope.channel().services().get<Team>();
 }
 
-bool is_outside(const Place& place) {
-  SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
-  return place.objects == nullptr || place.objects->is_crossed();
-}
+void refuse_empty_handle() { throw CheckError("an empty handle was used"); }
 
 messaging::Channel& reply_channel(const Place& place) {
   return place.objects != nullptr ? place.objects->channel()

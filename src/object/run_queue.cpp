@@ -34,7 +34,8 @@ RunQueue::Taken RunQueue::take(MayRun may_run) {
     Taken taken{{}, &context};
     do {
       taken.list.push(context.waiting.pop());
-    } while (taken.list.size() < kTakenMax && !context.waiting.empty() &&
+    } while (!context.waiting.empty() &&
+             taken.list.size() + context.waiting.first()->left() <= kTakenMax &&
              may_run(*context.waiting.first()));
     size_ -= taken.list.size();
     context.is_busy = &context != &free_;

@@ -155,29 +155,48 @@ sync::Waiter* Turn::pop_waiter() {
   return waiter;
 }
 
-void* Turn::begin_on(Runner& runner, std::uint32_t number) {
-  // acquire pairs with the release of a change: an entry of this version is there
-  if (runner.number_ != number || runner.version_ != version_.load(std::memory_order_acquire)) {
-    const sync::Lock lock(mutex_);
-    const auto it = entries_.find(number);
-    runner.entry_ = it != entries_.end() ? &it->second : nullptr;
-    runner.number_ = number;
-    runner.version_ = version_.load(std::memory_order_relaxed);
-  }
-  if (runner.entry_ == nullptr) return nullptr;
-  count_running(*runner.entry_, 1);
-  return runner.entry_->representative;
+// --- the representative of the invocations that run
+
+Turn::InUse::InUse(Turn& turn, Runner& runner, std::uint32_t number)
+    : turn_(turn), runner_(runner), number_(number) {
+  begin();
 }
 
-void Turn::end_on(Runner& runner, std::uint32_t number) {
-  if (runner.number_ == number && runner.version_ == version_.load(std::memory_order_acquire)) {
-    count_running(*runner.entry_, -1);
-    return;
-  }
-  const sync::Lock lock(mutex_);
-  const auto it = entries_.find(number);
-  if (it != entries_.end()) count_running(it->second, -1);
+// acquire pairs with the release of a change: an entry of this version is there
+bool Turn::InUse::is_known() const {
+  return runner_.number_ == number_ &&
+         runner_.version_ == turn_.version_.load(std::memory_order_acquire);
 }
+
+void Turn::InUse::begin() {
+  if (!is_known()) look_up();
+  is_counted_ = runner_.entry_ != nullptr;
+  if (is_counted_) count_running(*runner_.entry_, 1);
+}
+
+[[gnu::noinline]] void Turn::InUse::look_up() {
+  const sync::Lock lock(turn_.mutex_);
+  const auto it = turn_.entries_.find(number_);
+  runner_.entry_ = it != turn_.entries_.end() ? &it->second : nullptr;
+  runner_.number_ = number_;
+  runner_.version_ = turn_.version_.load(std::memory_order_relaxed);
+}
+
+void Turn::InUse::end() {
+  if (!std::exchange(is_counted_, false)) return;
+  if (!is_known()) look_up();
+  if (runner_.entry_ != nullptr) count_running(*runner_.entry_, -1);
+}
+
+void* Turn::InUse::representative() {
+  if (!is_known()) [[unlikely]] {
+    end();
+    begin();
+  }
+  return runner_.entry_ != nullptr ? runner_.entry_->representative : nullptr;
+}
+
+// --- running
 
 std::uint64_t Turn::begin_span(const Invocation& invocation) {
   const std::uint64_t span = trace::new_id();
@@ -186,7 +205,9 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
   return span;
 }
 
-void Turn::run(Runner& runner, Invocation& invocation) {
+// The first one that has not begun.
+[[gnu::always_inline]] inline void Turn::run(Runner& runner, Invocation& invocation,
+                                             void* representative) {
   const Target& target = invocation.target();
   runner.caller_->set_context(target.context != 0 ? target.context : fresh_context());
   std::uint64_t span = 0;
@@ -194,13 +215,7 @@ void Turn::run(Runner& runner, Invocation& invocation) {
     span = begin_span(invocation);
   sync::observe(this);
   try {
-    if (void* const representative = begin_on(runner, target.number); representative != nullptr) {
-      struct End {
-        Turn& turn;
-        Runner& runner;
-        std::uint32_t number;
-        ~End() { turn.end_on(runner, number); }
-      } const end{*this, runner, target.number};
+    if (representative != nullptr) [[likely]] {
       invocation.run(objects_, representative);
     } else {
       invocation.miss(objects_, fmt::format("{} was invoked by {}: {}", invocation.method(),
@@ -212,19 +227,33 @@ void Turn::run(Runner& runner, Invocation& invocation) {
   if (span != 0) trace::detail::record(trace::Kind::span_end, span, 0, 0);
 }
 
+// Until there are no more, or the turn is wanted.
+int Turn::run_all(Runner& runner, Invocation& invocation) {
+  InUse object(*this, runner, invocation.target().number);
+  int count = 0;
+  do {
+    if (check_ != nullptr) check_begins(invocation);
+    run(runner, invocation, object.representative());
+    if (check_ != nullptr) check_ends(invocation);
+    ++count;
+  } while (invocation.left() > 0 && !is_wanted());
+  return count;
+}
+
 int Turn::run_taken(Runner& runner) {
   int count = 0;
-  while (!runner.taken_.list.empty()) {
-    std::unique_ptr<Invocation> invocation = runner.taken_.list.pop();
-    runner.current_.store(invocation.get(), std::memory_order_release);
-    if (check_ != nullptr) check_begins(*invocation);
-    run(runner, *invocation);
-    if (check_ != nullptr) check_ends(*invocation);
-    runner.done_.push(std::move(invocation));
-    ++count;
-    // relaxed: a task that comes later is seen next time
-    if (has_waiters_.load(std::memory_order_relaxed) || scope_.failed()) break;
-  }
+  do {
+    runner.running_ = runner.taken_.list.pop();
+    runner.current_.store(runner.running_.get(), std::memory_order_release);
+    count += run_all(runner, *runner.running_);
+    if (runner.running_->left() == 0) {
+      runner.done_.push(std::move(runner.running_));
+    } else {
+      InvocationList rest;
+      rest.push(std::move(runner.running_));
+      runner.taken_.list.prepend(rest);
+    }
+  } while (!runner.taken_.list.empty() && !is_wanted());
   return count;
 }
 
@@ -238,8 +267,14 @@ void Turn::finish(Runner& runner) {
   queue_.done(*runner.taken_.context);
 }
 
+// The next one of a context with an order cannot begin before the runner goes on: it keeps those.
 void Turn::put_back(Runner& runner) {
   InvocationList done;
+  InvocationList rest;
+  if (runner.running_ != nullptr && runner.running_->target().context == 0) {
+    if (auto split = runner.running_->split(); split != nullptr) rest.push(std::move(split));
+  }
+  runner.taken_.list.prepend(rest);
   const sync::Lock lock(mutex_);
   done.append(runner.done_);
   queue_.put_back(runner.taken_);

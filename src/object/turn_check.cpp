@@ -21,7 +21,7 @@ std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch)
   if (target.context == 0) free.waiting.push_back(&invocation);
   Context& context = target.context != 0 ? contexts_[target.context] : free;
   const bool is_first = !context.waiting.empty() && context.waiting.front() == &invocation;
-  std::erase(context.waiting, &invocation);
+  if (invocation.left() == 1) std::erase(context.waiting, &invocation);
   const char* what = nullptr;
   if (!is_taken_) what = "runs without the turn";
   if (!is_first) what = "overtakes an earlier one of its context";

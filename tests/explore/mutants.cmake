@@ -62,12 +62,11 @@ shoal_add_mutant(
   "wait_here();"
   PROGRAM random_event_program)
 
-# Remote promises: once one was fulfilled, a number that is in use is given out again.
+# Remote promises: once one was fulfilled, a slot that is in use is given out again.
 shoal_add_mutant(
   promise_numbers am/reply.cpp
-  "entries_->emplace(++numbers_, std::move(entry));"
-  "numbers_ = entries_->size() + 1;
-  entries_->emplace(numbers_, std::move(entry));"
+  "free.push_back(static_cast<std::size_t>(&slot - slots.data()));"
+  "free.push_back(slots.size() - 1);"
   PROGRAM random_event_program)
 
 # Objects: a context runs a second invocation while its first one waits for a result.

@@ -645,6 +645,44 @@ TEST(RunQueue, ContextsTakeTurns_AndAreDrainedUnderPressure) {
   EXPECT_EQ(pressed.back(), 1U);
 }
 
+/// Its invocations arrive together: they are kept in one object.
+class Gate : public DistributedObject<Gate> {
+ public:
+  explicit Gate(Team& team) : DistributedObject(team) {}
+  void pass(int index) {
+    if (index == 0) opened_.get();
+    passed.push_back(index);
+    if (index == 7) open();
+  }
+  void open() { open_.set_value(); }
+  void leave() { delete this; }
+  std::vector<int> passed;
+
+ private:
+  shoal::Promise<void> open_{std::string("a gate")};
+  Future<void> opened_ = open_.future();
+};
+
+TEST(Turns, OfInvocationsThatArriveTogether) {
+  in_object_worlds(2, [](World& world) {
+    Gate free(world);
+    Gate ordered(world);
+    auto* const gone = new Gate(world);
+    const Handle<Gate> handle = *gone;
+    if (world.rank() == 0) {
+      for (int i = 0; i < 8; ++i) free.unordered().async<&Gate::pass>(Rank(1), i);
+      for (int i = 0; i < 7; ++i) ordered.async<&Gate::pass>(Rank(1), i);
+      ordered.unordered().async<&Gate::open>(Rank(1));
+      for (int i = 0; i < 5; ++i) handle.try_async<&Gate::leave>(all_ranks);
+    }
+    world.wait();
+    EXPECT_EQ(handle.find(), nullptr);
+    if (world.rank() == 0) return;
+    EXPECT_THAT(free.passed, ElementsAre(1, 2, 3, 4, 5, 6, 7, 0));
+    EXPECT_THAT(ordered.passed, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  });
+}
+
 TEST(Turns, InvocationsAndTheirSectionNeverOverlap_OnThreads) {
   class Register : public DistributedObject<Register> {
    public:

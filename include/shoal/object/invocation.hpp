@@ -57,7 +57,8 @@ struct Outside {
   std::uint32_t handler = 0;  // index of the static handler of the method
 };
 
-/// One invocation that has arrived. It runs once, or is told that its object is missing.
+/// Invocations of one method of one object that have arrived one behind the other, in one context;
+/// often one alone. Each runs once, or is told that its object is missing.
 class Invocation : public sync::Pooled {
  public:
   Invocation(const Target& target, Rank source) : target_(target), source_(source) {}
@@ -65,11 +66,14 @@ class Invocation : public sync::Pooled {
   Invocation(const Invocation&) = delete;
   Invocation& operator=(const Invocation&) = delete;
 
+  // Both are for the first one that has not begun.
   /// Calls the method on the representative. Throws an exception of the method that no future gets.
   virtual void run(Objects& objects, void* representative) = 0;
   /// There is no representative. Throws CheckError with `text`, unless the caller gets it, or does
   /// not mind.
   virtual void miss(Objects& objects, const std::string& text) = 0;
+  /// Moves those that have not begun to an object of their own; nullptr: there are none.
+  [[nodiscard]] virtual std::unique_ptr<Invocation> split() { return nullptr; }
   /// Method as the author of the program would write it.
   [[nodiscard]] virtual std::string method() const = 0;
   /// It will not run: its team has failed. **Caller**: no lock is held.
@@ -80,15 +84,27 @@ class Invocation : public sync::Pooled {
   [[nodiscard]] const Target& target() const { return target_; }
   /// Sender in the object's team; -1: no member.
   [[nodiscard]] Rank source() const { return source_; }
+  /// Number of those that have not begun.
+  [[nodiscard]] std::uint32_t left() const { return count_ - begun_; }
 
   Invocation* next = nullptr;  // in its queue
+
+ protected:
+  /// One more behind the others.
+  void count_one() { ++count_; }
+  /// Index of the next one, which begins.
+  std::uint32_t begin_one() { return begun_++; }
+  /// Number of them, whether they have begun or not.
+  [[nodiscard]] std::uint32_t count() const { return count_; }
 
  private:
   const Target target_;
   const Rank source_;
+  std::uint32_t count_ = 1;
+  std::uint32_t begun_ = 0;
 };
 
-/// First in, first out. Owns its invocations.
+/// First in, first out. Owns its invocations, of which none begins meanwhile.
 class InvocationList {
  public:
   InvocationList() = default;
@@ -100,20 +116,21 @@ class InvocationList {
   InvocationList& operator=(InvocationList&&) = delete;
 
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  /// Number of invocations that have not begun.
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const Invocation* first() const { return first_; }
   void push(std::unique_ptr<Invocation> invocation) {
     Invocation* const added = invocation.release();
     (last_ != nullptr ? last_->next : first_) = added;
     last_ = added;
-    ++size_;
+    size_ += added->left();
   }
   /// Not when empty.
   [[nodiscard]] std::unique_ptr<Invocation> pop() {
     Invocation* const taken = first_;
     first_ = std::exchange(taken->next, nullptr);
     if (first_ == nullptr) last_ = nullptr;
-    --size_;
+    size_ -= taken->left();
     return std::unique_ptr<Invocation>(taken);
   }
   void clear() {

@@ -4,6 +4,7 @@
 #include <shoal/object/futures.hpp>
 #include <shoal/object/receive.hpp>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace object {
 
 /// Table of the object's team. **Errors**: CheckError when the caller's rank is no member.
 [[nodiscard]] Objects& sender_of(const Place& place);
-/// The caller is counted outside the object's team. **Errors**: CheckError for an empty handle.
-[[nodiscard]] bool is_outside(const Place& place);
+/// **Errors**: CheckError, for an empty handle.
+[[noreturn]] void refuse_empty_handle();
 /// Channel of the promises for results.
 [[nodiscard]] messaging::Channel& reply_channel(const Place& place);
 /// fence() and barrier() of the object's team.
@@ -174,11 +175,15 @@ class Invoker {
   template <auto Function, Kind How, class... Args>
   static void send_to(const Place& place, Rank target, Args&&... args) {
     using To = Receiver<Function, Root, How>;
-    if (is_outside(place)) [[unlikely]]
-      return To::send_outside(place, target, args...);
-    Objects& objects = *place.objects;
-    To::send(objects, target, objects.target(place.address.number, target, place.order),
-             std::forward<Args>(args)...);
+    if (place.address.number == 0) [[unlikely]]
+      refuse_empty_handle();
+    if (Objects* const objects = place.objects; objects != nullptr) [[likely]] {
+      const std::optional<Target> header =
+          objects->target(place.address.number, target, place.order);
+      if (header.has_value()) [[likely]]
+        return To::send(*objects, target, *header, std::forward<Args>(args)...);
+    }
+    To::send_outside(place, target, args...);
   }
   template <auto Function, Kind How, class... Args>
   void send_to_all(const Args&... args) const {
@@ -192,7 +197,7 @@ class Invoker {
   static auto call_at(const Place& place, Rank target, Args&&... args) {
     using Result = typename Method<Function, Root>::Result;
     messaging::Channel& channel = reply_channel(place);
-    Promise<Result> promise(channel.scheduler(), "a call of an object");
+    Promise<Result> promise(channel.scheduler(), "a call");
     Future<Result> future = promise.future();
     send_to<Function, Kind::call>(
         place, target, ReplyTo<Result, Kind::call>{messaging::publish(channel, std::move(promise))},

@@ -92,8 +92,9 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   // --- invocations
 
-  /// Wire header of the caller's next invocation of an object on `to`. **Caller**: any thread.
-  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
+  /// Wire header of the caller's next invocation of an object on `to`; none if the caller is counted
+  /// outside the team. **Caller**: any thread.
+  [[nodiscard]] std::optional<Target> target(std::uint32_t number, Rank to, Order order);
   /// The same for a context of its own: see Tunnel.
   [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to) const;
   /// Context of the running code: of an invocation, the one that it runs in.
@@ -108,9 +109,6 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// Takes invocations of one context that have arrived; `outside`: the only one comes from outside
   /// the team, else nullptr. **Caller**: a handler.
   void accept(InvocationList list, const Outside* outside);
-  /// The running code is counted in a team that this one is not nested in: that team's wait() is to
-  /// include the invocations that it makes now.
-  [[nodiscard]] bool is_crossed() const;
 
   /// The section waits in a fence: one context after the other runs all of its invocations.
   void set_draining(bool draining);
@@ -130,6 +128,10 @@ class Objects : public std::enable_shared_from_this<Objects> {
     std::optional<Hold>* place;
     Promise<void> passed;
   };
+
+  /// The running code is counted in a team that this one is not nested in: that team's wait() is to
+  /// include the invocations that it makes now.
+  [[nodiscard]] bool is_crossed() const;
 
   Team& team_;
   term::Scope& scope_;

@@ -4,12 +4,15 @@
 #include <shoal/am/handler.hpp>
 #include <shoal/object/method.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,9 @@ enum class Kind : std::uint8_t {
   attempt,  // the same; ignored if the object is gone
   call,     // the result, or the exception, goes to a promise
 };
+
+/// Invocations that are kept in one object, at most.
+inline constexpr std::size_t kTogetherMax = 16;
 
 /// An unwanted result, or the promise that gets it.
 template <class Result, Kind How>
@@ -56,7 +62,7 @@ struct ReplyTo<Result, Kind::call> {
   void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }
 };
 
-/// Invocation of one method, with its arguments.
+/// Invocations of one method, with their arguments.
 template <auto Function, class Root, Kind How>
 class TypedInvocation final : public Invocation {
  public:
@@ -64,22 +70,65 @@ class TypedInvocation final : public Invocation {
   using Values = typename WiresOf<typename M::Traits::Parameters>::Values;
   using Reply = ReplyTo<typename M::Result, How>;
 
-  TypedInvocation(const Target& target, Rank source, const Reply& reply, Values&& values)
-      : Invocation(target, source), reply_(reply), values_(std::move(values)) {}
+  /// The first of up to `expected` more.
+  TypedInvocation(const Target& target, Rank source, std::uint64_t expected, const Reply& reply,
+                  Values&& values)
+      : Invocation(target, source), first_{reply, std::move(values)} {
+    if (expected > 0) more_.reserve(std::min<std::uint64_t>(expected, kMoreMax));
+  }
+  [[nodiscard]] bool has_room() const { return more_.size() < more_.capacity(); }
+  /// Adds one behind the others. **Precondition**: has_room().
+  void add(const Reply& reply, Values&& values) {
+    more_.push_back({reply, std::move(values)});
+    count_one();
+  }
 
   void run(Objects& objects, void* representative) override {
-    reply_.from(objects,
-                [&]() -> decltype(auto) { return M::call(objects, representative, values_); });
+    Arguments& one = begin();
+    one.reply.from(objects,
+                   [&]() -> decltype(auto) { return M::call(objects, representative, one.values); });
   }
-  void miss(Objects& objects, const std::string& text) override { reply_.miss(objects, text); }
+  void miss(Objects& objects, const std::string& text) override {
+    begin().reply.miss(objects, text);
+  }
+  [[nodiscard]] std::unique_ptr<Invocation> split() override {
+    std::unique_ptr<TypedInvocation> rest;
+    while (left() > 0) {
+      const std::uint32_t expected = left() - 1;
+      Arguments& one = begin();
+      if (rest != nullptr) {
+        rest->add(one.reply, std::move(one.values));
+      } else {
+        rest = std::make_unique<TypedInvocation>(target(), source(), expected, one.reply,
+                                                 std::move(one.values));
+      }
+    }
+    return rest;
+  }
   [[nodiscard]] std::string method() const override {
     return naming::readable(pretty(), "Function");
   }
   static const char* pretty() { return __PRETTY_FUNCTION__; }
 
  private:
-  [[no_unique_address]] Reply reply_;
-  Values values_;
+  struct Arguments {
+    [[no_unique_address]] Reply reply;
+    Values values;
+  };
+  static constexpr std::size_t kTogetherBytes = 2048;
+  static constexpr std::size_t kMoreMax =
+      std::clamp<std::size_t>(kTogetherBytes / sizeof(Arguments), 1, kTogetherMax) - 1;
+  using Allocator =
+      std::conditional_t<(alignof(Arguments) <= sync::detail::kBlockGrain),
+                         sync::BlockAllocator<Arguments>, std::allocator<Arguments>>;
+
+  Arguments& begin() {
+    const std::uint32_t index = begin_one();
+    return index == 0 ? first_ : more_[index - 1];
+  }
+
+  Arguments first_;
+  std::vector<Arguments, Allocator> more_;
 };
 
 /// Sends the wires of `handler` with the target as their prefix.
@@ -99,20 +148,47 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments);
 
-/// Queues the invocations of a batch together: `accept(message, list)` decodes one.
-template <class Accept>
+/// Invocations of a batch, which are queued together. `One`: their class.
+template <class One>
+class Arrivals {
+ public:
+  explicit Arrivals(messaging::Batch& batch) : batch_(batch) {}
+
+  void add(const messaging::Message& message, const typename One::Reply& reply,
+           typename One::Values&& values) {
+    if (last_ != nullptr) {
+      if (last_->has_room()) return last_->add(reply, std::move(values));
+      list_.push(std::move(last_));
+    }
+    channel_ = message.channel;
+    last_ = std::make_unique<One>(Target::from(*message.prefix),
+                                  channel_->from_world(message.source), batch_.left(), reply,
+                                  std::move(values));
+  }
+  void queue(const Outside* outside) {
+    if (last_ == nullptr) return;
+    list_.push(std::move(last_));
+    Objects::of(*channel_).accept(std::move(list_), outside);
+  }
+
+ private:
+  messaging::Batch& batch_;
+  messaging::Channel* channel_ = nullptr;
+  InvocationList list_;
+  std::unique_ptr<One> last_;
+};
+
+/// Queues the invocations of a batch: `accept(message, arrivals)` decodes one.
+template <class One, class Accept>
 void accept_batch(messaging::Batch& batch, const Outside* outside, Accept accept) {
-  const messaging::Message* message = batch.next();
-  if (message == nullptr) return;
-  messaging::Channel& channel = *message->channel;
-  InvocationList list;
+  Arrivals<One> arrivals(batch);
   try {
-    for (; message != nullptr; message = batch.next()) accept(*message, list);
+    while (const messaging::Message* message = batch.next()) accept(*message, arrivals);
   } catch (...) {  // those before it have arrived
-    Objects::of(channel).accept(std::move(list), outside);
+    arrivals.queue(outside);
     throw;
   }
-  Objects::of(channel).accept(std::move(list), outside);
+  arrivals.queue(outside);
 }
 
 template <class... As, class... Bs>
@@ -132,19 +208,17 @@ struct Receiver {
 
   /// `outside`: see arrive_from_outside(); nullptr in messages of the team.
   static void invoke(void* outside, messaging::Batch& batch) {
-    accept_batch(batch, static_cast<const Outside*>(outside),
-                 [](const messaging::Message& message, InvocationList& list) {
-                   accept(message, list, Leads{}, Wires{});
-                 });
+    accept_batch<One>(batch, static_cast<const Outside*>(outside),
+                      [](const messaging::Message& message, Arrivals<One>& arrivals) {
+                        accept(message, arrivals, Leads{}, Wires{});
+                      });
   }
 
   template <class... Ls, class... Ws>
-  static void accept(const messaging::Message& message, InvocationList& list, TypeList<Ls...>,
+  static void accept(const messaging::Message& message, Arrivals<One>& arrivals, TypeList<Ls...>,
                      TypeList<Ws...>) {
     const auto keep = [&](const Ls&... leads, auto&... values) {
-      list.push(std::make_unique<One>(Target::from(*message.prefix),
-                                      message.channel->from_world(message.source), Reply{leads...},
-                                      typename One::Values(stored<Ws>(values)...)));
+      arrivals.add(message, Reply{leads...}, typename One::Values(stored<Ws>(values)...));
     };
     if (message.is_object) {
       using Object = messaging::ArgumentsObject<Ls..., messaging::Storage<Ws>...>;

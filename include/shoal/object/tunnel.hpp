@@ -50,7 +50,7 @@ struct TunnelReceiver {
 
   /// Messages that open it here, and items.
   template <bool Opens, class... Ws>
-  static void accept(const messaging::Message& message, InvocationList* list, TypeList<Ws...>) {
+  static void accept(const messaging::Message& message, Arrivals<One>* arrivals, TypeList<Ws...>) {
     const auto keep = [&](auto&... values) {
       Objects& objects = Objects::of(*message.channel);
       const Target target = Target::from(*message.prefix);
@@ -60,9 +60,8 @@ struct TunnelReceiver {
         objects.open_tunnel(target.context, std::make_unique<End>(std::move(kept)));
       } else {
         const auto& end = static_cast<const End&>(objects.tunnel(target.context));
-        list->push(std::make_unique<One>(target, message.channel->from_world(message.source),
-                                         typename One::Reply{},
-                                         std::tuple_cat(Kept(end.fixed), std::move(kept))));
+        arrivals->add(message, typename One::Reply{},
+                      std::tuple_cat(Kept(end.fixed), std::move(kept)));
       }
     };
     if (message.is_object) {
@@ -80,9 +79,10 @@ struct TunnelReceiver {
     }
   }
   static void invoke_item(void* /*self*/, messaging::Batch& batch) {
-    accept_batch(batch, nullptr, [](const messaging::Message& message, InvocationList& list) {
-      accept<false>(message, &list, OpenWires{});
-    });
+    accept_batch<One>(batch, nullptr,
+                      [](const messaging::Message& message, Arrivals<One>& arrivals) {
+                        accept<false>(message, &arrivals, OpenWires{});
+                      });
   }
   template <class... Ws>
   static consteval std::uint32_t signature(TypeList<Ws...>) {
