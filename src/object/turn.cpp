@@ -4,24 +4,14 @@
 #include <shoal/base/key.hpp>
 #include <shoal/base/type_name.hpp>
 #include <shoal/sync/strand.hpp>
-#include <shoal/trace/probes.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace shoal::object {
-
-namespace {
-
-// The owner of the turn alone writes.
-void count_running(Entry& entry, int count) {
-  entry.running.store(entry.running.load(std::memory_order_relaxed) + count,
-                      std::memory_order_relaxed);
-}
-
-}  // namespace
 
 Turn::Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner)
     : Waitable(scope.scheduler()),
@@ -155,118 +145,6 @@ sync::Waiter* Turn::pop_waiter() {
   return waiter;
 }
 
-// --- the representative of the invocations that run
-
-Turn::InUse::InUse(Turn& turn, Runner& runner, std::uint32_t number)
-    : turn_(turn), runner_(runner), number_(number) {
-  begin();
-}
-
-// acquire pairs with the release of a change: an entry of this version is there
-bool Turn::InUse::is_known() const {
-  return runner_.number_ == number_ &&
-         runner_.version_ == turn_.version_.load(std::memory_order_acquire);
-}
-
-void Turn::InUse::begin() {
-  if (!is_known()) look_up();
-  is_counted_ = runner_.entry_ != nullptr;
-  if (is_counted_) count_running(*runner_.entry_, 1);
-}
-
-[[gnu::noinline]] void Turn::InUse::look_up() {
-  const sync::Lock lock(turn_.mutex_);
-  const auto it = turn_.entries_.find(number_);
-  runner_.entry_ = it != turn_.entries_.end() ? &it->second : nullptr;
-  runner_.number_ = number_;
-  runner_.version_ = turn_.version_.load(std::memory_order_relaxed);
-}
-
-void Turn::InUse::end() {
-  if (!std::exchange(is_counted_, false)) return;
-  if (!is_known()) look_up();
-  if (runner_.entry_ != nullptr) count_running(*runner_.entry_, -1);
-}
-
-void* Turn::InUse::representative() {
-  if (!is_known()) [[unlikely]] {
-    end();
-    begin();
-  }
-  return runner_.entry_ != nullptr ? runner_.entry_->representative : nullptr;
-}
-
-// --- running
-
-std::uint64_t Turn::begin_span(const Invocation& invocation) {
-  const std::uint64_t span = trace::new_id();
-  trace::detail::record(trace::Kind::span_begin, span, invocation.target().number,
-                        trace::detail::name_of(invocation.method()));
-  return span;
-}
-
-// The first one that has not begun.
-[[gnu::always_inline]] inline void Turn::run(Runner& runner, Invocation& invocation,
-                                             void* representative) {
-  const Target& target = invocation.target();
-  runner.caller_->set_context(target.context != 0 ? target.context : fresh_context());
-  std::uint64_t span = 0;
-  if (trace::on<trace::Category::event>()) [[unlikely]]
-    span = begin_span(invocation);
-  sync::observe(this);
-  try {
-    if (representative != nullptr) [[likely]] {
-      invocation.run(objects_, representative);
-    } else {
-      invocation.miss(objects_, fmt::format("{} was invoked by {}: {}", invocation.method(),
-                                            invocation.caller(), describe_missing(target.number)));
-    }
-  } catch (...) {
-    if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
-  }
-  if (span != 0) trace::detail::record(trace::Kind::span_end, span, 0, 0);
-}
-
-// Until there are no more, or the turn is wanted.
-int Turn::run_all(Runner& runner, Invocation& invocation) {
-  InUse object(*this, runner, invocation.target().number);
-  int count = 0;
-  do {
-    if (check_ != nullptr) check_begins(invocation);
-    run(runner, invocation, object.representative());
-    if (check_ != nullptr) check_ends(invocation);
-    ++count;
-  } while (invocation.left() > 0 && !is_wanted());
-  return count;
-}
-
-int Turn::run_taken(Runner& runner) {
-  int count = 0;
-  do {
-    runner.running_ = runner.taken_.list.pop();
-    runner.current_.store(runner.running_.get(), std::memory_order_release);
-    count += run_all(runner, *runner.running_);
-    if (runner.running_->left() == 0) {
-      runner.done_.push(std::move(runner.running_));
-    } else {
-      InvocationList rest;
-      rest.push(std::move(runner.running_));
-      runner.taken_.list.prepend(rest);
-    }
-  } while (!runner.taken_.list.empty() && !is_wanted());
-  return count;
-}
-
-// The invocations that have run are destroyed without the lock.
-void Turn::finish(Runner& runner) {
-  InvocationList done;
-  const sync::Lock lock(mutex_);
-  runner.current_.store(nullptr, std::memory_order_relaxed);
-  done.append(runner.done_);
-  queue_.put_back(runner.taken_);
-  queue_.done(*runner.taken_.context);
-}
-
 // The next one of a context with an order cannot begin before the runner goes on: it keeps those.
 void Turn::put_back(Runner& runner) {
   InvocationList done;
@@ -278,23 +156,6 @@ void Turn::put_back(Runner& runner) {
   const sync::Lock lock(mutex_);
   done.append(runner.done_);
   queue_.put_back(runner.taken_);
-}
-
-void Turn::serve(Runner& runner) {
-  if (check_ != nullptr) check_taken();
-  for (int served = 0; served < kServedMax;) {
-    if (!take(runner)) return;
-    served += run_taken(runner);
-    finish(runner);
-  }
-  sync::Waiter* next = nullptr;
-  bool has_work = false;
-  {
-    const sync::Lock lock(mutex_);
-    has_work = pass_on(next);
-  }
-  if (next != nullptr) next->wake();
-  if (has_work) submit_runner();
 }
 
 // --- representatives

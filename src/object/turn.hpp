@@ -209,8 +209,8 @@ class Caller final : public sched::TaskLocal {
 
 }  // namespace shoal::object
 
-/// For each invocation: comparing addresses takes a tenth of the instructions of the general one's cast.
-/// The library that makes a Caller also looks for it, so there is one type_info.
+/// For each invocation: comparing addresses takes a tenth of the instructions of the general one's
+/// cast. The library that makes a Caller also looks for it, so there is one type_info.
 template <>
 inline shoal::object::Caller* shoal::sched::Task::find_local<shoal::object::Caller>() const {
   for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) {

@@ -85,8 +85,8 @@ class TypedInvocation final : public Invocation {
 
   void run(Objects& objects, void* representative) override {
     Arguments& one = begin();
-    one.reply.from(objects,
-                   [&]() -> decltype(auto) { return M::call(objects, representative, one.values); });
+    one.reply.from(
+        objects, [&]() -> decltype(auto) { return M::call(objects, representative, one.values); });
   }
   void miss(Objects& objects, const std::string& text) override {
     begin().reply.miss(objects, text);
@@ -118,9 +118,8 @@ class TypedInvocation final : public Invocation {
   static constexpr std::size_t kTogetherBytes = 2048;
   static constexpr std::size_t kMoreMax =
       std::clamp<std::size_t>(kTogetherBytes / sizeof(Arguments), 1, kTogetherMax) - 1;
-  using Allocator =
-      std::conditional_t<(alignof(Arguments) <= sync::detail::kBlockGrain),
-                         sync::BlockAllocator<Arguments>, std::allocator<Arguments>>;
+  using Allocator = std::conditional_t<(alignof(Arguments) <= sync::detail::kBlockGrain),
+                                       sync::BlockAllocator<Arguments>, std::allocator<Arguments>>;
 
   Arguments& begin() {
     const std::uint32_t index = begin_one();
@@ -161,9 +160,9 @@ class Arrivals {
       list_.push(std::move(last_));
     }
     channel_ = message.channel;
-    last_ = std::make_unique<One>(Target::from(*message.prefix),
-                                  channel_->from_world(message.source), batch_.left(), reply,
-                                  std::move(values));
+    last_ =
+        std::make_unique<One>(Target::from(*message.prefix), channel_->from_world(message.source),
+                              batch_.left(), reply, std::move(values));
   }
   void queue(const Outside* outside) {
     if (last_ == nullptr) return;
