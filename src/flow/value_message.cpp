@@ -33,7 +33,8 @@ struct ValueMessage::Receiver : messaging::Handler {
                const TransferId& id);
 };
 
-ValueMessage::ValueMessage(messaging::Channel& channel, std::string name, Functions functions)
+ValueMessage::ValueMessage(messaging::Channel& channel, const std::string& name,
+                           Functions functions)
     : channel_(channel), receiver_(std::make_shared<Receiver>()) {
   receiver_->functions = std::move(functions);
   receiver_->signature = kSignature;

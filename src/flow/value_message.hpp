@@ -33,7 +33,7 @@ class ValueMessage {
     Function<void(const TransferId& id, SharedForwarding forwarding)> arrived;
   };
 
-  ValueMessage(messaging::Channel& channel, std::string name, Functions functions);
+  ValueMessage(messaging::Channel& channel, const std::string& name, Functions functions);
   ~ValueMessage();
   ValueMessage(const ValueMessage&) = delete;
   ValueMessage& operator=(const ValueMessage&) = delete;
