@@ -1,28 +1,18 @@
 #pragma once
-// Tasks that move values between ranks.
+// Tasks that send values to other ranks.
 
 #include "flow/handle.hpp"
 
 #include <shoal/flow/task.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 namespace shoal::flow {
 
 class Core;
-
-/// Identity of a transfer, in messages.
-struct TransferId {
-  std::uint64_t handle = 0;
-  std::int32_t rank = 0;     // the other side
-  std::uint32_t number = 0;  // of the handle's transfers from the sender to the receiver
-  bool operator==(const TransferId&) const = default;
-};
 
 /// Receiver of a transfer.
 struct Destination {
@@ -52,45 +42,6 @@ class SendTask final : public FlowTask {
   Core& core_;
   Access access_;
   const std::shared_ptr<SendList> list_;
-};
-
-/// Receives a value into an instance, once that may be written.
-class ReceiveTask final : public FlowTask {
- public:
-  ReceiveTask(Sequence& sequence, Instance& instance, const TransferId& id, bool combines);
-
-  [[nodiscard]] Access& access() { return access_; }
-  [[nodiscard]] const TransferId& id() const { return id_; }
-  [[nodiscard]] std::string name() const override;
-  /// Everything but the value is there. Certain, once true.
-  [[nodiscard]] bool lacks_value_only() const {
-    return missing.load(std::memory_order_acquire) == 1;
-  }
-  /// Memory where the value may be put at once, or nothing. If lacks_value_only().
-  [[nodiscard]] std::span<std::byte> place();
-  [[nodiscard]] bool keeps_accesses() const override { return keeps_access_; }
-  /// The value has come: in place, or as bytes.
-  void arrive_in_place() { arrived_ = true; }
-  void arrive(std::vector<std::byte> bytes) { bytes_ = std::move(bytes); }
-  void arrive(std::shared_ptr<const std::vector<std::byte>> bytes) { shared_ = std::move(bytes); }
-  /// It has come in place, and others read it there: the access becomes one that reads, and is
-  /// released with the last reference to `hold`.
-  void arrive_in_place(std::shared_ptr<const void> hold) {
-    hold_ = std::move(hold);
-    keeps_access_ = true;
-  }
-
- private:
-  void execute() override;
-
-  Access access_;
-  const TransferId id_;
-  const bool combines_;  // adds the value to that of the instance
-  bool arrived_ = false;
-  bool keeps_access_ = false;
-  std::vector<std::byte> bytes_;
-  std::shared_ptr<const std::vector<std::byte>> shared_;  // instead, while it is passed on
-  std::shared_ptr<const void> hold_;
 };
 
 }  // namespace shoal::flow

@@ -2,6 +2,7 @@
 // Values on their way between ranks.
 
 #include "flow/early_window.hpp"
+#include "flow/receive_task.hpp"
 #include "flow/send_task.hpp"
 #include "flow/value_message.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Message with a large value of a datum.
 
-#include "flow/send_task.hpp"
+#include "flow/receive_task.hpp"
 
 #include <shoal/am/channel.hpp>
 #include <shoal/am/multicast_tree.hpp>
