@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@ namespace {
 
 using shoal::all_ranks;
 using shoal::DistributedObject;
+using shoal::Rank;
 using shoal::Team;
 using shoal::World;
 using shoal::testing::CausalLog;
@@ -66,6 +68,39 @@ TEST(CausalOrder, ItsCheckerFindsInvocationsWithoutAnOrder) {
     found += violations_of(seed, true).empty() ? 0 : 1;
   }
   EXPECT_GT(found, 10);
+}
+
+// --- objects made by one rank
+
+class Counted : public shoal::DistributedObject<Counted> {
+ public:
+  explicit Counted(shoal::Team& team) : DistributedObject(team) { ++alive; }
+  ~Counted() { --alive; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  [[nodiscard]] int rank_here() const { return rank().value(); }
+
+  static inline std::atomic<int> alive{0};  // on all ranks
+};
+
+// The other members' part of construct() may still wait when the object is deleted.
+TEST(Construct, AnObjectMayBeDeletedAtOnce) {
+  constexpr std::uint64_t kConstructSeeds = 200;
+  for (std::uint64_t seed = 0; seed < kConstructSeeds; ++seed) {
+    run_seed({.seed = seed, .ranks = 5, .workers = 1 + static_cast<int>(seed % 2)},
+             [&](World& world) {
+               if (world.rank() == Rank(0)) {
+                 const auto all = shoal::RankSet::range(Rank(0), world.size());
+                 const auto handle = shoal::construct<Counted>(world, all).get();
+                 if (seed % 3 == 0) {
+                   EXPECT_EQ(handle.call<&Counted::rank_here>(Rank(3)).get(), 3);
+                 }
+                 shoal::ObjectDeleter<Counted>()(handle);
+               }
+               world.wait();
+             });
+    ASSERT_EQ(Counted::alive.load(), 0) << "seed " << seed;
+  }
 }
 
 // --- causal memory

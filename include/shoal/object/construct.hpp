@@ -29,21 +29,25 @@ class Constructed final : public Kept {
 /// The section of the new team. One member reports the first constructor, by rank, that threw.
 template <class T, class... Args>
 void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, Args... args) {
-  std::unique_ptr<Constructed<T>> made;
+  Handle<RootOf<T>> handle;
   std::string error;
   try {
-    made = std::make_unique<Constructed<T>>(team, std::move(args)...);
+    auto made = std::make_unique<Constructed<T>>(team, std::move(args)...);
+    handle = Handle<RootOf<T>>(made->get());
+    // Before rank 0 gives the handle away: its user may delete the object while this task waits.
+    Objects::of(team).keep(handle.address(), std::move(made));
   } catch (const CancelledError&) {
     throw;
   } catch (...) {
     error = describe(std::current_exception());
   }
-  const int failing = team.allreduce(made != nullptr ? team.size() : team.rank().value(),
+  const int failing = team.allreduce(handle != nullptr ? team.size() : team.rank().value(),
                                      [](int a, int b) { return a < b ? a : b; });
   if (failing == team.rank()) team.fail(reply, error);
-  if (failing < team.size()) return;
-  const Handle<RootOf<T>> handle(made->get());
-  Objects::of(team).keep(handle.address(), std::move(made));
+  if (failing < team.size()) {
+    if (handle != nullptr) Objects::of(team).drop(handle.address());
+    return;
+  }
   if (team.rank() == 0) team.fulfill(reply, handle);
 }
 
