@@ -362,7 +362,7 @@ std::uint64_t time_of_payload(int ranks, std::size_t bytes, const MulticastTree&
 
 TEST(Multicasts, OfLargePayloads_ChooseATreeThatIsNearlyTheFastest) {
   for (const int ranks : {3, 5, 9, 33}) {
-    for (const std::size_t kilobytes : {64, 512, 2048}) {
+    for (const std::size_t kilobytes : {64UL, 512UL, 2048UL}) {
       const auto time = [&](const MulticastTree& tree) {
         return time_of_payload(ranks, kilobytes << 10U, tree);
       };

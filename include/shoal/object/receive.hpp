@@ -73,13 +73,13 @@ class TypedInvocation final : public Invocation {
   /// The first of up to `expected` more.
   TypedInvocation(const Target& target, Rank source, std::uint64_t expected, const Reply& reply,
                   Values&& values)
-      : Invocation(target, source), first_{reply, std::move(values)} {
+      : Invocation(target, source), first_(reply, std::move(values)) {
     if (expected > 0) more_.reserve(std::min<std::uint64_t>(expected, kMoreMax));
   }
   [[nodiscard]] bool has_room() const { return more_.size() < more_.capacity(); }
   /// Adds one behind the others. **Precondition**: has_room().
   void add(const Reply& reply, Values&& values) {
-    more_.push_back({reply, std::move(values)});
+    more_.emplace_back(reply, std::move(values));
     count_one();
   }
 
@@ -112,6 +112,8 @@ class TypedInvocation final : public Invocation {
 
  private:
   struct Arguments {
+    // clang 16 crashes where such a member is initialized as part of an aggregate.
+    Arguments(const Reply& to, Values&& given) : reply(to), values(std::move(given)) {}
     [[no_unique_address]] Reply reply;
     Values values;
   };
