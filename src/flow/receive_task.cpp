@@ -1,6 +1,7 @@
 #include "flow/receive_task.hpp"
 
 #include "flow/instance.hpp"
+#include "flow/transfers.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ void ReceiveTask::execute() {
   }
   if (arrived_) return;
   const Handle& handle = access_.instance->handle();
-  const std::span<const std::byte> bytes = shared_ != nullptr ? *shared_ : bytes_;
+  const std::span<const std::byte> bytes = as_span(shared_ != nullptr ? *shared_ : bytes_);
   if (!combines_) {
     handle.type->decode(access_.object, bytes);
     return;
