@@ -380,7 +380,9 @@ TEST_P(Held, HandlersMadeAndDestroyedManyTimes_AreKeptApart) {
         world.wait();
         EXPECT_EQ(calls, world.size());
       }
-      EXPECT_EQ(captured.use_count(), 1) << "the handler was not destroyed with its message";
+      // Destroyed with its message, or once the packet that another worker handles has ended
+      // (DeferredReclaim). If it never is, the test's time limit ends this.
+      while (captured.use_count() > 1) std::this_thread::yield();
     }
   });
 }
