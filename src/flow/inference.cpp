@@ -1,5 +1,6 @@
 // Transfers that follow from the order of insertion, alike on all ranks.
 
+#include "base/bytes.hpp"
 #include "flow/core.hpp"
 
 #include <shoal/flow/sequence.hpp>
@@ -152,7 +153,7 @@ void Sequence::send(Handle& handle, Instance& instance, int rank) {
   if (std::exchange(handle.sent_epoch, handle.epoch) == handle.epoch) {
     core_.transfers().counts().missed.fetch_add(1, std::memory_order_relaxed);
   }
-  auto* const task = new SendTask(core_, *this, instance, to);
+  auto* const task = new SendTask(*this, instance, to);
   task->priority = task_priority_ + 1;  // other ranks wait for it
   task->missing.store(2, std::memory_order_relaxed);
   count_created();

@@ -1,7 +1,7 @@
 #include "flow/receive_task.hpp"
 
+#include "base/bytes.hpp"
 #include "flow/instance.hpp"
-#include "flow/transfers.hpp"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,8 @@
 
 namespace shoal::flow {
 
-SendTask::SendTask(Core& core, Sequence& sequence, Instance& instance, const Destination& to)
+SendTask::SendTask(Sequence& sequence, Instance& instance, const Destination& to)
     : FlowTask(sequence, std::span(&access_, 1)),
-      core_(core),
       list_(std::make_shared<SendList>(SendList{{to}})) {
   access_ = {.instance = &instance, .task = this, .mode = Mode::read};
 }
@@ -19,7 +18,7 @@ std::string SendTask::name() const {
 
 void SendTask::execute() {
   Instance& instance = *access_.instance;
-  core_.transfers().send(instance, sequence(), instance.close_send(list_));
+  sequence().core().transfers().send(instance, sequence(), instance.close_send(list_));
 }
 
 }  // namespace shoal::flow

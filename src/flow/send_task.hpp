@@ -12,8 +12,6 @@
 
 namespace shoal::flow {
 
-class Core;
-
 /// Receiver of a transfer.
 struct Destination {
   std::int32_t rank = 0;
@@ -29,7 +27,7 @@ struct SendList {
 /// Sends a value to other ranks, once it is ready.
 class SendTask final : public FlowTask {
  public:
-  SendTask(Core& core, Sequence& sequence, Instance& instance, const Destination& to);
+  SendTask(Sequence& sequence, Instance& instance, const Destination& to);
 
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] const std::shared_ptr<SendList>& list() const { return list_; }
@@ -39,7 +37,6 @@ class SendTask final : public FlowTask {
  private:
   void execute() override;
 
-  Core& core_;
   Access access_;
   const std::shared_ptr<SendList> list_;
 };

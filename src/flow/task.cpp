@@ -1,5 +1,6 @@
 #include <shoal/flow/task.hpp>
 
+#include "base/bytes.hpp"
 #include "flow/core.hpp"
 
 #include <shoal/base/check.hpp>

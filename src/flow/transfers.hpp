@@ -29,12 +29,6 @@ class Core;
 class Instance;
 class Sequence;
 
-/// The bytes of a value; not null where there are none, as std::memcpy() demands.
-[[nodiscard]] inline std::span<const std::byte> as_span(const std::vector<std::byte>& bytes) {
-  static constexpr std::byte kNone{};
-  return {bytes.empty() ? &kNone : bytes.data(), bytes.size()};
-}
-
 /// Sends and receives of one flow on one rank. A value leaves unasked while the receiver has room
 /// for it; else it is announced, and leaves when the receiver has inserted its receive.
 ///

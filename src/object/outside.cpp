@@ -9,6 +9,7 @@
 #include <shoal/object/invoker.hpp>
 #include <shoal/runtime/world.hpp>
 
+#include "base/bytes.hpp"
 #include "object/outside.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +21,6 @@ namespace shoal::object {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-constexpr std::byte kNoBytes{};
 
 TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
 
@@ -38,13 +37,11 @@ void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
   const net::RunPrefix prefix = Target{context, address.number, outside.epoch}.to_prefix();
-  // A batch computes with the address, that of an empty vector may be null.
-  const std::byte* const first = arguments.empty() ? &kNoBytes : arguments.data();
   const messaging::Message message{.channel = &objects.channel(),
                                    .source = Rank(outside.origin),
                                    .is_object = false,
                                    .dropped = false,
-                                   .arguments = {first, arguments.size()},
+                                   .arguments = as_span(arguments),
                                    .prefix = &prefix};
   messaging::Batch batch(message);
   Outside copy = outside;

@@ -60,6 +60,10 @@ bool Turn::pass_on(sync::Waiter*& next) {
 
 void Turn::release() {
   sync::publish(this);
+  give_up();
+}
+
+void Turn::give_up() {
   sync::Waiter* next = nullptr;
   bool has_work = false;
   {

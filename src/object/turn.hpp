@@ -144,6 +144,8 @@ class Turn final : public sched::Waitable,
   [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
   /// A runner is to be submitted, to which the turn belongs.
   [[nodiscard]] bool pass_on(sync::Waiter*& next) SHOAL_REQUIRES(mutex_);
+  /// Passes the turn on, and starts what has it next.
+  void give_up();
   void update_source();
 
   Objects& objects_;

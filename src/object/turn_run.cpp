@@ -142,14 +142,7 @@ void Turn::serve(Runner& runner) {
     served += run_taken(runner);
     finish(runner);
   }
-  sync::Waiter* next = nullptr;
-  bool has_work = false;
-  {
-    const sync::Lock lock(mutex_);
-    has_work = pass_on(next);
-  }
-  if (next != nullptr) next->wake();
-  if (has_work) submit_runner();
+  give_up();
 }
 
 }  // namespace shoal::object
