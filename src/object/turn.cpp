@@ -60,10 +60,10 @@ bool Turn::pass_on(sync::Waiter*& next) {
 
 void Turn::release() {
   sync::publish(this);
-  give_up();
+  hand_over();
 }
 
-void Turn::give_up() {
+void Turn::hand_over() {
   sync::Waiter* next = nullptr;
   bool has_work = false;
   {

@@ -145,7 +145,7 @@ class Turn final : public sched::Waitable,
   /// A runner is to be submitted, to which the turn belongs.
   [[nodiscard]] bool pass_on(sync::Waiter*& next) SHOAL_REQUIRES(mutex_);
   /// Passes the turn on, and starts what has it next.
-  void give_up();
+  void hand_over();
   void update_source();
 
   Objects& objects_;

@@ -142,7 +142,7 @@ void Turn::serve(Runner& runner) {
     served += run_taken(runner);
     finish(runner);
   }
-  give_up();
+  hand_over();
 }
 
 }  // namespace shoal::object
