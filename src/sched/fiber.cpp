@@ -80,7 +80,6 @@ void Fiber::abandon() {
 }
 
 void Fiber::switch_to(Fiber& from, Fiber& to) {
-  from.exceptions_ = thread_exception_state();
   from.before_switch_to(to, false);
   std::move(to.context_).resume_with([&from](context::fiber&& previous) {
     from.context_ = std::move(previous);
@@ -90,6 +89,9 @@ void Fiber::switch_to(Fiber& from, Fiber& to) {
 }
 
 void Fiber::before_switch_to(Fiber& to, bool ends) {
+  ExceptionState& of_thread = thread_exception_state();
+  exceptions_ = of_thread;
+  to.thread_exceptions_ = &of_thread;
   to.came_from_ = this;
   static_cast<void>(ends);
 #ifdef SHOAL_ASAN
@@ -109,7 +111,7 @@ void Fiber::arrived() {
   }
 #endif
   if constexpr (kThreadSanitizer) context_for_tsan_.arrive();
-  thread_exception_state() = exceptions_;
+  *thread_exceptions_ = exceptions_;
 }
 
 }  // namespace shoal::sched

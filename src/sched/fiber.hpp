@@ -56,6 +56,7 @@ class Fiber {
   Fiber* leave_to_ = nullptr;
   Fiber* came_from_ = nullptr;
   ExceptionState exceptions_;
+  ExceptionState* thread_exceptions_ = nullptr;  // of the thread that entered this fiber last
   const void* stack_bottom_ = nullptr;
   std::size_t stack_bytes_ = 0;
   [[maybe_unused]] void* fake_stack_ = nullptr;  // AddressSanitizer's

@@ -50,7 +50,9 @@ std::vector<TeamDirectory::EarlyControl> enter_directory(const std::shared_ptr<S
 }
 
 void open_all_handlers(const ScopeCore& scope) {
-  scope.channel().open_handlers();
+  messaging::Channel& channel = scope.channel();
+  if (!channel.handlers().all_open()) channel.open_handlers();
+  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return;
   for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) open_all_handlers(*inner);
 }
 
