@@ -32,11 +32,10 @@ Channel::~Channel() { host_.remove(*this); }
 
 // A message of a task of another team counts here, and its team waits until it is handled. If that
 // is an outer one, it counts there as well.
-void Channel::note_sender(net::MessageHeader& header) const {
+std::uint64_t Channel::outside_sender(std::uint32_t handler) const {
   sched::TaskScope* const sender = sched::current_scope();
-  if (sender == nullptr || scope_.is_within(*sender) || (header.handler & kLargeBit) != 0) return;
-  header.sender = sender->begin_message_outside();
-  if (header.sender != 0) header.handler |= net::kTeamBit;
+  if (sender == nullptr || scope_.is_within(*sender) || (handler & kLargeBit) != 0) return 0;
+  return sender->begin_message_outside();
 }
 
 Rank Channel::to_world(Rank member) const {

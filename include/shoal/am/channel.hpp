@@ -82,8 +82,11 @@ class Channel {
   [[nodiscard]] net::MessageHeader header_of(const Route& route, std::size_t size_bytes) const {
     net::MessageHeader header{route.handler, route.signature, size_bytes, team_.id};
     // relaxed: a team that the caller knows
-    if (crosses_.load(std::memory_order_relaxed)) [[unlikely]]
-      note_sender(header);
+    if (crosses_.load(std::memory_order_relaxed)) [[unlikely]] {
+      // By value: the header of a message stays in registers.
+      header.sender = outside_sender(header.handler);
+      if (header.sender != 0) header.handler |= net::kTeamBit;
+    }
     return header;
   }
   /// The rank has teams beside the world: messages may come from tasks of other ones.
@@ -133,7 +136,8 @@ class Channel {
   static constexpr std::uint64_t kSendsPerLook = 64;
 
   net::Link& admit_slowly(Rank target, net::Lane lane);
-  void note_sender(net::MessageHeader& header) const;
+  /// Counts the message in the team of the calling task, if that is another one. Its id, or 0.
+  [[nodiscard]] std::uint64_t outside_sender(std::uint32_t handler) const;
   void give_way(const net::Link& link);
 
   Messenger& messenger_;
