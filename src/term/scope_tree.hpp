@@ -23,7 +23,7 @@ namespace shoal::term {
 [[nodiscard]] bool has_ended(const ScopeCore& scope);
 /// Takes a scope that has ended out of its outer one.
 void sweep(const std::shared_ptr<ScopeCore>& ended);
-/// Opens the handlers of this scope and of nested ones. Called by the main function before it waits.
+/// Opens the handlers of this scope and of nested ones. Called by the main function, to wait.
 void open_all_handlers(const ScopeCore& scope);
 
 }  // namespace shoal::term
