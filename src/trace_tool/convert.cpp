@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace shoal::trace_tool {
@@ -54,8 +55,7 @@ class Perfetto {
   void run() {
     file_.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     describe_tracks();
-    input_.for_each([this](const Event& event) { add(event); });
-    slices_.finish();
+    slices_.for_each([this](const Event& event) { add(event); });
     file_.put(fmt::format(
         "\n],\"otherData\":{}}}\n",
         input_.identity().dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)));
@@ -93,7 +93,6 @@ class Perfetto {
   }
 
   void add(const Event& event) {
-    slices_.add(event);
     const std::string& name = names_[event.name < names_.size() ? event.name : 0];
     switch (event.kind()) {
       case Kind::message_sent:
@@ -102,9 +101,15 @@ class Perfetto {
       case Kind::message_received:
         flow("t", event, "receive", "\"\"");
         break;
-      case Kind::message_handled:
-        flow_event("f", event, R"(,"bp":"e")");
+      case Kind::large_phase:
+        if (name == announced_) payloads_.insert(event.id);
         break;
+      case Kind::message_handled: {
+        // A large message is handled twice: when it is announced, and with its payload.
+        const bool is_announcement = payloads_.erase(event.id) != 0;
+        flow_event(is_announcement ? "t" : "f", event, R"(,"bp":"e")");
+        break;
+      }
       case Kind::span_begin:
       case Kind::collective_begin:
         spans_[event.id] = event.name;
@@ -156,6 +161,8 @@ class Perfetto {
   Slices slices_;
   std::vector<std::string> names_;  // as JSON
   std::unordered_map<std::uint64_t, NameId> spans_;
+  std::unordered_set<std::uint64_t> payloads_;  // large messages that were announced only
+  const std::string announced_ = json_text("payload announced");
   fmt::memory_buffer line_;
   bool is_first_ = true;
 };
@@ -303,8 +310,7 @@ void to_paje(Input& input, const std::string& path) {
     file.put(fmt::format("{} {} Message run \"{}\" w{} {}\n", number, seconds(event.time),
                          plain(input.name(found->second->name)), event.track(), event.id));
   };
-  input.for_each([&](const Event& event) {
-    slices.add(event);
+  slices.for_each([&](const Event& event) {
     if (event.kind() == Kind::message_sent) link(event, 8);
     const auto found = whole.find(event.id);
     const bool received = found != whole.end() && found->second->received != kNever;
@@ -314,7 +320,6 @@ void to_paje(Input& input, const std::string& path) {
                            plain(input.name(event.name))));
     }
   });
-  slices.finish();
   const std::string end = seconds(static_cast<std::uint64_t>(model.duration));
   for (std::size_t i = 0; i < input.tracks().size(); ++i) {
     file.put(fmt::format("5 {} Worker w{}\n", end, i));

@@ -48,18 +48,47 @@ std::string slice_name(Kind kind, const std::string& name) {
   }
 }
 
+// Merging orders events of one moment by their track: in a simulated run a task may start before
+// the event that makes it.
+void Slices::for_each(const std::function<void(const Event&)>& each) {
+  constexpr std::size_t kMomentMax = 65536;  // bounds the memory
+  std::vector<Event> moment;
+  const auto flush = [&] {
+    for (const Event& event : moment) {
+      if (event.kind() == Kind::task_created) waiting_[event.id] = event.name;
+    }
+    for (const Event& event : moment) {
+      add(event);
+      each(event);
+    }
+    moment.clear();
+  };
+  input_.for_each([&](const Event& event) {
+    const bool is_next = !moment.empty() && event.time != moment.front().time;
+    if (is_next || moment.size() == kMomentMax) flush();
+    moment.push_back(event);
+  });
+  flush();
+  for (std::uint32_t track = 0; track < open_.size(); ++track) {
+    for (std::size_t i = open_[track].size(); i > 0; --i) sink_.end(last_, track);
+    open_[track].clear();
+  }
+}
+
 void Slices::add(const Event& event) {
   const std::uint32_t track = event.track();
   if (track >= open_.size()) return;
   last_ = std::max(last_, event.time);
   const Kind kind = event.kind();
   if (begins(kind)) {
+    const bool follows = kind == Kind::message_handled && event.value != 0;
+    if (follows) close(event.time, track, kind);  // the handler of the message before it
     NameId name = event.name;
-    if (kind == Kind::task_resumed) {
-      const auto parked = parked_.find(event.id);
-      if (parked != parked_.end()) {
-        name = parked->second;
-        parked_.erase(parked);
+    if (kind == Kind::task_started || kind == Kind::task_resumed) {
+      const auto waiting = waiting_.find(event.id);
+      if (waiting != waiting_.end()) {
+        if (name == 0) name = waiting->second;
+        waiting_.erase(waiting);
       }
     }
     const Kind as = kind == Kind::task_resumed ? Kind::task_started : kind;
@@ -71,7 +100,7 @@ void Slices::add(const Event& event) {
   if (begun == Kind::none) return;
   if (kind == Kind::task_parked) {
     for (const Open& one : open_[track]) {
-      if (one.kind == Kind::task_started) parked_[event.id] = one.name;
+      if (one.kind == Kind::task_started) waiting_[event.id] = one.name;
     }
   }
   close(event.time, track, begun);
@@ -85,13 +114,6 @@ void Slices::close(std::uint64_t time, std::uint32_t track, Kind kind) {
   for (auto count = found - open.rbegin() + 1; count > 0; --count) {
     sink_.end(time, track);
     open.pop_back();
-  }
-}
-
-void Slices::finish() {
-  for (std::uint32_t track = 0; track < open_.size(); ++track) {
-    for (std::size_t i = open_[track].size(); i > 0; --i) sink_.end(last_, track);
-    open_[track].clear();
   }
 }
 

@@ -21,25 +21,26 @@ class Slices {
     std::function<void(std::uint64_t time, std::uint32_t track)> end;
   };
 
-  Slices(const Input& input, Sink sink)
+  Slices(Input& input, Sink sink)
       : input_(input), sink_(std::move(sink)), open_(input.tracks().size()) {}
 
-  void add(const Event& event);
-  /// Closes all that is open.
-  void finish();
+  /// Reads all events: of each, tells the sink first, and then `each`. At the end all slices are
+  /// closed.
+  void for_each(const std::function<void(const Event&)>& each);
 
  private:
   struct Open {
     Kind kind = Kind::none;
     NameId name = 0;
   };
+  void add(const Event& event);
   void close(std::uint64_t time, std::uint32_t track, Kind kind);
 
-  const Input& input_;
+  Input& input_;
   const Sink sink_;
   std::vector<std::vector<Open>> open_;
   std::uint64_t last_ = 0;
-  std::unordered_map<std::uint64_t, NameId> parked_;  // names of tasks that will go on
+  std::unordered_map<std::uint64_t, NameId> waiting_;  // names of tasks that will start or go on
 };
 
 /// Name of a slice: of the task or handler, or the worker's activity.

@@ -27,6 +27,13 @@ if(SHOAL_MPI_VARIANTS)
     add_test(NAME trace.${what} COMMAND ${check_runs} ${what} ${programs} --launcher "${launcher}")
     shoal_test_properties(trace.${what} apps 240 PROCESSORS 2)
   endforeach()
+  if(NOT SHOAL_SANITIZE)
+    add_test(NAME trace.readers
+             COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_readers" --tool
+                     $<TARGET_FILE:shoal-trace> --cholesky $<TARGET_FILE:cholesky> --launcher
+                     "${launcher}" --perfetto "${PROJECT_SOURCE_DIR}/tools/perfetto")
+    shoal_test_properties(trace.readers apps 240 PROCESSORS 2 SKIP_RETURN_CODE 77)
+  endif()
 endif()
 foreach(what IN ITEMS planted killed)
   add_test(NAME trace.${what} COMMAND ${check_runs} ${what} ${programs})

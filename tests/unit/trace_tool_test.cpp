@@ -255,6 +255,73 @@ TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
   EXPECT_EQ(flows["s"], flows["f"]);
 }
 
+TEST_F(TraceTool, Perfetto_BatchesAndLargeMessages_HaveOneArrowEachAndHandlersFollowEachOther) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Options options;
+  options.path = file("p");
+  options.virtual_time = &time;
+  Recorder recorder(options);
+  const Track here = recorder.make_track(0, 0, "here");
+  const Track there = recorder.make_track(1, 0, "there");
+  here.enter();
+  large_phase(1, 1, 70'000, intern("payload announced"));
+  message_sent(1, 1, 10, intern("large"));
+  message_sent(2, 1, 10, intern("small"));
+  message_sent(3, 1, 10, intern("small"));
+  there.enter();
+  for (const auto& [id, follows] : {std::pair{1, false}, {2, true}, {3, true}}) {
+    time.set(time.now_ns() + 1000);
+    message_handled(static_cast<std::uint64_t>(id), intern(id == 1 ? "large" : "small"), follows);
+  }
+  time.set(time.now_ns() + 1000);
+  message_done(3);
+  message_handled(1, intern("large"));  // with its payload
+  message_done(1);
+  Track::leave();
+  recorder.finish();
+  to_perfetto(*std::make_unique<Input>(file("p")), file("p.json"));
+  std::string phases;
+  const auto all = nlohmann::json::parse(text_of("p.json"));
+  for (const auto& event : all.at("traceEvents")) {
+    const auto phase = event.at("ph").get<std::string>();
+    if (phase != "M" && phase != "X") phases += phase;
+  }
+  EXPECT_EQ(phases, "sssBtEBfEBfEBfE");
+}
+
+TEST_F(TraceTool, Perfetto_TasksHaveTheNamesOfTheirCreation) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Options options;
+  options.path = file("p");
+  options.virtual_time = &time;
+  Recorder recorder(options);
+  const Track first = recorder.make_track(0, 0, "first");
+  const Track second = recorder.make_track(0, 1, "second");
+  second.enter();
+  task_created(5, 0, intern("step"));  // at the moment at which another worker starts it
+  first.enter();
+  task_started(5, 0, 0);
+  time.set(1000);
+  task_parked(5, intern("future"));
+  time.set(2000);
+  task_resumed(5);
+  task_ended(5);
+  Track::leave();
+  recorder.finish();
+  to_perfetto(*std::make_unique<Input>(file("p")), file("p.json"));
+  int named = 0;
+  const auto all = nlohmann::json::parse(text_of("p.json"));
+  for (const auto& event : all.at("traceEvents")) {
+    if (event.at("ph") == "B") {
+      EXPECT_EQ(event.at("name"), "step");
+      ++named;
+    }
+  }
+  EXPECT_EQ(named, 2);
+}
+
 TEST_F(TraceTool, Paje_IsReadByPajeng) {
   const std::string trace = record(rounds_world(2, 5, 1000));
   run_tool("convert --to paje " + trace + " -o " + file("t.paje"));
@@ -281,7 +348,7 @@ TEST_F(TraceTool, Otf2_IsReadByOtf2Print) {
     GTEST_SKIP() << output;
   }
   if (!has_command("otf2-print")) GTEST_SKIP() << "otf2-tools is not installed";
-  const std::string print = run("otf2-print " + file("archive/traces.otf2"));
+  const std::string print = run("otf2-print -Werror " + file("archive/traces.otf2"));
   EXPECT_EQ(status_, 0) << print;
   EXPECT_THAT(print, HasSubstr("step"));
   EXPECT_THAT(print, HasSubstr("MPI_SEND"));

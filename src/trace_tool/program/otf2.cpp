@@ -84,11 +84,7 @@ class Otf2 {
                    path_);
            open_[track].pop_back();
          }});
-    input_.for_each([&](const Event& event) {
-      slices.add(event);
-      add_message(event);
-    });
-    slices.finish();
+    slices.for_each([this](const Event& event) { add_message(event); });
     for (OTF2_EvtWriter* const writer : writers_) {
       require(OTF2_Archive_CloseEvtWriter(archive_, writer), path_);
     }
@@ -143,9 +139,11 @@ class Otf2 {
                 definitions_, kTicksPerSecond, 0, static_cast<std::uint64_t>(model_.duration) + 1,
                 OTF2_UNDEFINED_TIMESTAMP),
             path_);
-    for (const auto& [key, region] : regions_) {
-      const bool is_message = key.first == Kind::message_handled;
-      const OTF2_StringRef name = text(key.second);
+    std::vector<const std::pair<Kind, std::string>*> regions(regions_.size());
+    for (const auto& [key, region] : regions_) regions[region] = &key;
+    for (OTF2_RegionRef region = 0; region < regions.size(); ++region) {  // readers want this order
+      const bool is_message = regions[region]->first == Kind::message_handled;
+      const OTF2_StringRef name = text(regions[region]->second);
       require(OTF2_GlobalDefWriter_WriteRegion(
                   definitions_, region, name, name, text(""),
                   is_message ? OTF2_REGION_ROLE_FUNCTION : OTF2_REGION_ROLE_TASK,
