@@ -17,6 +17,14 @@ function(shoal_add_kill_tests)
         PATTERNS "[Ss]ignal|[Kk]illed|TERMINATION|EXIT"
         ARGS --node-processes ${near})
     endforeach()
+    if(NOT SHOAL_SANITIZE) # which have handlers of their own
+      shoal_add_end_test(
+        ${variant}
+        crash
+        PROGRAM kill_rank
+        PATTERNS "SIGSEGV. at address 0x10 in a task on rank 3, worker 0" "its name: 'careless'"
+        ARGS crash)
+    endif()
     foreach(silent IN ITEMS 0 3)
       shoal_add_end_test(
         ${variant}

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -118,12 +120,18 @@ void StackMemory::keep(const Stack& stack) {
 
 namespace {
 
+/// Action for a signal before it was watched.
+struct OldAction {
+  struct sigaction action {};
+  bool ends_process = false;
+};
+
 // State of the signal handler; set while any FaultWatch lives.
 struct FaultState {
   std::mutex mutex;
-  int watches = 0;               // guarded by mutex
-  struct sigaction old_segv {};  // written before the handler can run
-  struct sigaction old_bus {};   // likewise
+  int watches = 0;  // guarded by mutex
+  OldAction segv;   // written before the handler can run
+  OldAction bus;    // likewise
   std::atomic<FaultExplainer> explain{nullptr};
 };
 
@@ -152,22 +160,55 @@ void explain_fault(const Fault& fault) {
   }
 }
 
+bool has_handler(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+// No handler, or one that only prints a stack trace: of Open MPI, or of UCX below MPICH. A handler
+// of the program may repair faults.
+bool ends_process(const struct sigaction& action) {
+  if (!has_handler(action)) return true;
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(action.sa_handler), &found) == 0) return false;
+  const std::string_view file = found.dli_fname != nullptr ? found.dli_fname : "";
+  return file.find("libopen-pal") != std::string_view::npos ||
+         file.find("libucs") != std::string_view::npos;
+}
+
+// libucs has a sigaction() of its own, which leaves its handlers in place.
+auto sigaction_of_libc() {
+  void* const libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  void* const found = libc != nullptr ? dlsym(libc, "sigaction") : nullptr;
+  using Function = int (*)(int, const struct sigaction*, struct sigaction*);
+  return found != nullptr ? reinterpret_cast<Function>(found) : Function{&sigaction};
+}
+
 // Explains a fault, and hands every signal on as if this handler were not there: a handler of the
 // program is called; else the process dies of the signal, at the instruction that faults again or
 // by the signal that is sent again, once it is no longer blocked here.
 void on_fault(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& old = signal == SIGSEGV ? fault_state.old_segv : fault_state.old_bus;
-  const bool has_handler =
-      (old.sa_flags & SA_SIGINFO) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN);
-  if (is_fault(*info)) explain_fault({signal, info->si_addr, !has_handler});
+  const OldAction& before = signal == SIGSEGV ? fault_state.segv : fault_state.bus;
+  const struct sigaction& old = before.action;
+  if (is_fault(*info)) explain_fault({signal, info->si_addr, before.ends_process});
   if ((old.sa_flags & SA_SIGINFO) != 0) {
     old.sa_sigaction(signal, info, context);
-  } else if (has_handler) {
+  } else if (has_handler(old)) {
     old.sa_handler(signal);
   } else if (old.sa_handler == SIG_DFL || is_fault(*info)) {
     std::signal(signal, SIG_DFL);
     if (!is_fault(*info)) static_cast<void>(std::raise(signal));
   }
+}
+
+void watch(int signal, OldAction& old) {
+  const auto set_action = sigaction_of_libc();
+  set_action(signal, nullptr, &old.action);
+  old.ends_process = ends_process(old.action);
+  struct sigaction action {};
+  action.sa_sigaction = &on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  set_action(signal, &action, nullptr);
 }
 
 }  // namespace
@@ -186,19 +227,16 @@ FaultWatch::FaultWatch(FaultExplainer explain) {
   const std::lock_guard lock(fault_state.mutex);
   if (++fault_state.watches > 1) return;
   fault_state.explain.store(explain, std::memory_order_release);
-  struct sigaction action {};
-  action.sa_sigaction = &on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction(SIGSEGV, &action, &fault_state.old_segv);
-  sigaction(SIGBUS, &action, &fault_state.old_bus);
+  watch(SIGSEGV, fault_state.segv);
+  watch(SIGBUS, fault_state.bus);
 }
 
 FaultWatch::~FaultWatch() {
   {
     const std::lock_guard lock(fault_state.mutex);
     if (--fault_state.watches == 0) {
-      sigaction(SIGSEGV, &fault_state.old_segv, nullptr);
-      sigaction(SIGBUS, &fault_state.old_bus, nullptr);
+      sigaction_of_libc()(SIGSEGV, &fault_state.segv.action, nullptr);
+      sigaction_of_libc()(SIGBUS, &fault_state.bus.action, nullptr);
       fault_state.explain.store(nullptr, std::memory_order_release);
     }
   }

@@ -23,29 +23,43 @@ bool is_failure(const std::string& text, const std::optional<TaskError>& failure
 
 }  // namespace
 
-// A failure is written by the process that it began in, though a main function there may have
-// caught it: one elsewhere may not, and its process does not know whether others have.
-int report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks) {
+// A failure is written by the process that it began in.
+EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks) {
+  EndReport report;
   int largest = ranks.front()->exit_code();
   int smallest = largest;
-  bool failed = false;
   std::set<std::string> said;
   for (const auto& rank : ranks) {
     largest = std::max(largest, rank->exit_code());
     smallest = std::min(smallest, rank->exit_code());
+    report.is_uncaught = report.is_uncaught || rank->error() != nullptr;
+  }
+  for (const auto& rank : ranks) {
     const std::optional<TaskError> failure = rank->failure();
-    failed = failed || rank->error() != nullptr;
     if (failure.has_value() && failure->rank() == rank->rank()) {
       const bool is_that = rank->error() != nullptr && describe(rank->error()) == failure->text();
-      say(fmt::format("error: {}", is_that ? failure->text() : failure->what()));
+      const std::string text = is_that ? failure->text() : failure->what();
+      if (report.is_uncaught) {
+        say("error: " + text);
+      } else {
+        report.caught_here = text;
+      }
     }
     if (!rank->has_own_error()) continue;
     const std::string text = describe(rank->error());
     if (is_failure(text, failure) || !said.insert(text).second) continue;
     say(fmt::format("error: rank {}: the main function failed: {}", rank->rank().value(), text));
   }
-  const int exit_code = largest > 0 ? largest : smallest;
-  return failed ? std::max(exit_code, 1) : exit_code;
+  report.exit_code = largest > 0 ? largest : smallest;
+  if (report.is_uncaught) report.exit_code = std::max(report.exit_code, 1);
+  return report;
+}
+
+void report_caught(const EndReport& report, net::MpiTransport& transport) {
+  const std::vector<std::string> all = transport.exchange(report.is_uncaught ? "uncaught" : "");
+  const bool is_uncaught =
+      std::any_of(all.begin(), all.end(), [](const std::string& other) { return !other.empty(); });
+  if (is_uncaught && !report.caught_here.empty()) say("error: " + report.caught_here);
 }
 
 }  // namespace shoal::runtime

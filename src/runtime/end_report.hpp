@@ -1,6 +1,8 @@
 #pragma once
 // Output to standard error, and the exit code, when the ranks of a process have ended.
 
+#include <shoal/net/mpi_transport.hpp>
+
 #include "runtime/rank_runtime.hpp"
 
 #include <memory>
@@ -12,8 +14,21 @@ namespace shoal::runtime {
 /// Writes a line of shoal's own to standard error.
 void say(const std::string& text);
 
-/// Writes the errors that began on these ranks, each once; of those with the same text, the one
-/// that the world has chosen. Returns the result of run().
-int report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
+/// How the ranks of a process have ended.
+struct EndReport {
+  int exit_code = 0;         // result of run()
+  bool is_uncaught = false;  // a main function left an error
+  /// Text of a failure that began here and that all main functions here have caught: to be written
+  /// if one of another process has not.
+  std::string caught_here;
+};
+
+/// Writes the errors that began on these ranks and that a main function of theirs has not caught,
+/// each once; of those with the same text, the one that the world has chosen.
+EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
+
+/// Writes the failure that all main functions here have caught, if one elsewhere has not.
+/// Collective.
+void report_caught(const EndReport& report, net::MpiTransport& transport);
 
 }  // namespace shoal::runtime

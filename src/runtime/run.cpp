@@ -77,6 +77,7 @@ class Process {
   std::unique_ptr<Tracing> tracing_;  // outlives the workers
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
   std::atomic<int> ranks_running_{0};
+  EndReport end_;
 };
 
 Process::Process(const Config& config, const void* communicator) : config_(config) {
@@ -227,12 +228,15 @@ void Process::begin_trace() {
   tracing_ =
       make_tracing(config_, {layout_, workers_, topology_.allowed_pus(), env::raw_clock_name()},
                    transport_.get(), nullptr);
-  if (tracing_ == nullptr || transport_ == nullptr) return;
-  transport_->set_before_close([this] { tracing_->finish(); });
 }
 
 int Process::run(const MainFunction& main_function) {
   begin_trace();
+  const auto before_close = [this] {
+    if (tracing_ != nullptr) tracing_->finish();
+    report_caught(end_, *transport_);
+  };
+  if (transport_ != nullptr) transport_->set_before_close(before_close);
   make_ranks();
   ranks_running_ = static_cast<int>(ranks_.size());
   std::vector<env::Steppable*> all;
@@ -251,10 +255,10 @@ int Process::run(const MainFunction& main_function) {
     throw;
   }
   if (config_.pin != Pin::none) static_cast<void>(topology_.bind_current_thread(before));
-  const int exit_code = report_errors(ranks_);
+  end_ = report_errors(ranks_);
   finish_transport();
   if (tracing_ != nullptr && transport_ == nullptr) tracing_->finish();
-  return exit_code;
+  return end_.exit_code;
 }
 
 void Process::drive(const std::vector<env::Steppable*>& all) {

@@ -24,7 +24,7 @@ int run_and_report(SimulatedWorld& world, const Config& config, const MainFuncti
     throw;
   }
   world.finish_tracing();
-  const int exit_code = report_errors(world.ranks());
+  const int exit_code = report_errors(world.ranks()).exit_code;
   write_log();
   for (const std::string& line : world.summary()) say(line);
   return exit_code;

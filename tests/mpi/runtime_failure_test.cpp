@@ -115,18 +115,60 @@ class ErrorOutput {
   std::FILE* const file_;
 };
 
-/// Runs a world whose main functions end with an error of this text, which is written once.
-void expect_error_once(const std::string& text, const std::function<void(World&)>& function) {
+/// Runs a world, and requires that a text is written that often, and the exit code of a process.
+void expect_errors(int count, const std::string& text, const std::function<void(World&)>& function,
+                   const std::function<int()>& code) {
   int process = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &process);
   ErrorOutput output;
-  const int code = run_with({"--workers", "2"}, function, MPI_COMM_WORLD);
+  const int ended_with = run_with({"--workers", "2"}, function, MPI_COMM_WORLD);
   const std::string all = output.collective_gather();
-  require(code == 1, "a main function that threw '{}' ended with {}", text, code);
+  require(ended_with == code(), "main functions with '{}' ended with {}", text, ended_with);
   if (process != 0) return;
-  const std::size_t first = all.find(text);
-  require(first != std::string::npos && all.find(text, first + 1) == std::string::npos,
-          "'{}' was not written once: {}", text, all);
+  int found = 0;
+  for (std::size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) {
+    ++found;
+  }
+  require(found == count, "'{}' was written {} times, not {}: {}", text, found, count, all);
+}
+
+/// Runs a world whose main functions end with an error of this text, which is written once.
+void expect_error_once(const std::string& text, const std::function<void(World&)>& function) {
+  expect_errors(1, text, function, [] { return 1; });
+}
+
+/// Errors that all main functions catch are not written; those that one does not are, once, though
+/// the main function where they began has caught them.
+void caught_errors() {
+  int process = 0;
+  int processes = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  for (const bool is_stuck : {false, true}) {
+    const std::string text = is_stuck ? "nothing runs any more" : "no more bananas";
+    for (const bool by_all : {true, false}) {
+      // The task lives on rank 0; the main functions of the other processes may let its error pass.
+      const bool catches = by_all || process == 0;
+      const auto main_function = [&](World& world) {
+        shoal::Promise<int> promise;
+        if (world.rank() == 0) {
+          world.spawn([is_stuck, future = promise.future()]() mutable {
+            if (!is_stuck) throw std::runtime_error("no more bananas");
+            static_cast<void>(future.get());
+          });
+        }
+        if (!catches) return world.wait();
+        try {
+          world.wait();
+        } catch (const shoal::Error&) {
+          return;
+        }
+        require(false, "rank {} heard of no error", int{world.rank()});
+      };
+      expect_errors(by_all || processes == 1 ? 0 : 1, text, main_function,
+                    [&] { return catches ? 0 : 1; });
+    }
+  }
 }
 
 /// A main function throws while all of it is in use: large messages from its stack and to it,
@@ -195,6 +237,7 @@ int main(int argc, char** argv) {
   const int failed = shoal::testing::report([] {
     failing_worlds();
     throwing_mains();
+    caught_errors();
     stuck_world();
     const int code = run_with({}, shoal::testing::battery, MPI_COMM_WORLD);
     require(code == 0, "a healthy world after failed ones ended with {}", code);

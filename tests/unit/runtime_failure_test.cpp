@@ -429,6 +429,29 @@ TEST(End, FailureThatSomeRanksCatch_IsWrittenOnceAndEndsWithOne) {
   EXPECT_EQ(said.find("error:"), said.rfind("error:")) << said;
 }
 
+TEST(End, ErrorThatAllMainFunctionsCatch_IsNotWritten) {
+  for (const bool is_stuck : {false, true}) {
+    testing::internal::CaptureStderr();
+    const int code = run_world(3, 1, [is_stuck](World& world) {
+      shoal::Promise<int> promise;
+      if (world.rank() == 1) {
+        world.spawn([is_stuck, future = promise.future()]() mutable {
+          if (!is_stuck) throw std::runtime_error("no more bananas");
+          static_cast<void>(future.get());
+        });
+      }
+      if (is_stuck) {
+        EXPECT_THROW(world.wait(), shoal::StuckError);
+      } else {
+        EXPECT_THROW(world.wait(), TaskError);
+      }
+      return world.rank() == 2 ? 7 : 0;
+    });
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(code, 7);
+  }
+}
+
 TEST(End, SameErrorOfAllMainFunctions_IsWrittenOnce) {
   for (const bool in_own_words : {false, true}) {
     testing::internal::CaptureStderr();
