@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <string>
 
-#if !defined(SHOAL_ASAN) && !defined(SHOAL_TSAN)  // which replace operator new themselves
+#if !defined(SHOAL_TSAN)  // which replaces operator new itself
 
 namespace {
 
@@ -54,6 +54,13 @@ void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
+// The variants of the standard library call the functions above, AddressSanitizer's do not.
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return Shortage::allows() ? std::malloc(size) : nullptr;
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete[](void* memory) noexcept { operator delete(memory); }
+void operator delete[](void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
 
 namespace {
 
