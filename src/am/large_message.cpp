@@ -136,7 +136,7 @@ void CountedEvent::run() {
   if (phase_ == kArrived) mark.number_from(message_id_);  // handled once more, with its payload
   mark.begin();
   try {
-    channel_.messenger().receiver().run_as_handler(this, [this] { act(); });
+    channel_.messenger().receiver().strand().run(this, [this] { act(); });
   } catch (...) {
     channel_.scope().fail(name_, std::current_exception());
   }

@@ -34,7 +34,7 @@ class Messenger::Host final : public ChannelHost {
     messenger_.progress_->wake_for_progress();
   }
   void reclaim(const std::shared_ptr<Handler>& handler) override {
-    messenger_.receiver_->remove(handler);
+    messenger_.receiver_->handlers().remove(handler);
   }
   void flush() override { messenger_.progress_->flush(); }
   [[nodiscard]] bool looks_busy() const override { return messenger_.progress_->looks_busy(); }

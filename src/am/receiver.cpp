@@ -15,22 +15,86 @@
 
 namespace shoal::messaging {
 
+namespace {
+
+[[gnu::noinline]] void note_sender(Reception& reception) {
+  auto& outside = reception.outside;
+  if (outside.empty() || outside.back().first != reception.run.sender) {
+    outside.emplace_back(reception.run.sender, 0);
+  }
+  outside.back().second += reception.run.count;
+}
+
+[[gnu::noinline]] void fail(const Reception& reception) {
+  reception.channel->scope().fail(reception.handler->name, std::current_exception());
+}
+
+// The handler does not exist, or has other parameters.
+[[gnu::noinline]] void refuse(Reception& reception) {
+  Message message = reception.batch.take();
+  const net::Run& header = reception.run;
+  const Handler* const handler = reception.handler;
+  if ((header.handler & kMulticastBit) != 0) {
+    const OpenedMulticast opened = open_multicast(message.arguments);
+    message.arguments = opened.arguments;
+    message.source = Rank(opened.header.origin);
+  }
+  if (message.is_object) delete object_of(message);
+  if ((header.handler & kLargeBit) != 0) {
+    std::span<const std::byte> rest;
+    drop_large(message, split_large(message, rest));
+  }
+  std::string text;
+  if (handler != nullptr) {
+    text = fmt::format(
+        "a message from rank {} does not fit the parameters of '{}': make all active messages in "
+        "the same order on all ranks",
+        message.source.value(), handler->name);
+  } else if (!message.dropped) {
+    text = fmt::format(
+        "a message from rank {} is for active message {}, which was destroyed here: keep it until "
+        "wait() has returned",
+        message.source.value(), header.handler & kIndexMask);
+  } else {
+    return;
+  }
+  message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
+}
+
+// Before the handlers run, or wait until they are open: those below do not wait for them.
+[[gnu::noinline]] void forward(Reception& reception, std::size_t offset) {
+  try {
+    forward_multicasts(*reception.channel, static_cast<net::Lane>(reception.packet->header().lane),
+                       reception.run, reception.packet->body() + offset);
+  } catch (...) {
+    reception.channel->scope().fail("a multicast", std::current_exception());
+  }
+}
+
+// The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
+// memory than the window accounts for.
+void keep_packet(Reception& reception) {
+  net::Packet*& packet = reception.packet;
+  Batch& batch = reception.batch;
+  const std::ptrdiff_t offset = batch.at() - packet->body();
+  packet = net::Packet::compact(packet);
+  batch.move_to(packet->body() + offset);
+}
+
+}  // namespace
+
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
 Receiver::Receiver(Rank rank, const void* token, sched::Scheduler& scheduler,
                    const ChannelTable& channels, const PacketReader& reader, Backlog& backlog,
                    ArrivalCounts& arrivals)
     : rank_(rank),
-      token_(token),
       scheduler_(scheduler),
       channels_(channels),
       reader_(reader),
       backlog_(backlog),
       arrivals_(arrivals),
-      statics_(static_handlers()) {}
-
-[[gnu::noinline]] void Receiver::name_handlers() {
-  handlers_.set_name(fmt::format("handlers of rank {}", rank_.value()));
-}
+      statics_(static_handlers()),
+      strand_(rank, token) {}
 
 // --- packets
 
@@ -104,14 +168,14 @@ void Receiver::retry_held() {
 // handlers kept for them are gone: the captures of a handler that was removed meanwhile are
 // destroyed before wait() can return.
 bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
-  Reception reception(*this, packet);
+  Reception reception(channels_.world(), handlers_.removed().count(), packet);
   const int slot = scheduler_.count_slot();
   bool taken = true;
   if (reception.mark.is_watched()) [[unlikely]]
     number(reception, offset);
   {
-    const DeferredReclaim::Handling handling(removed_);
-    if (removed_.has_news()) forget_removed();
+    const DeferredReclaim::Handling handling(handlers_.removed());
+    if (handlers_.removed().has_news()) handlers_.forget_removed();
     while (taken && offset < packet->messages().size()) {
       const std::size_t begin = offset;
       reader_.read_run(*packet, offset, reception.run);
@@ -119,7 +183,7 @@ bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
       if (!taken) offset = begin;
     }
   }
-  if (removed_.has_news()) forget_removed();
+  if (handlers_.removed().has_news()) handlers_.forget_removed();
   count(reception, slot);
   return taken;
 }
@@ -161,14 +225,6 @@ inline void Receiver::count(const Reception& reception, int slot) {
   }
 }
 
-[[gnu::noinline]] void Receiver::note_sender(Reception& reception) {
-  auto& outside = reception.outside;
-  if (outside.empty() || outside.back().first != reception.run.sender) {
-    outside.emplace_back(reception.run.sender, 0);
-  }
-  outside.back().second += reception.run.count;
-}
-
 // False: the run is held back, all of it: handlers stay open.
 bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const net::Run& run = reception.run;
@@ -208,30 +264,13 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
 // open yet.
 [[gnu::noinline]] bool Receiver::find(Reception& reception) {
   const std::uint32_t handler = reception.run.handler;
-  const std::uint32_t index = handler & kIndexMask;
   reception.handler_id = handler;
   reception.handler = nullptr;
   if (!reception.control) arrivals_.note_handler(reception.packet->header().source, handler);
-  if ((handler & kInstanceBit) != 0) return find_instance(reception);
+  if ((handler & kInstanceBit) != 0) return handlers_.find(reception);
+  const std::uint32_t index = handler & kIndexMask;
   if (index < statics_.size()) reception.handler = &statics_[index];
   return true;
-}
-
-bool Receiver::find_instance(Reception& reception) {
-  const std::uint32_t index = reception.handler_id & kIndexMask;
-  Kept& one = kept_[index % kept_.size()];
-  if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
-    const Handler* handler = nullptr;
-    if (!reception.channel->handlers().find(index, handler)) return false;
-    one = {reception.channel, index, handler};
-  }
-  reception.handler = one.handler;
-  return true;
-}
-
-void Receiver::forget_removed() {
-  kept_ = {};
-  removed_.forget();
 }
 
 // Runs some of the batch. False: it is held back. Flat: this is the cost of a lone message.
@@ -241,8 +280,8 @@ void Receiver::forget_removed() {
   // A handler that was removed meanwhile is not found any more.
   const bool failed = reception.batch.look();
   if (reception.handler == nullptr || header.handler != reception.handler_id ||
-      removed_.has_news()) {
-    if (removed_.has_news()) forget_removed();
+      handlers_.removed().has_news()) {
+    if (handlers_.removed().has_news()) handlers_.forget_removed();
     if (!find(reception) && !failed) return false;
   }
   const Handler* const handler = reception.handler;
@@ -260,49 +299,7 @@ void Receiver::forget_removed() {
   return true;
 }
 
-// The handler does not exist, or has other parameters.
-[[gnu::noinline]] void Receiver::refuse(Reception& reception) {
-  Message message = reception.batch.take();
-  const net::Run& header = reception.run;
-  const Handler* const handler = reception.handler;
-  if ((header.handler & kMulticastBit) != 0) {
-    const OpenedMulticast opened = open_multicast(message.arguments);
-    message.arguments = opened.arguments;
-    message.source = Rank(opened.header.origin);
-  }
-  if (message.is_object) delete object_of(message);
-  if ((header.handler & kLargeBit) != 0) {
-    std::span<const std::byte> rest;
-    drop_large(message, split_large(message, rest));
-  }
-  std::string text;
-  if (handler != nullptr) {
-    text = fmt::format(
-        "a message from rank {} does not fit the parameters of '{}': make all active messages in "
-        "the same order on all ranks",
-        message.source.value(), handler->name);
-  } else if (!message.dropped) {
-    text = fmt::format(
-        "a message from rank {} is for active message {}, which was destroyed here: keep it until "
-        "wait() has returned",
-        message.source.value(), header.handler & kIndexMask);
-  } else {
-    return;
-  }
-  message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
-}
-
 // --- multicasts
-
-// Before the handlers run, or wait until they are open: those below do not wait for them.
-[[gnu::noinline]] void Receiver::forward(Reception& reception, std::size_t offset) {
-  try {
-    forward_multicasts(*reception.channel, static_cast<net::Lane>(reception.packet->header().lane),
-                       reception.run, reception.packet->body() + offset);
-  } catch (...) {
-    reception.channel->scope().fail("a multicast", std::current_exception());
-  }
-}
 
 // The handler gets only the arguments, with a copy of its own of shared ones.
 [[gnu::noinline]] void Receiver::deliver_multicast(Reception& reception) {
@@ -330,8 +327,8 @@ void Receiver::forget_removed() {
   try {
     message.multicast = &opened;
     Batch one(message);
-    run_as_handler(reception.packet,
-                   [found = &handler, batch = &one] { found->invoke(found->self, *batch); });
+    strand_.run(reception.packet,
+                [found = &handler, batch = &one] { found->invoke(found->self, *batch); });
   } catch (...) {
     fail(reception);
   }
@@ -339,16 +336,6 @@ void Receiver::forget_removed() {
 }
 
 // --- tasks
-
-// The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
-// memory than the window accounts for.
-void Receiver::keep_packet(Reception& reception) {
-  net::Packet*& packet = reception.packet;
-  Batch& batch = reception.batch;
-  const std::ptrdiff_t offset = batch.at() - packet->body();
-  packet = net::Packet::compact(packet);
-  batch.move_to(packet->body() + offset);
-}
 
 [[gnu::noinline]] void Receiver::submit_task(Reception& reception) {
   const bool is_watched = reception.mark.is_watched();
@@ -373,17 +360,13 @@ void Receiver::run_inline(Reception& reception) {
   const Handler& handler = *reception.handler;
   reception.begin_handlers();
   try {
-    run_as_handler(reception.packet, [found = &handler, batch = &reception.batch] {
+    strand_.run(reception.packet, [found = &handler, batch = &reception.batch] {
       found->invoke(found->self, *batch);
     });
   } catch (...) {
     fail(reception);
   }
   reception.mark.hide();
-}
-
-[[gnu::noinline]] void Receiver::fail(const Reception& reception) {
-  reception.channel->scope().fail(reception.handler->name, std::current_exception());
 }
 
 }  // namespace shoal::messaging

@@ -2,12 +2,10 @@
 // State of the receiver while it handles a packet.
 
 #include <shoal/am/channel.hpp>
-#include <shoal/am/channel_table.hpp>
 #include <shoal/am/handler.hpp>
 #include <shoal/sched/handler_mark.hpp>
 
-#include "am/receiver.hpp"
-
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -15,14 +13,15 @@
 namespace shoal::messaging {
 
 /// A packet in the hands of the worker that runs the progress.
-struct Receiver::Reception {
-  Reception(const Receiver& receiver, net::Packet*& taken)
+struct Reception {
+  /// `removals`: of handlers; see Batch.
+  Reception(Channel& world, const std::atomic<std::uint32_t>& removals, net::Packet*& taken)
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
-        channel(&receiver.channels_.world()),
+        channel(&world),
         batch(*channel, Rank(taken->header().source), watch),
         mark(!control),
-        watch{&channel->scope(), receiver.removed_.count(), mark} {
+        watch{&channel->scope(), removals, mark} {
     batch.message().prefix = &run.prefix;
   }
   Reception(const Reception&) = delete;

@@ -95,7 +95,7 @@ Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std
         place.has_value() ? source.size() >= kLargeMessageBytes : op.goes_as_payload(source.size());
     if (op.size() > 1 && is_announced) {
       op.multicast(0, {}, {source.size(), op.begin_cast(source, 0)});
-      co_await op.ended(0);
+      co_await op.released(0);
     } else if (op.size() > 1) {
       op.multicast(0, place.has_value() ? Block(source) : mine);
     }
@@ -106,7 +106,7 @@ Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std
   const std::size_t size = head.announced.size > 0 ? head.announced.size : head.block.size();
   SHOAL_CHECK(!place.has_value() || place->size() == size,
               "{}: the root gives {} bytes and this member room for {}: all must give the same",
-              op.describe(), size, place->size());
+              op.standing().text(), size, place->size());
   if (head.announced.size == 0) {
     if (place.has_value()) {
       copy_bytes(head.block.bytes(), *place);
@@ -119,7 +119,7 @@ Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std
   if (!place.has_value()) buffer.resize(size);
   co_await op.in_handler();
   op.join_cast(op.root(), head.announced.cast, place.value_or(std::span(buffer)), 0);
-  co_await op.ended(0);
+  co_await op.released(0);
   if (!place.has_value()) op.add_result(Block(std::move(buffer)));
 }
 
@@ -174,7 +174,7 @@ Operation::Body allreduce(Operation& op, Block mine, Combine combine,
     op.add_result(mine);
   } else {
     SHOAL_CHECK(mine.size() == place->size(), "{}: the members give values of different sizes",
-                op.describe());
+                op.standing().text());
     copy_bytes(mine.bytes(), *place);
   }
 }
@@ -248,7 +248,7 @@ Operation::Body allgather(Operation& op, Block mine) {
   for (int i = 0; i < op.size() && !shares; ++i) {
     const auto index = static_cast<std::size_t>(i);
     if (entries[index].apart.size == 0) continue;
-    co_await op.ended(kApart + static_cast<std::uint32_t>(i));
+    co_await op.released(kApart + static_cast<std::uint32_t>(i));
     if (i != op.rank()) entries[index].block = Block(std::move(arriving[index]));
   }
   if (is_apart) entries[static_cast<std::size_t>(op.rank().value())].block = mine;

@@ -179,7 +179,7 @@ void Exchange::give_up(Operation& operation) {
 }
 
 void Exchange::fail(const Operation& operation) {
-  scope_.fail(operation.describe(), std::current_exception());
+  scope_.fail(operation.standing().text(), std::current_exception());
 }
 
 // --- pieces
@@ -297,7 +297,7 @@ std::vector<std::string> Exchange::describe_unsatisfied() const {
   std::vector<std::string> lines;
   for (const SharedOperation& operation : table_->running) {
     if (operation->completion_ == nullptr || operation->awaited_ == nullptr) continue;
-    lines.push_back(fmt::format("{} waits for a message from rank {}", operation->describe(),
+    lines.push_back(fmt::format("{} waits for a message from rank {}", operation->standing().text(),
                                 operation->awaited_->source_));
   }
   return lines;

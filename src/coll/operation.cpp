@@ -7,6 +7,28 @@
 
 namespace shoal::coll {
 
+namespace {
+
+// All but `root`, in the order of the ring.
+std::vector<Rank> others(Rank root, int size) {
+  std::vector<Rank> others;
+  others.reserve(static_cast<std::size_t>(size));
+  for (int i = 1; i < size; ++i) others.emplace_back((root.value() + i) % size);
+  return others;
+}
+
+// This member in the tree of payloads of `root`.
+messaging::CastPlace cast_place(const messaging::Channel& channel, Rank root) {
+  const std::vector<Rank> members = others(root, channel.size());
+  const MulticastTree tree = messaging::resolve({}, members.size());
+  const messaging::TreePlace place = messaging::place_in(tree, root, members, channel.rank());
+  messaging::CastPlace cast{channel.to_world(place.parent), place.parent == root, {}};
+  for (const Rank child : place.children) cast.children.push_back(channel.to_world(child));
+  return cast;
+}
+
+}  // namespace
+
 bool Operation::Receive::take_from(std::vector<Piece>& pieces) {
   const auto it = std::find_if(pieces.begin(), pieces.end(),
                                [this](const Piece& piece) { return fits(piece); });
@@ -45,7 +67,7 @@ void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
 }
 
 void Operation::multicast(std::uint32_t phase, const Block& block, const Announcement& announced) {
-  const Recipients to(others(rank_));
+  const Recipients to(others(rank_, size_));
   PieceHeader header = this->header(phase);
   header.announced = announced;
   if (block.object().value != nullptr) {
@@ -85,27 +107,11 @@ Operation::Receive Operation::released(std::uint32_t phase) {
 
 // --- multicasts of payloads
 
-std::vector<Rank> Operation::others(Rank root) const {
-  std::vector<Rank> others;
-  others.reserve(static_cast<std::size_t>(size_));
-  for (int i = 1; i < size_; ++i) others.emplace_back((root.value() + i) % size_);
-  return others;
-}
-
-messaging::CastPlace Operation::cast_place(Rank root) const {
-  const std::vector<Rank> members = others(root);
-  const MulticastTree tree = messaging::resolve({}, members.size());
-  const messaging::TreePlace place = messaging::place_in(tree, root, members, rank_);
-  const messaging::Channel& channel = in_.scope().channel();
-  messaging::CastPlace cast{channel.to_world(place.parent), place.parent == root, {}};
-  for (const Rank child : place.children) cast.children.push_back(channel.to_world(child));
-  return cast;
-}
-
 std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  messaging::PayloadCasts& casts = messaging::PayloadCasts::of(in_.scope().channel());
-  return casts.begin(bytes, cast_place(rank_).children, then).number;
+  messaging::Channel& channel = in_.scope().channel();
+  std::vector<Rank> children = cast_place(channel, rank_).children;
+  return messaging::PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
 }
 
 void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
@@ -113,10 +119,8 @@ void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> 
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   messaging::Channel& channel = in_.scope().channel();
   messaging::PayloadCasts::of(channel).join({channel.to_world(source).value(), cast, false},
-                                            cast_place(source), place, then);
+                                            cast_place(channel, source), place, {nullptr, then});
 }
-
-Operation::Receive Operation::ended(std::uint32_t phase) { return released(phase); }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }
 

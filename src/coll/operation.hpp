@@ -49,7 +49,6 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
   [[nodiscard]] term::Standing standing() const { return {name_of(call_.kind), sequence_}; }
-  [[nodiscard]] std::string describe() const { return standing().text(); }
   /// Once it has ended.
   [[nodiscard]] const std::vector<Block>& results() const { return results_; }
 
@@ -86,11 +85,10 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   void send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes);
   Receive released(std::uint32_t phase);
 
-  // Payloads of one member for all others, in segments along a tree; `ended` of `phase` follows.
+  // Payloads of one member for all others, in segments along a tree; `released` of `phase` follows.
   [[nodiscard]] std::uint64_t begin_cast(std::span<const std::byte> bytes, std::uint32_t phase);
   /// In a handler only.
   void join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place, std::uint32_t phase);
-  Receive ended(std::uint32_t phase);
   /// Awaits that the coroutine is in a handler.
   InHandler in_handler();
 
@@ -112,10 +110,6 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   static constexpr std::uint32_t kReleased = 2U << 30U;  // to itself: a payload may be reused
 
   [[nodiscard]] PieceHeader header(std::uint32_t phase) const;
-  /// All but `root`, in the order of the ring.
-  [[nodiscard]] std::vector<Rank> others(Rank root) const;
-  /// This member in the tree of payloads of `root`.
-  [[nodiscard]] messaging::CastPlace cast_place(Rank root) const;
 
   Exchange& in_;
   const std::uint64_t sequence_;

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace shoal::sched {
@@ -15,9 +14,13 @@ namespace shoal::sched {
 namespace {
 
 constexpr unsigned kAskAfterRounds = 8;  // idle steps; fewer than a worker makes before it sleeps
-constexpr unsigned kPollEvery = 16;      // tasks between two polls of the transport
-constexpr unsigned kPollAfterIdle = 3;   // steps: one that finds a message, one for its task
-constexpr unsigned kPollSoon = 2;        // tasks, twice as many each time
+
+trace::Track make_track(const Scheduler& scheduler, WorkerId worker) {
+  trace::Recorder* const recorder = scheduler.options().recorder;
+  if (recorder == nullptr) return {};
+  return recorder->make_track(scheduler.rank().value(), worker.value(),
+                              fmt::format("worker {}", worker.value()));
+}
 
 }  // namespace
 
@@ -72,7 +75,8 @@ env::StepResult Worker::step() {
 }
 
 void Worker::begin() {
-  make_track();
+  track_ = make_track(scheduler_, id_);
+  track_.enter();
   fault_watch_.emplace(&explain_fault);
   fibers.begin(id_.value() == 0);  // with a spare fiber for the main function
 }
@@ -81,14 +85,6 @@ void Worker::end() {
   fibers.end_idle();
   fault_watch_.reset();
   track_ = {};
-}
-
-void Worker::make_track() {
-  trace::Recorder* const recorder = scheduler_.options().recorder;
-  if (recorder == nullptr) return;
-  track_ = recorder->make_track(scheduler_.rank().value(), id_.value(),
-                                fmt::format("worker {}", id_.value()));
-  track_.enter();
 }
 
 [[gnu::noinline]] void Worker::leave_step(env::StepResult result) {
@@ -115,15 +111,11 @@ bool Worker::spend(const Cost& cost) {
 // --- the loop
 
 void Worker::enter_loop(void* /*unused*/) {
-  loop();
-  current_worker()->fibers.end_current();
-}
-
-void Worker::loop() {
   Worker* worker = current_worker();
   // Entered because a task was suspended: that was a step.
   if (worker->fibers.finish_switch()) worker->after_work();
   while (!worker->scheduler_.idle_workers().stopping()) worker = &worker->step_once();
+  current_worker()->fibers.end_current();
 }
 
 Worker& Worker::after_work() {
@@ -148,11 +140,8 @@ Task* Worker::quick_task() {
 // A busy worker's poll of timers and messages. True: that may have led to a task.
 bool Worker::poll_if_due() {
   Progress& progress = scheduler_.progress();
-  const bool in_turn = is_poll_due();
-  if (in_turn) {
-    poll_at_ = ticks_ + poll_every_;
-    poll_every_ = std::min(2 * poll_every_, kPollEvery);
-  }
+  const bool in_turn = polls_.is_due();
+  if (in_turn) polls_.polled();
   const bool expired = in_turn && scheduler_.idle_workers().expire_timers();
   return ((in_turn || progress.looks_busy()) && progress.poll(false)) || expired;
 }
@@ -194,10 +183,7 @@ void Worker::rest() {
   Progress& progress = scheduler_.progress();
   ++idle.rounds;
   const bool must_poll = progress.must_poll(id_);
-  if (must_poll) {
-    poll_at_ = ticks_ + kPollAfterIdle;
-    poll_every_ = kPollSoon;
-  }
+  if (must_poll) polls_.restart();
   if (!stepping_ && all.pause(idle, progress, must_poll)) return;
   all.fall_asleep(idle, progress, must_poll, stepping_);
   if (stepping_) leave_step(env::StepResult::idle);  // sleeps until the next step

@@ -6,6 +6,7 @@
 
 #include "sched/idle_worker.hpp"
 #include "sched/parked.hpp"
+#include "sched/poll_schedule.hpp"
 #include "sched/task_queues.hpp"
 #include "sched/worker_activity.hpp"
 #include "sched/worker_fibers.hpp"
@@ -60,24 +61,19 @@ class Worker final : public env::Steppable {
  private:
   void begin();
   void end();
-  void make_track();
-  static void loop();
   // Returns the worker that continues the caller's fiber.
   [[nodiscard]] Worker& step_once();
   [[nodiscard]] Worker& find_work();
   [[nodiscard]] Worker& execute(Task* task);
   [[nodiscard]] Worker& execute_other(Task* task);
   [[nodiscard]] Task* quick_task();
-  [[nodiscard]] bool is_poll_due() const;
   bool poll_if_due();
   bool poll_idle();
   void rest();
 
   Scheduler& scheduler_;
   const WorkerId id_;
-  unsigned ticks_ = 0;       // steps, and looks for a task to nest
-  unsigned poll_at_ = 1;     // of these ticks
-  unsigned poll_every_ = 1;  // ticks, then
+  PollSchedule polls_;
   bool stepping_ = false;
   env::StepResult step_result_ = env::StepResult::idle;
   std::optional<env::FaultWatch> fault_watch_;
@@ -85,14 +81,10 @@ class Worker final : public env::Steppable {
 };
 
 [[gnu::always_inline]] inline bool Worker::is_called() {
-  ++ticks_;
-  return is_poll_due() || scheduler_.progress().may_be_busy() || idle.was_short ||
+  polls_.tick();
+  return polls_.is_due() || scheduler_.progress().may_be_busy() || idle.was_short ||
          queues.throttled() || activity.is_asked();
 }
-
-// Some time after the last poll: twice as long each time, since others probably wait for a worker
-// that waited itself, and messages of its first tasks should leave.
-inline bool Worker::is_poll_due() const { return static_cast<int>(ticks_ - poll_at_) >= 0; }
 
 /// env::FaultExplainer: whether the running task's stack has overflowed.
 std::size_t explain_fault(const env::Fault& fault, bool names, char* text, std::size_t size);

@@ -1,11 +1,6 @@
 #include "net/mpi/mpi_engine.hpp"
 
-#include <shoal/base/check.hpp>
-
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
@@ -36,7 +31,7 @@ MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window
       transfers_(session.communicator(), session.process(), options.chunk_bytes),
       outbox_(session.layout(), transfers_, node, options.link.packet_bytes),
       inbox_(session, options.link, {transfers_, node, outbox_, *this}),
-      payloads_{transfers_} {}
+      payloads_(session, transfers_, window, *this) {}
 
 // Without finish(): buffers that MPI still uses stay allocated, and the destructor does not wait
 // for other processes.
@@ -47,8 +42,7 @@ MpiEngine::~MpiEngine() {
 }
 
 void MpiEngine::attach(Fabric& fabric) {
-  SHOAL_CHECK(fabric_ == nullptr, "a transport serves one fabric");
-  fabric_ = &fabric;
+  payloads_.attach(fabric);
   const sync::StoreReleaseLock lock(mutex_);
   inbox_.open(fabric);
 }
@@ -73,39 +67,6 @@ void MpiEngine::unlock_calls() {
 void MpiEngine::look_after_unlock() {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // the lock is free before the look
   if (has_submissions() && waker_) waker_();
-}
-
-std::uint32_t MpiEngine::payload_tag_count() const {
-  return static_cast<std::uint32_t>(session_.tag_max() - kPayloadTagFirst) + 1;
-}
-
-MpiPayload::Route MpiEngine::route(Rank peer, std::uint32_t tag, Completion* event,
-                                   Rank local) const {
-  return {session_.layout().process_of(peer),
-          kPayloadTagFirst + static_cast<int>(tag % payload_tag_count()), event,
-          fabric_->port(local)};
-}
-
-void MpiEngine::send_payload(Rank source, Rank target, std::uint32_t tag,
-                             std::span<const std::byte> bytes, Completion* done) {
-  submit(*new MpiPayloadSend(bytes, route(target, tag, done, source), payloads_));
-}
-
-void MpiEngine::receive_payload(Rank source, Rank target, std::uint32_t tag,
-                                std::span<std::byte> bytes, Completion* done) {
-  submit(*new MpiPayloadReceive(bytes, route(source, tag, done, target), payloads_));
-}
-
-void MpiEngine::expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done) {
-  submit(*new MpiExposure(std::move(memory), window_, fabric_->port(owner), done));
-}
-
-// An address is the same number for MPI and in messages: heaps are below MPI_Aint's largest one.
-void MpiEngine::get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
-                    Completion* done) {
-  const MpiPayload::Route from{session_.layout().process_of(owner), MpiCall::kNone, done,
-                               fabric_->port(reader)};
-  submit(*new MpiWindowGet(to, static_cast<MPI_Aint>(address), window_, from, payloads_));
 }
 
 void MpiEngine::submit_quietly(MpiSubmission& submission) { submissions_.push(&submission); }
@@ -268,7 +229,7 @@ void MpiEngine::finish() {
   window_.close();
   inbox_.close();
   closed_ = true;
-  if (const std::size_t left = payloads_.under_way.load(std::memory_order_relaxed); left > 0) {
+  if (const std::size_t left = payloads_.under_way(); left > 0) {
     throw TransportError(
         fmt::format("process {} ends with {} payloads under way: the other process has not started "
                     "its side of them",

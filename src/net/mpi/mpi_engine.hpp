@@ -12,7 +12,7 @@
 #include "net/mpi/mpi_inbox.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_outbox.hpp"
-#include "net/mpi/mpi_payload.hpp"
+#include "net/mpi/mpi_payload_calls.hpp"
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_submission.hpp"
 #include "net/mpi/mpi_transfers.hpp"
@@ -36,16 +36,8 @@ class MpiEngine final : public MpiSubmissions {
 
   void attach(Fabric& fabric);
   std::unique_ptr<Link> make_link(Rank source, Rank target, Lane lane);
-  void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
-                    Completion* done);
-  void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
-                       Completion* done);
-  /// See RemoteMemory.
-  void expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done);
-  void get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
-           Completion* done);
-  /// How many different tags payloads have.
-  [[nodiscard]] std::uint32_t payload_tag_count() const;
+  /// Any thread.
+  [[nodiscard]] MpiPayloadCalls& payloads() { return payloads_; }
 
   /// Called when a thread should poll. Set while no other thread uses the engine.
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
@@ -90,14 +82,11 @@ class MpiEngine final : public MpiSubmissions {
   void look_after_unlock();
   void look_at_streams(std::uint64_t now_ns) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool may_call_mpi_here() const;
-  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Completion* event,
-                                        Rank local) const;
   void drain() SHOAL_REQUIRES(mutex_);
 
   MpiSession& session_;
   MpiWindow& window_;
   const MpiOptions options_;
-  Fabric* fabric_ = nullptr;
   std::function<void()> waker_;
   std::function<void()> before_close_;
 
@@ -116,7 +105,7 @@ class MpiEngine final : public MpiSubmissions {
   MpiTransfers transfers_ SHOAL_GUARDED_BY(mutex_);
   MpiOutbox outbox_ SHOAL_GUARDED_BY(mutex_);
   MpiInbox inbox_ SHOAL_GUARDED_BY(mutex_);
-  MpiPayloads payloads_;  // touches transfers_ under mutex_ only
+  MpiPayloadCalls payloads_;
   unsigned rounds_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::uint64_t last_work_ns_ SHOAL_GUARDED_BY(mutex_) = 0;
   bool closing_ SHOAL_GUARDED_BY(mutex_) = false;  // acknowledgements are no longer needed

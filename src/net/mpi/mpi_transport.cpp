@@ -77,15 +77,15 @@ class EngineTransport final : public MpiTransport, private RemoteMemory {
 
   std::uint32_t new_payload_tag() override {
     // relaxed: only the number matters.
-    return next_tag_.fetch_add(1, std::memory_order_relaxed) % engine_.payload_tag_count();
+    return next_tag_.fetch_add(1, std::memory_order_relaxed) % engine_.payloads().tag_count();
   }
   void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
                     Completion* done) override {
-    engine_.send_payload(source, target, tag, bytes, done);
+    engine_.payloads().send(source, target, tag, bytes, done);
   }
   void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
                        Completion* done) override {
-    engine_.receive_payload(source, target, tag, bytes, done);
+    engine_.payloads().receive(source, target, tag, bytes, done);
   }
 
   std::vector<std::string> exchange(const std::string& mine) override {
@@ -96,11 +96,11 @@ class EngineTransport final : public MpiTransport, private RemoteMemory {
 
  private:
   void expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done) override {
-    engine_.expose(std::move(memory), owner, done);
+    engine_.payloads().expose(std::move(memory), owner, done);
   }
   void get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
            Completion* done) override {
-    engine_.get(reader, owner, address, to, done);
+    engine_.payloads().get(reader, owner, address, to, done);
   }
 
   MpiSession session_;

@@ -1,0 +1,36 @@
+#pragma once
+// When a busy worker polls for timers and messages.
+
+#include <algorithm>
+
+namespace shoal::sched {
+
+/// Counts the worker's steps. Some of them after the last poll the next one is due: twice as many
+/// each time, since others probably wait for a worker that waited itself, and messages of its first
+/// tasks should leave.
+class PollSchedule {
+ public:
+  /// A step begins, or a look for a task to nest.
+  void tick() { ++ticks_; }
+  [[nodiscard]] bool is_due() const { return static_cast<int>(ticks_ - poll_at_) >= 0; }
+  void polled() {
+    poll_at_ = ticks_ + poll_every_;
+    poll_every_ = std::min(2 * poll_every_, kPollEvery);
+  }
+  /// Begins anew. The worker is idle, and has just polled.
+  void restart() {
+    poll_at_ = ticks_ + kPollAfterIdle;
+    poll_every_ = kPollSoon;
+  }
+
+ private:
+  static constexpr unsigned kPollEvery = 16;     // ticks, at most
+  static constexpr unsigned kPollAfterIdle = 3;  // one that finds a message, one for its task
+  static constexpr unsigned kPollSoon = 2;
+
+  unsigned ticks_ = 0;
+  unsigned poll_at_ = 1;     // of these ticks
+  unsigned poll_every_ = 1;  // ticks, then
+};
+
+}  // namespace shoal::sched
