@@ -76,6 +76,19 @@ function(shoal_add_end_test variant test)
   set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
 
+# Two jobs at once where /dev/shm is small. MPICH itself does not start there.
+function(shoal_add_small_shm_test)
+  if(NOT openmpi IN_LIST SHOAL_MPI_VARIANTS)
+    return()
+  endif()
+  shoal_mpi_launcher(openmpi 4 launcher)
+  set(program mpi_openmpi_runtime_stream_test)
+  add_test(NAME mpi.openmpi.small_shm COMMAND "${PROJECT_SOURCE_DIR}/tests/mpi/small_shm"
+                                              ${launcher} $<TARGET_FILE:${program}>)
+  shoal_test_properties(mpi.openmpi.small_shm mpi 120 PROCESSORS 2 SKIP_RETURN_CODE 77)
+  set_tests_properties(mpi.openmpi.small_shm PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
+endfunction()
+
 # A process that exits while others are in a world, or start another one: all end.
 function(shoal_add_exit_tests)
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)

@@ -9,6 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/prctl.h>
+
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -84,6 +87,15 @@ TEST(Run, WithRanksAndWorkers_RunsThatMany) {
   EXPECT_EQ(outcome.mains, 5);
   EXPECT_EQ(outcome.size, 5);
   EXPECT_EQ(outcome.workers, 3);
+}
+
+TEST(Run, ThreadsOfWorkers_AreNamedByRankAndWorker) {
+  shoal::testing::run_world(2, 1, [](shoal::World& world) {
+    std::array<char, 16> name{};
+    prctl(PR_GET_NAME, name.data());
+    // The first thread is the program's, and keeps its name.
+    if (world.rank() == 1) EXPECT_STREQ(name.data(), "shoal r1 w0");
+  });
 }
 
 TEST(Run, WithVariables_TakesThemUnlessTheCommandLineSaysOtherwise) {
