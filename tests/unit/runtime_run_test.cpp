@@ -94,7 +94,9 @@ TEST(Run, ThreadsOfWorkers_AreNamedByRankAndWorker) {
     std::array<char, 16> name{};
     prctl(PR_GET_NAME, name.data());
     // The first thread is the program's, and keeps its name.
-    if (world.rank() == 1) EXPECT_STREQ(name.data(), "shoal r1 w0");
+    if (world.rank() == 1) {
+      EXPECT_STREQ(name.data(), "shoal r1 w0");
+    }
   });
 }
 
