@@ -24,9 +24,6 @@ shoal_add_error_test(sparse_solve_no_square PATTERN "data/not_square.mtx:4: .*mu
                      COMMAND sparse_solve "${small_data}/not_square.mtx" --ranks 2)
 shoal_add_error_test(sparse_solve_empty_row PATTERN "row 2 has no element.*singular" COMMAND
                      sparse_solve "${small_data}/empty_row.mtx" --ranks 2)
-if(TARGET unit_apps_sparse_factor_test)
-  target_link_libraries(unit_apps_sparse_factor_test PRIVATE shoal_app_sparse_solve)
-endif()
 shoal_add_app_run(sparse_solve_simulated PATTERN "verified" COMMAND sparse_solve --sim --ranks 8
                                                                     --grid 12)
 shoal_add_error_test(sparse_solve_no_file PATTERN "/nonexistent.mtx" COMMAND sparse_solve

@@ -40,12 +40,13 @@ function(shoal_add_kill_tests)
       PROGRAM stall_abort
       PATTERNS "this process exits" "the run is given up"
       ARGS exit --stall-abort 1s)
+    shoal_mpi_test_program(stall_abort ${variant} program)
     shoal_add_mpi_test(
       mpi.${variant}.stall_abort_busy
       VARIANT ${variant}
       PROCESSES 2
       TIMEOUT 120
-      COMMAND $<TARGET_FILE:mpi_${variant}_stall_abort> busy --workers 1 --stall-abort 5s)
+      COMMAND ${program} busy --workers 1 --stall-abort 5s)
   endforeach()
 endfunction()
 
@@ -57,18 +58,15 @@ function(shoal_add_end_test variant test)
   if(NOT arg_LIMIT)
     set(arg_LIMIT 30)
   endif()
-  set(program mpi_${variant}_${arg_PROGRAM})
-  if(NOT TARGET ${program})
-    shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/mpi/${arg_PROGRAM}.cpp"
-                       shoal::shoal_${variant})
-  endif()
+  shoal_mpi_test_program(${arg_PROGRAM} ${variant} program)
   shoal_mpi_launcher(${variant} 4 launcher)
   list(JOIN launcher "|" command)
+  list(JOIN program "|" program)
   list(JOIN arg_ARGS "|" arguments)
   list(JOIN arg_PATTERNS "@" patterns)
   set(test mpi.${variant}.${test})
   add_test(NAME ${test}
-           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${command}|$<TARGET_FILE:${program}>|${arguments}"
+           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${command}|${program}|${arguments}"
                    "-DPATTERNS=${patterns}" -DLIMIT_S=${arg_LIMIT} -P
                    "${PROJECT_SOURCE_DIR}/tests/mpi/kill_rank.cmake")
   math(EXPR timeout "${arg_LIMIT} + 30")
@@ -82,9 +80,9 @@ function(shoal_add_small_shm_test)
     return()
   endif()
   shoal_mpi_launcher(openmpi 4 launcher)
-  set(program mpi_openmpi_runtime_stream_test)
+  shoal_mpi_test_program(runtime_stream_test openmpi program)
   add_test(NAME mpi.openmpi.small_shm COMMAND "${PROJECT_SOURCE_DIR}/tests/mpi/small_shm"
-                                              ${launcher} $<TARGET_FILE:${program}>)
+                                              ${launcher} ${program})
   shoal_test_properties(mpi.openmpi.small_shm mpi 120 PROCESSORS 2 SKIP_RETURN_CODE 77)
   set_tests_properties(mpi.openmpi.small_shm PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
@@ -112,14 +110,14 @@ function(shoal_add_info_tests)
   string(CONCAT pattern "6 ranks, 2 workers each, in 2 processes on 1 node.*MPI_THREAD_MULTIPLE.*"
                 "1 other process .*process 1: ranks 3-5")
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+    shoal_mpi_test_program(kill_rank ${variant} program)
     shoal_add_mpi_test(
       mpi.${variant}.info
       VARIANT ${variant}
       PROCESSES 2
       TIMEOUT 60
       PATTERN "${pattern}"
-      COMMAND $<TARGET_FILE:mpi_${variant}_kill_rank> --info --ranks-per-process 3 --workers 2
-              --shared-mpi)
+      COMMAND ${program} --info --ranks-per-process 3 --workers 2 --shared-mpi)
   endforeach()
 endfunction()
 
@@ -128,12 +126,13 @@ function(shoal_add_wrong_launcher_test)
   if(NOT ("openmpi" IN_LIST SHOAL_MPI_VARIANTS AND "mpich" IN_LIST SHOAL_MPI_VARIANTS))
     return()
   endif()
+  shoal_mpi_test_program(runtime_launch_test mpich program)
   shoal_add_mpi_test(
     mpi.wrong_launcher
     VARIANT openmpi
     PROCESSES 2
     TIMEOUT 60
-    COMMAND $<TARGET_FILE:mpi_mpich_runtime_launch_test>)
+    COMMAND ${program})
   set_tests_properties(mpi.wrong_launcher PROPERTIES PASS_REGULAR_EXPRESSION
                                                      "shoal: error: .*processes")
 endfunction()
@@ -144,12 +143,13 @@ function(shoal_add_launched_simulation_test)
     return()
   endif()
   list(GET SHOAL_MPI_VARIANTS 0 variant)
+  shoal_mpi_test_program(runtime_launch_test ${variant} program)
   shoal_add_mpi_test(
     mpi.launched_simulation
     VARIANT ${variant}
     PROCESSES 2
     TIMEOUT 60
-    COMMAND $<TARGET_FILE:mpi_${variant}_runtime_launch_test> --sim)
+    COMMAND ${program} --sim)
   set_tests_properties(mpi.launched_simulation PROPERTIES PASS_REGULAR_EXPRESSION
                                                           "--sim: a simulated world has all")
 endfunction()

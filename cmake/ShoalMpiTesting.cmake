@@ -31,17 +31,44 @@ function(shoal_add_mpi_test test)
   set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
 
-# Every tests/mpi/*_test.cpp is a program with its own main (0 = passed), built for each MPI and run
-# on each number of processes as mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at
-# most share memory, as ..._near2, except tests that take long or send little.
+# Sets `out` to the command that runs a program of tests/mpi/ on an MPI.
+function(shoal_mpi_test_program name variant out)
+  set(${out} $<TARGET_FILE:mpi_${variant}_tests> ${name} PARENT_SCOPE)
+endfunction()
+
+# Every tests/mpi/*.cpp with a main function is a program (0 = passed). All of them are linked into
+# one for each MPI, mpi_<variant>_tests (tests/support/joined_program.hpp). Sources without mpi.h
+# are compiled once. Each *_test.cpp runs on each number of processes as
+# mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at most share memory, as ..._near2,
+# except tests that take long or send little.
 function(shoal_add_mpi_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "PROCESSES")
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cpp")
+  if(NOT SHOAL_MPI_VARIANTS)
+    return()
+  endif()
+  set(folder "${PROJECT_SOURCE_DIR}/tests/mpi")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  file(GLOB tests CONFIGURE_DEPENDS "${folder}/*_test.cpp")
+  set(uses_mpi "${folder}/mpi_launch.cpp")
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" found REGEX "<(shoal/)?mpi.h|/transport_harness.hpp")
+    if(found)
+      list(APPEND uses_mpi "${source}")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES uses_mpi)
+  set(uses_none ${sources})
+  list(REMOVE_ITEM uses_none ${uses_mpi})
+  add_library(mpi_tests OBJECT)
+  shoal_test_defaults(mpi_tests shoal_object shoal_runtime)
+  shoal_join_sources(mpi_tests "tests$" ${uses_none})
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-    foreach(source IN LISTS sources)
+    shoal_test_program(mpi_${variant}_tests
+                       "${PROJECT_SOURCE_DIR}/tests/support/joined_programs_main.cpp"
+                       mpi_tests shoal::shoal_${variant})
+    shoal_join_sources(mpi_${variant}_tests "tests$" ${uses_mpi})
+    foreach(source IN LISTS tests)
       cmake_path(GET source STEM name)
-      set(program mpi_${variant}_${name})
-      shoal_test_program(${program} "${source}" shoal::shoal_${variant})
       foreach(entry IN LISTS arg_PROCESSES)
         string(REGEX MATCH "^([0-9]+)(/([0-9]+))?$" matched "${entry}")
         set(processes ${CMAKE_MATCH_1})
@@ -53,12 +80,13 @@ function(shoal_add_mpi_tests)
           endif()
           string(APPEND test _near${near})
         endif()
+        shoal_mpi_test_program(${name} ${variant} program)
         shoal_add_mpi_test(
           ${test}
           VARIANT ${variant}
           PROCESSES ${processes}
           TIMEOUT ${arg_TIMEOUT}
-          COMMAND $<TARGET_FILE:${program}>)
+          COMMAND ${program})
         if(name MATCHES "_stall_test$") # waits more than it computes
           set_tests_properties(${test} PROPERTIES PROCESSORS 1)
         endif()
@@ -69,4 +97,10 @@ function(shoal_add_mpi_tests)
       endforeach()
     endforeach()
   endforeach()
+  list(GET SHOAL_MPI_VARIANTS 0 variant)
+  add_library(mpi_single_files OBJECT EXCLUDE_FROM_ALL ${sources}) # for clang-tidy
+  shoal_test_defaults(mpi_single_files shoal::shoal_${variant})
+  if(SHOAL_SANITIZE) # run none of these
+    set_target_properties(mpi_tests PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()

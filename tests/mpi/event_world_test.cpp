@@ -2,9 +2,9 @@
 // worlds.
 
 #include <shoal/event.hpp>
-#include <shoal/mpi.hpp>
+#include <shoal/shoal.hpp>
 
-#include "mpi/world_battery.hpp"
+#include "mpi/mpi_launch.hpp"
 #include "support/event_plan.hpp"
 
 #include <string>
@@ -19,7 +19,7 @@ using shoal::World;
 using shoal::testing::EventPlan;
 using shoal::testing::EventPlanRun;
 using shoal::testing::require;
-using shoal::testing::run_with;
+using shoal::testing::run_on_launch;
 
 void order(World& world) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -83,19 +83,15 @@ void battery(World& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);  // several worlds in a row
-  const int failed = shoal::testing::report([] {
+  return shoal::testing::report_with_mpi(argc, argv, [] {  // several worlds in a row
     for (const std::string progress : {"worker", "thread"}) {
       for (const std::string ranks_per_process : {"1", "3"}) {
-        const int code = run_with(
+        const int code = run_on_launch(
             {"--ranks-per-process", ranks_per_process, "--progress", progress, "--workers", "2"},
-            [](World& world) { battery(world); }, MPI_COMM_WORLD);
+            [](World& world) { battery(world); });
         require(code == 0, "{} ranks per process, --progress {}: ended with {}", ranks_per_process,
                 progress, code);
       }
     }
   });
-  MPI_Finalize();
-  return failed;
 }

@@ -1,7 +1,7 @@
 // Random programs of a sequential flow between processes.
 
 #include <shoal/flow/flow.hpp>
-#include <shoal/mpi.hpp>
+#include <shoal/shoal.hpp>
 
 #include "mpi/world_battery.hpp"
 #include "support/flow_program.hpp"

@@ -2,16 +2,17 @@
 // MPI-3 RMA.
 
 #include <shoal/memory.hpp>
-#include <shoal/mpi.hpp>
 #include <shoal/net/mpi_transport.hpp>
+#include <shoal/shoal.hpp>
 
-#include "mpi/world_battery.hpp"
+#include "mpi/mpi_launch.hpp"
 #include "support/memory_battery.hpp"
 #include "support/memory_program.hpp"
 #include "support/sizes.hpp"
 
 #include <sys/resource.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -26,7 +27,7 @@ using shoal::GlobalMemory;
 using shoal::Rank;
 using shoal::World;
 using shoal::testing::require;
-using shoal::testing::run_with;
+using shoal::testing::run_on_launch;
 using Checks = shoal::GlobalMemoryOptions::Checks;
 
 /// The heaps of processes that share memory are reached without messages.
@@ -44,18 +45,6 @@ void ways(World& world, bool shared) {
     require(statistics.direct_ranks + 1 == static_cast<std::uint64_t>(world.size()),
             "{} ranks are near", statistics.direct_ranks);
   }
-}
-
-/// Whether all processes are on one node.
-bool one_node() {
-  MPI_Comm near = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
-  int near_count = 0;
-  int count = 0;
-  MPI_Comm_size(near, &near_count);
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
-  MPI_Comm_free(&near);
-  return near_count == count;
 }
 
 /// The largest resident set of this process so far, in MiB.
@@ -109,8 +98,7 @@ bool has_windows() {
   shoal::net::MpiOptions options;
   options.env = env.get();
   options.remote_memory = true;
-  const MPI_Comm world = MPI_COMM_WORLD;
-  options.communicator = &world;
+  options.communicator = shoal::testing::communicator_of_launch();
   try {
     const auto transport = shoal::net::make_mpi_transport(options);
     require(transport->remote_memory() != nullptr, "no window and no refusal");
@@ -147,7 +135,8 @@ void gets_by_windows(World& world) {
     const Rank owner(static_cast<int>(i) % world.size());
     if (owner != world.rank() && size >= 16) ++large;
     auto& place = places.emplace_back(size);
-    transfers.push_back(memory.get_async(bytes.on(owner) + i * 5, std::span(place)));
+    transfers.push_back(
+        memory.get_async(bytes.on(owner) + static_cast<std::ptrdiff_t>(i * 5), std::span(place)));
     static_cast<void>(memory.add_async(counter.on(owner), 1));
     if (i % 7 == 0) transfers.back() = {};  // waits until nothing is written there any more
   }
@@ -193,29 +182,26 @@ void windows() {
     const std::vector<std::string> arguments{"--workers",    "2",  "--node-processes", "1",
                                              "--global-rma", "16", "--progress",       progress};
     const auto run = [&](const auto& part) {
-      const int code = run_with(arguments, part, MPI_COMM_WORLD);
+      const int code = run_on_launch(arguments, part);
       require(code == 0, "ended with {}, gets by MPI, progress {}", code, progress);
     };
     run(&gets_by_windows);
     if (progress != "worker") continue;
     run([](World& world) { shoal::testing::whole_battery(world, Checks::off); });
     run([](World& world) { random_programs(world, shoal::testing::sized(10, 5)); });
-    require(run_with(arguments, &fail_while_read, MPI_COMM_WORLD) != 0, "rank 0 did not fail");
+    require(run_on_launch(arguments, &fail_while_read) != 0, "rank 0 did not fail");
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
-  const int failed = shoal::testing::report([] {
+  return shoal::testing::report_with_mpi(argc, argv, [] {
     if (has_windows()) windows();
-    const bool together = one_node();
+    const bool together = shoal::testing::collective_one_node();
     for (const std::string near : {"64", "1"}) {
       const auto run = [&near](const auto& part, const std::string& workers) {
-        const int code =
-            run_with({"--workers", workers, "--node-processes", near}, part, MPI_COMM_WORLD);
+        const int code = run_on_launch({"--workers", workers, "--node-processes", near}, part);
         require(code == 0, "ended with {}, {} near", code, near);
       };
       for (const std::string workers : {"1", "2"}) {
@@ -227,6 +213,4 @@ int main(int argc, char** argv) {
       run(&many, "2");
     }
   });
-  MPI_Finalize();
-  return failed;
 }

@@ -28,7 +28,7 @@ void run() {
 
 }  // namespace
 
-int main() {
+int main(int /*argc*/, char** /*argv*/) {
   try {
     run();
     run();

@@ -1,10 +1,10 @@
 // Calls and promises between processes.
 
-#include <shoal/mpi.hpp>
 #include <shoal/sched/sleep.hpp>
 #include <shoal/sched/when.hpp>
+#include <shoal/shoal.hpp>
 
-#include "mpi/world_battery.hpp"
+#include "mpi/mpi_launch.hpp"
 #include "support/random_collectives.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using shoal::Rank;
 using shoal::RemotePromise;
 using shoal::World;
 using shoal::testing::require;
-using shoal::testing::run_with;
+using shoal::testing::run_on_launch;
 
 int value_of(World& world) { return world.rank().value(); }
 
@@ -169,12 +169,10 @@ void failure(World& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
-  const int failed = shoal::testing::report([] {
+  return shoal::testing::report_with_mpi(argc, argv, [] {
     for (const std::string workers : {"1", "2"}) {
       const auto run = [&workers](void (*part)(World&), int expected) {
-        const int code = run_with({"--workers", workers}, part, MPI_COMM_WORLD);
+        const int code = run_on_launch({"--workers", workers}, part);
         require(code == expected, "ended with {} and {} workers", code, workers);
       };
       run(
@@ -189,6 +187,4 @@ int main(int argc, char** argv) {
       run(&stuck, 1);
     }
   });
-  MPI_Finalize();
-  return failed;
 }

@@ -1,9 +1,9 @@
 // Failures over MPI: every rank hears of them with the same words, nothing hangs, and the next
 // world of the same processes is a healthy one.
 
-#include <shoal/mpi.hpp>
+#include <shoal/shoal.hpp>
 
-#include "mpi/world_battery.hpp"
+#include "mpi/mpi_launch.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 using shoal::Rank;
 using shoal::World;
 using shoal::testing::require;
-using shoal::testing::run_with;
+using shoal::testing::run_on_launch;
 
 void expect_task_error(World& world, const std::function<void()>& step, int origin,
                        const std::string& name) {
@@ -58,7 +58,7 @@ void with_traffic(World& world, const std::function<void()>& cause, const std::s
 
 void failing_worlds() {
   const auto failing = [](auto main_function) {
-    const int code = run_with({"--workers", "2"}, main_function, MPI_COMM_WORLD);
+    const int code = run_on_launch({"--workers", "2"}, main_function);
     require(code == 0, "a world whose main functions caught the error ended with {}", code);
   };
   failing([](World& world) {
@@ -72,13 +72,10 @@ void failing_worlds() {
         world, [&] { bad.send(world.rank(), 1); }, "fuse");
   });
   // Uncaught: every process ends with 1.
-  const int code = run_with(
-      {},
-      [](World& world) {
-        if (world.rank() == 0) throw std::runtime_error("an error that this test causes");
-        world.wait();
-      },
-      MPI_COMM_WORLD);
+  const int code = run_on_launch({}, [](World& world) {
+    if (world.rank() == 0) throw std::runtime_error("an error that this test causes");
+    world.wait();
+  });
   require(code == 1, "an uncaught error ended with {}", code);
 }
 
@@ -97,16 +94,10 @@ class ErrorOutput {
     std::fflush(stderr);
     dup2(before_, STDERR_FILENO);
     std::rewind(file_);
-    std::vector<char> mine(kSize, ' ');
+    std::string mine(kSize, ' ');
     static_cast<void>(std::fread(mine.data(), 1, kSize, file_));
     std::fclose(file_);
-    int rank = 0;
-    int size = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    std::string all(rank == 0 ? kSize * static_cast<std::size_t>(size) : 0, ' ');
-    MPI_Gather(mine.data(), kSize, MPI_CHAR, all.data(), kSize, MPI_CHAR, 0, MPI_COMM_WORLD);
-    return all;
+    return shoal::testing::collective_gather(mine, kSize);
   }
 
  private:
@@ -118,13 +109,11 @@ class ErrorOutput {
 /// Runs a world, and requires that a text is written that often, and the exit code of a process.
 void expect_errors(int count, const std::string& text, const std::function<void(World&)>& function,
                    const std::function<int()>& code) {
-  int process = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
   ErrorOutput output;
-  const int ended_with = run_with({"--workers", "2"}, function, MPI_COMM_WORLD);
+  const int ended_with = run_on_launch({"--workers", "2"}, function);
   const std::string all = output.collective_gather();
   require(ended_with == code(), "main functions with '{}' ended with {}", text, ended_with);
-  if (process != 0) return;
+  if (shoal::testing::process_of_launch() != 0) return;
   int found = 0;
   for (std::size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) {
     ++found;
@@ -140,10 +129,8 @@ void expect_error_once(const std::string& text, const std::function<void(World&)
 /// Errors that all main functions catch are not written; those that one does not are, once, though
 /// the main function where they began has caught them.
 void caught_errors() {
-  int process = 0;
-  int processes = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  const int process = shoal::testing::process_of_launch();
+  const int processes = shoal::testing::processes_of_launch();
   for (const bool is_stuck : {false, true}) {
     const std::string text = is_stuck ? "nothing runs any more" : "no more bananas";
     for (const bool by_all : {true, false}) {
@@ -202,46 +189,38 @@ void throwing_mains() {
 }
 
 void stuck_world() {
-  const int code = run_with(
-      {},
-      [](World& world) {
-        shoal::TaskGraph<int> graph(world, "bridge");
-        graph.set_indegree([](int) { return 3; })
-            .set_mapping([](int) { return 0; })
-            .set_task([](int) {});
-        graph.fulfill(world.rank());
-        try {
-          world.wait();
-        } catch (const shoal::StuckError& error) {
-          const std::string text = error.what();
-          for (int rank = 0; rank < world.size(); ++rank) {
-            const std::string line = fmt::format(
-                "rank {}: task graph 'bridge': bridge[{}] has fulfilled 1 of 3", rank, rank);
-            require(text.find(line) != std::string::npos, "no '{}' in: {}", line, text);
-          }
-          graph.fulfill(world.rank(), 2);  // repaired
-          world.wait();
-          return;
-        }
-        require(false, "wait() returned although tasks wait");
-      },
-      MPI_COMM_WORLD);
+  const int code = run_on_launch({}, [](World& world) {
+    shoal::TaskGraph<int> graph(world, "bridge");
+    graph.set_indegree([](int) { return 3; }).set_mapping([](int) { return 0; }).set_task([](int) {
+    });
+    graph.fulfill(world.rank());
+    try {
+      world.wait();
+    } catch (const shoal::StuckError& error) {
+      const std::string text = error.what();
+      for (int rank = 0; rank < world.size(); ++rank) {
+        const std::string line = fmt::format(
+            "rank {}: task graph 'bridge': bridge[{}] has fulfilled 1 of 3", rank, rank);
+        require(text.find(line) != std::string::npos, "no '{}' in: {}", line, text);
+      }
+      graph.fulfill(world.rank(), 2);  // repaired
+      world.wait();
+      return;
+    }
+    require(false, "wait() returned although tasks wait");
+  });
   require(code == 0, "the stuck world ended with {}", code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
-  const int failed = shoal::testing::report([] {
+  return shoal::testing::report_with_mpi(argc, argv, [] {
     failing_worlds();
     throwing_mains();
     caught_errors();
     stuck_world();
-    const int code = run_with({}, shoal::testing::battery, MPI_COMM_WORLD);
+    const int code = run_on_launch({}, shoal::testing::battery);
     require(code == 0, "a healthy world after failed ones ended with {}", code);
   });
-  MPI_Finalize();
-  return failed;
 }

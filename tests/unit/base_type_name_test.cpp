@@ -1,4 +1,5 @@
 // Names of types and functions in messages to users, as both compilers spell them.
+// Compiled alone, because texts name the types and functions of this file.
 
 #include <shoal/base/type_name.hpp>
 

@@ -1,0 +1,51 @@
+#include "mpi/mpi_launch.hpp"
+
+#include <mpi.h>
+
+#include <cstddef>
+
+namespace shoal::testing {
+
+int report_with_mpi(int argc, char** argv, const std::function<void()>& steps) {
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+  const int failed = report(steps);
+  MPI_Finalize();
+  return failed;
+}
+
+const void* communicator_of_launch() {
+  static const MPI_Comm world = MPI_COMM_WORLD;
+  return &world;
+}
+
+int process_of_launch() {
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  return process;
+}
+
+int processes_of_launch() {
+  int count = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  return count;
+}
+
+bool collective_one_node() {
+  MPI_Comm near = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+  int near_count = 0;
+  MPI_Comm_size(near, &near_count);
+  MPI_Comm_free(&near);
+  return near_count == processes_of_launch();
+}
+
+std::string collective_gather(std::string mine, int size) {
+  mine.resize(static_cast<std::size_t>(size), ' ');
+  const int all_count = process_of_launch() == 0 ? size * processes_of_launch() : 0;
+  std::string all(static_cast<std::size_t>(all_count), ' ');
+  MPI_Gather(mine.data(), size, MPI_CHAR, all.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return all;
+}
+
+}  // namespace shoal::testing
