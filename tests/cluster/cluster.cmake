@@ -112,7 +112,8 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     shoal_target_defaults(cluster_mpich_finalize)
     list(APPEND options --preload $<TARGET_FILE:cluster_mpich_finalize>)
   endif()
-  list(APPEND options --rounds $<TARGET_FILE:${program}>)
+  add_dependencies(${program} shoal-top)
+  list(APPEND options --rounds $<TARGET_FILE:${program}> --top $<TARGET_FILE:shoal-top>)
 
   set(transport)
   set(others "$<TARGET_FILE:mpi_${variant}_tests> net_transport_policy_test")
@@ -143,7 +144,7 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     TIMEOUT 300
     ARGS ${options} ${programs})
   # These wait more than they compute.
-  foreach(case IN ITEMS mended cut killed different slurm)
+  foreach(case IN ITEMS top mended cut killed different slurm)
     shoal_add_cluster_test(
       ${variant}.${case}
       CASE ${case}

@@ -2,6 +2,7 @@
 """Tests of programs over the hosts of a cluster that `tools/cluster with 4 -- ...` has started."""
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -167,6 +168,22 @@ def rounds(options, *more):
     return file, Launch(options, [options.rounds, str(file), "--workers", "1", *more])
 
 
+def top(options):
+    """shoal-top shows the ranks of all hosts through a process of one of them."""
+    file, launch = rounds(options)
+    launch.wait_for("round 110")
+    _, pids = run_on("h2", "pgrep", "-x", Path(options.rounds).name[:15])
+    code, text = run_on("h2", options.top, "--once", "--json", pids.split()[0])
+    require(code == 0, f"exit code {code}: {text}")
+    ranks = json.loads(text)["ranks"]
+    require([rank["rank"] for rank in ranks] == [0, 1, 2, 3]
+            and sorted(rank["host"] for rank in ranks) == HOSTS
+            and all(rank["known"] for rank in ranks), text)
+    file.touch()
+    code, output = launch.end(90)
+    require(code == 0, f"exit code {code}: {output}")
+
+
 def mended(options):
     """A host without network for 20 s: the results are the same."""
     file, launch = rounds(options, "--stall-report", "5s")
@@ -258,12 +275,13 @@ def slurm(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["tool", "programs", "mended", "cut", "killed",
-                                         "different", "slurm"])
+    parser.add_argument("case", choices=["tool", "programs", "top", "mended", "cut",
+                                         "killed", "different", "slurm"])
     parser.add_argument("--mpi")
     parser.add_argument("--launcher")
     parser.add_argument("--preload", help="a library that the programs need with this MPI")
     parser.add_argument("--rounds", help="the program of rounds.cpp")
+    parser.add_argument("--top", help="the program shoal-top")
     parser.add_argument("--per-host", type=int, default=1)
     parser.add_argument("programs", nargs="*")
     options = parser.parse_intermixed_args()
