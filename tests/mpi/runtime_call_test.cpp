@@ -130,6 +130,9 @@ void collectives(World& world) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const std::string wrong = shoal::testing::run_random_collectives(world, seed, 25);
     require(wrong.empty(), "seed {}: wrong results of {}", seed, wrong);
+    const Rank first(static_cast<int>(seed) % 2 % world.size());
+    const std::string late = shoal::testing::run_pipelined_collectives(world, seed, first);
+    require(late.empty(), "seed {}: wrong results of {}", seed, late);
   }
   world.wait();
 }

@@ -179,6 +179,25 @@ TEST(Simulation, CollectiveOperations_GiveTheKnownResultsInEveryOrder) {
   }
 }
 
+// 1 to 9 members, in the world and in a section, on arrays at and above the sizes of the pipelined
+// algorithms.
+TEST(Simulation, PipelinedCollectiveOperations_GiveTheKnownResultsInEveryOrder) {
+  for (std::uint64_t seed = 0; seed < sized(108, 9); ++seed) {
+    const int ranks = 1 + static_cast<int>(seed % 9);
+    Config config = sim_config(ranks, 1 + static_cast<int>(seed % 2), seed);
+    config.sim_order = kOrders[seed / 9 % std::size(kOrders)];
+    SimulatedWorld simulated(config);
+    simulated.run([&](World& world) {
+      const Rank first(static_cast<int>(seed / 9) % ranks);
+      EXPECT_EQ(shoal::testing::run_pipelined_collectives(world, seed, first), "") << seed;
+      world.wait();
+      return 0;
+    });
+    EXPECT_EQ(simulated.ranks().front()->error(), nullptr) << seed;
+    if (HasFailure()) return;
+  }
+}
+
 // One 8-byte message there and one back, in packets of their own.
 TEST(Simulation, RoundTrip_TakesTwiceTheLatency) {
   Config config = sim_config(2, 1, 1);

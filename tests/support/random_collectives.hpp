@@ -3,6 +3,7 @@
 
 #include <shoal/shoal.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,11 +33,26 @@ class RandomCollectives {
   /// Names of the operations whose results were wrong; "" if there are none.
   std::string run(int count) {
     for (int i = 0; i < count; ++i) {
-      begin(i);
+      begin_any(i);
       while (!pending_.empty() && own_() % 3 == 0) finish(own_() % pending_.size());
     }
-    while (!pending_.empty()) finish(own_() % pending_.size());
-    return wrong_;
+    return finish_all();
+  }
+  /// The same of every operation on arrays once, which are so large that they are pipelined.
+  std::string run_pipelined() {
+    std::array<int, 8> kinds{3, 6, 13, 14, 15, 16, 17, 18};
+    for (std::size_t i = kinds.size(); i > 1; --i)
+      std::swap(kinds.at(i - 1), kinds.at(common_() % i));
+    for (const int kind : kinds) {
+      // Size of a part in bytes: the smallest one, or more segments than are under way at once.
+      const bool has_parts = kind >= 15;
+      const bool is_smallest = common_() % 2 == 0;
+      text_size_ =
+          has_parts ? (is_smallest ? 16'384 : 40'008) : (is_smallest ? pipelined_bytes() : 700'000);
+      begin(kind);
+      if (own_() % 3 == 0) finish(own_() % pending_.size());
+    }
+    return finish_all();
   }
 
  private:
@@ -71,17 +88,30 @@ class RandomCollectives {
     if (!check()) wrong_ += std::string(name) + " ";
   }
 
-  void begin(int number) {
+  std::string finish_all() {
+    while (!pending_.empty()) finish(own_() % pending_.size());
+    return wrong_;
+  }
+
+  /// Smallest array that goes along a chain or around a ring: see Collectives.
+  std::size_t pipelined_bytes() const {
+    return std::max<std::size_t>(65'536, static_cast<std::size_t>(size_) * 16'384);
+  }
+
+  void begin_any(int number) {
     constexpr std::array<std::size_t, 6> kSizes{0, 1, 30, 2'000, 20'000, 300'000};
     number_ = number;
     text_size_ = kSizes.at(common_() % (common_() % 4 == 0 ? kSizes.size() : 4));
+    begin(static_cast<int>(common_() % 19));
+  }
+
+  void begin(int kind) {
     const Rank root(static_cast<int>(common_() % static_cast<unsigned>(size_)));
-    const auto kind = common_() % 19;
-    if (kind >= 15) return begin_array_exchange(static_cast<int>(kind), root);
+    if (kind >= 15) return begin_array_exchange(kind, root);
     if (kind >= 13) return begin_array_reduction(kind == 13, root);
-    if (kind < 4) return begin_broadcast(static_cast<int>(kind), root);
-    if (kind < 8) return begin_reduction(static_cast<int>(kind), root);
-    begin_exchange(static_cast<int>(kind), root);
+    if (kind < 4) return begin_broadcast(kind, root);
+    if (kind < 8) return begin_reduction(kind, root);
+    begin_exchange(kind, root);
   }
 
   void begin_broadcast(int kind, Rank root) {
@@ -248,6 +278,25 @@ inline std::string run_random_collectives(Team& team, std::uint64_t seed, int co
   std::string wrong = RandomCollectives(half, seed + 7).run(count);
   wrong += RandomCollectives(team, seed).run(count);
   half.wait();
+  return wrong;
+}
+
+/// The section of a team.
+inline void run_pipelined_section(Team& team, std::uint64_t seed) {
+  const std::string wrong = RandomCollectives(team, seed).run_pipelined();
+  if (!wrong.empty()) throw std::runtime_error("wrong results in a section: " + wrong);
+}
+
+/// Operations on large arrays in the world, and meanwhile in the section of a team of the ranks
+/// from `first` on. "" if all is well.
+inline std::string run_pipelined_collectives(World& world, std::uint64_t seed, Rank first) {
+  std::optional<Future<void>> ended;
+  if (world.rank() == 0) {
+    const RankSet ranks = RankSet::range(first, world.size() - first.value());
+    ended = world.launch_team(ranks, am<run_pipelined_section>, seed + 7);
+  }
+  const std::string wrong = RandomCollectives(world, seed).run_pipelined();
+  if (ended.has_value()) ended->get();
   return wrong;
 }
 
