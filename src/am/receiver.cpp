@@ -71,16 +71,6 @@ namespace {
   }
 }
 
-// The task keeps the packet. A nearly empty one, kept by each of many tasks, would take far more
-// memory than the window accounts for.
-void keep_packet(Reception& reception) {
-  net::Packet*& packet = reception.packet;
-  Batch& batch = reception.batch;
-  const std::ptrdiff_t offset = batch.at() - packet->body();
-  packet = net::Packet::compact(packet);
-  batch.move_to(packet->body() + offset);
-}
-
 }  // namespace
 
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
@@ -306,7 +296,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const Handler& handler = *reception.handler;
   const bool as_task = handler.delivery == Delivery::task && !reception.batch.message().dropped;
   reception.begin_handlers();
-  if (as_task) keep_packet(reception);
+  if (as_task) reception.batch.compact();
   Message message = reception.batch.take();
   OpenedMulticast opened;
   try {
@@ -343,7 +333,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
     reception.begin_handlers();
     reception.mark.begin_without_count();
   }
-  keep_packet(reception);
+  reception.batch.compact();
   make_task(reception, reception.batch.take());
   if (is_watched) [[unlikely]]
     reception.mark.hide();

@@ -19,7 +19,7 @@ struct Reception {
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
         channel(&world),
-        batch(*channel, Rank(taken->header().source), watch),
+        batch(*channel, Rank(taken->header().source), watch, packet),
         mark(!control),
         watch{&channel->scope(), removals, mark} {
     batch.message().prefix = &run.prefix;

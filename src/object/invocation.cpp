@@ -19,7 +19,7 @@ class OutsideInvocation final : public Invocation {
  public:
   OutsideInvocation(std::unique_ptr<Invocation> inner, const Outside& outside,
                     const messaging::Messenger& messenger)
-      : Invocation(inner->target(), inner->source()),
+      : Invocation(inner->target(), inner->source(), 1),
         inner_(std::move(inner)),
         sender_(outside.sender),
         origin_(outside.origin),

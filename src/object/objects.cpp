@@ -143,11 +143,10 @@ Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) 
   return {context_on(context, to), number, turn_->epoch()};
 }
 
-void Objects::accept(InvocationList list, const Outside* outside) {
-  if (list.empty()) return;
+void Objects::accept(std::unique_ptr<Invocation> invocation, const Outside* outside) {
   if (outside != nullptr) [[unlikely]]
-    list.push(acknowledged(list.pop(), *outside, channel_.messenger()));
-  turn_->accept(list);
+    invocation = acknowledged(std::move(invocation), *outside, channel_.messenger());
+  turn_->accept(std::move(invocation));
 }
 
 bool Objects::is_crossed() const {

@@ -2,12 +2,12 @@
 
 namespace shoal::object {
 
-void RunQueue::push(InvocationList& list) {
-  const std::uint64_t id = list.first()->target().context;
+void RunQueue::push(std::unique_ptr<Invocation> invocation) {
+  const std::uint64_t id = invocation->target().context;
   Context& context = id != 0 ? contexts_[id] : free_;
   context.id = id;
-  size_ += list.size();
-  context.waiting.append(list);
+  size_ += invocation->left();
+  context.waiting.push(std::move(invocation));
   if (!context.is_busy && !context.is_blocked) make_ready(context);
 }
 
@@ -35,7 +35,7 @@ RunQueue::Taken RunQueue::take(MayRun may_run) {
     do {
       taken.list.push(context.waiting.pop());
     } while (!context.waiting.empty() &&
-             taken.list.size() + context.waiting.first()->left() <= kTakenMax &&
+             taken.list.size() + context.waiting.first()->left() <= std::size_t{kTakenMax} &&
              may_run(*context.waiting.first()));
     size_ -= taken.list.size();
     context.is_busy = &context != &free_;

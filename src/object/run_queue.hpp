@@ -14,14 +14,13 @@
 
 namespace shoal::object {
 
-/// The contexts take turns: each runs up to kTakenMax invocations, as many as a message brings, and
-/// then the next context does. With more than kDrainAbove invocations in the queue, a context runs
+/// The contexts take turns: each runs up to kTakenMax invocations, and then the next context does. With more than kDrainAbove invocations in the queue, a context runs
 /// all of its own. One context runs one invocation at a time; those without a context are free of
 /// this. Its owner locks.
 class RunQueue {
  public:
   static constexpr std::size_t kDrainAbove = 256;
-  static constexpr std::size_t kTakenMax = 16;
+  static constexpr int kTakenMax = 16;
 
   /// Invocations of one context; exists while it has some, or one runs.
   struct Context {
@@ -37,9 +36,9 @@ class RunQueue {
   };
   using MayRun = FunctionRef<bool(const Invocation&)>;
 
-  /// Invocations of one context.
-  void push(InvocationList& list);
-  /// The next invocations that may run, of one context; done() ends them. Invocations for which
+  void push(std::unique_ptr<Invocation> invocation);
+  /// The next invocations that may run, of one context, some kTakenMax of them at most; done() ends
+  /// them. Invocations for which
   /// `may_run` is false wait for retry(), with all later ones of their contexts.
   [[nodiscard]] Taken take(MayRun may_run);
   /// The taken ones that have not begun come first again.

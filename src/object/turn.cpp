@@ -93,19 +93,15 @@ bool Turn::may_run(const Invocation& invocation) const {
   return target.epoch <= epoch() && target.number <= last_number_;
 }
 
-void Turn::accept(InvocationList& list) {
+void Turn::accept(std::unique_ptr<Invocation> invocation) {
   sync::publish(this);
   bool has_work = false;
   bool waits = false;
   {
     const sync::Lock lock(mutex_);
-    waits = !may_run(*list.first());
-    if (check_ != nullptr) {
-      for (const Invocation* one = list.first(); one != nullptr; one = one->next) {
-        check_->arrives(*one);
-      }
-    }
-    queue_.push(list);
+    waits = !may_run(*invocation);
+    if (check_ != nullptr) check_->arrives(*invocation);
+    queue_.push(std::move(invocation));
     has_work = !std::exchange(taken_, true);
   }
   if (waits) update_source();

@@ -67,7 +67,7 @@ class Turn final : public sched::Waitable,
   [[nodiscard]] std::uint64_t fresh_context();
 
   // --- invocations
-  void accept(InvocationList& list);
+  void accept(std::unique_ptr<Invocation> invocation);
   /// The runner is about to wait: invocations that it has taken and not begun wait here again.
   void put_back(Runner& runner);
   /// See RunQueue.
@@ -126,7 +126,7 @@ class Turn final : public sched::Waitable,
   void clear(InvocationList& dropped) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] static std::uint64_t begin_span(const Invocation& invocation);
   int run_taken(Runner& runner);
-  int run_all(Runner& runner, Invocation& invocation);
+  int run_some(Runner& runner, Invocation& invocation, int count_max);
   void run(Runner& runner, Invocation& invocation, void* representative);
   /// A task waits for the turn, or the scope has failed.
   [[nodiscard]] bool is_wanted() const {

@@ -95,8 +95,8 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
   if (span != 0) trace::detail::record(trace::Kind::span_end, span, 0, 0);
 }
 
-// Until there are no more, or the turn is wanted.
-int Turn::run_all(Runner& runner, Invocation& invocation) {
+// Until `count_max` have run, there are no more, or the turn is wanted.
+int Turn::run_some(Runner& runner, Invocation& invocation, int count_max) {
   InUse object(*this, runner, invocation.target().number);
   int count = 0;
   do {
@@ -104,7 +104,7 @@ int Turn::run_all(Runner& runner, Invocation& invocation) {
     run(runner, invocation, object.representative());
     if (check_ != nullptr) check_ends(invocation);
     ++count;
-  } while (invocation.left() > 0 && !is_wanted());
+  } while (invocation.left() > 0 && count < count_max && !is_wanted());
   return count;
 }
 
@@ -113,7 +113,7 @@ int Turn::run_taken(Runner& runner) {
   do {
     runner.running_ = runner.taken_.list.pop();
     runner.current_.store(runner.running_.get(), std::memory_order_release);
-    count += run_all(runner, *runner.running_);
+    count += run_some(runner, *runner.running_, RunQueue::kTakenMax - count);
     if (runner.running_->left() == 0) {
       runner.done_.push(std::move(runner.running_));
     } else {
@@ -121,7 +121,7 @@ int Turn::run_taken(Runner& runner) {
       rest.push(std::move(runner.running_));
       runner.taken_.list.prepend(rest);
     }
-  } while (!runner.taken_.list.empty() && !is_wanted());
+  } while (!runner.taken_.list.empty() && count < RunQueue::kTakenMax && !is_wanted());
   return count;
 }
 

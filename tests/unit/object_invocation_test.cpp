@@ -611,7 +611,7 @@ TEST(External, ThreadsTakePartInFences) {
 /// An invocation that does nothing.
 class Nothing final : public shoal::object::Invocation {
  public:
-  explicit Nothing(std::uint64_t context) : Invocation({context, 1, 0}, Rank(0)) {}
+  explicit Nothing(std::uint64_t context) : Invocation({context, 1, 0}, Rank(0), 1) {}
   void run(shoal::object::Objects& /*objects*/, void* /*representative*/) override {}
   void miss(shoal::object::Objects& /*objects*/, const std::string& /*text*/) override {}
   [[nodiscard]] std::string method() const override { return "nothing"; }
@@ -623,9 +623,7 @@ std::vector<std::uint64_t> order_of(bool draining, std::size_t of_first) {
   queue.set_draining(draining);
   for (const auto& [context, count] :
        {std::pair<std::uint64_t, std::size_t>{1, of_first}, {2, 20}}) {
-    shoal::object::InvocationList list;
-    for (std::size_t i = 0; i < count; ++i) list.push(std::make_unique<Nothing>(context));
-    queue.push(list);
+    for (std::size_t i = 0; i < count; ++i) queue.push(std::make_unique<Nothing>(context));
   }
   std::vector<std::uint64_t> order;
   for (;;) {
@@ -645,7 +643,7 @@ TEST(RunQueue, ContextsTakeTurns_AndAreDrainedUnderPressure) {
   EXPECT_EQ(pressed.back(), 1U);
 }
 
-/// Its invocations arrive together: they are kept in one object.
+/// Its invocations arrive together: they are kept in their packet.
 class Gate : public DistributedObject<Gate> {
  public:
   explicit Gate(Team& team) : DistributedObject(team) {}

@@ -60,6 +60,21 @@ struct Message {
   const net::RunPrefix* prefix = nullptr;      // valid with net::kPrefixBit, while its handler runs
 };
 
+/// Messages of one run that are kept beyond their handler, with their packet.
+struct KeptRun {
+  net::PacketHolder packet;
+  const std::byte* first = nullptr;
+  std::size_t size_bytes = 0;  // of the arguments of each
+  std::size_t step = 0;        // from one to the next
+  std::uint64_t count = 0;
+
+  /// Those from `index` on.
+  [[nodiscard]] KeptRun rest(std::uint64_t index) const {
+    packet->add_reference();
+    return {net::PacketHolder(packet.get()), first + index * step, size_bytes, step, count - index};
+  }
+};
+
 /// Messages for one handler, one behind the other in a packet. To run it for a whole batch, and not
 /// for each message anew, is what lets a processor work on several at once.
 class Batch {
@@ -77,9 +92,9 @@ class Batch {
     const std::atomic<std::uint32_t>& removals;
     sched::HandlerMark& mark;
   };
-  /// An empty batch.
-  Batch(Channel& channel, Rank source, const Watch& watch)
-      : message_{&channel, source, false, false, {}}, watch_(&watch) {}
+  /// An empty batch, of messages in `packet`, which compact() may replace.
+  Batch(Channel& channel, Rank source, const Watch& watch, net::Packet*& packet)
+      : message_{&channel, source, false, false, {}}, watch_(&watch), packet_(&packet) {}
 
   /// The next message to run the handler for; nullptr: there is none, or the scope has failed or a
   /// handler was removed since look(). Count it as taken, also if the handler throws.
@@ -89,6 +104,10 @@ class Batch {
     if (watch_ != nullptr) watch_->mark.begin();
     return &message;
   }
+
+  /// All that next() would return, one after the other, but kept where they are: the sender's window
+  /// does not wait for them. **Precondition**: left() > 1, and they are not dropped.
+  [[nodiscard]] KeptRun keep();
 
   // --- the messenger's
 
@@ -107,9 +126,9 @@ class Batch {
     at_ += step_;
     return message_;
   }
-  /// Where the next message is read, from now on.
-  [[nodiscard]] const std::byte* at() const { return at_; }
-  void move_to(const std::byte* at) { at_ = at; }
+  /// Called before a reference to the packet is kept: many nearly empty ones, kept for long, would
+  /// take far more memory than the window accounts for.
+  void compact();
   /// Whether the scope has failed; next() compares with what is so now. acquire pairs with the
   /// release in DeferredReclaim::add(): a reader that misses a removed handler sees the failure.
   bool look() {
@@ -131,6 +150,7 @@ class Batch {
   std::size_t step_ = 0;
   std::uint64_t left_ = 0;
   const Watch* const watch_ = nullptr;
+  net::Packet** const packet_ = nullptr;  // of a batch with more than one message
   bool failed_ = false;         // when it looked
   std::uint32_t removals_ = 0;  // likewise
 };
@@ -297,10 +317,24 @@ inline ObjectMessage* object_of(const Message& message) {
   return reinterpret_cast<ObjectMessage*>(raw);
 }
 
-/// Decodes a message and calls `f` with its arguments, or frees them if the message is dropped.
+/// Calls f(values...) with the arguments of a message, decoded or as they were kept; or frees them
+/// if the message is dropped.
 template <class F, class... Ws>
-void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
-  const auto call = [&](auto&... values) {
+void with_arguments(const Message& message, TypeList<Ws...>, const F& f) {
+  if (message.is_object) {
+    using Object = ArgumentsObject<Storage<Ws>...>;
+    const std::unique_ptr<Object> object(static_cast<Object*>(object_of(message)));
+    if (!message.dropped) std::apply(f, object->values);
+  } else if (!message.dropped) {
+    auto values = decode<Ws...>(message.arguments);
+    std::apply(f, values);
+  }
+}
+
+/// Calls `f` with the arguments of a message.
+template <class F, class... Ws>
+void decode_and_call(F& f, const Message& message, TypeList<Ws...> wires) {
+  with_arguments(message, wires, [&](auto&... values) {
     if constexpr (FunctionTraits<F>::has_context) {
       using Context = typename FunctionTraits<F>::Context;
       f(ContextOf<Context>::get(MessageContext(*message.channel, message.source)),
@@ -308,15 +342,7 @@ void decode_and_call(F& f, const Message& message, TypeList<Ws...>) {
     } else {
       f(as_argument<Ws>(values)...);
     }
-  };
-  if (message.is_object) {
-    using Object = ArgumentsObject<Storage<Ws>...>;
-    const std::unique_ptr<Object> object(static_cast<Object*>(object_of(message)));
-    if (!message.dropped) std::apply(call, object->values);
-  } else if (!message.dropped) {
-    auto values = decode<Ws...>(message.arguments);
-    std::apply(call, values);
-  }
+  });
 }
 
 template <class F, class... Ws>

@@ -61,7 +61,8 @@ struct Outside {
 /// often one alone. Each runs once, or is told that its object is missing.
 class Invocation : public sync::Pooled {
  public:
-  Invocation(const Target& target, Rank source) : target_(target), source_(source) {}
+  Invocation(const Target& target, Rank source, std::uint64_t count)
+      : target_(target), source_(source), count_(count) {}
   virtual ~Invocation() = default;
   Invocation(const Invocation&) = delete;
   Invocation& operator=(const Invocation&) = delete;
@@ -85,23 +86,22 @@ class Invocation : public sync::Pooled {
   /// Sender in the object's team; -1: no member.
   [[nodiscard]] Rank source() const { return source_; }
   /// Number of those that have not begun.
-  [[nodiscard]] std::uint32_t left() const { return count_ - begun_; }
+  [[nodiscard]] std::uint64_t left() const { return count_ - begun_; }
 
   Invocation* next = nullptr;  // in its queue
 
  protected:
-  /// One more behind the others.
-  void count_one() { ++count_; }
   /// Index of the next one, which begins.
-  std::uint32_t begin_one() { return begun_++; }
-  /// Number of them, whether they have begun or not.
-  [[nodiscard]] std::uint32_t count() const { return count_; }
+  std::uint64_t begin_one() { return begun_++; }
+  /// Those that are left run as part of another invocation.
+  void give_away() { count_ = begun_; }
+  [[nodiscard]] std::uint64_t begun() const { return begun_; }
 
  private:
   const Target target_;
   const Rank source_;
-  std::uint32_t count_ = 1;
-  std::uint32_t begun_ = 0;
+  std::uint64_t count_;
+  std::uint64_t begun_ = 0;
 };
 
 /// First in, first out. Owns its invocations, of which none begins meanwhile.

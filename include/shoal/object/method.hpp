@@ -135,19 +135,15 @@ struct Method {
                                    typename Traits::Class>;
   using Result = typename ResultOf<typename Traits::Returned>::type;
 
-  template <class Values>
-  static decltype(auto) call(Objects& objects, void* representative, Values& values) {
+  template <class... Values>
+  static decltype(auto) call(Objects& objects, void* representative, Values&... values) {
     Class& object = as_class<Class>(root_at<Root>(representative));
     return [&]<class... Ps>(TypeList<Ps...>) -> decltype(auto) {
-      return std::apply(
-          [&](auto&... each) -> decltype(auto) {
-            if constexpr (std::is_member_function_pointer_v<decltype(Function)>) {
-              return (object.*Function)(Parameter<Ps>::give(objects, each)...);
-            } else {
-              return Function(object, Parameter<Ps>::give(objects, each)...);
-            }
-          },
-          values);
+      if constexpr (std::is_member_function_pointer_v<decltype(Function)>) {
+        return (object.*Function)(Parameter<Ps>::give(objects, values)...);
+      } else {
+        return Function(object, Parameter<Ps>::give(objects, values)...);
+      }
     }(typename Traits::Parameters{});
   }
 };

@@ -106,9 +106,9 @@ class Objects : public std::enable_shared_from_this<Objects> {
   void close_tunnel(std::uint64_t context);
   /// **Errors**: CheckError when it is not open.
   [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
-  /// Takes invocations of one context that have arrived; `outside`: the only one comes from outside
-  /// the team, else nullptr. **Caller**: a handler.
-  void accept(InvocationList list, const Outside* outside);
+  /// Takes an invocation that has arrived; `outside`: if it comes from outside the team, else
+  /// nullptr. **Caller**: a handler.
+  void accept(std::unique_ptr<Invocation> invocation, const Outside* outside);
 
   /// The section waits in a fence: one context after the other runs all of its invocations.
   void set_draining(bool draining);

@@ -24,9 +24,6 @@ enum class Kind : std::uint8_t {
   call,     // the result, or the exception, goes to a promise
 };
 
-/// Invocations that are kept in one object, at most.
-inline constexpr std::size_t kTogetherMax = 16;
-
 /// An unwanted result, or the promise that gets it.
 template <class Result, Kind How>
 struct ReplyTo {
@@ -62,7 +59,7 @@ struct ReplyTo<Result, Kind::call> {
   void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }
 };
 
-/// Invocations of one method, with their arguments.
+/// An invocation of one method, with its arguments.
 template <auto Function, class Root, Kind How>
 class TypedInvocation final : public Invocation {
  public:
@@ -70,40 +67,22 @@ class TypedInvocation final : public Invocation {
   using Values = typename WiresOf<typename M::Traits::Parameters>::Values;
   using Reply = ReplyTo<typename M::Result, How>;
 
-  /// The first of up to `expected` more.
-  TypedInvocation(const Target& target, Rank source, std::uint64_t expected, const Reply& reply,
-                  Values&& values)
-      : Invocation(target, source), first_(reply, std::move(values)) {
-    if (expected > 0) more_.reserve(std::min<std::uint64_t>(expected, kMoreMax));
-  }
-  [[nodiscard]] bool has_room() const { return more_.size() < more_.capacity(); }
-  /// Adds one behind the others. **Precondition**: has_room().
-  void add(const Reply& reply, Values&& values) {
-    more_.emplace_back(reply, std::move(values));
-    count_one();
-  }
+  TypedInvocation(const Target& target, Rank source, const Reply& reply, Values&& values)
+      : Invocation(target, source, 1), reply_(reply), values_(std::move(values)) {}
 
   void run(Objects& objects, void* representative) override {
-    Arguments& one = begin();
-    one.reply.from(
-        objects, [&]() -> decltype(auto) { return M::call(objects, representative, one.values); });
+    begin_one();
+    reply_.from(objects, [&]() -> decltype(auto) {
+      return std::apply(
+          [&](auto&... values) -> decltype(auto) {
+            return M::call(objects, representative, values...);
+          },
+          values_);
+    });
   }
   void miss(Objects& objects, const std::string& text) override {
-    begin().reply.miss(objects, text);
-  }
-  [[nodiscard]] std::unique_ptr<Invocation> split() override {
-    std::unique_ptr<TypedInvocation> rest;
-    while (left() > 0) {
-      const std::uint32_t expected = left() - 1;
-      Arguments& one = begin();
-      if (rest != nullptr) {
-        rest->add(one.reply, std::move(one.values));
-      } else {
-        rest = std::make_unique<TypedInvocation>(target(), source(), expected, one.reply,
-                                                 std::move(one.values));
-      }
-    }
-    return rest;
+    begin_one();
+    reply_.miss(objects, text);
   }
   [[nodiscard]] std::string method() const override {
     return naming::readable(pretty(), "Function");
@@ -111,25 +90,85 @@ class TypedInvocation final : public Invocation {
   static const char* pretty() { return __PRETTY_FUNCTION__; }
 
  private:
-  struct Arguments {
-    // clang 16 crashes where such a member is initialized as part of an aggregate.
-    Arguments(const Reply& to, Values&& given) : reply(to), values(std::move(given)) {}
-    [[no_unique_address]] Reply reply;
-    Values values;
-  };
-  static constexpr std::size_t kTogetherBytes = 2048;
-  static constexpr std::size_t kMoreMax =
-      std::clamp<std::size_t>(kTogetherBytes / sizeof(Arguments), 1, kTogetherMax) - 1;
-  using Allocator = std::conditional_t<(alignof(Arguments) <= sync::detail::kBlockGrain),
-                                       sync::BlockAllocator<Arguments>, std::allocator<Arguments>>;
+  [[no_unique_address]] Reply reply_;
+  Values values_;
+};
 
-  Arguments& begin() {
-    const std::uint32_t index = begin_one();
-    return index == 0 ? first_ : more_[index - 1];
+/// Invocations of one method that stay in their packet: one is decoded when it runs. `Wires`: types
+/// of its message, `How::call`: the reply first. `Fixed`: the method's first arguments, which come
+/// from elsewhere.
+template <auto Function, class Root, Kind How, class Wires, class... Fixed>
+class PackedInvocations final : public Invocation {
+ public:
+  using One = TypedInvocation<Function, Root, How>;
+  using M = typename One::M;
+  using Reply = typename One::Reply;
+
+  /// Of the messages that `message` is an example of.
+  PackedInvocations(const messaging::Message& message, Rank source, messaging::KeptRun&& run,
+                    const Fixed&... fixed)
+      : Invocation(Target::from(*message.prefix), source, run.count),
+        run_(std::move(run)),
+        is_object_(message.is_object),
+        fixed_(fixed...) {}
+  ~PackedInvocations() override {
+    if (!is_object_) return;
+    while (left() > 0) delete messaging::object_of(begin());
   }
 
-  Arguments first_;
-  std::vector<Arguments, Allocator> more_;
+  void run(Objects& objects, void* representative) override {
+    with_parts([&](const Reply& reply, auto&... values) {
+      reply.from(objects, [&]() -> decltype(auto) {
+        std::tuple<Fixed...> fixed(fixed_);
+        return std::apply(
+            [&](auto&... first) -> decltype(auto) {
+              return M::call(objects, representative, first..., values...);
+            },
+            fixed);
+      });
+    });
+  }
+  void miss(Objects& objects, const std::string& text) override {
+    with_parts([&](const Reply& reply, auto&... /*values*/) { reply.miss(objects, text); });
+  }
+  [[nodiscard]] std::unique_ptr<Invocation> split() override {
+    if (left() == 0) return nullptr;
+    std::unique_ptr<PackedInvocations> rest(new PackedInvocations(*this));
+    give_away();
+    return rest;
+  }
+  [[nodiscard]] std::string method() const override {
+    return naming::readable(One::pretty(), "Function");
+  }
+
+ private:
+  /// The part of `other` that has not begun.
+  PackedInvocations(const PackedInvocations& other)
+      : Invocation(other.target(), other.source(), other.left()),
+        run_(other.run_.rest(other.begun())),
+        is_object_(other.is_object_),
+        fixed_(other.fixed_) {}
+
+  /// The next message.
+  messaging::Message begin() {
+    const std::byte* const first = run_.first + begin_one() * run_.step;
+    return {nullptr, source(), is_object_, false, {first, run_.size_bytes}};
+  }
+  /// Calls f(reply, values...) for the next one.
+  template <class F>
+  void with_parts(const F& f) {
+    messaging::with_arguments(begin(), Wires{}, [&f](auto&... parts) {
+      if constexpr (How == Kind::call) {
+        f(parts...);
+      } else {
+        f(Reply{}, parts...);
+      }
+    });
+  }
+
+  const messaging::KeptRun run_;
+  const bool is_object_;
+  const std::tuple<Fixed...> fixed_;
 };
 
 /// Sends the wires of `handler` with the target as their prefix.
@@ -149,47 +188,22 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments);
 
-/// Invocations of a batch, which are queued together. `One`: their class.
-template <class One>
-class Arrivals {
- public:
-  explicit Arrivals(messaging::Batch& batch) : batch_(batch) {}
-
-  void add(const messaging::Message& message, const typename One::Reply& reply,
-           typename One::Values&& values) {
-    if (last_ != nullptr) {
-      if (last_->has_room()) return last_->add(reply, std::move(values));
-      list_.push(std::move(last_));
-    }
-    channel_ = message.channel;
-    last_ =
-        std::make_unique<One>(Target::from(*message.prefix), channel_->from_world(message.source),
-                              batch_.left(), reply, std::move(values));
-  }
-  void queue(const Outside* outside) {
-    if (last_ == nullptr) return;
-    list_.push(std::move(last_));
-    Objects::of(*channel_).accept(std::move(list_), outside);
-  }
-
- private:
-  messaging::Batch& batch_;
-  messaging::Channel* channel_ = nullptr;
-  InvocationList list_;
-  std::unique_ptr<One> last_;
-};
-
-/// Queues the invocations of a batch: `accept(message, arrivals)` decodes one.
-template <class One, class Accept>
-void accept_batch(messaging::Batch& batch, const Outside* outside, Accept accept) {
-  Arrivals<One> arrivals(batch);
-  try {
-    while (const messaging::Message* message = batch.next()) accept(*message, arrivals);
-  } catch (...) {  // those before it have arrived
-    arrivals.queue(outside);
-    throw;
-  }
-  arrivals.queue(outside);
+/// Whether to queue what is left of a batch together.
+[[nodiscard]] inline bool may_keep(messaging::Batch& batch) {
+  return batch.left() > 1 && !batch.message().dropped;
+}
+/// Queues it; see PackedInvocations.
+template <auto Function, class Root, Kind How, class Wires, class... Fixed>
+void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
+  using Together = PackedInvocations<Function, Root, How, Wires, Fixed...>;
+  messaging::KeptRun run = batch.keep();
+  if (run.count == 0) return;
+  const messaging::Message& message = batch.message();
+  messaging::Channel& channel = *message.channel;
+  Objects::of(channel).accept(
+      std::make_unique<Together>(message, channel.from_world(message.source), std::move(run),
+                                 fixed...),
+      nullptr);
 }
 
 template <class... As, class... Bs>
@@ -209,26 +223,26 @@ struct Receiver {
 
   /// `outside`: see arrive_from_outside(); nullptr in messages of the team.
   static void invoke(void* outside, messaging::Batch& batch) {
-    accept_batch<One>(batch, static_cast<const Outside*>(outside),
-                      [](const messaging::Message& message, Arrivals<One>& arrivals) {
-                        accept(message, arrivals, Leads{}, Wires{});
-                      });
+    if (may_keep(batch)) return queue_kept<Function, Root, How, All>(batch);
+    while (const messaging::Message* message = batch.next()) {
+      accept(*message, static_cast<const Outside*>(outside), Leads{}, Wires{});
+    }
   }
 
   template <class... Ls, class... Ws>
-  static void accept(const messaging::Message& message, Arrivals<One>& arrivals, TypeList<Ls...>,
+  static void accept(const messaging::Message& message, const Outside* outside, TypeList<Ls...>,
                      TypeList<Ws...>) {
-    const auto keep = [&](const Ls&... leads, auto&... values) {
-      arrivals.add(message, Reply{leads...}, typename One::Values(stored<Ws>(values)...));
-    };
-    if (message.is_object) {
-      using Object = messaging::ArgumentsObject<Ls..., messaging::Storage<Ws>...>;
-      const std::unique_ptr<Object> object(static_cast<Object*>(messaging::object_of(message)));
-      if (!message.dropped) std::apply(keep, object->values);
-    } else if (!message.dropped) {
-      auto decoded = decode<Ls..., Ws...>(message.arguments);
-      std::apply(keep, decoded);
-    }
+    messaging::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
+      queue(message, outside, Reply{leads...}, typename One::Values(stored<Ws>(values)...));
+    });
+  }
+  static void queue(const messaging::Message& message, const Outside* outside, const Reply& reply,
+                    typename One::Values&& values) {
+    messaging::Channel& channel = *message.channel;
+    Objects::of(channel).accept(
+        std::make_unique<One>(Target::from(*message.prefix), channel.from_world(message.source),
+                              reply, std::move(values)),
+        outside);
   }
   /// A view owns its elements from here on.
   template <class W, class Value>

@@ -33,8 +33,8 @@ struct Parted<N, TypeList<Fs...>, TypeList<T, Ts...>>
 /// Messages of tunnels whose first N arguments are fixed.
 template <auto Function, class Root, std::size_t N>
 struct TunnelReceiver {
-  using One = TypedInvocation<Function, Root, Kind::plain>;
-  using All = typename WiresOf<typename One::M::Traits::Parameters>::Types;
+  using To = Receiver<Function, Root, Kind::plain>;
+  using All = typename To::Wires;
   using FixedWires = typename Parted<N, TypeList<>, All>::Fixed;
   using OpenWires = typename Parted<N, TypeList<>, All>::Open;
 
@@ -48,41 +48,40 @@ struct TunnelReceiver {
     Kept fixed;
   };
 
-  /// Messages that open it here, and items.
-  template <bool Opens, class... Ws>
-  static void accept(const messaging::Message& message, Arrivals<One>* arrivals, TypeList<Ws...>) {
-    const auto keep = [&](auto&... values) {
-      Objects& objects = Objects::of(*message.channel);
-      const Target target = Target::from(*message.prefix);
-      using Values = std::tuple<messaging::Storage<Ws>...>;
-      Values kept(Receiver<Function, Root, Kind::plain>::template stored<Ws>(values)...);
-      if constexpr (Opens) {
-        objects.open_tunnel(target.context, std::make_unique<End>(std::move(kept)));
-      } else {
-        const auto& end = static_cast<const End&>(objects.tunnel(target.context));
-        arrivals->add(message, typename One::Reply{},
-                      std::tuple_cat(Kept(end.fixed), std::move(kept)));
-      }
-    };
-    if (message.is_object) {
-      using Object = messaging::ArgumentsObject<messaging::Storage<Ws>...>;
-      const std::unique_ptr<Object> object(static_cast<Object*>(messaging::object_of(message)));
-      if (!message.dropped) std::apply(keep, object->values);
-    } else if (!message.dropped) {
-      auto decoded = decode<Ws...>(message.arguments);
-      std::apply(keep, decoded);
-    }
-  }
+  /// Messages that open it here.
   static void invoke_open(void* /*self*/, messaging::Batch& batch) {
-    while (const messaging::Message* message = batch.next()) {
-      accept<true>(*message, nullptr, FixedWires{});
-    }
+    while (const messaging::Message* message = batch.next()) open(*message, FixedWires{});
+  }
+  template <class... Ws>
+  static void open(const messaging::Message& message, TypeList<Ws...> wires) {
+    messaging::with_arguments(message, wires, [&](auto&... values) {
+      Objects::of(*message.channel)
+          .open_tunnel(Target::from(*message.prefix).context,
+                       std::make_unique<End>(Kept(To::template stored<Ws>(values)...)));
+    });
   }
   static void invoke_item(void* /*self*/, messaging::Batch& batch) {
-    accept_batch<One>(batch, nullptr,
-                      [](const messaging::Message& message, Arrivals<One>& arrivals) {
-                        accept<false>(message, &arrivals, OpenWires{});
-                      });
+    if (may_keep(batch)) {
+      return std::apply(
+          [&batch](const auto&... fixed) {
+            queue_kept<Function, Root, Kind::plain, OpenWires>(batch, fixed...);
+          },
+          end_of(batch.message()).fixed);
+    }
+    while (const messaging::Message* message = batch.next()) queue(*message, OpenWires{});
+  }
+  static const End& end_of(const messaging::Message& message) {
+    return static_cast<const End&>(
+        Objects::of(*message.channel).tunnel(Target::from(*message.prefix).context));
+  }
+  template <class... Ws>
+  static void queue(const messaging::Message& message, TypeList<Ws...> wires) {
+    messaging::with_arguments(message, wires, [&](auto&... values) {
+      To::queue(message, nullptr, {},
+                std::tuple_cat(Kept(end_of(message).fixed),
+                               std::tuple<messaging::Storage<Ws>...>(
+                                   To::template stored<Ws>(values)...)));
+    });
   }
   template <class... Ws>
   static consteval std::uint32_t signature(TypeList<Ws...>) {

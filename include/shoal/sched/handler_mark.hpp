@@ -35,10 +35,15 @@ class HandlerMark {
   /// It begins, for one message.
   void begin() {
     if (shown_ == nullptr) return;
-    // relaxed: one writer, read by reports
-    begun_->store(begun_->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    count_begun(1);
     if (is_watched_) [[unlikely]]
       begin_watched();
+  }
+  /// It begins for each of `count` messages, one after the other.
+  void begin_each(std::uint64_t count) {
+    if (shown_ == nullptr) return;
+    count_begun(count);
+    for (std::uint64_t i = 0; is_watched_ && i < count; ++i) begin_watched();
   }
   /// It begins, for a message that becomes a task: only traces record it.
   void begin_without_count() {
@@ -56,6 +61,10 @@ class HandlerMark {
   void number_from(std::uint64_t id) { next_id_ = id; }
 
  private:
+  // relaxed: one writer, read by reports
+  void count_begun(std::uint64_t count) {
+    begun_->store(begun_->load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
   void begin_watched();
   void end_watched();
 
