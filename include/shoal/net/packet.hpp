@@ -166,17 +166,21 @@ class Packet {
 
   // `prefix` of a message: with kPrefixBit; else nullptr, which costs nothing where it is known.
 
+  // Inlined at any level of optimization: what is known of a message where it is sent, its size and
+  // signature, is known here.
+
   /// True: the message joins the last run.
-  [[nodiscard]] bool continues(const MessageHeader& message,
-                               const RunPrefix* prefix = nullptr) const {
+  [[nodiscard]] [[gnu::always_inline]] bool continues(const MessageHeader& message,
+                                                      const RunPrefix* prefix = nullptr) const {
     return run_ != nullptr && run_->may_take(message) &&
            ((message.handler & kTeamBit) == 0 ||
             (tag_of(run_)->team == message.team && tag_of(run_)->sender == message.sender)) &&
            (prefix == nullptr || *prefix_of(run_) == *prefix);
   }
   /// The bytes that one more message takes: with padding, and headers if it starts a run.
-  [[nodiscard]] std::size_t bytes_for(const MessageHeader& message, bool continues,
-                                      const RunPrefix* prefix) const {
+  [[nodiscard]] [[gnu::always_inline]] std::size_t bytes_for(const MessageHeader& message,
+                                                             bool continues,
+                                                             const RunPrefix* prefix) const {
     const std::size_t step = message_step(message.size_bytes);
     if (continues) return step;
     return align_up(header_.size_bytes) - header_.size_bytes + header_bytes(message, prefix) + step;
@@ -197,9 +201,10 @@ class Packet {
                                    const RunPrefix* prefix = nullptr) {
     return add_message(message, continues(message, prefix), prefix);
   }
-  std::span<std::byte> add_message(const MessageHeader& message, bool continues,
-                                   const RunPrefix* prefix) {
-    if (!continues) start_run(message, prefix);
+  [[gnu::always_inline]] std::span<std::byte> add_message(const MessageHeader& message,
+                                                          bool continues, const RunPrefix* prefix) {
+    if (!continues) [[unlikely]]
+      start_run(message, prefix);
     ++run_->count;
     std::byte* const place = body() + header_.size_bytes;
     sync::prefetch_to_write(place + kPrefetchBytes);
