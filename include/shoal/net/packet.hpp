@@ -175,7 +175,7 @@ class Packet {
     return run_ != nullptr && run_->may_take(message) &&
            ((message.handler & kTeamBit) == 0 ||
             (tag_of(run_)->team == message.team && tag_of(run_)->sender == message.sender)) &&
-           (prefix == nullptr || *prefix_of(run_) == *prefix);
+           (prefix == nullptr || *prefix_of(run_, message.handler) == *prefix);
   }
   /// The bytes that one more message takes: with padding, and headers if it starts a run.
   [[nodiscard]] [[gnu::always_inline]] std::size_t bytes_for(const MessageHeader& message,
@@ -236,18 +236,20 @@ class Packet {
   ~Packet() = default;
   [[nodiscard]] std::uint64_t computed_checksum() const;
   static TeamTag* tag_of(RunHeader* run) { return reinterpret_cast<TeamTag*>(run + 1); }
-  static RunPrefix* prefix_of(RunHeader* run) {
-    return reinterpret_cast<RunPrefix*>((run->handler & kTeamBit) == 0 ? run + 1 : run + 2);
+  /// `handler`: that of the run.
+  static RunPrefix* prefix_of(RunHeader* run, std::uint32_t handler) {
+    return reinterpret_cast<RunPrefix*>((handler & kTeamBit) == 0 ? run + 1 : run + 2);
   }
   static std::size_t header_bytes(const MessageHeader& message, const RunPrefix* prefix) {
     return sizeof(RunHeader) + ((message.handler & kTeamBit) == 0 ? 0 : sizeof(TeamTag)) +
            (prefix == nullptr ? 0 : sizeof(RunPrefix));
   }
-  void start_run(const MessageHeader& message, const RunPrefix* prefix) {
+  // By value: so the header of a message that continues a run stays in registers.
+  [[gnu::noinline]] void start_run(MessageHeader message, const RunPrefix* prefix) {
     header_.size_bytes = align_up(header_.size_bytes);
     run_ = new (body() + header_.size_bytes) RunHeader(message);
     if ((message.handler & kTeamBit) != 0) new (tag_of(run_)) TeamTag{message.team, message.sender};
-    if (prefix != nullptr) new (prefix_of(run_)) RunPrefix(*prefix);
+    if (prefix != nullptr) new (prefix_of(run_, message.handler)) RunPrefix(*prefix);
     header_.size_bytes += header_bytes(message, prefix);
   }
 
