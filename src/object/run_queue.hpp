@@ -14,9 +14,9 @@
 
 namespace shoal::object {
 
-/// The contexts take turns: each runs up to kTakenMax invocations, and then the next context does. With more than kDrainAbove invocations in the queue, a context runs
-/// all of its own. One context runs one invocation at a time; those without a context are free of
-/// this. Its owner locks.
+/// The contexts take turns: each runs up to kTakenMax invocations, and then the next context does.
+/// With more than kDrainAbove invocations in the queue, a context runs all of its own. One context
+/// runs one invocation at a time; those without a context are free of this. Its owner locks.
 class RunQueue {
  public:
   static constexpr std::size_t kDrainAbove = 256;
@@ -37,8 +37,8 @@ class RunQueue {
   using MayRun = FunctionRef<bool(const Invocation&)>;
 
   void push(std::unique_ptr<Invocation> invocation);
-  /// The next invocations that may run, of one context, some kTakenMax of them at most; done() ends
-  /// them. Invocations for which
+  /// The next invocations that may run, of one context: up to kTakenMax, or those of one packet.
+  /// done() ends them. Invocations for which
   /// `may_run` is false wait for retry(), with all later ones of their contexts.
   [[nodiscard]] Taken take(MayRun may_run);
   /// The taken ones that have not begun come first again.

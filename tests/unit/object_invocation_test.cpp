@@ -14,8 +14,10 @@
 #include <latch>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -25,6 +27,7 @@
 namespace {
 
 using shoal::all_ranks;
+using shoal::bind;
 using shoal::const_overload;
 using shoal::DistributedObject;
 using shoal::Future;
@@ -678,6 +681,68 @@ TEST(Turns, OfInvocationsThatArriveTogether) {
     if (world.rank() == 0) return;
     EXPECT_THAT(free.passed, ElementsAre(1, 2, 3, 4, 5, 6, 7, 0));
     EXPECT_THAT(ordered.passed, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  });
+}
+
+/// Arguments that own memory, and views.
+class Notes : public DistributedObject<Notes> {
+ public:
+  explicit Notes(Team& team) : DistributedObject(team) {}
+  void note(std::string text, std::span<const int> numbers) {
+    if (text == "bad") throw std::runtime_error("a bad note");
+    texts.push_back(std::move(text));
+    sum = std::accumulate(numbers.begin(), numbers.end(), sum);
+  }
+  void count(int by) { counted += by; }
+  void nothing() { ++counted; }
+  [[nodiscard]] std::string read(std::size_t index) const { return texts.at(index); }
+  std::vector<std::string> texts;
+  int sum = 0;
+  int counted = 0;
+};
+
+TEST(Turns, OfInvocationsThatArriveTogether_KeepTheirArguments) {
+  in_object_worlds(2, [](World& world) {
+    constexpr int kCount = 40;  // more than a context may run before the next one
+    Notes notes(world);
+    auto counted = bind<&Notes::count>(notes, Rank(1), 2);
+    if (world.rank() == 0) {
+      for (int i = 0; i < kCount; ++i) {
+        const std::vector<int> numbers(static_cast<std::size_t>(i), i);
+        notes.async<&Notes::note>(Rank(1), std::string(100, 'a') + std::to_string(i),
+                                  std::span<const int>(numbers));
+      }
+      for (int i = 0; i < kCount; ++i) notes.async<&Notes::nothing>(Rank(1));
+      for (int i = 0; i < kCount; ++i) counted();
+      std::vector<Future<std::string>> read;
+      for (std::size_t i = 0; i <= kCount; ++i)
+        read.push_back(notes.call<&Notes::read>(Rank(1), i));
+      for (int i = 0; i < kCount; ++i) {
+        EXPECT_EQ(read[static_cast<std::size_t>(i)].get(),
+                  std::string(100, 'a') + std::to_string(i));
+      }
+      EXPECT_THROW(static_cast<void>(read.back().get()), shoal::RemoteError);
+    }
+    world.wait();
+    if (world.rank() == 0) return;
+    EXPECT_EQ(notes.texts.size(), std::size_t{kCount});
+    EXPECT_EQ(notes.sum, 39 * 40 * 79 / 6);
+    EXPECT_EQ(notes.counted, 3 * kCount);
+  });
+}
+
+// The ones behind it are dropped, with their arguments.
+TEST(Turns, OfInvocationsThatArriveTogether_OneThrows) {
+  in_object_worlds(2, [](World& world) {
+    Notes notes(world);
+    if (world.rank() == 0) {
+      for (int i = 0; i < 30; ++i) {
+        notes.async<&Notes::note>(Rank(1), i == 20 ? "bad" : std::string(100, 'a'),
+                                  std::span<const int>());
+      }
+    }
+    EXPECT_THROW(world.wait(), shoal::TaskError);
+    EXPECT_LE(notes.texts.size(), 20U);
   });
 }
 

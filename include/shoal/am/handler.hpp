@@ -68,7 +68,7 @@ struct KeptRun {
   std::size_t step = 0;        // from one to the next
   std::uint64_t count = 0;
 
-  /// Those from `index` on.
+  /// Its messages from `index` on.
   [[nodiscard]] KeptRun rest(std::uint64_t index) const {
     packet->add_reference();
     return {net::PacketHolder(packet.get()), first + index * step, size_bytes, step, count - index};
@@ -105,8 +105,8 @@ class Batch {
     return &message;
   }
 
-  /// All that next() would return, one after the other, but kept where they are: the sender's window
-  /// does not wait for them. **Precondition**: left() > 1, and they are not dropped.
+  /// Takes all messages that next() would return, and keeps them where they are. The sender's
+  /// window counts them as consumed. **Precondition**: left() > 1, and they are not dropped.
   [[nodiscard]] KeptRun keep();
 
   // --- the messenger's
@@ -151,8 +151,8 @@ class Batch {
   std::uint64_t left_ = 0;
   const Watch* const watch_ = nullptr;
   net::Packet** const packet_ = nullptr;  // of a batch with more than one message
-  bool failed_ = false;         // when it looked
-  std::uint32_t removals_ = 0;  // likewise
+  bool failed_ = false;                   // when it looked
+  std::uint32_t removals_ = 0;            // likewise
 };
 
 /// Decodes the arguments of each message and runs the handler behind `self`.

@@ -93,7 +93,7 @@ class Invocation : public sync::Pooled {
  protected:
   /// Index of the next one, which begins.
   std::uint64_t begin_one() { return begun_++; }
-  /// Those that are left run as part of another invocation.
+  /// The ones that are left run as part of another invocation.
   void give_away() { count_ = begun_; }
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
 

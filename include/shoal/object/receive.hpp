@@ -104,7 +104,7 @@ class PackedInvocations final : public Invocation {
   using M = typename One::M;
   using Reply = typename One::Reply;
 
-  /// Of the messages that `message` is an example of.
+  /// `message`: one of the run.
   PackedInvocations(const messaging::Message& message, Rank source, messaging::KeptRun&& run,
                     const Fixed&... fixed)
       : Invocation(Target::from(*message.prefix), source, run.count),

@@ -78,9 +78,9 @@ struct TunnelReceiver {
   static void queue(const messaging::Message& message, TypeList<Ws...> wires) {
     messaging::with_arguments(message, wires, [&](auto&... values) {
       To::queue(message, nullptr, {},
-                std::tuple_cat(Kept(end_of(message).fixed),
-                               std::tuple<messaging::Storage<Ws>...>(
-                                   To::template stored<Ws>(values)...)));
+                std::tuple_cat(
+                    Kept(end_of(message).fixed),
+                    std::tuple<messaging::Storage<Ws>...>(To::template stored<Ws>(values)...)));
     });
   }
   template <class... Ws>
