@@ -1,6 +1,7 @@
 #include <shoal/am/large_message.hpp>
 #include <shoal/am/messenger.hpp>
 #include <shoal/net/message_id.hpp>
+#include <shoal/sched/function_task.hpp>
 #include <shoal/sched/memory_bound.hpp>
 #include <shoal/trace/probes.hpp>
 
@@ -82,18 +83,6 @@ class TransferEvent final : public net::Completion {
  private:
   sched::MemoryBoundLimit& limit_;
   net::Completion* const next_;
-};
-
-class FunctionTask final : public sched::Task {
- public:
-  FunctionTask(std::string name, Function<void()> function)
-      : name_(std::move(name)), function_(std::move(function)) {}
-  void run() override { function_(); }
-  [[nodiscard]] std::string name() const override { return name_; }
-
- private:
-  std::string name_;
-  Function<void()> function_;
 };
 
 CountedEvent* release_of(const LargeHeader& header) {
@@ -274,8 +263,7 @@ void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t give
 }
 
 void submit_delivered(Channel& channel, std::string name, int priority, Function<void()> function) {
-  auto task = std::make_unique<FunctionTask>(std::move(name), std::move(function));
-  task->scope = &channel.scope();
+  auto task = sched::make_function_task(channel.scope(), std::move(name), std::move(function));
   task->priority = priority;
   task->kind = sched::TaskKind::delivered;
   channel.scheduler().submit(std::move(task));

@@ -4,8 +4,8 @@
 #include <shoal/am/multicast_tree.hpp>
 #include <shoal/flow/codelet.hpp>
 #include <shoal/flow/data.hpp>
-#include <shoal/flow/progress.hpp>
 #include <shoal/flow/scheduler.hpp>
+#include <shoal/flow/sequence_progress.hpp>
 #include <shoal/flow/task.hpp>
 
 #include <atomic>
@@ -129,7 +129,7 @@ class Sequence {
   std::uint64_t fingerprint_ = 0;
   std::uint64_t finished_seen_ = 0;
   std::vector<std::uint32_t> load_;  // tasks of each rank
-  Progress progress_;
+  SequenceProgress progress_;
 };
 
 }  // namespace flow

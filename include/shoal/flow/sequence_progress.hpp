@@ -15,12 +15,12 @@ class Scheduler;
 namespace shoal::flow {
 
 /// Any thread, except where said otherwise.
-class Progress {
+class SequenceProgress {
  public:
-  Progress(sched::Scheduler& scheduler, std::string flow);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  SequenceProgress(sched::Scheduler& scheduler, std::string flow);
+  ~SequenceProgress();
+  SequenceProgress(const SequenceProgress&) = delete;
+  SequenceProgress& operator=(const SequenceProgress&) = delete;
 
   // The inserter.
   void count_created(std::uint64_t count) {

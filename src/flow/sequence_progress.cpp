@@ -1,4 +1,4 @@
-#include <shoal/flow/progress.hpp>
+#include <shoal/flow/sequence_progress.hpp>
 
 #include "sync/pause.hpp"
 
@@ -13,7 +13,7 @@
 
 namespace shoal::flow {
 
-Progress::Progress(sched::Scheduler& scheduler, std::string flow)
+SequenceProgress::SequenceProgress(sched::Scheduler& scheduler, std::string flow)
     : scheduler_(scheduler),
       flow_(std::move(flow)),
       asymmetric_(sync::has_asymmetric_barrier()),
@@ -21,7 +21,7 @@ Progress::Progress(sched::Scheduler& scheduler, std::string flow)
           std::make_unique<Counter[]>(static_cast<std::size_t>(scheduler.worker_count()) + 1)) {}
 
 // A waiter sees the last task as finished before count_finished() of that task has returned.
-Progress::~Progress() {
+SequenceProgress::~SequenceProgress() {
   for (int slot = 0; slot <= scheduler_.worker_count(); ++slot) {
     const std::atomic<std::uint32_t>& inside = finished_[static_cast<std::size_t>(slot)].inside;
     while (inside.load(std::memory_order_acquire) != 0) sync::pause_briefly();
@@ -29,9 +29,9 @@ Progress::~Progress() {
 }
 
 /// Wait until few enough tasks are in flight.
-class Progress::Wait final : public sched::Waitable {
+class SequenceProgress::Wait final : public sched::Waitable {
  public:
-  Wait(Progress& progress, std::uint64_t count, const char* what)
+  Wait(SequenceProgress& progress, std::uint64_t count, const char* what)
       : Waitable(progress.scheduler_), progress_(progress), count_(count), what_(what) {}
 
   void wait() {
@@ -71,15 +71,15 @@ class Progress::Wait final : public sched::Waitable {
   }
 
  private:
-  friend class Progress;
-  Progress& progress_;
+  friend class SequenceProgress;
+  SequenceProgress& progress_;
   const std::uint64_t count_;
   const char* const what_;
   sync::Waiter* waiter_ = nullptr;
   Wait* next_ = nullptr;
 };
 
-void Progress::check_waits() {
+void SequenceProgress::check_waits() {
   sync::TakenWaiters taken;
   {
     const sync::Lock lock(mutex_);
@@ -97,7 +97,7 @@ void Progress::check_waits() {
   taken.wake_all();
 }
 
-void Progress::count_finished() {
+void SequenceProgress::count_finished() {
   const int slot = scheduler_.count_slot();
   Counter& slot_counter = finished_[static_cast<std::size_t>(slot)];
   std::atomic<std::uint64_t>& counter = slot_counter.value;
@@ -134,7 +134,7 @@ void Progress::count_finished() {
   if (under_way() <= wait_limit_.load(std::memory_order_relaxed) + unseen) check_waits();
 }
 
-std::uint64_t Progress::under_way() const {
+std::uint64_t SequenceProgress::under_way() const {
   std::uint64_t finished = 0;
   for (int slot = 0; slot <= scheduler_.worker_count(); ++slot) {
     // acquire pairs with the store in count_finished(): the waiter sees the writes of the task
@@ -143,7 +143,7 @@ std::uint64_t Progress::under_way() const {
   return created_.load(std::memory_order_relaxed) - finished;
 }
 
-void Progress::wait_until(std::uint64_t count, const char* what) {
+void SequenceProgress::wait_until(std::uint64_t count, const char* what) {
   Wait(*this, count, what).wait();
 }
 
