@@ -1,7 +1,6 @@
 #include <shoal/am/channel.hpp>
 #include <shoal/am/messenger.hpp>
 
-#include <shoal/base/check.hpp>
 #include <shoal/trace/probes.hpp>
 
 #include <fmt/format.h>
@@ -16,14 +15,12 @@ Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team
       host_(messenger.channel_host()),
       scheduler_(messenger.scheduler()),
       scope_(scope),
-      team_(std::move(team)),
-      team_bit_(team_.ranks == nullptr ? 0 : net::kTeamBit),
-      size_(team_.ranks == nullptr ? messenger.size() : team_.ranks->size()),
-      rank_(from_world(messenger.rank())),
-      fast_size_(team_.ranks == nullptr ? size_ : 0),
+      team_(std::move(team), messenger.rank(), messenger.size()),
+      team_bit_(team_.is_world() ? 0 : net::kTeamBit),
+      fast_size_(team_.is_world() ? team_.size() : 0),
       links_(messenger.fabric().links_of(messenger.rank())),
       layout_(messenger.fabric().layout()),
-      crosses_(team_.ranks != nullptr),
+      crosses_(!team_.is_world()),
       polls_next_(host_.polls_next()) {}
 
 void Channel::open() { host_.add(*this); }
@@ -38,22 +35,9 @@ std::uint64_t Channel::outside_sender(std::uint32_t handler) const {
   return sender->begin_message_outside();
 }
 
-Rank Channel::to_world(Rank member) const {
-  if (team_.ranks == nullptr) return member;
-  SHOAL_CHECK(member >= 0 && member < size_, "rank {} is out of range: the team has ranks 0 to {}",
-              member.value(), size_ - 1);
-  const Rank rank = team_.ranks->to_world(member);
-  SHOAL_CHECK(
-      rank >= 0 && rank < messenger_.size(),
-      "rank {} of a team is rank {} of the world, by the function that was given: there are "
-      "ranks 0 to {}",
-      member.value(), rank.value(), messenger_.size() - 1);
-  return rank;
-}
-
-net::Link& Channel::admit_slowly(Rank target, net::Lane lane) {
+net::Link& Channel::admit_to(Rank target, net::Lane lane) {
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
-  const Rank world_rank = to_world(target);
+  const Rank world_rank = team_.to_world(target);
   net::Link& link = messenger_.link_to(world_rank, lane);
   if (link.has_room()) {
     give_way(link);
@@ -62,7 +46,7 @@ net::Link& Channel::admit_slowly(Rank target, net::Lane lane) {
   if (sched::in_handler()) return link;
   // A task made from a message is not suspended either: the window it would wait for may be held
   // by messages that wait for it. Its messages are queued, like a handler's.
-  if (scheduler_.count_slot() != scope_.foreign_slot() && !sched::in_suspendable_task()) {
+  if (scheduler_.count_slot() != scope_.counts.foreign_slot() && !sched::in_suspendable_task()) {
     return link;
   }
   const sched::ParkedSenderMark mark;

@@ -10,11 +10,12 @@ namespace {
 
 /// The channel of the team in the ordered table, or the place where it would be.
 auto place_of(auto& channels, std::uint64_t team) {
-  return std::ranges::lower_bound(channels, team, {}, &Channel::team);
+  return std::ranges::lower_bound(channels, team, {},
+                                  [](const Channel* channel) { return channel->team().id(); });
 }
 
 bool is_of(const auto& channels, const auto& place, std::uint64_t team) {
-  return place != channels.end() && (*place)->team() == team;
+  return place != channels.end() && (*place)->team().id() == team;
 }
 
 }  // namespace
@@ -25,15 +26,15 @@ bool ChannelTable::add(Channel& channel) {
     return true;
   }
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, channel.team());
-  if (is_of(channels_, place, channel.team())) return false;
+  const auto place = place_of(channels_, channel.team().id());
+  if (is_of(channels_, place, channel.team().id())) return false;
   channels_.insert(place, &channel);
   return true;
 }
 
 bool ChannelTable::remove(const Channel& channel) {
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, channel.team());
+  const auto place = place_of(channels_, channel.team().id());
   if (place == channels_.end() || *place != &channel) return false;
   channels_.erase(place);
   return true;

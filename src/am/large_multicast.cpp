@@ -47,9 +47,4 @@ void join_multicast(const Message& message, const LargeHeader& header, std::span
       .join({multicast.header.origin, header.checksum}, std::move(where), place, std::move(steps));
 }
 
-void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                    Function<void()> arrived) {
-  join_multicast(message, header, place, CastSteps{nullptr, std::move(arrived)});
-}
-
 }  // namespace shoal::messaging

@@ -19,8 +19,8 @@ class Messenger::Host final : public ChannelHost {
   // Backlog looks for the channel after the message was counted, under its lock.
   void add(Channel& channel) override {
     SHOAL_CHECK(messenger_.channels_.add(channel), "rank {} has a team with the id {} already",
-                messenger_.rank().value(), channel.team());
-    if (channel.team() == 0) return;
+                messenger_.rank().value(), channel.team().id());
+    if (channel.team().id() == 0) return;
     sync::publish(&messenger_);
     retry_if_early();
   }

@@ -30,7 +30,7 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
   if (content.object != nullptr) object = content.object->again();
   const std::size_t argument_bytes = object ? sizeof(std::uintptr_t) : content.bytes.size();
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
-                             sizeof header + run_bytes + argument_bytes, channel.team()};
+                             sizeof header + run_bytes + argument_bytes, channel.team().id()};
   if (object) message.handler |= kObjectBit;
   const std::size_t weight = object ? object->weight() : 0;
   channel.append(link, message, weight, [&](std::span<std::byte> place) {
@@ -52,16 +52,16 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
 std::vector<Rank> check_recipients(const Channel& channel, const Recipients& recipients) {
   std::vector<Rank> ranks = recipients.in_order();
   for (Rank& rank : ranks) {
-    SHOAL_CHECK(rank >= 0 && rank < channel.size(),
+    SHOAL_CHECK(rank >= 0 && rank < channel.team().size(),
                 "a multicast to rank {}, which is out of range: {} has ranks 0 to {}", rank.value(),
-                channel.is_world() ? "the world" : "the team", channel.size() - 1);
-    rank = channel.to_world(rank);
+                channel.team().is_world() ? "the world" : "the team", channel.team().size() - 1);
+    rank = channel.team().to_world(rank);
   }
   std::vector<bool> seen(static_cast<std::size_t>(channel.messenger().size()));
   for (const Rank rank : ranks) {
     std::vector<bool>::reference listed = seen[static_cast<std::size_t>(rank.value())];
     SHOAL_CHECK(!listed, "a multicast lists rank {} twice: each recipient once",
-                channel.from_world(rank).value());
+                channel.team().from_world(rank).value());
     listed = true;
   }
   return ranks;
@@ -74,7 +74,7 @@ void send_to(Channel& channel, net::Lane lane, Content content, const MulticastT
   content.header.arity = static_cast<std::uint16_t>(lower.arity);
   content.header.from_root = 1;
   for (const Branch& branch : branches_of(tree, ranks)) {
-    append_branch(channel, channel.admit_to(channel.from_world(branch.child), lane), content,
+    append_branch(channel, channel.admit_to(channel.team().from_world(branch.child), lane), content,
                   branch);
   }
 }

@@ -85,7 +85,7 @@ void PayloadCasts::join(const CastKey& key, CastPlace place, std::span<std::byte
   cast->place = bytes;
   cast->missing = cast->here.size();
   for (const Rank child : cast->ready) std::erase(cast->children, child);
-  const Rank parent = channel_.from_world(place.parent);
+  const Rank parent = channel_.team().from_world(place.parent);
   send(channel_, parent, am<&Handlers::ready>, key.origin, key.number, place.below_root);
   advance(cast);
 }
@@ -140,7 +140,7 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   const StaticHandler& handler = Handlers::segment_handler;
   send_large(channel_,
              {handler.index() | kLargeBit | channel_.flag_bits(), handler.signature(),
-              channel_.from_world(child)},
+              channel_.team().from_world(child)},
              {bytes, bytes.size()}, arguments, std::move(release));
 }
 

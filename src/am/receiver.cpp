@@ -201,9 +201,9 @@ inline void Receiver::count(const Reception& reception, int slot) {
     acknowledge(reception);
   arrivals_.add(reception.packet->header().source, count);
   for (const Reception::Tally& other : reception.others) {
-    other.channel->scope().count_processed(slot, other.count);
+    other.channel->scope().counts.messages_processed(slot, other.count);
   }
-  reception.channel->scope().count_processed(slot, reception.count);
+  reception.channel->scope().counts.messages_processed(slot, reception.count);
 }
 
 // Acknowledgements are messages of the world. They are counted before those that they are for are
@@ -218,7 +218,7 @@ inline void Receiver::count(const Reception& reception, int slot) {
 // False: the run is held back, all of it: handlers stay open.
 bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const net::Run& run = reception.run;
-  if (run.team != reception.channel->team() && !change_channel(reception)) [[unlikely]]
+  if (run.team != reception.channel->team().id() && !change_channel(reception)) [[unlikely]]
     return false;
   if ((run.handler & kMulticastBit) != 0) [[unlikely]]
     forward(reception, offset);

@@ -16,7 +16,7 @@ RemoteError::RemoteError(Rank rank, std::string text)
       rank_(rank),
       text_(std::move(text)) {}
 
-Rank MessageContext::source() const { return channel_->from_world(world_source_); }
+Rank MessageContext::source() const { return channel_->team().from_world(world_source_); }
 
 namespace messaging {
 
@@ -60,7 +60,7 @@ PromiseTable::PromiseTable() : entries_(std::make_unique<Entries>()) {}
 PromiseTable::~PromiseTable() = default;
 
 std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry, Channel& channel) {
-  entry->team = channel.team();
+  entry->team = channel.team().id();
   std::uint64_t number = 0;
   {
     const sync::Lock lock(mutex_);
@@ -115,7 +115,7 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
 }
 
 Address address_of(Channel& channel, int world_rank) {
-  const Rank member = channel.from_world(Rank(world_rank));
+  const Rank member = channel.team().from_world(Rank(world_rank));
   if (member >= 0) return {channel, member};
   return {channel.messenger().world(), Rank(world_rank)};
 }

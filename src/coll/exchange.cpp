@@ -81,7 +81,7 @@ Exchange::Exchange(term::Scope& scope)
 Exchange::~Exchange() { scope_.remove(*this); }
 
 bool Exchange::is_local(Rank member) const {
-  return scope_.messenger().fabric().layout().is_local(scope_.channel().to_world(member));
+  return scope_.messenger().fabric().layout().is_local(scope_.channel().team().to_world(member));
 }
 
 bool Exchange::in_one_process() const {

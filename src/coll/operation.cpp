@@ -18,12 +18,12 @@ std::vector<Rank> others(Rank root, int size) {
 }
 
 // This member in the tree of payloads of `root`.
-messaging::CastPlace cast_place(const messaging::Channel& channel, Rank root) {
-  const std::vector<Rank> members = others(root, channel.size());
+messaging::CastPlace cast_place(const messaging::TeamRanks& team, Rank root) {
+  const std::vector<Rank> members = others(root, team.size());
   const MulticastTree tree = messaging::resolve({}, members.size());
-  const messaging::TreePlace place = messaging::place_in(tree, root, members, channel.rank());
-  messaging::CastPlace cast{channel.to_world(place.parent), place.parent == root, {}};
-  for (const Rank child : place.children) cast.children.push_back(channel.to_world(child));
+  const messaging::TreePlace place = messaging::place_in(tree, root, members, team.rank());
+  messaging::CastPlace cast{team.to_world(place.parent), place.parent == root, {}};
+  for (const Rank child : place.children) cast.children.push_back(team.to_world(child));
   return cast;
 }
 
@@ -110,7 +110,7 @@ Operation::Receive Operation::released(std::uint32_t phase) {
 std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   messaging::Channel& channel = in_.scope().channel();
-  std::vector<Rank> children = cast_place(channel, rank_).children;
+  std::vector<Rank> children = cast_place(channel.team(), rank_).children;
   return messaging::PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
 }
 
@@ -118,8 +118,9 @@ void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> 
                           std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   messaging::Channel& channel = in_.scope().channel();
-  messaging::PayloadCasts::of(channel).join({channel.to_world(source).value(), cast, false},
-                                            cast_place(channel, source), place, {nullptr, then});
+  messaging::PayloadCasts::of(channel).join({channel.team().to_world(source).value(), cast, false},
+                                            cast_place(channel.team(), source), place,
+                                            {.done = then});
 }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }

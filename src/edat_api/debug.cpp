@@ -30,7 +30,7 @@ int edatGetNumWorkers(void) { return running("edatGetNumWorkers").world().worker
 int edatGetWorker(void) {
   const shoal::term::Scope& scope = running("edatGetWorker").world().scope();
   const int slot = scope.scheduler().count_slot();
-  return slot == scope.foreign_slot() ? -1 : slot;
+  return slot == scope.counts.foreign_slot() ? -1 : slot;
 }
 
 int edatGetNumActiveWorkers(void) {

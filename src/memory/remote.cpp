@@ -167,7 +167,8 @@ Remote::~Remote() { scope_.remove(*this); }
 
 std::uint32_t Remote::id() const {
   const std::uint64_t mixed =
-      (scope_.channel().team() * 0x9E3779B97F4A7C15U + ask_.number() + 1) * 0xD6E8FEB86659FD93U;
+      (scope_.channel().team().id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) *
+      0xD6E8FEB86659FD93U;
   return static_cast<std::uint32_t>(mixed >> 32U) | 1U;
 }
 

@@ -17,7 +17,7 @@ bool Remote::may_be_near(int rank) const {
   // --sim-races: each access is one of the task that asks for it, not of a handler at the target.
   if (sync::watches_strands()) return true;
   const net::Fabric& fabric = scope_.messenger().fabric();
-  const Rank world = scope_.channel().to_world(Rank(rank));
+  const Rank world = scope_.channel().team().to_world(Rank(rank));
   if (fabric.layout().is_local(world)) return true;
   return fabric.transport() != nullptr &&
          fabric.transport()->shares_memory(fabric.layout().process_of(world));
@@ -62,7 +62,7 @@ void Remote::on_asked(int origin) {
 }
 
 std::byte* Remote::find_base(const HeapPlace& place, Peer& peer) {
-  const Rank world = scope_.channel().to_world(Rank(place.rank));
+  const Rank world = scope_.channel().team().to_world(Rank(place.rank));
   if (sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world)) {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
   }

@@ -59,8 +59,8 @@ void Remote::get_by_window(const Range& from, std::uint64_t address, std::byte* 
                                          const Request request = requests_.take(id);
                                          if (request.pending != nullptr) request.pending->end_one();
                                        });
-  windows_->get(scope_.messenger().rank(), scope_.channel().to_world(Rank(from.rank)), address,
-                std::span(to, from.block_bytes), arrived.release());
+  windows_->get(scope_.messenger().rank(), scope_.channel().team().to_world(Rank(from.rank)),
+                address, std::span(to, from.block_bytes), arrived.release());
 }
 
 }  // namespace shoal::memory

@@ -76,8 +76,8 @@ Address Objects::add(void* representative, std::string_view type) {
   }
   static_cast<void>(caller_context());
   Caller::find()->enter(turn_);
-  return {channel_.team(), turn_->add(representative, type), channel_.to_world(Rank(0)).value(),
-          channel_.size()};
+  return {channel_.team().id(), turn_->add(representative, type),
+          channel_.team().to_world(Rank(0)).value(), channel_.team().size()};
 }
 
 void Objects::move(const Address& address, void* representative) {
@@ -122,7 +122,7 @@ std::uint64_t Objects::fresh_context() { return turn_->fresh_context(); }
 std::uint64_t Objects::caller_context() {
   if (Caller* const caller = Caller::find(); caller != nullptr) return caller->context();
   auto* const task = sched::current_task();
-  if (task == nullptr) return static_cast<std::uint64_t>(channel_.rank().value());
+  if (task == nullptr) return static_cast<std::uint64_t>(channel_.team().rank().value());
   task->add_local(std::make_unique<Caller>(fresh_context()));
   return task->find_local<Caller>()->context();
 }

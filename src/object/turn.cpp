@@ -24,7 +24,7 @@ Turn::Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner)
 std::uint64_t Turn::fresh_context() {
   // relaxed: numbers that differ
   return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
-      std::tuple(objects_.channel().team(), objects_.channel().rank().value(),
+      std::tuple(objects_.channel().team().id(), objects_.channel().team().rank().value(),
                  fresh_.fetch_add(1, std::memory_order_relaxed)));
 }
 

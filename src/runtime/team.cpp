@@ -33,7 +33,7 @@ messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
   const term::Scope& scope = parent.scope();
   auto& table = scope.messenger().services().obtain<messaging::RankMapTable>(
       [] { return std::make_unique<messaging::RankMapTable>(); });
-  return ranks.map(scope.channel().ranks(), parent.size(), table);
+  return ranks.map(scope.channel().team().map(), parent.size(), table);
 }
 
 messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
@@ -69,7 +69,8 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
               name);
   const std::uint64_t number = parent.scope().next_nested_number();
   if (members->from_world(parent.messenger().rank()) < 0) return;
-  const std::uint64_t id = team_id(parent.channel().team(), number, members->to_world(Rank(0)));
+  const std::uint64_t id =
+      team_id(parent.channel().team().id(), number, members->to_world(Rank(0)));
   enter(parent, id, number, members,
         name.empty() ? fmt::format("{} of {}", number, parent.scope().describe()) : name);
 }
@@ -189,7 +190,8 @@ messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
   std::vector<Rank> ranks;
   ranks.reserve(chosen.size());
   for (const auto& [its_key, rank] : chosen) ranks.emplace_back(rank);
-  if (ranks.empty()) return messaging::list_ranks(parent.channel().ranks(), parent.size(), ranks);
+  if (ranks.empty())
+    return messaging::list_ranks(parent.channel().team().map(), parent.size(), ranks);
   return map_of(parent, ranks);
 }
 
@@ -241,7 +243,7 @@ Team::Handled::~Handled() {
 
 TeamHandle Team::handle() const {
   const messaging::Channel& own = channel();
-  return {own.team(), own.to_world(Rank(0)).value(), size_};
+  return {own.team().id(), own.team().to_world(Rank(0)).value(), size_};
 }
 
 Team Team::split(int colour, int key, const std::string& name) {

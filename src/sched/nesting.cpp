@@ -37,7 +37,7 @@ bool run_nested(Worker& worker, Waitable& what) {
   outer.before_parking();
   const Nesting nesting{outer, what, fiber.outer};
   fiber.outer = &nesting;
-  outer.scope->count_finished(worker.id());
+  outer.scope->counts.task_finished(worker.id());
   if (worker.is_stepping()) worker.leave_step(env::StepResult::worked);
   WorkerActivity::count(worker.activity.begun);
   if (trace::on<trace::Category::task>()) traced::parked(&outer, what.describe());

@@ -166,7 +166,7 @@ class Deferred final : public ParkedWaiter {
     if (trace::on<trace::Category::task>()) traced::created(*task_);
     // As the task that it becomes: were it counted apart, a thread that is no worker would have to
     // count its end, behind the worker that it wakes.
-    if (counted) task->scope->count_created(scheduler_.count_slot());
+    if (counted) task->scope->counts.task_created(scheduler_.count_slot());
     // Once it is enlisted it may be gone.
     if (!list_.enlist(*this, task->scope)) go_on(false);
   }

@@ -78,8 +78,8 @@ inline Worker& end_task(Worker& ran_on, Task* task, TaskScope* scope, Scheduling
   Worker& worker = worker_of(fiber, ran_on);
   fiber.task = nullptr;
   if (fiber.was_left) worker.activity.running_task.hide();
-  if (outer != nullptr) outer->scope->count_created(worker.id());
-  if (scope != nullptr) scope->count_finished(worker.id());
+  if (outer != nullptr) outer->scope->counts.task_created(worker.id());
+  if (scope != nullptr) scope->counts.task_finished(worker.id());
   return worker;
 }
 

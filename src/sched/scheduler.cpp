@@ -47,7 +47,7 @@ void Scheduler::submit(std::unique_ptr<Task> owned) {
     traced::submitted(*task);
   Worker* const me = current_worker();
   if (me == nullptr || &me->scheduler() != this || !me->queues.would_keep(*task)) {
-    if (!task->is_main()) task->scope->count_created(count_slot());
+    if (!task->is_main()) task->scope->counts.task_created(count_slot());
     enqueue(task);
     return;
   }

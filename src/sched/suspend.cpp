@@ -38,7 +38,7 @@ class ParkedTaskWaiter final : public ParkedWaiter {
     sync::publish(this);
     const sync::Quiet quiet;
     Scheduler& scheduler = owner_.scheduler();
-    if (!counted) task->scope->count_created(scheduler.count_slot());
+    if (!counted) task->scope->counts.task_created(scheduler.count_slot());
     if (is_waiting_main() && tell_scope) scheduler.scope().main_goes_on();
     go_back();
   }
@@ -101,14 +101,14 @@ const TaskScope* cancelling_scope(const ParkedTaskWaiter& waiter, const Schedule
 void enlist(void* parked) {
   ParkedTaskWaiter& waiter = *static_cast<ParkedTaskWaiter*>(parked);
   Worker& self = *current_worker();
-  TaskScope* const counts = waiter.counted ? nullptr : waiter.task->scope;
+  TaskScope* const scope = waiter.counted ? nullptr : waiter.task->scope;
   const bool is_main = waiter.is_waiting_main();
   if (!list_of(self).enlist(waiter, cancelling_scope(waiter, self.scheduler()))) {
     waiter.go_back();
   } else if (is_main) {
     self.scheduler().scope().main_parks();
-  } else if (counts != nullptr) {
-    counts->count_finished(self.id());
+  } else if (scope != nullptr) {
+    scope->counts.task_finished(self.id());
   }
 }
 

@@ -40,7 +40,7 @@ class TaskQueues {
            (task.worker == Task::kAnyWorker || task.worker == owner_.value());
   }
   void keep(Task* task) {
-    if (!task->is_main()) task->scope->count_created(owner_);
+    if (!task->is_main()) task->scope->counts.task_created(owner_);
     deque.push(task);
   }
   /// No queue but the deque may have a task.

@@ -48,7 +48,8 @@ void send_about(messaging::Messenger& messenger, const messaging::StaticHandler&
 template <class... Ts>
 void send_control(messaging::Channel& channel, const messaging::StaticHandler& handler, Rank member,
                   const Ts&... values) {
-  send_about(channel.messenger(), handler, channel.to_world(member), channel.team(), values...);
+  send_about(channel.messenger(), handler, channel.team().to_world(member), channel.team().id(),
+             values...);
 }
 
 /// A message of the world, which is counted. Caller: a handler.

@@ -22,6 +22,13 @@ namespace {
 
 constexpr std::size_t kReserveBytes = 64UL << 10U;
 
+void check_main(const char* what) {
+  SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function",
+              what);
+  SHOAL_CHECK(sched::in_main_function(),
+              "{} was called in a task or a thread of its own; call it in the main function", what);
+}
+
 }  // namespace
 
 Hold::Hold(Scope& scope) : scope_(&scope) { scope.thread_goes_on(); }
@@ -38,7 +45,7 @@ ScopeCore::ScopeCore(Scope& of, ScopeCore* outer_scope, std::string called, std:
       world(outer == nullptr ? *this : outer->world),
       name(std::move(called)),
       number(numbered),
-      tree{of.channel_.rank(), of.channel_.size()},
+      tree{of.channel_.team().rank(), of.channel_.team().size()},
       children(tree.children()),
       control(control_handlers()),
       checks_graphs(outer != nullptr && outer->checks_graphs),
@@ -95,18 +102,10 @@ TeamScope& Scope::nest(messaging::ChannelTeam team, std::string name, std::uint6
   return *scope;
 }
 
-int Scope::nested_count() const { return static_cast<int>(nested_in(*core_).size()); }
 std::uint64_t Scope::next_nested_number() { return ++core_->nested_numbers; }
 std::uint64_t Scope::next_own_number() { return ++core_->teams.own_numbers; }
 
 // --- waits
-
-void Scope::check_main(const char* what) {
-  SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function",
-              what);
-  SHOAL_CHECK(sched::in_main_function(),
-              "{} was called in a task or a thread of its own; call it in the main function", what);
-}
 
 void Scope::check_member(const char* what) const {
   if (core_->is_world()) return check_main(what);
@@ -181,12 +180,12 @@ void Scope::give_up_promises() { term::give_up_promises(*core_); }
 void Scope::thread_parks() {
   const sync::Lock lock(core_->mutex);
   core_->holds.count.fetch_sub(1, std::memory_order_relaxed);
-  count_finished(scheduler().count_slot());
+  counts.task_finished(scheduler().count_slot());
   scheduler().look_again();
 }
 
 void Scope::thread_goes_on() {
-  count_created(scheduler().count_slot());
+  counts.task_created(scheduler().count_slot());
   core_->holds.count.fetch_add(1, std::memory_order_release);
 }
 
@@ -195,7 +194,7 @@ void Scope::thread_goes_on() {
 std::uint64_t Scope::begin_message_outside() {
   if (core_->is_world()) return 0;
   core_->outside.count_sent();
-  return channel_.team();
+  return channel_.team().id();
 }
 
 sched::TaskScope::Totals Scope::all_totals() const { return term::all_totals(*core_); }

@@ -15,10 +15,10 @@ void add_ended_and_left(const ScopeCore& scope, Totals& sum) {
   sum.finished += scope.left_behind.finished;
   sum.queued += scope.left_behind.queued;
   sum.processed += scope.left_behind.processed;
-  scope.facade.add_ended(sum);
+  scope.facade.counts.add_ended(sum);
 }
 
-void add_begun(const ScopeCore& scope, Totals& sum) { scope.facade.add_begun(sum); }
+void add_begun(const ScopeCore& scope, Totals& sum) { scope.facade.counts.add_begun(sum); }
 
 template <class Add>
 void add_all(const ScopeCore& scope, Totals& sum, Add add) {
@@ -29,7 +29,7 @@ void add_all(const ScopeCore& scope, Totals& sum, Add add) {
 }  // namespace
 
 Totals all_totals(const ScopeCore& scope) {
-  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return scope.facade.totals();
+  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return scope.facade.counts.totals();
   Totals sum;
   const sync::Lock lock(scope.teams.mutex);
   add_all(scope, sum, add_ended_and_left);
@@ -45,7 +45,7 @@ bool is_at_rest_here(const ScopeCore& scope) {
 std::uint64_t all_held(const ScopeCore& scope) {
   const messaging::Backlog& backlog = scope.messenger().backlog();
   if (scope.is_world() || backlog.count() == 0) return backlog.count();
-  std::uint64_t held = backlog.count_of(scope.channel().team());
+  std::uint64_t held = backlog.count_of(scope.channel().team().id());
   for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) held += all_held(*inner);
   return held;
 }

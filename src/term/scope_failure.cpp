@@ -47,7 +47,7 @@ void answer_all(ScopeCore& scope) {
     all.swap(scope.asking);
   }
   for (const Rank rank : all) {
-    send_about(scope.messenger(), scope.control.answer, rank, scope.channel().team());
+    send_about(scope.messenger(), scope.control.answer, rank, scope.channel().team().id());
   }
 }
 
@@ -107,7 +107,7 @@ void give_up_promises(ScopeCore& scope) {
     const sync::Lock lock(owing->mutex);
     owing->sources.give_up(scope.facade, promises);
   }
-  scope.messenger().promises().give_up(scope.channel().team(), promises);
+  scope.messenger().promises().give_up(scope.channel().team().id(), promises);
   if (promises.empty()) return;
   const std::exception_ptr error = std::make_exception_ptr(*failure_of(scope));
   for (GivenUp& promise : promises) promise(error);

@@ -30,7 +30,7 @@ void receive(const Message& message, F f) {
   auto all = decode<std::uint64_t, Ts...>(message.arguments);
   const Rank source = message.source;
   const auto handle = [source, f](const std::shared_ptr<ScopeCore>& scope, auto& values) {
-    const Rank member = scope->channel().from_world(source);
+    const Rank member = scope->channel().team().from_world(source);
     std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, values);
     wake_waiter(*scope);
   };
@@ -118,7 +118,7 @@ void on_answer(void*, const Message& message) {
 void on_dropped(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
   if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
-    scope->facade.count_processed(scope->scheduler().count_slot(), count);
+    scope->facade.counts.messages_processed(scope->scheduler().count_slot(), count);
   }
 }
 

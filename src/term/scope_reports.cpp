@@ -15,7 +15,8 @@ namespace {
 
 /// The lines of all sources about what waits on this rank.
 std::vector<std::string> describe_waiting(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
-  std::vector<std::string> lines = scope.messenger().backlog().describe(scope.channel().team());
+  std::vector<std::string> lines =
+      scope.messenger().backlog().describe(scope.channel().team().id());
   if (scope.is_world()) {
     for (std::string& line : scope.scheduler().waiting().describe()) {
       lines.push_back(std::move(line));
@@ -37,7 +38,7 @@ std::vector<std::string> describe_waiting(const ScopeCore& scope) SHOAL_REQUIRES
 
 void add_team_states(const ScopeCore& scope, std::vector<TeamState>& states) {
   const messaging::Channel& channel = scope.channel();
-  TeamState state{scope.describe(),  channel.rank(),    channel.size(), "", 0,
+  TeamState state{scope.describe(),  channel.team().rank(), channel.team().size(), "", 0,
                   all_totals(scope), scope.has_failed()};
   {
     const sync::Lock lock(scope.mutex);

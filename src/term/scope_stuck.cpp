@@ -17,12 +17,12 @@ namespace {
 StuckTeam stuck_team(const ScopeCore& scope) {
   const messaging::Channel& channel = scope.channel();
   StuckTeam here;
-  here.team = channel.team();
-  here.outer = scope.is_world() ? 0 : scope.outer->channel().team();
+  here.team = channel.team().id();
+  here.outer = scope.is_world() ? 0 : scope.outer->channel().team().id();
   here.number = scope.number;
   here.made = scope.nested_numbers;
-  here.size = static_cast<std::uint64_t>(channel.size());
-  here.first = channel.to_world(Rank(0)).value();
+  here.size = static_cast<std::uint64_t>(channel.team().size());
+  here.first = channel.team().to_world(Rank(0)).value();
   here.rank = scope.messenger().rank().value();
   return here;
 }

@@ -36,7 +36,7 @@ std::shared_ptr<ScopeCore> find_or_keep(ScopeCore& world, std::uint64_t team,
 }
 
 std::vector<TeamDirectory::EarlyControl> enter_directory(const std::shared_ptr<ScopeCore>& scope) {
-  const std::uint64_t id = scope->channel().team();
+  const std::uint64_t id = scope->channel().team().id();
   TeamDirectory& teams = scope->teams;
   const sync::Lock lock(teams.mutex);
   const auto it = teams.early.find(id);
@@ -85,11 +85,11 @@ void sweep(const std::shared_ptr<ScopeCore>& ended) {
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
   if (it == outer.nested.end()) return;  // another worker was first
   outer.nested.erase(it);
-  teams.scopes.erase(ended->channel().team());
+  teams.scopes.erase(ended->channel().team().id());
   if (outer.world.nested.empty()) outer.messenger().set_has_teams(false);
   Totals& sum = outer.left_behind;
-  ended->facade.add_ended(sum);
-  ended->facade.add_begun(sum);
+  ended->facade.counts.add_ended(sum);
+  ended->facade.counts.add_begun(sum);
   sum.created += ended->left_behind.created;
   sum.finished += ended->left_behind.finished;
   sum.queued += ended->left_behind.queued;

@@ -3,6 +3,7 @@
 // failure must reach only the members of its team.
 
 #include <shoal/shoal.hpp>
+#include <shoal/term/scope_state.hpp>
 
 #include "support/heap_meter.hpp"
 #include "support/sizes.hpp"
@@ -294,7 +295,7 @@ TEST(Teams, OfAHundredThousand_NothingIsLeft) {
     if (world.rank() == 0) HeapMeter::reset();
     barrier();
     make_teams(world, kTeams);
-    EXPECT_EQ(world.scope().nested_count(), 0);
+    EXPECT_EQ(world.scope().state().teams.size(), 0U);
     barrier();
     if (world.rank() == 0) growth = HeapMeter::growth_bytes();
     return 0;

@@ -2,6 +2,7 @@
 
 #include <shoal/sched/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/term/scope_state.hpp>
 
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
@@ -64,7 +65,7 @@ TEST(TeamStress, OverlappingTeams_ComeAndGo) {
       if (inner.is_member() && work_in(inner, hops) != expected_work(inner, hops)) ++wrong;
     }
     world.wait();
-    if (world.scope().nested_count() != 0) ++wrong;
+    if (world.scope().state().teams.size() != 0) ++wrong;
     return 0;
   });
   EXPECT_EQ(code, 0);
@@ -111,7 +112,7 @@ TEST(TeamStress, TeamsThatFail_LeaveTheWorldAlone) {
       }
     }
     world.wait();
-    if (world.scope().nested_count() != 0) ++wrong;
+    if (world.scope().state().teams.size() != 0) ++wrong;
     return 0;
   });
   EXPECT_EQ(code, 0);
@@ -147,7 +148,7 @@ TEST(TeamStress, LaunchedTeams_ComeAndGo) {
     }
     for (Future<void>& end : ends) end.get();
     world.wait();
-    if (world.scope().nested_count() != 0) ++wrong;
+    if (world.scope().state().teams.size() != 0) ++wrong;
     return 0;
   });
   EXPECT_EQ(code, 0);

@@ -51,7 +51,7 @@ class RecordingScope final : public sched::TaskScope {
     return failures_;
   }
   [[nodiscard]] bool all_finished() const {
-    const Totals now = totals();
+    const Totals now = counts.totals();
     return now.created == now.finished;
   }
 

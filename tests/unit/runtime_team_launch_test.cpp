@@ -2,6 +2,7 @@
 // Simulated, in many orders.
 
 #include <shoal/shoal.hpp>
+#include <shoal/term/scope_state.hpp>
 
 #include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
@@ -68,7 +69,7 @@ TEST(Team, Launch_RunsOnItsMembers_WhichItsCallerNeedNotBe) {
       for (int i = 0; i < set.size(); ++i) expected.emplace_back(set[i].value(), i);
       EXPECT_THAT(seen().members, testing::UnorderedElementsAreArray(expected));
       EXPECT_EQ(seen().sum, 7 * set.size() * set.size());
-      EXPECT_EQ(world.scope().nested_count(), 0);
+      EXPECT_EQ(world.scope().state().teams.size(), 0U);
     });
   }
 }
@@ -141,7 +142,7 @@ TEST(Team, LaunchThatFails_TellsTheFuture_AndTheWorldGoesOn) {
     }
     world.wait();
     EXPECT_EQ(world.allreduce(1, std::plus<>()), 5);
-    EXPECT_EQ(world.scope().nested_count(), 0);
+    EXPECT_EQ(world.scope().state().teams.size(), 0U);
   });
 }
 
@@ -319,7 +320,7 @@ TEST(Team, Shared_LastsLongerThanItsSection) {
     if (world.rank() == 0) ended.get();
     world.wait();
     EXPECT_EQ(world.find(handle), nullptr);
-    EXPECT_EQ(world.scope().nested_count(), 0);
+    EXPECT_EQ(world.scope().state().teams.size(), 0U);
   });
 }
 

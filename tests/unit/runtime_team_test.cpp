@@ -3,6 +3,7 @@
 
 #include <shoal/am/rank_map_table.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/term/scope_state.hpp>
 
 #include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
@@ -73,8 +74,8 @@ TEST(Team, OverTheSameRanks_SharesItsMap) {
     const Team second(world, {Rank(4), Rank(0), Rank(3)});
     const Team other(world, {Rank(0), Rank(4), Rank(3)});
     if (!first.is_member()) return;
-    EXPECT_EQ(first.scope().channel().ranks(), second.scope().channel().ranks());
-    EXPECT_NE(first.scope().channel().ranks(), other.scope().channel().ranks());
+    EXPECT_EQ(first.scope().channel().team().map(), second.scope().channel().team().map());
+    EXPECT_NE(first.scope().channel().team().map(), other.scope().channel().team().map());
     EXPECT_EQ(other.world_rank(Rank(0)), 0);
   });
 }
@@ -498,7 +499,7 @@ TEST(Team, ManyShortOnes_LeaveNothing) {
       EXPECT_EQ(got, team.size());
     }
     world.wait();
-    EXPECT_EQ(world.scope().nested_count(), 0);
+    EXPECT_EQ(world.scope().state().teams.size(), 0U);
     return 0;
   });
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);

@@ -145,7 +145,7 @@ TEST_P(Scheduler, TasksOfAFailedScope_AreDroppedAndCounted) {
   run.finish();
   EXPECT_EQ(ran, 0);
   EXPECT_EQ(alive.use_count(), 1);  // captures are gone before the tasks count as finished
-  EXPECT_EQ(run.scope().totals().finished, 100U);
+  EXPECT_EQ(run.scope().counts.totals().finished, 100U);
 }
 
 TEST_P(Scheduler, TasksThatFollowATimer_AreCountedOnceFromTheStart) {
@@ -156,11 +156,11 @@ TEST_P(Scheduler, TasksThatFollowATimer_AreCountedOnceFromTheStart) {
     const auto sleep = shoal::sched::make_sleep(run.scheduler(), kDelay_ns);
     shoal::sched::submit_after(*sleep, make_task(&run.scope(), [&ran, sleep] { ++ran; }));
   }
-  EXPECT_GE(run.scope().totals().created, 10U);
+  EXPECT_GE(run.scope().counts.totals().created, 10U);
   run.finish();
   EXPECT_EQ(ran, 10);
-  EXPECT_EQ(run.scope().totals().created, 10U);
-  EXPECT_EQ(run.scope().totals().finished, 10U);
+  EXPECT_EQ(run.scope().counts.totals().created, 10U);
+  EXPECT_EQ(run.scope().counts.totals().finished, 10U);
 }
 
 TEST_P(Scheduler, EachWorker_IsStartedOnAThreadOfItsOwn) {

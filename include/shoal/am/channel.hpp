@@ -3,8 +3,8 @@
 
 #include <shoal/am/handler.hpp>
 #include <shoal/am/handler_table.hpp>
-#include <shoal/am/rank_map.hpp>
 #include <shoal/am/services.hpp>
+#include <shoal/am/team_ranks.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/sched/scheduler.hpp>
 
@@ -19,12 +19,6 @@ namespace shoal::messaging {
 
 class ChannelHost;
 class Messenger;
-
-/// Team of a channel.
-struct ChannelTeam {
-  std::uint64_t id = 0;  // 0: the world
-  SharedRankMap ranks;   // nullptr: the world's
-};
 
 /// Not a template; the typed calls are thin. Messages are counted in the team's scope.
 class Channel {
@@ -41,18 +35,7 @@ class Channel {
   [[nodiscard]] sched::TaskScope& scope() const { return scope_; }
   /// Objects that handlers of the team's messages find, for each team its own.
   [[nodiscard]] Services& services() { return services_; }
-
-  [[nodiscard]] std::uint64_t team() const { return team_.id; }
-  [[nodiscard]] bool is_world() const { return team_.ranks == nullptr; }
-  /// Rank of this rank in the team.
-  [[nodiscard]] Rank rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] const SharedRankMap& ranks() const { return team_.ranks; }
-  /// **Errors**: CheckError when the team has no such rank.
-  [[nodiscard]] Rank to_world(Rank member) const;
-  [[nodiscard]] Rank from_world(Rank rank) const {
-    return team_.ranks == nullptr ? rank : team_.ranks->from_world(rank);
-  }
+  [[nodiscard]] const TeamRanks& team() const { return team_; }
 
   // --- sending. Any thread.
 
@@ -60,19 +43,21 @@ class Channel {
   /// room.
   template <net::Lane lane = net::Lane::normal>
   net::Link& admit(Rank target) {
-    if constexpr (lane != net::Lane::normal) return admit_slowly(target, lane);
+    if constexpr (lane != net::Lane::normal) return admit_to(target, lane);
     if (target >= 0 && target < fast_size_) [[likely]] {
       // acquire pairs with the release in Fabric::make_link()
       net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
           std::memory_order_acquire);
-      // relaxed: see admit_slowly()
+      // relaxed: see give_way()
       if (link != nullptr && link->has_room() && link->message_count() % kSendsPerLook != 0 &&
           handlers_.all_open()) {
         return *link;
       }
     }
-    return admit_slowly(target, net::Lane::normal);
+    return admit_to(target, net::Lane::normal);
   }
+  /// The same for a lane that is known at run time.
+  net::Link& admit_to(Rank target, net::Lane lane);
   [[nodiscard]] bool is_local(const net::Link& link) const {
     return layout_.is_local(link.target());
   }
@@ -80,7 +65,7 @@ class Channel {
   [[nodiscard]] std::uint32_t flag_bits() const { return team_bit_; }
   /// Metadata of a message over this channel, which is about to be appended.
   [[nodiscard]] net::MessageHeader header_of(const Route& route, std::size_t size_bytes) const {
-    net::MessageHeader header{route.handler, route.signature, size_bytes, team_.id};
+    net::MessageHeader header{route.handler, route.signature, size_bytes, team_.id()};
     // relaxed: a team that the caller knows
     if (crosses_.load(std::memory_order_relaxed)) [[unlikely]] {
       // By value: the header of a message stays in registers.
@@ -97,14 +82,14 @@ class Channel {
                                      std::size_t extra_bytes, Write&& write,
                                      const net::RunPrefix* prefix = nullptr) {
     const int slot = scheduler_.count_slot();
-    scope_.count_queued(slot);
+    scope_.counts.message_queued(slot);
     bool closed = false;
     try {
       // relaxed: what this thread has written
       closed = link.append(header, extra_bytes, std::forward<Write>(write),
                            slot == polls_next_.load(std::memory_order_relaxed), prefix);
     } catch (...) {  // no memory for it: it is neither queued nor to be processed
-      scope_.count_processed(slot);
+      scope_.counts.messages_processed(slot);
       throw;
     }
     // Its receiver is at work while this one fills the next packet.
@@ -129,13 +114,9 @@ class Channel {
   void remove_handler(std::uint32_t index);
   [[nodiscard]] const HandlerTable& handlers() const { return handlers_; }
 
-  /// As admit(), for a lane that is known at run time.
-  net::Link& admit_to(Rank target, net::Lane lane) { return admit_slowly(target, lane); }
-
  private:
   static constexpr std::uint64_t kSendsPerLook = 64;
 
-  net::Link& admit_slowly(Rank target, net::Lane lane);
   /// Counts the message in the team of the calling task, if that is another one. Its id, or 0.
   [[nodiscard]] std::uint64_t outside_sender(std::uint32_t handler) const;
   void give_way(const net::Link& link);
@@ -144,10 +125,8 @@ class Channel {
   ChannelHost& host_;
   sched::Scheduler& scheduler_;
   sched::TaskScope& scope_;
-  ChannelTeam team_;
+  const TeamRanks team_;
   const std::uint32_t team_bit_;
-  const int size_;
-  const Rank rank_;
   const int fast_size_;  // ranks below are the world's, and have their link in links_
   const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
   const net::Layout& layout_;

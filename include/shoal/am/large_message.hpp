@@ -2,6 +2,7 @@
 // Large active messages: one buffer travels from the sender's memory straight into the receiver's.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/am/cast_steps.hpp>
 #include <shoal/base/function.hpp>
 
 #include <optional>
@@ -28,9 +29,11 @@ struct LargeHeader {
 class CountedEvent : public net::Completion {
  public:
   CountedEvent(Channel& channel, std::string name) : channel_(channel), name_(std::move(name)) {
-    channel_.scope().count_queued(channel_.scheduler().count_slot());
+    channel_.scope().counts.message_queued(channel_.scheduler().count_slot());
   }
-  ~CountedEvent() override { channel_.scope().count_processed(channel_.scheduler().count_slot()); }
+  ~CountedEvent() override {
+    channel_.scope().counts.messages_processed(channel_.scheduler().count_slot());
+  }
   /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
   /// For traces: the phase of large message `id` that this event ends.
@@ -93,15 +96,15 @@ template <class F>
 Function<void()> share_function(F f) {
   return [shared = std::make_shared<F>(std::move(f))] { (*shared)(); };
 }
-/// Takes part in the multicast of a payload.
+/// Takes part in the multicast of a payload that `message` announces.
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                    Function<void()> arrived);
+                    CastSteps steps);
 /// As receive_large() and drop_large(), also of a multicast.
 template <class F>
 void receive_payload(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                      const std::string& name, F arrived) {
   if (message.multicast != nullptr) {
-    return join_multicast(message, header, place, share_function(std::move(arrived)));
+    return join_multicast(message, header, place, {.done = share_function(std::move(arrived))});
   }
   std::unique_ptr<CountedEvent> event;
   try {

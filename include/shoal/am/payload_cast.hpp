@@ -1,6 +1,7 @@
 #pragma once
 // Multicasts of large payloads: in segments, which recipients pass on while others arrive.
 
+#include <shoal/am/cast_steps.hpp>
 #include <shoal/am/handler.hpp>
 #include <shoal/am/multicast_tree.hpp>
 #include <shoal/base/function.hpp>
@@ -18,7 +19,6 @@
 namespace shoal::messaging {
 
 class Channel;
-struct LargeHeader;
 struct Message;
 
 /// A multicast of a payload, among those of a team.
@@ -35,16 +35,6 @@ struct CastPlace {
   bool below_root = false;  // the parent is the sender
   std::vector<Rank> children;
 };
-
-/// Functions of a recipient: each runs in a handler, once, unless the scope fails.
-struct CastSteps {
-  Function<void()> arrived;  // the payload has come: it may be read. May be empty
-  Function<void()> done;     // it was passed on, too: it may be changed
-};
-
-/// Takes part in the multicast of a payload that `message` announces.
-void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                    CastSteps steps);
 
 /// Payloads of one team that this rank sends, receives or passes on; a service of its channel.
 ///
@@ -71,10 +61,6 @@ class PayloadCasts {
   /// Takes part: the payload comes into `bytes`. The steps may run within the call. **Caller**: a
   /// handler.
   void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes, CastSteps steps);
-  void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes,
-            Function<void()> done) {
-    join(key, std::move(place), bytes, {nullptr, std::move(done)});
-  }
 
  private:
   struct Cast;

@@ -201,7 +201,7 @@ void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   const messaging::Message& message = batch.message();
   messaging::Channel& channel = *message.channel;
   Objects::of(channel).accept(
-      std::make_unique<Together>(message, channel.from_world(message.source), std::move(run),
+      std::make_unique<Together>(message, channel.team().from_world(message.source), std::move(run),
                                  fixed...),
       nullptr);
 }
@@ -240,8 +240,8 @@ struct Receiver {
                     typename One::Values&& values) {
     messaging::Channel& channel = *message.channel;
     Objects::of(channel).accept(
-        std::make_unique<One>(Target::from(*message.prefix), channel.from_world(message.source),
-                              reply, std::move(values)),
+        std::make_unique<One>(Target::from(*message.prefix),
+                              channel.team().from_world(message.source), reply, std::move(values)),
         outside);
   }
   /// A view owns its elements from here on.

@@ -114,7 +114,7 @@ class Tunnel {
         number_(place.address.number),
         target_(target),
         context_(objects_->fresh_context()),
-        opened_(static_cast<std::size_t>(objects_->channel().size()), false),
+        opened_(static_cast<std::size_t>(objects_->channel().team().size()), false),
         fixed_(std::move(fixed)...) {}
   Tunnel(Tunnel&& other) noexcept = default;
   Tunnel& operator=(Tunnel&&) = delete;

@@ -94,7 +94,7 @@ class Team : public TeamCollectives {
        const std::string& name = "")
       : Team(parent,
              std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
-                 parent.channel().ranks(), size, std::move(to_parent), std::move(from_parent)),
+                 parent.channel().team().map(), size, std::move(to_parent), std::move(from_parent)),
              name) {}
   /// Collective over the members: waits until no task and no message of the team exists on any, and
   /// nothing of it is left. A failure that wait() threw on no member fails the parent. **Caller**:
@@ -118,10 +118,12 @@ class Team : public TeamCollectives {
   [[nodiscard]] int size() const { return size_; }
   /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that does not
   /// exist.
-  [[nodiscard]] Rank world_rank(Rank member) const { return scope().channel().to_world(member); }
+  [[nodiscard]] Rank world_rank(Rank member) const {
+    return scope().channel().team().to_world(member);
+  }
   /// Rank in the team of a rank of the world; -1 for one that is no member.
   [[nodiscard]] Rank rank_of(Rank world_rank) const {
-    return scope().channel().from_world(world_rank);
+    return scope().channel().team().from_world(world_rank);
   }
   /// Shared ownership of a team that launch_team() has made: it does not end on this member, nor
   /// anywhere, before the last one is gone. Objects on a team keep it alive so, after its section

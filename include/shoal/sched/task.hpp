@@ -1,7 +1,7 @@
 #pragma once
 // A unit of work, and the scope that counts it.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/sched/work_counts.hpp>
 #include <shoal/sync/block_pool.hpp>
 
 #include <atomic>
@@ -108,17 +108,9 @@ class Task : public sync::Pooled {
 };
 
 /// A set of ranks whose tasks and messages are counted together; this is one rank's share.
-///
-/// Counters are kept per worker (one writer each) and summed by detection only.
 class TaskScope {
  public:
-  struct Totals {
-    std::uint64_t created = 0;  // tasks
-    std::uint64_t finished = 0;
-    std::uint64_t queued = 0;  // messages
-    std::uint64_t processed = 0;
-    bool operator==(const Totals&) const = default;
-  };
+  using Totals = WorkCounts::Totals;
 
   /// `outer`: the scope that this one is nested in; it lives longer.
   explicit TaskScope(int worker_count, TaskScope* outer = nullptr);
@@ -126,17 +118,9 @@ class TaskScope {
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
-  // Each counts one happening for the calling worker (or the shared slot of foreign threads).
-  void count_created(int slot) { add(slots_[index(slot)].created, slot); }
-  void count_finished(int slot) { add(slots_[index(slot)].finished, slot); }
-  void count_created(WorkerId worker) { add_own(slots_[index(worker.value())].created, 1); }
-  void count_finished(WorkerId worker) { add_own(slots_[index(worker.value())].finished, 1); }
-  void count_queued(int slot) { add(slots_[index(slot)].queued, slot); }
-  void count_processed(int slot, std::uint64_t n = 1) {
-    add(slots_[index(slot)].processed, slot, n);
-  }
+  WorkCounts counts;
 
-  /// Counts tasks that are parked and not counted meanwhile. Kept for nested scopes only.
+  /// Counts tasks that are parked and not in `counts` meanwhile. Kept for nested scopes only.
   void count_parked(bool parks) {
     if (outer_ == nullptr) return;
     if (parks) {
@@ -147,29 +131,6 @@ class TaskScope {
   }
   [[nodiscard]] std::uint64_t parked_tasks() const {
     return parked_tasks_.load(std::memory_order_acquire);
-  }
-
-  /// Sums all slots. Reads finished and processed before queued and created: a finished task was
-  /// created before, so finished == created proves a moment, between the reads, at which
-  /// every created task had finished (docs/design/completion.md).
-  [[nodiscard]] Totals totals() const {
-    Totals sum;
-    add_ended(sum);
-    add_begun(sum);
-    return sum;
-  }
-  /// The two parts of totals(), in this order, for sums over several scopes: of all scopes the
-  /// first part is read before the second part of any.
-  void add_ended(Totals& sum) const;
-  void add_begun(Totals& sum) const;
-
-  /// The messages counted as queued so far, perhaps without the last few.
-  [[nodiscard]] std::uint64_t queued_so_far() const {
-    std::uint64_t sum = 0;
-    for (int slot = 0; slot <= foreign_slot_; ++slot) {
-      sum += slots_[index(slot)].queued.load(std::memory_order_relaxed);
-    }
-    return sum;
   }
 
   /// The scope that this one is nested in; nullptr for the world's.
@@ -206,36 +167,11 @@ class TaskScope {
   /// Throws the error of a main function whose wait_for() was cancelled.
   [[noreturn]] virtual void throw_to_main();
 
-  /// The slot of threads that are no workers.
-  [[nodiscard]] int foreign_slot() const { return foreign_slot_; }
-
  protected:
   void mark_failed() { failed_.store(true, std::memory_order_release); }
 
  private:
-  struct alignas(64) Slot {
-    std::atomic<std::uint64_t> created{0};
-    std::atomic<std::uint64_t> finished{0};
-    std::atomic<std::uint64_t> queued{0};
-    std::atomic<std::uint64_t> processed{0};
-  };
-  static std::size_t index(int slot) { return static_cast<std::size_t>(slot); }
-  // release pairs with the acquire in totals(): a reader of the count sees what happened
-  // before it. Workers' slots have one writer, so a plain add is enough.
-  void add(std::atomic<std::uint64_t>& counter, int slot, std::uint64_t n = 1) const {
-    if (slot == foreign_slot_) {
-      counter.fetch_add(n, std::memory_order_release);
-    } else {
-      add_own(counter, n);
-    }
-  }
-  static void add_own(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
-    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_release);
-  }
-
-  const int foreign_slot_;
   TaskScope* const outer_;
-  std::unique_ptr<Slot[]> slots_;
   std::atomic<std::uint64_t> parked_tasks_{0};
   std::atomic<bool> failed_{false};
 };

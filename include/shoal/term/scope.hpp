@@ -54,8 +54,8 @@ class Scope : public sched::TaskScope {
   /// Control channel and counts of this rank in the team: see Team.
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
   /// Rank in the team, and size of the team.
-  [[nodiscard]] Rank rank() const { return channel_.rank(); }
-  [[nodiscard]] int size() const { return channel_.size(); }
+  [[nodiscard]] Rank rank() const { return channel_.team().rank(); }
+  [[nodiscard]] int size() const { return channel_.team().size(); }
   /// "the world", or "team 'x'".
   [[nodiscard]] std::string describe() const;
 
@@ -65,8 +65,6 @@ class Scope : public sched::TaskScope {
   /// `number`: next_nested_number(), or 0 of a team that one rank makes.
   [[nodiscard]] TeamScope& nest(messaging::ChannelTeam team, std::string name,
                                 std::uint64_t number);
-  /// Scopes that are nested in this one and have not ended.
-  [[nodiscard]] int nested_count() const;
   /// Counts the teams that were made in this scope, for names that all members derive alike.
   [[nodiscard]] std::uint64_t next_nested_number();
   /// Counts the teams that this rank has made alone.
@@ -85,8 +83,6 @@ class Scope : public sched::TaskScope {
   void park_member(const Standing& what, FunctionRef<bool()> is_over);
   /// Ends park_member(). Called by the handler of the message that completes the operation.
   void unpark_member();
-  /// Throws CheckError unless the main function is calling.
-  static void check_main(const char* what);
   /// Throws CheckError unless the caller may wait in an operation of all members: the main
   /// function, or for a nested scope also a task.
   void check_member(const char* what) const;
