@@ -6,6 +6,7 @@
 #include "edat_api/process.hpp"
 
 #include <shoal/net/mpi_transport.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/sched/park.hpp>
 #include <shoal/sched/scheduler.hpp>
 

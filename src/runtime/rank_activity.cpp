@@ -1,6 +1,7 @@
 #include "runtime/rank_activity.hpp"
 
 #include <shoal/am/message_report.hpp>
+#include <shoal/sched/inspector.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -7,6 +7,7 @@
 #include <shoal/base/error.hpp>
 #include <shoal/env/guards.hpp>
 #include <shoal/sched/compute.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>

@@ -2,6 +2,8 @@
 
 #include "sim/sim_link.hpp"
 
+#include <shoal/sched/inspector.hpp>
+
 #include <fmt/format.h>
 
 namespace shoal::runtime {

@@ -1,6 +1,7 @@
 #include <shoal/sched/scheduler.hpp>
 
 #include <shoal/base/check.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/sched/memory_bound.hpp>
 #include <shoal/trace/probes.hpp>
 
@@ -16,7 +17,7 @@ Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
       idle_workers_(env, options.oversubscribed),
       fibers_(std::make_unique<FiberPool>(options, &Worker::enter_loop)),
       waiting_(options.worker_count),
-      inspector_(*this, workers_, *fibers_) {
+      inspector_(std::make_unique<Inspector>(*this, workers_, *fibers_)) {
   SHOAL_CHECK(options.worker_count >= 1, "a rank needs at least one worker, not {}",
               options.worker_count);
   if (memory_bound_ != nullptr) {

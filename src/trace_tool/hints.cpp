@@ -13,6 +13,7 @@ namespace shoal::trace_tool {
 namespace {
 
 constexpr double kNoticeable = 0.05;  // of the run
+constexpr double kNegligible = 0.01;  // likewise
 
 class Advisor {
  public:
@@ -38,6 +39,14 @@ class Advisor {
     int workers = 0;
     for (const RankUsage& rank : analysis_.ranks) workers += rank.workers;
     return static_cast<double>(analysis_.duration) * workers;
+  }
+
+  /// Overhead of tasks that costs so much is worth a hint. It is compared with the work that it
+  /// serves: the start of a short run, and workers that take turns on a processor, would hide it.
+  [[nodiscard]] bool is_much_overhead(double cost) const {
+    double work = 0;
+    for (const RankUsage& rank : analysis_.ranks) work += static_cast<double>(rank.sum.tasks);
+    return cost >= kNoticeable * (work + cost) && cost >= kNegligible * worker_time();
   }
 
   /// Times between a task and the next one on its worker, where that one was ready already.
@@ -87,7 +96,7 @@ class Advisor {
       const double lost = sum == between.before.end() ? 0 : static_cast<double>(sum->second);
       const double cost =
           std::max(lost, static_cast<double>(overhead) * static_cast<double>(name.count));
-      if (name.median >= kTimes * overhead || cost < kNoticeable * worker_time()) continue;
+      if (name.median >= kTimes * overhead || !is_much_overhead(cost)) continue;
       add("short-tasks",
           fmt::format(
               "{} tasks '{}' take {} each (median), and their overhead is {} each: let a task "

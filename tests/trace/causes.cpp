@@ -84,7 +84,7 @@ void run_exchange(World& world) {
 
 /// Tasks of a microsecond.
 void run_short(World& world) {
-  constexpr int kTasks = 20'000;
+  constexpr int kTasks = 50'000;
   for (int i = 0; i < kTasks; ++i) {
     world.spawn(
         [] {

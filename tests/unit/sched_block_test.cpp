@@ -1,6 +1,7 @@
 // Tasks and threads that stand still: sched::block().
 
 #include <shoal/sched/handler_mark.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include "support/scheduler_run.hpp"

@@ -1,6 +1,7 @@
 // In which order one worker runs its tasks. Driven by step(): nothing here depends on threads.
 
 #include <shoal/sched/handler_mark.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/sched/memory_bound.hpp>
 #include <shoal/sched/scheduler.hpp>
 

@@ -1,4 +1,5 @@
 #include <shoal/base/error.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sched/sleep.hpp>
 

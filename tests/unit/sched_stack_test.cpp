@@ -1,6 +1,7 @@
 // Stacks of tasks: how many there are, when there are no more, and when one overflows.
 
 #include <shoal/sched/future.hpp>
+#include <shoal/sched/inspector.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/examples.hpp"

@@ -5,7 +5,6 @@
 #include <shoal/env/env.hpp>
 #include <shoal/env/guards.hpp>
 #include <shoal/sched/idle_workers.hpp>
-#include <shoal/sched/inspector.hpp>
 #include <shoal/sched/progress.hpp>
 #include <shoal/sched/task.hpp>
 #include <shoal/sched/timers.hpp>
@@ -24,6 +23,7 @@ class Recorder;
 namespace shoal::sched {
 
 class FiberPool;
+class Inspector;
 class MemoryBoundLimit;
 class TaskQueues;
 class Worker;
@@ -94,7 +94,7 @@ class Scheduler {
   [[nodiscard]] WaitingTasks& waiting() { return waiting_; }
   [[nodiscard]] const WaitingTasks& waiting() const { return waiting_; }
   /// Reports on the workers.
-  [[nodiscard]] Inspector& inspector() { return inspector_; }
+  [[nodiscard]] Inspector& inspector() { return *inspector_; }
 
  private:
   void enqueue(Task* task);
@@ -110,7 +110,7 @@ class Scheduler {
   WaitingTasks waiting_;
   std::vector<TaskQueues*> queues_;  // by worker
   std::vector<std::unique_ptr<Worker>> workers_;
-  Inspector inspector_;
+  const std::unique_ptr<Inspector> inspector_;
   std::atomic<unsigned> next_worker_{0};  // round robin for tasks of foreign threads
 };
 
