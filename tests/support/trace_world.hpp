@@ -31,6 +31,14 @@ class SetTime final : public env::Env {
   std::uint64_t now_ns_ = 0;
 };
 
+/// Options of a recording into `path` whose time a test sets.
+inline trace::Options options_with(SetTime& time, const std::string& path) {
+  trace::Options options;
+  options.path = path;
+  options.virtual_time = &time;
+  return options;
+}
+
 /// Each rank has one worker, and a thread that handles messages. Tasks are added after those that
 /// they depend on. All times in nanoseconds.
 class TraceWorld {
@@ -63,9 +71,7 @@ class TraceWorld {
   void record(const std::string& path) {
     schedule();
     SetTime time;
-    trace::Options options;
-    options.path = path;
-    options.virtual_time = &time;
+    trace::Options options = options_with(time, path);
     options.identity = identity;
     trace::Recorder recorder(options);
     std::vector<trace::Track> tracks;

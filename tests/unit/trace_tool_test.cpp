@@ -50,6 +50,11 @@ class TraceTool : public ::testing::Test {
     return file(name);
   }
   [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  /// A trace, converted for Perfetto.
+  [[nodiscard]] nlohmann::json perfetto_of(const std::string& trace) const {
+    to_perfetto(*std::make_unique<Input>(trace), file("p.json"));
+    return nlohmann::json::parse(text_of("p.json"));
+  }
   [[nodiscard]] std::string text_of(const std::string& name) const {
     std::ifstream in(file(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -204,10 +209,7 @@ TEST_F(TraceTool, MoreWorkersThanCores_AreCounted) {
 TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
   shoal::testing::SetTime time;
-  Options options;
-  options.path = part_path(file("p"), 0);
-  options.virtual_time = &time;
-  Recorder recorder(options);
+  Recorder recorder(shoal::testing::options_with(time, part_path(file("p"), 0)));
   const Track worker = recorder.make_track(0, 0, "worker 0");
   worker.enter();
   task_started(1, 0, intern("waits"));
@@ -237,8 +239,7 @@ TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
 }
 
 TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
-  to_perfetto(*std::make_unique<Input>(record(rounds_world(2, 5, 1000))), file("p.json"));
-  const auto all = nlohmann::json::parse(text_of("p.json"));
+  const auto all = perfetto_of(record(rounds_world(2, 5, 1000)));
   std::map<std::pair<int, int>, int> depth;
   std::map<std::string, std::multiset<std::string>> flows;
   for (const auto& event : all.at("traceEvents")) {
@@ -258,10 +259,7 @@ TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
 TEST_F(TraceTool, Perfetto_BatchesAndLargeMessages_HaveOneArrowEachAndHandlersFollowEachOther) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
   shoal::testing::SetTime time;
-  Options options;
-  options.path = file("p");
-  options.virtual_time = &time;
-  Recorder recorder(options);
+  Recorder recorder(shoal::testing::options_with(time, file("p")));
   const Track here = recorder.make_track(0, 0, "here");
   const Track there = recorder.make_track(1, 0, "there");
   here.enter();
@@ -280,9 +278,8 @@ TEST_F(TraceTool, Perfetto_BatchesAndLargeMessages_HaveOneArrowEachAndHandlersFo
   message_done(1);
   Track::leave();
   recorder.finish();
-  to_perfetto(*std::make_unique<Input>(file("p")), file("p.json"));
   std::string phases;
-  const auto all = nlohmann::json::parse(text_of("p.json"));
+  const auto all = perfetto_of(file("p"));
   for (const auto& event : all.at("traceEvents")) {
     const auto phase = event.at("ph").get<std::string>();
     if (phase != "M" && phase != "X") phases += phase;
@@ -293,10 +290,7 @@ TEST_F(TraceTool, Perfetto_BatchesAndLargeMessages_HaveOneArrowEachAndHandlersFo
 TEST_F(TraceTool, Perfetto_TasksHaveTheNamesOfTheirCreation) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
   shoal::testing::SetTime time;
-  Options options;
-  options.path = file("p");
-  options.virtual_time = &time;
-  Recorder recorder(options);
+  Recorder recorder(shoal::testing::options_with(time, file("p")));
   const Track first = recorder.make_track(0, 0, "first");
   const Track second = recorder.make_track(0, 1, "second");
   second.enter();
@@ -310,9 +304,8 @@ TEST_F(TraceTool, Perfetto_TasksHaveTheNamesOfTheirCreation) {
   task_ended(5);
   Track::leave();
   recorder.finish();
-  to_perfetto(*std::make_unique<Input>(file("p")), file("p.json"));
   int named = 0;
-  const auto all = nlohmann::json::parse(text_of("p.json"));
+  const auto all = perfetto_of(file("p"));
   for (const auto& event : all.at("traceEvents")) {
     if (event.at("ph") == "B") {
       EXPECT_EQ(event.at("name"), "step");
@@ -400,10 +393,7 @@ TEST_F(TraceTool, Check_PassesAWholeTraceAndFailsAnIncompleteOne) {
 TEST_F(TraceTool, Check_MessageThatArrivesTooEarly_IsFound) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
   shoal::testing::SetTime time;
-  Options options;
-  options.path = file("early");
-  options.virtual_time = &time;
-  Recorder recorder(options);
+  Recorder recorder(shoal::testing::options_with(time, file("early")));
   const Track here = recorder.make_track(0, 0, "here");
   const Track there = recorder.make_track(1, 0, "there");
   time.set(1000);
@@ -574,10 +564,7 @@ TEST_F(TraceTool, Report_WorksInABrowser) {
 TEST_F(TraceTool, CountersAndMarks_AreOnThePage) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
   shoal::testing::SetTime time;
-  Options options;
-  options.path = file("counted");
-  options.virtual_time = &time;
-  Recorder recorder(options);
+  Recorder recorder(shoal::testing::options_with(time, file("counted")));
   const Track worker = recorder.make_track(2, 0, "worker 0");
   worker.enter();
   for (std::uint64_t i = 1; i <= 3; ++i) {
