@@ -76,19 +76,4 @@ struct Pooled {
   }
 };
 
-/// The same for containers and std::allocate_shared.
-template <class T>
-struct BlockAllocator {
-  using value_type = T;
-  static_assert(alignof(T) <= 64);
-  BlockAllocator() = default;
-  template <class U>
-  BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor)
-  [[nodiscard]] T* allocate(std::size_t count) {
-    return static_cast<T*>(take_block(count * sizeof(T)));
-  }
-  void deallocate(T* first, std::size_t count) noexcept { give_block(first, count * sizeof(T)); }
-  bool operator==(const BlockAllocator&) const = default;
-};
-
 }  // namespace shoal::sync
