@@ -111,17 +111,15 @@ SharedOperation Exchange::enter(const Call& call) {
 }
 
 const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
-  const auto is_done = [&] {
-    const sync::Lock lock(mutex_);
-    return operation->done_;
-  };
-  if (is_done()) return operation->results();
+  if (operation->is_done()) return operation->results();
+  scope_.check_member(operation->standing().name);
+  if (sched::poll_until([&] { return operation->is_done(); })) return operation->results();
   try {
     // Looked at only when parked: else the piece that completes it could come in between.
     scope_.park_member(operation->standing(), [&] {
       const sync::Lock lock(mutex_);
-      operation->has_waiter_ = !operation->done_;
-      return operation->done_;
+      operation->has_waiter_ = !operation->is_done();
+      return operation->is_done();
     });
   } catch (...) {
     give_up(*operation);
@@ -134,7 +132,7 @@ void Exchange::then(const SharedOperation& operation, std::unique_ptr<Completion
   bool is_done = false;
   {
     const sync::Lock lock(mutex_);
-    is_done = operation->done_;
+    is_done = operation->is_done();
     if (!is_done) operation->completion_.swap(completion);
   }
   if (is_done) {
@@ -161,7 +159,7 @@ void Exchange::complete(Operation& operation) {
   bool has_waiter = false;
   {
     const sync::Lock lock(mutex_);
-    operation.done_ = true;
+    operation.done_.store(true, std::memory_order_release);
     completion = std::move(operation.completion_);
     has_waiter = operation.has_waiter_;
     table_->remove(operation);

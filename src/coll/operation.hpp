@@ -9,6 +9,7 @@
 
 #include "coll/exchange.hpp"
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <optional>
@@ -49,7 +50,9 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
   [[nodiscard]] term::Standing standing() const { return {name_of(call_.kind), sequence_}; }
-  /// Once it has ended.
+  /// It has ended.
+  [[nodiscard]] bool is_done() const { return done_.load(std::memory_order_acquire); }
+  /// Then.
   [[nodiscard]] const std::vector<Block>& results() const { return results_; }
 
   // --- for algorithms
@@ -125,7 +128,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   std::vector<Place> places_;
   std::vector<Piece> pieces_;  // have come, and are not awaited yet
   Receive* awaited_ = nullptr;
-  bool done_ = false;
+  std::atomic<bool> done_{false};  // release and acquire: after results_
   bool has_waiter_ = false;
   std::unique_ptr<Completion> completion_;
 };

@@ -68,7 +68,8 @@ class Process {
   std::shared_ptr<sched::MemoryBoundLimit> memory_bound_;
   std::unique_ptr<net::MpiTransport> transport_;
   net::Layout layout_;
-  int workers_ = 1;  // per rank
+  int workers_ = 1;        // per rank
+  int ranks_sharing_ = 1;  // the PUs of this process, on its node
   std::vector<ProcessInfo> all_;
   std::vector<env::PuSet> places_;  // of the workers of this process, in rank order
   std::shared_ptr<const Machine> machine_;
@@ -109,11 +110,11 @@ void Process::agree() {
   // Workers are shared out among the ranks that may use the same PUs.
   all_ = exchange_info(transport_.get(), mine);
   check_ranks(all_, layout_);
-  int ranks_sharing = 0;
+  ranks_sharing_ = 0;
   for (const ProcessInfo& other : all_) {
-    if (other.host == host && other.allowed_pus == mine.allowed_pus) ranks_sharing += other.ranks;
+    if (other.host == host && other.allowed_pus == mine.allowed_pus) ranks_sharing_ += other.ranks;
   }
-  workers_ = worker_count(config_, topology_.allowed_pus(), ranks_sharing);
+  workers_ = worker_count(config_, topology_.allowed_pus(), ranks_sharing_);
   mine.workers = workers_ * layout_.ranks_per_process;
   all_ = exchange_info(transport_.get(), mine);
   places_ = place_workers(topology_, config_.pin, all_, layout_);
@@ -167,7 +168,7 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
 }
 
 bool Process::is_oversubscribed() const {
-  return workers_ * layout_.ranks_per_process > topology_.allowed_pus();
+  return workers_ * ranks_sharing_ > topology_.allowed_pus();
 }
 
 messaging::MessengerOptions Process::messenger_options(Rank rank) const {

@@ -27,7 +27,10 @@ std::string FutureState::promise_name() const {
 
 std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
-void FutureState::await() { wait_here(); }
+void FutureState::await() {
+  check_may_wait();
+  if (!poll_until([this] { return is_ready(); })) wait_here();
+}
 
 // The error may be the failure's doing: a task that was dropped breaks its promise.
 void FutureState::throw_error() const {

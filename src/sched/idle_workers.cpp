@@ -16,6 +16,7 @@ namespace {
 
 constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds
 constexpr unsigned kYieldRounds = 64;  // then steps with a yield between
+constexpr unsigned kYieldsInTask = 8;  // within a task that waits, where others need the cores
 constexpr unsigned kPollRounds = 512;  // longer when arrivals come without a wake-up
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
@@ -54,6 +55,17 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
   if (me.rounds > spins + yields) return false;
   env_.yield();
+  return true;
+}
+
+// Not for long: tasks that are not ready yet, and detection, need the loop.
+bool IdleWorkers::pause_in_task(unsigned rounds, bool must_poll) {
+  if (rounds > (oversubscribed_ ? kYieldsInTask : kSpinRounds)) return false;
+  if (oversubscribed_) {
+    env_.yield();
+  } else if (!must_poll || workers_.size() > 1) {
+    sync::pause_briefly();
+  }
   return true;
 }
 

@@ -96,6 +96,11 @@ void tell_goes_on() {
   if (const Task* const task = current_task(); task != nullptr) task->tell_goes_on();
 }
 
+bool poll_until(FunctionRef<bool()> is_over) {
+  Worker* const worker = current_worker();
+  return worker != nullptr ? worker->poll_until(is_over) : is_over();
+}
+
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
   if (Worker* worker = current_worker(); worker != nullptr) {

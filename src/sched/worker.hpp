@@ -46,6 +46,8 @@ class Worker final : public env::Steppable {
   [[nodiscard]] bool is_called();
   /// Serves the callers without leaving the stack of a waiting task. False: this needs the loop.
   [[nodiscard]] bool poll_in_task();
+  /// See sched::poll_until().
+  [[nodiscard]] bool poll_until(FunctionRef<bool()> is_over);
   /// A task has run, or something has been handled. Ends the step.
   Worker& after_work();
   /// Ends the step: the next one goes on here.

@@ -71,8 +71,11 @@ void WorldScope::end_before_unwinding(FunctionRef<std::string()> text) {
   ignore_holds(false);
 }
 
+// What it waits for may be the work of handlers.
+void WorldScope::main_polls() { open_all_handlers(core()); }
+
 void WorldScope::main_parks() {
-  open_all_handlers(core());  // what it waits for may be the work of their handlers
+  open_all_handlers(core());
   const sync::Lock lock(core().mutex);
   core().member.begin_own_wait();
 }

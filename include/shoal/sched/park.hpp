@@ -1,6 +1,7 @@
 #pragma once
 // Parking of a task until something happens, so that reports can name what it waits for.
 
+#include <shoal/base/function.hpp>
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/sync/mutex.hpp>
 #include <shoal/sync/waiter.hpp>
@@ -84,6 +85,11 @@ class WaitingRoom : public Waitable {
 /// CancelledError when the world has failed, in the main function TaskError; StuckError in the main
 /// function when nothing is left that could wake it.
 void wait_for(Waitable& what);
+
+/// Handles messages on the stack of the caller, which would park otherwise, for a few microseconds
+/// at most. Returns is_over(), or false as soon as its worker has something to run; does nothing
+/// outside of workers. **Caller**: as wait_for(); it has checked that it may wait.
+[[nodiscard]] bool poll_until(FunctionRef<bool()> is_over);
 
 inline void Waitable::wait_here() { wait_for(*this); }
 

@@ -159,6 +159,8 @@ class TaskScope {
   // The main function waits in wait_for() like a task. It is not counted, so the scope is notified,
   // by any thread and in any order.
   virtual void main_parks() {}
+  /// Before it polls, and may be spared the wait.
+  virtual void main_polls() {}
   virtual void main_goes_on() {}
   // A thread of the program, whose Hold counts as its task, waits in wait_for(); see HeldThread.
   virtual void thread_parks() {}

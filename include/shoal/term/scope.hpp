@@ -156,6 +156,7 @@ class WorldScope final : public Scope {
   [[nodiscard]] bool had_nested() const;
 
   void main_parks() override;
+  void main_polls() override;
   void main_goes_on() override;
   [[noreturn]] void throw_to_main() override;
 
