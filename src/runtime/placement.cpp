@@ -58,6 +58,14 @@ std::string mask_note(const Node& node, const LaunchInfo& launch, bool workers_a
 
 }  // namespace
 
+int ranks_sharing(const std::vector<ProcessInfo>& all, const ProcessInfo& mine) {
+  int ranks = 0;
+  for (const ProcessInfo& other : all) {
+    if (other.host == mine.host && other.allowed_pus == mine.allowed_pus) ranks += other.ranks;
+  }
+  return ranks;
+}
+
 std::vector<env::PuSet> place_workers(const env::Topology& topology, env::Pin pin,
                                       const std::vector<ProcessInfo>& all,
                                       const net::Layout& layout) {

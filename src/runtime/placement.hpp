@@ -14,6 +14,9 @@
 
 namespace shoal::runtime {
 
+/// Ranks of the node that may use the same PUs as those of process `mine`.
+[[nodiscard]] int ranks_sharing(const std::vector<ProcessInfo>& all, const ProcessInfo& mine);
+
 /// PUs of each worker of the process `layout.process`, in rank order. Workers of the processes of a
 /// node that may use the same PUs are spread over them together.
 std::vector<env::PuSet> place_workers(const env::Topology& topology, env::Pin pin,

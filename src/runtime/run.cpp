@@ -99,9 +99,8 @@ void Process::agree() {
     layout_.world_size = std::max(config_.ranks, 1);
     layout_.ranks_per_process = layout_.world_size;
   }
-  const std::string host = env::host_name();
   ProcessInfo mine;
-  mine.host = host;
+  mine.host = env::host_name();
   mine.pid = env::process_id();
   mine.allowed_pus = topology_.allowed().indices();
   mine.node_pus = topology_.machine_pus();
@@ -110,10 +109,7 @@ void Process::agree() {
   // Workers are shared out among the ranks that may use the same PUs.
   all_ = exchange_info(transport_.get(), mine);
   check_ranks(all_, layout_);
-  ranks_sharing_ = 0;
-  for (const ProcessInfo& other : all_) {
-    if (other.host == host && other.allowed_pus == mine.allowed_pus) ranks_sharing_ += other.ranks;
-  }
+  ranks_sharing_ = ranks_sharing(all_, mine);
   workers_ = worker_count(config_, topology_.allowed_pus(), ranks_sharing_);
   mine.workers = workers_ * layout_.ranks_per_process;
   all_ = exchange_info(transport_.get(), mine);

@@ -153,7 +153,7 @@ bool Worker::poll_if_due() {
   return true;
 }
 
-// What it handles runs above the task's frames, so most of the stack must be free. Timers and teams
+// Handlers run above the task's frames, so most of the stack must be free. Timers and teams
 // have their turn as in the loop, since tasks that wait again and again may never come back there.
 [[gnu::noinline]] bool Worker::poll_until(FunctionRef<bool()> is_over) {
   if (stepping_ || sync::watches_strands()) return is_over();

@@ -71,7 +71,7 @@ void WorldScope::end_before_unwinding(FunctionRef<std::string()> text) {
   ignore_holds(false);
 }
 
-// What it waits for may be the work of handlers.
+// Handlers may do what it waits for.
 void WorldScope::main_polls() { open_all_handlers(core()); }
 
 void WorldScope::main_parks() {
