@@ -68,12 +68,7 @@ template <class Start>
 SharedOperation Collectives::begin(const Call& call, Start start) {
   SharedOperation operation = exchange_->enter(call);
   start(*operation);
-  if (exchange_->size() > 1) {
-    exchange_->scope().channel().open_handlers();
-    exchange_->scope()
-        .messenger()
-        .flush();  // the caller may go on to block its thread outside shoal
-  }
+  if (exchange_->size() > 1) exchange_->scope().channel().open_handlers();
   return operation;
 }
 

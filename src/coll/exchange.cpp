@@ -111,9 +111,13 @@ SharedOperation Exchange::enter(const Call& call) {
 }
 
 const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
-  if (operation->is_done()) return operation->results();
+  if (operation->is_done()) {
+    flush();
+    return operation->results();
+  }
   scope_.check_member(operation->standing().name);
   if (sched::poll_until([&] { return operation->is_done(); })) return operation->results();
+  flush();
   try {
     // Looked at only when parked: else the piece that completes it could come in between.
     scope_.park_member(operation->standing(), [&] {
@@ -128,7 +132,13 @@ const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
   return operation->results();
 }
 
+// The caller may go on to block its thread outside of shoal.
+void Exchange::flush() const {
+  if (size_ > 1) scope_.messenger().flush();
+}
+
 void Exchange::then(const SharedOperation& operation, std::unique_ptr<Completion> completion) {
+  flush();
   bool is_done = false;
   {
     const sync::Lock lock(mutex_);

@@ -89,6 +89,8 @@ class Exchange final : private term::Unsatisfied {
   friend class Operation;
   struct Table;
 
+  void flush() const;
+
   [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
   /// The operation ended in an error: what comes for it later is dropped.
   void give_up(Operation& operation);

@@ -4,6 +4,7 @@
 #include <shoal/am/payload_cast.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/sched/scheduler.hpp>
+#include <shoal/sync/block_pool.hpp>
 #include <shoal/term/scope_state.hpp>
 #include <shoal/trace/trace.hpp>
 
@@ -133,7 +134,8 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   std::unique_ptr<Completion> completion_;
 };
 
-struct Operation::Body::promise_type {
+/// Pooled: so is the coroutine's frame.
+struct Operation::Body::promise_type : sync::Pooled {
   template <class... Args>
   explicit promise_type(Operation& of, Args&...) : operation(of) {}
 
