@@ -5,6 +5,7 @@
 #include <shoal/trace/merge.hpp>
 
 #include "env/host.hpp"
+#include "runtime/clock_barrier.hpp"
 #include "runtime/commit.hpp"
 #include "runtime/count.hpp"
 #include "runtime/end_report.hpp"
@@ -82,16 +83,28 @@ Tracing::~Tracing() = default;
 void Tracing::compare_clocks() {
   constexpr int kRoundTrips = 100;
   if (transport_ == nullptr || run_.layout.process_count() == 1) return;
-  const net::ClockTrips trips =
-      transport_->compare_clocks([this] { return recorder_.now_ticks(); }, kRoundTrips);
-  if (trips.trips.empty()) return;
-  std::vector<trace::PingPong> all;
-  all.reserve(trips.trips.size());
-  for (const net::RoundTrip& trip : trips.trips) {
-    all.push_back({trip.start_ticks, trip.remote_ticks, trip.end_ticks});
+  const net::ReadClock read = [this] { return recorder_.now_ticks(); };
+  const net::ClockTrips trips = transport_->compare_clocks(read, kRoundTrips);
+  ComparedClock mine;
+  if (!trips.trips.empty()) {
+    std::vector<trace::PingPong> all;
+    all.reserve(trips.trips.size());
+    for (const net::RoundTrip& trip : trips.trips) {
+      all.push_back({trip.start_ticks, trip.remote_ticks, trip.end_ticks});
+    }
+    mine.parent = trips.parent;
+    mine.point = trace::best_of(all, static_cast<std::uint32_t>(trips.parent));
+    recorder_.add_sync({&mine.point, 1});
   }
-  const trace::SyncPoint point = trace::best_of(all, static_cast<std::uint32_t>(trips.parent));
-  recorder_.add_sync({&point, 1});
+  mine.ticks_per_ns = ticks_per_ns();
+  const auto moment = leave_together(*transport_, run_.layout.process, mine, read);
+  if (moment.has_value()) recorder_.add_barrier(*moment);
+}
+
+double Tracing::ticks_per_ns() const {
+  const env::TickSample now = env::sample_ticks(env::tick_source());
+  return static_cast<double>(now.ticks - begin_.ticks) /
+         static_cast<double>(now.raw_ns - begin_.raw_ns);
 }
 
 void Tracing::finish() {

@@ -41,13 +41,16 @@ class Tracing {
   void finish();
 
  private:
+  /// And lets all processes go on at one moment.
   void compare_clocks();
+  [[nodiscard]] double ticks_per_ns() const;
   void merge_parts();
   [[nodiscard]] bool is_stale(const std::string& part) const;
 
   const std::string path_;
   const TracedRun run_;
   net::MpiTransport* const transport_;
+  const env::TickSample begin_ = env::sample_ticks(env::tick_source());
   trace::Recorder recorder_;
 };
 

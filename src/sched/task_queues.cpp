@@ -38,17 +38,18 @@ void TaskQueues::push(Task* task) {
   }
 }
 
+// Those that go on first, then messages: they hold memory. But tasks that wait for what is always at
+// hand, and messages that make tasks for ever, must not keep out the rest.
 Task* TaskQueues::next() {
-  if (Task* task = resumed_own.try_pop(); task != nullptr) return task;
-  // Messages first: they hold memory. But those that make tasks for ever must not keep out the
-  // rest.
-  const bool fair_turn = ++turns_ % kFairEvery == 0;
   const bool takes_ready = !throttled();
-  if (fair_turn && takes_ready) {
-    if (Task* task = take_ready(); task != nullptr) return task;
+  if (++turns_ % kFairEvery == 0) {
+    const bool ready_first = takes_ready && turns_ % (2 * kFairEvery) == 0;
+    Task* const task = ready_first ? take_ready() : delivered_shared.try_pop();
+    if (task != nullptr) return task;
   }
+  if (Task* task = resumed_own.try_pop(); task != nullptr) return task;
   if (Task* task = delivered_shared.try_pop(); task != nullptr) return task;
-  if (!fair_turn && takes_ready) {
+  if (takes_ready) {
     if (Task* task = take_ready(); task != nullptr) return task;
   }
   return steal();

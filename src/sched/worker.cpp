@@ -156,7 +156,7 @@ bool Worker::poll_if_due() {
 // Handlers run above the task's frames, so most of the stack must be free. Timers and teams
 // have their turn as in the loop, since tasks that wait again and again may never come back there.
 [[gnu::noinline]] bool Worker::poll_until(FunctionRef<bool()> is_over) {
-  if (stepping_ || sync::watches_strands()) return is_over();
+  if (sync::watches_strands()) return is_over();  // a handler has a strand of its own
   if (__builtin_frame_address(0) <= fibers.current().nests_above) return is_over();
   if (fibers.task()->is_main()) scheduler_.scope().main_polls();
   Progress& progress = scheduler_.progress();
@@ -165,7 +165,11 @@ bool Worker::poll_if_due() {
     if (activity.is_asked() || queues.deque.size_hint() > 0 || queues.sees_work()) return false;
     polls_.tick();
     const bool did = polls_.is_due() ? poll_if_due() : progress.poll(true);
-    if (did) continue;
+    if (did) {
+      if (stepping_) leave_step(env::StepResult::worked);
+      continue;
+    }
+    if (stepping_) return is_over();
     if (!scheduler_.idle_workers().pause_in_task(++rounds, progress.must_poll(id_))) return false;
   }
   return true;

@@ -101,6 +101,24 @@ class Merging {
     }
     report_.uncertainty_ns = largest + second;
     report_.unsynchronized = std::move(agreement.unsynchronized);
+    look_at_barriers(with_clock);
+  }
+
+  void look_at_barriers(const std::vector<std::size_t>& with_clock) {
+    std::size_t count = with_clock.size() > 1 ? std::numeric_limits<std::size_t>::max() : 0;
+    for (const std::size_t i : with_clock) count = std::min(count, parts_[i].barriers().size());
+    report_.barriers = count;
+    for (std::size_t barrier = 0; barrier < count; ++barrier) {
+      std::int64_t first = std::numeric_limits<std::int64_t>::max();
+      std::int64_t last = std::numeric_limits<std::int64_t>::min();
+      for (const std::size_t i : with_clock) {
+        const std::int64_t left_ns = maps_[i](parts_[i].barriers()[barrier]);
+        first = std::min(first, left_ns);
+        last = std::max(last, left_ns);
+      }
+      const auto spread_ns = static_cast<std::uint64_t>(last - first);
+      report_.barrier_spread_ns = std::max(report_.barrier_spread_ns, spread_ns);
+    }
   }
 
   void write_identity() {
@@ -250,6 +268,8 @@ class Merging {
                                                    {"dropped", report_.dropped},
                                                    {"steps_back", report_.steps_back},
                                                    {"uncertainty_ns", report_.uncertainty_ns},
+                                                   {"barriers", report_.barriers},
+                                                   {"barrier_spread_ns", report_.barrier_spread_ns},
                                                    {"unsynchronized", report_.unsynchronized},
                                                    {"damage", report_.damage}}));
   }

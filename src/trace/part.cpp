@@ -72,6 +72,9 @@ void Part::read(FileReader& file, const ChunkHeader& chunk) {
     case ChunkType::sync:
       append(file, clock_.sync);
       break;
+    case ChunkType::barrier:
+      append(file, barriers_);
+      break;
     case ChunkType::drops:
       if (file.text(text)) drops_ = nlohmann::ordered_json::parse(text);
       break;

@@ -30,6 +30,8 @@ class Part {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const FileHeader& header() const { return header_; }
   [[nodiscard]] const ProcessClock& clock() const { return clock_; }
+  /// Ticks at which it left the barriers.
+  [[nodiscard]] const std::vector<std::uint64_t>& barriers() const { return barriers_; }
   [[nodiscard]] const nlohmann::ordered_json& identity() const { return identity_; }
   [[nodiscard]] const nlohmann::ordered_json& drops() const { return drops_; }
   [[nodiscard]] const std::map<std::uint32_t, Track>& tracks() const { return tracks_; }
@@ -49,6 +51,7 @@ class Part {
   std::string path_;
   FileHeader header_;
   ProcessClock clock_;
+  std::vector<std::uint64_t> barriers_;
   nlohmann::ordered_json identity_ = nlohmann::ordered_json::object();
   nlohmann::ordered_json drops_ = nlohmann::ordered_json::object();
   std::map<std::uint32_t, Track> tracks_;

@@ -287,6 +287,11 @@ void Recorder::add_sync(std::span<const SyncPoint> points) {
   session_->add_sync(points);
 }
 
+void Recorder::add_barrier(std::uint64_t local_ticks) {
+  SHOAL_CHECK(!finished_, "a barrier of a recording that has ended");
+  session_->add_barrier(local_ticks);
+}
+
 void Recorder::add_identity(const Identity& more) {
   SHOAL_CHECK(!finished_, "facts about a recording that has ended");
   session_->add_identity(more);

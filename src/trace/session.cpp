@@ -241,6 +241,11 @@ void Session::add_sync(std::span<const SyncPoint> points) {
   guarded([&] { file_.write_records(ChunkType::sync, points); });
 }
 
+void Session::add_barrier(std::uint64_t local_ticks) {
+  const std::lock_guard lock(file_mutex_);
+  guarded([&] { file_.write_records(ChunkType::barrier, std::span<const std::uint64_t>(&local_ticks, 1)); });
+}
+
 void Session::add_identity(const Identity& more) {
   const std::lock_guard lock(file_mutex_);
   for (const auto& fact : more) {

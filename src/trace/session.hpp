@@ -39,6 +39,7 @@ class Session final : public StreamWriter {
   /// A stream of a thread that is no worker.
   std::shared_ptr<Stream> make_thread_stream();
   void add_sync(std::span<const SyncPoint> points);
+  void add_barrier(std::uint64_t local_ticks);
   void add_identity(const Identity& more);
   [[nodiscard]] Drops drops() const;
   void write_from_recording_thread(Stream& stream) noexcept override;

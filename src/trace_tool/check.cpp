@@ -89,6 +89,10 @@ class Checking {
       fail(fmt::format("message {:#x} arrives {} ns before it was sent; {} ns are tolerated",
                        messages_.worst_message(), worst, tolerance_ns_));
     }
+    if (number("barriers") > 0) {
+      remark(fmt::format("{} barriers, which the processes left within {} ns", number("barriers"),
+                         number("barrier_spread_ns")));
+    }
     const std::uint64_t unmatched = messages_.sent_only() + messages_.received_only();
     if (unmatched == 0) return;
     const std::string text = fmt::format(

@@ -58,6 +58,9 @@ class MadePart {
                      fmt::format(R"([{{"track":{},"rank":{},"worker":{},"name":"worker {}"}}])",
                                  number, rank, worker, worker));
   }
+  void barriers(const std::vector<std::uint64_t>& ticks) {
+    file_.write_records(ChunkType::barrier, std::span<const std::uint64_t>(ticks));
+  }
   void events(std::uint32_t track, const std::vector<std::uint64_t>& times, NameId name = 0,
               std::uint64_t id = 0) {
     std::vector<Event> events;
@@ -155,11 +158,16 @@ TEST_F(TraceMerge, ClocksApart_EventsComeInTheTrueOrder) {
   }
   root.events(0, of_root);
   other.events(0, of_other);
+  // The second barrier is left 700 ns apart; a third one ends with the run of one process.
+  root.barriers({kBegin + 1'000, kBegin + 8'000'000'000, kBegin + 9'000'000'000});
+  other.barriers({ticks_of(kBegin + 1'000), ticks_of(kBegin + 8'000'000'700)});
   root.end();
   other.end();
   const MergeReport report = merge_all();
   EXPECT_NEAR(static_cast<double>(report.uncertainty_ns), 300, 1);  // and half a tick of 2 GHz
   EXPECT_TRUE(report.unsynchronized.empty());
+  EXPECT_EQ(report.barriers, 2U);
+  EXPECT_NEAR(static_cast<double>(report.barrier_spread_ns), 700, 2);
   const TraceContent content = merged();
   ASSERT_EQ(content.events.size(), 2000U);
   for (std::size_t i = 0; i < 2000; ++i) {

@@ -385,6 +385,33 @@ TEST_F(TraceRuns, LargeMessagesWindowsAndWaits_AreRecordedWithBothEnds) {
   EXPECT_EQ(counts.at(Kind::task_parked), counts.at(Kind::task_resumed));
 }
 
+TEST_F(TraceRuns, AWaitThatAMessageAtHandEnds_IsNotParked) {
+  using shoal::trace::Kind;
+  const TraceContent content = shoal::testing::read_trace(shoal::trace::part_path(
+      record(sim_config(1, 1, 1),
+             [](World& w) {
+               shoal::Promise<int> promise;
+               shoal::Future<int> future = promise.future();
+               const auto am = w.make_am([&promise](int value) { promise.set_value(value); });
+               am.send(Rank(0), 7);
+               EXPECT_EQ(future.get(), 7);
+               shoal::Promise<int> later;
+               shoal::Future<int> of_task = later.future();
+               w.spawn([&later] {
+                 shoal::sleep_for(std::chrono::milliseconds(1));
+                 later.set_value(8);
+               });
+               EXPECT_EQ(of_task.get(), 8);
+             }),
+      0));
+  std::vector<std::string> reasons;
+  for (const Event& event : content.of(Kind::task_parked)) {
+    reasons.push_back(content.names.at(event.name));
+  }
+  EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "get() of 'promise of int'"), 1)
+      << "only the second wait is one for something that is not there";
+}
+
 // ---- clocks that disagree. Virtual time is the truth: every rank gets a clock that is a known
 // function of it, and compares it with that of its parent by messages of the simulated network.
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -294,6 +295,38 @@ void expect_refused(const std::string& what, const std::function<void(World&)>& 
   EXPECT_THAT(in_task, testing::HasSubstr(elsewhere));
   EXPECT_THAT(in_delivered_task, testing::HasSubstr(elsewhere));
   EXPECT_THAT(in_thread, testing::HasSubstr(elsewhere));
+}
+
+// A main function that hardly ever parks, since what it waits for is at hand.
+void wait_on(World& world, const shoal::ActiveMessage<>& answer, shoal::Promise<void>*& promise) {
+  shoal::Promise<void> mine(world);
+  promise = &mine;
+  answer.send(world.rank());
+  mine.future().get();
+}
+
+TEST(WaitWithoutParking, HoldsUpNeitherEarlyMessagesNorTimers) {
+  static constexpr int kRoundsMax = 5'000'000;
+  const auto main_function = [](World& world) {
+    shoal::Promise<void>* promise = nullptr;
+    const auto answer = world.make_am([&promise] { promise->set_value(); });
+    wait_on(world, answer, promise);
+    // The other rank's message is here before this handler.
+    if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    bool told = false;
+    std::atomic<bool> slept = false;
+    const auto am = world.make_am([&told](bool value) { told = value; });
+    am.send(Rank(1 - world.rank()), true);
+    world.spawn([&slept] {
+      shoal::sleep_for(std::chrono::milliseconds(5));
+      slept = true;
+    });
+    int rounds = 0;
+    for (; (!told || !slept) && rounds < kRoundsMax; ++rounds) wait_on(world, answer, promise);
+    EXPECT_LT(rounds, kRoundsMax) << told << slept;
+    world.wait();
+  };
+  EXPECT_EQ(run_world(2, 1, main_function), 0);
 }
 
 TEST(WaitOutsideMain, IsRefusedByName) {

@@ -54,6 +54,7 @@ enum class ChunkType : std::uint32_t {
   sync = 8,      // SyncPoint
   drops = 9,     // JSON: events dropped so far, by category; the last chunk counts
   end = 10,      // JSON: totals. A file without it comes from a run that was killed
+  barrier = 11,  // uint64: ticks at which the process left a barrier together with all others
 };
 
 struct ChunkHeader {

@@ -22,6 +22,8 @@ struct MergeReport {
   std::uint64_t dropped = 0;                  // events, by full buffers
   std::uint64_t steps_back = 0;               // events before their predecessor: set to its time
   std::uint64_t uncertainty_ns = 0;           // of the clocks of two processes, at most
+  std::uint64_t barriers = 0;                 // that all processes left at one moment
+  std::uint64_t barrier_spread_ns = 0;        // by how much these moments differ, at most
   std::vector<std::uint32_t> unsynchronized;  // processes with a clock that is related to no other
   std::vector<std::string> damage;            // of parts: cut off, damaged, or from a killed run
 };

@@ -100,6 +100,9 @@ class Recorder {
   [[nodiscard]] std::uint64_t now_ticks() const;
   /// Adds moments at which the clocks of two processes were compared. Any thread.
   void add_sync(std::span<const SyncPoint> points);
+  /// Adds a moment at which all processes left a barrier, on the clock of this one; the processes
+  /// add the same barriers in the same order. Any thread.
+  void add_barrier(std::uint64_t local_ticks);
   /// Adds facts that were not known at the start; the last one of a name counts. Any thread.
   void add_identity(const Identity& more);
 
