@@ -38,8 +38,8 @@ void TaskQueues::push(Task* task) {
   }
 }
 
-// Those that go on first, then messages: they hold memory. But tasks that wait for what is always at
-// hand, and messages that make tasks for ever, must not keep out the rest.
+// Parked tasks go on first, then messages: they hold memory. But tasks that wait for what is always
+// at hand, and messages that make tasks for ever, must not keep out the rest.
 Task* TaskQueues::next() {
   const bool takes_ready = !throttled();
   if (++turns_ % kFairEvery == 0) {

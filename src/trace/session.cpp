@@ -243,7 +243,8 @@ void Session::add_sync(std::span<const SyncPoint> points) {
 
 void Session::add_barrier(std::uint64_t local_ticks) {
   const std::lock_guard lock(file_mutex_);
-  guarded([&] { file_.write_records(ChunkType::barrier, std::span<const std::uint64_t>(&local_ticks, 1)); });
+  const std::span<const std::uint64_t> one(&local_ticks, 1);
+  guarded([&] { file_.write_records(ChunkType::barrier, one); });
 }
 
 void Session::add_identity(const Identity& more) {
