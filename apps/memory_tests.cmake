@@ -25,7 +25,7 @@ shoal_add_error_test(sparse_solve_no_square PATTERN "data/not_square.mtx:4: .*mu
 shoal_add_error_test(sparse_solve_empty_row PATTERN "row 2 has no element.*singular" COMMAND
                      sparse_solve "${small_data}/empty_row.mtx" --ranks 2)
 shoal_add_app_run(sparse_solve_simulated PATTERN "verified" COMMAND sparse_solve --sim --ranks 8
-                                                                    --grid 12)
+                                                                    --grid 12 --levels 2)
 shoal_add_error_test(sparse_solve_no_file PATTERN "/nonexistent.mtx" COMMAND sparse_solve
                      /nonexistent.mtx --ranks 2)
 shoal_add_app_test(barnes_hut APP barnes_hut TIMEOUT 120 LABEL apps_small PATTERN "verified"

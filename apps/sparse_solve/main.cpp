@@ -23,7 +23,7 @@ namespace {
 struct Options {
   std::string file;
   int grid = 40;
-  int block = 16;
+  sparse_solve::Grain grain;
   int repeat = 1;
   std::string json;
 };
@@ -52,15 +52,24 @@ struct Run {
   std::vector<double> x;
   double seconds = 0;
   std::uint64_t puts = 0;
+  std::uint64_t tasks = 0;
 };
 
-Run solve_once(shoal::World& world, const Options& options, const sparse_solve::Factors& factors,
+/// Solvers with both factors.
+struct Solvers {
+  sparse_solve::Solver lower;
+  sparse_solve::Solver upper;
+};
+
+Run solve_once(shoal::World& world, Solvers& solvers, const sparse_solve::Factors& factors,
                const std::vector<double>& b) {
   Run run;
   const auto solve = [&](const sparse_solve::LowerFactor& factor, const std::vector<double>& side) {
-    sparse_solve::Solution solution = sparse_solve::solve(world, factor, side, options.block);
+    sparse_solve::Solver& solver = &factor == &factors.lower ? solvers.lower : solvers.upper;
+    sparse_solve::Solution solution = solver.solve(side);
     run.seconds += solution.seconds;
     run.puts += solution.puts;
+    run.tasks += solution.tasks;
     return world.broadcast(std::move(solution.x), shoal::Rank(0));
   };
   run.x = sparse_solve::solve_both(factors, b, solve);
@@ -73,14 +82,18 @@ int run(shoal::World& world, const Options& options) {
   for (int i = 0; i < factors.lower.size; ++i) b.push_back(1 + 0.5 * std::sin(i));
   const std::vector<double> serial =
       sparse_solve::solve_both(factors, b, &sparse_solve::solve_serially);
+  Solvers solvers{{world, factors.lower, options.grain},
+                  {world, factors.reversed_upper, options.grain}};
   std::vector<double> seconds;
   double error = 0;
   std::uint64_t puts = 0;
+  std::uint64_t tasks = 0;
   for (int i = 0; i < options.repeat; ++i) {
-    const Run run = solve_once(world, options, factors, b);
+    const Run run = solve_once(world, solvers, factors, b);
     error = std::max(error, difference(serial, run.x));
     seconds.push_back(run.seconds);
     puts = run.puts;
+    tasks = run.tasks;
   }
   // Rows are summed in one order: the results are the same to the last bit.
   if (world.rank() != 0) return error == 0 ? 0 : 1;
@@ -88,11 +101,11 @@ int run(shoal::World& world, const Options& options) {
   const double median = seconds[static_cast<std::size_t>(options.repeat) / 2];
   if (!apps::is_standard_output(options.json)) {
     fmt::print(
-        "sparse_solve: {} rows, {} of {} elements, shift {:g}, {} ranks, {:.3g} s, {} puts, "
-        "difference to the serial solve {:.1e}: {}\n",
+        "sparse_solve: {} rows, {} of {} elements, shift {:g}, {} ranks, {:.3g} s, {} tasks, {} "
+        "puts, difference to the serial solve {:.1e}: {}\n",
         factors.lower.size, factors.kind,
         factors.lower.value.size() + factors.reversed_upper.value.size(), factors.shift,
-        world.size(), median, puts, error, error == 0 ? "verified" : "wrong");
+        world.size(), median, tasks, puts, error, error == 0 ? "verified" : "wrong");
   }
   const bool written = apps::write_json(options.json, {{"ms", median * 1e3}, {"puts", puts}});
   return error == 0 && written ? 0 : 1;
@@ -110,7 +123,10 @@ int main(int argc, char** argv) {
     app.add_option("--grid", options.grid, "points of each side of that grid")
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
-    app.add_option("--block", options.block, "consecutive rows of one task")
+    app.add_option("--block", options.grain.block,
+                   "consecutive rows of a strip; default: four strips for each worker")
+        ->check(CLI::Range(1, 100'000'000));
+    app.add_option("--levels", options.grain.levels, "levels of a strip in one task")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--repeat", options.repeat, "number of timed solves, of which one is the median")

@@ -1,6 +1,7 @@
 // Incomplete factors of sparse_solve against the matrix that they stand for.
 
 #include "sparse_solve/factor.hpp"
+#include "sparse_solve/tiles.hpp"
 
 #include "common/input_error.hpp"
 
@@ -109,6 +110,32 @@ TEST(SparseFactor, WithAnEmptyOrNegativeDiagonal_IsShiftedUntilThePivotsAreUsabl
         EXPECT_TRUE(std::isfinite(x));
       }
     }
+  }
+}
+
+TEST(SparseTiles, ARow_NeedsNoElementsOfLaterTiles) {
+  constexpr int kBlock = 7;
+  const sparse_solve::Factors factors =
+      sparse_solve::incomplete_factors(random_matrix(60, 3, false));
+  const sparse_solve::LowerFactor& factor = factors.lower;
+  for (const int levels : {1, 3, 100}) {
+    const sparse_solve::Tiles tiles(factor, kBlock, levels);
+    std::vector<int> seen(static_cast<std::size_t>(factor.size));
+    for (int tile = 0; tile < tiles.count(); ++tile) {
+      ASSERT_FALSE(tiles.rows(tile).empty());
+      for (const int row : tiles.rows(tile)) {
+        const auto at = static_cast<std::size_t>(row);
+        EXPECT_EQ(tiles.tile_of(row), tile);
+        EXPECT_EQ(tiles.strip_of(tile), row / kBlock);
+        for (std::size_t i = factor.row_begin[at]; i + 1 < factor.row_begin[at + 1]; ++i) {
+          EXPECT_LE(tiles.tile_of(factor.column[i]), tile);
+          // Within a tile, elements are solved before they are needed.
+          EXPECT_EQ(seen[static_cast<std::size_t>(factor.column[i])], 1) << row;
+        }
+        ++seen[at];
+      }
+    }
+    EXPECT_EQ(std::ranges::count(seen, 1), factor.size);
   }
 }
 
