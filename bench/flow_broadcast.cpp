@@ -2,7 +2,10 @@
 // long it takes until all ranks have a value of rank 0. For real within a process, and in simulated
 // worlds of any size (`--sim --ranks 1024`), as both have one clock.
 //
-//   flow_broadcast [--bytes N] [--repeat N] [options of shoal]
+//   flow_broadcast [--bytes N] [--repeat N] [--only NAME] [--burst N] [options of shoal]
+//
+// --burst N: each measurement is of N broadcasts at once, until the last has arrived; --only one
+// kind of those below, by its name. Both are for counting instructions.
 //
 // Prints microseconds for: sends one by one; multicasts along each tree; a flow whose tasks read
 // the value, with priorities: the most urgent task reads it on the last rank.
@@ -27,6 +30,8 @@ using shoal::TreeShape;
 struct Options {
   std::size_t bytes = 8;
   int repeat = 5;
+  int burst = 1;
+  std::string only;  // empty: all
 };
 
 Options parse(const shoal::World& world) {
@@ -34,6 +39,8 @@ Options parse(const shoal::World& world) {
   const auto args = world.args();
   for (std::size_t i = 1; i + 1 < args.size(); ++i) {
     if (args[i] == "--bytes") options.bytes = std::strtoull(args[++i].c_str(), nullptr, 10);
+    if (args[i] == "--burst") options.burst = std::atoi(args[++i].c_str());
+    if (args[i] == "--only") options.only = args[++i];
     if (args[i] == "--repeat") options.repeat = std::atoi(args[++i].c_str());
   }
   return options;
@@ -48,10 +55,11 @@ struct Times {
 
 class Bench {
  public:
-  Bench(shoal::World& world, std::size_t bytes)
+  Bench(shoal::World& world, const Options& options)
       : world_(world),
-        value_(bytes, std::byte{1}),
-        room_(bytes),
+        burst_(options.burst),
+        value_(options.bytes, std::byte{1}),
+        room_(options.bytes),
         small_(world.make_am([this](const std::vector<std::byte>&) { arrived(); })),
         large_(world.make_large_am<std::byte>([this](std::size_t) { return std::span(room_); },
                                               [this](std::span<std::byte>) { arrived(); }, [] {})) {
@@ -60,33 +68,43 @@ class Bench {
 
   Times sends() {
     return measure([this] {
-      for (const Rank rank : others_) {
-        if (is_large()) large_.send(rank, std::span<const std::byte>(value_));
-        if (!is_large()) small_.send(rank, value_);
+      for (int i = 0; i < burst_; ++i) {
+        for (const Rank rank : others_) {
+          if (is_large()) large_.send(rank, std::span<const std::byte>(value_));
+          if (!is_large()) small_.send(rank, value_);
+        }
       }
     });
   }
   Times multicast(const shoal::MulticastTree& tree) {
     return measure([this, &tree] {
       const shoal::Recipients to(others_, tree);
-      if (is_large()) large_.multicast(to, std::span<const std::byte>(value_));
-      if (!is_large()) small_.multicast(to, value_);
+      for (int i = 0; i < burst_; ++i) {
+        if (is_large()) large_.multicast(to, std::span<const std::byte>(value_));
+        if (!is_large()) small_.multicast(to, value_);
+      }
     });
   }
   Times flow() {
     shoal::Flow flow(world_);
-    const auto value = flow.data(value_);
+    std::vector<shoal::Data<std::vector<std::byte>>> values;
+    for (int i = 0; i < burst_; ++i) values.push_back(flow.data(value_));
     std::vector<shoal::Data<int>> done;
     for (int rank = 0; rank < world_.size(); ++rank) {
       done.push_back(flow.data(0, {.owner = Rank(rank)}));
     }
-    auto held = flow.acquire(read_write(value));
-    for (int rank = 1; rank < world_.size(); ++rank) {
-      flow.insert([this](const std::vector<std::byte>&, int&) { arrived(); }, read(value),
-                  write(done[static_cast<std::size_t>(rank)]), shoal::with_priority(rank));
+    std::vector<decltype(flow.acquire(read_write(values.front())))> held;
+    for (const auto& value : values) {
+      held.push_back(flow.acquire(read_write(value)));
+      for (int rank = 1; rank < world_.size(); ++rank) {
+        flow.insert([this](const std::vector<std::byte>&, int&) { arrived(); }, read(value),
+                    write(done[static_cast<std::size_t>(rank)]), shoal::with_priority(rank));
+      }
     }
     world_.barrier();  // all have inserted: what is measured is the transfer
-    return measure([&held] { held.release(); });
+    return measure([&held] {
+      for (auto& value : held) value.release();
+    });
   }
 
  private:
@@ -109,6 +127,7 @@ class Bench {
   }
 
   shoal::World& world_;
+  const int burst_;
   std::vector<std::byte> value_;
   std::vector<std::byte> room_;
   std::vector<Rank> others_;  // the most urgent first
@@ -117,10 +136,11 @@ class Bench {
   shoal::LargeMessage<std::byte> large_;
 };
 
-void report(const shoal::World& world, const char* name, int repeat,
+void report(const shoal::World& world, const char* name, const Options& options,
             const std::function<Times()>& run) {
+  if (!options.only.empty() && options.only != name) return;
   std::vector<Times> times;
-  for (int i = 0; i < repeat; ++i) times.push_back(run());
+  for (int i = 0; i < options.repeat; ++i) times.push_back(run());
   std::ranges::sort(times, {}, &Times::all);
   const Times& median = times[times.size() / 2];
   if (world.rank() != 0) return;
@@ -135,16 +155,16 @@ int run(shoal::World& world) {
     std::printf("%d recipients, %zu bytes, microseconds\n%-10s %12s %12s %12s\n", world.size() - 1,
                 options.bytes, "", "all", "mean", "most urgent");
   }
-  Bench bench(world, options.bytes);
-  report(world, "sends", options.repeat, [&] { return bench.sends(); });
+  Bench bench(world, options);
+  report(world, "sends", options, [&] { return bench.sends(); });
   using Named = std::pair<const char*, shoal::MulticastTree>;
   for (const auto& [name, tree] :
        {Named{"flat", {TreeShape::flat}}, Named{"chain", {TreeShape::chain}},
         Named{"binary", {TreeShape::k_ary, 2}}, Named{"binomial", {TreeShape::binomial}},
         Named{"delegate", {TreeShape::delegate}}}) {
-    report(world, name, options.repeat, [&, &shape = tree] { return bench.multicast(shape); });
+    report(world, name, options, [&, &shape = tree] { return bench.multicast(shape); });
   }
-  report(world, "flow", options.repeat, [&] { return bench.flow(); });
+  report(world, "flow", options, [&] { return bench.flow(); });
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// Cost of a task of a sequential flow: the graph of a Cholesky factorization with empty kernels.
+// Cost of a task of a sequential flow: the graph of a Cholesky factorization with kernels that
+// count the tasks of their tile.
 //
 //   flow_dag [--tiles N] [--repeat N] [--paused] [options of shoal]
 //
@@ -46,7 +47,9 @@ Options parse(const shoal::World& world) {
 class Dag {
  public:
   Dag(shoal::World& world, int tiles) : flow_(world, "dag", {.tasks_max = 1U << 20U}), n_(tiles) {
-    for (int i = 0; i < n_ * n_; ++i) data_.push_back(flow_.data(0));
+    for (int i = 0; i < n_ * n_; ++i) {
+      data_.push_back(flow_.data(0, {.owner = shoal::Rank(i % world.size())}));
+    }
   }
 
   std::uint64_t insert() {
@@ -69,6 +72,17 @@ class Dag {
   /// Holds the first tile back, on which all depends.
   auto pause() { return flow_.acquire(read_write(at(0, 0))); }
   void wait() { flow_.wait(); }
+  /// Tile (i, j) was written by j + 1 tasks of each run. Looks at the tiles of this rank.
+  bool verify(int runs) {
+    bool right = true;
+    for (int i = 0; i < n_; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        const auto tile = flow_.acquire(read(at(i, j)));
+        right = right && (!tile.here() || *tile == (j + 1) * runs);
+      }
+    }
+    return right;
+  }
 
  private:
   Data<int> at(int i, int j) const { return data_[static_cast<std::size_t>(i * n_ + j)]; }
@@ -76,10 +90,11 @@ class Dag {
   shoal::Flow flow_;
   const int n_;
   std::vector<Data<int>> data_;
-  Codelet<shoal::flow::ParameterList<int&>> one_{"potrf", [](int&) {}};
-  Codelet<shoal::flow::ParameterList<const int&, int&>> two_{"trsm", [](const int&, int&) {}};
+  Codelet<shoal::flow::ParameterList<int&>> one_{"potrf", [](int& a) { ++a; }};
+  Codelet<shoal::flow::ParameterList<const int&, int&>> two_{"trsm",
+                                                             [](const int&, int& a) { ++a; }};
   Codelet<shoal::flow::ParameterList<const int&, const int&, int&>> three_{
-      "gemm", [](const int&, const int&, int&) {}};
+      "gemm", [](const int&, const int&, int& a) { ++a; }};
 };
 
 double median(std::vector<double> values) {
@@ -106,9 +121,14 @@ int main(int argc, char** argv) {
       inserting.push_back(static_cast<double>(inserted_ns - begin_ns) / static_cast<double>(tasks));
       total.push_back(static_cast<double>(end_ns - begin_ns) / static_cast<double>(tasks));
     }
+    const bool verified = dag.verify(options.repeat);
     if (world.rank() == 0) {
-      std::printf("{\"insert_ns_per_task\": %.1f, \"ns_per_task\": %.1f}\n", median(inserting),
-                  median(total));
+      std::printf(
+          "{\"kernel\": \"flow_dag\", \"side\": \"shoal\", \"values\": {\"insert_ns_per_task\": "
+          "%.1f, "
+          "\"ns_per_task\": %.1f}, \"config\": {\"tiles\": %d}, \"verified\": %s}\n",
+          median(inserting), median(total), options.tiles, verified ? "true" : "false");
     }
+    return verified ? 0 : 1;
   });
 }

@@ -19,12 +19,17 @@
 
 namespace {
 
-void run_nothing(void* /*buffers*/[], void* /*argument*/) {}
+// Counts the tasks that wrote the last buffer.
+template <int kLast>
+void count_task(void* buffers[], void* /*argument*/) {
+  ++*reinterpret_cast<int*>(STARPU_VARIABLE_GET_PTR(buffers[kLast]));
+}
 
-starpu_codelet make_codelet(const char* name, std::vector<starpu_data_access_mode> modes) {
+starpu_codelet make_codelet(const char* name, starpu_cpu_func_t run,
+                            std::vector<starpu_data_access_mode> modes) {
   starpu_codelet codelet{};
   starpu_codelet_init(&codelet);
-  codelet.cpu_funcs[0] = run_nothing;
+  codelet.cpu_funcs[0] = run;
   codelet.name = name;
   codelet.nbuffers = static_cast<int>(modes.size());
   for (std::size_t i = 0; i < modes.size(); ++i) codelet.modes[i] = modes[i];
@@ -62,6 +67,18 @@ class Dag {
     }
     return count;
   }
+  /// Tile (i, j) was written by j + 1 tasks of each run.
+  bool verify(int runs) {
+    bool right = true;
+    for (int i = 0; i < n_; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        starpu_data_acquire(at(i, j), STARPU_R);
+        right = right && values_[static_cast<std::size_t>(i * n_ + j)] == (j + 1) * runs;
+        starpu_data_release(at(i, j));
+      }
+    }
+    return right;
+  }
 
  private:
   template <class... Args>
@@ -75,9 +92,9 @@ class Dag {
   const int n_;
   std::vector<int> values_;
   std::vector<starpu_data_handle_t> data_;
-  starpu_codelet one_ = make_codelet("potrf", {STARPU_RW});
-  starpu_codelet two_ = make_codelet("trsm", {STARPU_R, STARPU_RW});
-  starpu_codelet three_ = make_codelet("gemm", {STARPU_R, STARPU_R, STARPU_RW});
+  starpu_codelet one_ = make_codelet("potrf", &count_task<0>, {STARPU_RW});
+  starpu_codelet two_ = make_codelet("trsm", &count_task<1>, {STARPU_R, STARPU_RW});
+  starpu_codelet three_ = make_codelet("gemm", &count_task<2>, {STARPU_R, STARPU_R, STARPU_RW});
 };
 
 double median(std::vector<double> values) {
@@ -108,6 +125,10 @@ int main(int argc, char** argv) {
     starpu_task_wait_for_all();
     total.push_back(watch.seconds() * 1e9 / tasks);
   }
-  std::printf("{\"insert_ns_per_task\": %.1f, \"ns_per_task\": %.1f}\n", median(inserting),
-              median(total));
+  const bool verified = dag.verify(repeat);
+  std::printf(
+      "{\"kernel\": \"flow_dag\", \"side\": \"starpu\", \"values\": {\"insert_ns_per_task\": %.1f, "
+      "\"ns_per_task\": %.1f}, \"config\": {\"tiles\": %d}, \"verified\": %s}\n",
+      median(inserting), median(total), tiles, verified ? "true" : "false");
+  return verified ? 0 : 1;
 }

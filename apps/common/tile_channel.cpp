@@ -32,7 +32,12 @@ void TileChannel::send(std::span<const shoal::Rank> to, int i, int j) {
   if (small_) {
     small_->multicast(to, i, j, values);
   } else {
-    large_->multicast(to, values, i, j);
+    // While all ranks send and compute, each step of a tree waits for busy ranks: the sender serves
+    // a few recipients best (docs/design/predictions.md).
+    constexpr std::size_t kFew = 48;
+    const bool few = to.size() <= kFew;
+    const auto shape = few ? shoal::TreeShape::flat : shoal::TreeShape::automatic;
+    large_->multicast({to, {shape}}, values, i, j);
   }
 }
 

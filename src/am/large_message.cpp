@@ -6,6 +6,7 @@
 #include <shoal/trace/probes.hpp>
 
 #include "am/large_wire.hpp"
+#include "am/multicast_wire.hpp"
 #include "am/receiver.hpp"
 #include "env/host.hpp"
 
@@ -147,6 +148,12 @@ net::Link& admit(Channel& channel, Rank target, std::unique_ptr<CountedEvent>& r
 
 void send_large(Channel& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
+  send_large_below(channel, route, payload, {}, arguments, std::move(release));
+}
+
+void send_large_below(Channel& channel, const Route& route, const Payload& payload,
+                      std::span<const std::byte> multicast, std::span<const std::byte> arguments,
+                      std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
   net::Link& link = admit(channel, route.target, release);
   Messenger& messenger = channel.messenger();
@@ -167,14 +174,14 @@ void send_large(Channel& channel, const Route& route, const Payload& payload,
       header.checksum = net::checksum_of(bytes);
     }
   }
-  const net::MessageHeader message = channel.header_of(route, kLargeHeaderBytes + arguments.size());
+  const net::MessageHeader message =
+      channel.header_of(route, multicast.size() + kLargeHeaderBytes + arguments.size());
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
   try {
     channel.append(link, message, weight, [&](std::span<std::byte> place) {
-      std::memcpy(place.data(), &header, sizeof header);
-      if (!arguments.empty()) {
-        std::memcpy(place.data() + kLargeHeaderBytes, arguments.data(), arguments.size());
-      }
+      std::byte* at = std::ranges::copy(multicast, place.begin()).out.base();
+      std::memcpy(at, &header, sizeof header);
+      std::ranges::copy(arguments, at + kLargeHeaderBytes);
       if (!trace::on<trace::Category::message>()) return;
       const auto number = static_cast<std::uint32_t>(link.message_count());
       const std::uint64_t id = net::trace_id(link.source(), link.target(), link.lane(), number);
@@ -189,9 +196,13 @@ void send_large(Channel& channel, const Route& route, const Payload& payload,
   if (!local) transport->send_payload(messenger.rank(), link.target(), header.tag, bytes, done);
 }
 
-// The payload of a multicast is sent only on request, so there is none to drop.
+// The payload of a multicast in segments is sent only on request, so there is none to drop.
 void drop_payload(const Message& message, const LargeHeader& header) {
-  if (message.multicast == nullptr) drop_large(message, header);
+  if (message.multicast == nullptr) return drop_large(message, header);
+  if (message.multicast->header.carries == 0) return;
+  Message from_parent = message;
+  from_parent.source = message.multicast->parent;
+  drop_large(from_parent, header);
 }
 
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {

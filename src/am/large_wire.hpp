@@ -4,11 +4,18 @@
 #include <shoal/am/large_message.hpp>
 
 #include <cstddef>
+#include <memory>
+#include <span>
 
 namespace shoal::messaging {
 
 static_assert(sizeof(LargeHeader) % 8 == 0);
 /// Bytes before the arguments.
 inline constexpr std::size_t kLargeHeaderBytes = net::align_up(sizeof(LargeHeader));
+
+/// send_large() with a multicast's part before the header.
+void send_large_below(Channel& channel, const Route& route, const Payload& payload,
+                      std::span<const std::byte> multicast, std::span<const std::byte> arguments,
+                      std::unique_ptr<CountedEvent> release);
 
 }  // namespace shoal::messaging

@@ -116,6 +116,19 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
 
 namespace {
 
+// A payload in segments waits four times for a busy rank at each step of its tree: for the handlers
+// of the announcement, of the request, of the segment and of its arrival. One that travels with its
+// message waits twice, for the first and the last of them, but it is passed on only as a whole. So
+// wide trees, which are for busy ranks, carry payloads of few segments.
+bool carries(const Recipients& recipients, std::size_t bytes) {
+  constexpr int kWide = 4;
+  constexpr std::size_t kBytesMax = 2 * PayloadCasts::kSegmentBytes;
+  const MulticastTree& tree = recipients.tree();
+  if (recipients.is_urgent()) return false;
+  return tree.shape == TreeShape::flat ||
+         (tree.shape == TreeShape::k_ary && tree.arity >= kWide && bytes <= kBytesMax);
+}
+
 // Let the time of a segment on an interface be 1. Along a chain of n recipients S segments take
 // S + n - 1. A sender serves one child after the other, so a binary tree takes 2 S and more, but
 // its depth is small. Simulated networks (docs/performance.md) agree on where the two meet.
@@ -141,6 +154,7 @@ MulticastPlan::MulticastPlan(Channel& channel, const Recipients& recipients,
     : channel_(channel),
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
       ranks_(check_recipients(channel, recipients)),
+      carries_(messaging::carries(recipients, payload_bytes)),
       tree_(resolve_large(channel, recipients.tree(), ranks_, payload_bytes)) {}
 
 std::vector<Rank> MulticastPlan::children() const {
@@ -155,6 +169,15 @@ void MulticastPlan::send(const MulticastRoute& route, std::span<const std::byte>
   content.header.origin = channel_.messenger().rank().value();
   content.bytes = arguments;
   send_to(channel_, lane_, content, tree_, ranks_);
+}
+
+std::vector<std::byte> multicast_part(MulticastHeader header, std::span<const Rank> rest) {
+  const std::vector<RankRun> runs = compress(rest);
+  header.run_count = static_cast<std::uint32_t>(runs.size());
+  std::vector<std::byte> part(sizeof header + net::align_up(runs.size() * sizeof(RankRun)));
+  std::memcpy(part.data(), &header, sizeof header);
+  std::ranges::copy(std::as_bytes(std::span(runs)), part.begin() + sizeof header);
+  return part;
 }
 
 OpenedMulticast open_multicast(std::span<const std::byte> message) {
@@ -188,7 +211,7 @@ bool own_copy(const Message& message) {
 void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, std::byte* first) {
   for (std::uint64_t i = 0; i < run.count; ++i, first += run.step()) {
     const OpenedMulticast opened = open_multicast({first, run.size_bytes});
-    if (opened.header.forwarded != 0) continue;
+    if (opened.header.forwarded != 0 || opened.header.carries != 0) continue;
     Content content;
     content.route = {run.handler & ~(kMulticastBit | kObjectBit), run.signature};
     content.header = opened.header;

@@ -19,7 +19,8 @@ struct MulticastHeader {
   std::uint16_t arity = 0;
   TreeShape shape{};
   std::uint8_t forwarded = 0;   // 1: by this recipient
-  std::uint32_t from_root = 0;  // 1: its parent is the sender
+  std::uint16_t from_root = 0;  // 1: its parent is the sender
+  std::uint16_t carries = 0;    // 1: a payload comes with the message, and is passed on with it
 };
 static_assert(sizeof(MulticastHeader) == net::kMessageAlign);
 
@@ -52,20 +53,30 @@ class MulticastPlan {
   [[nodiscard]] std::vector<Rank> children() const;
   void send(const MulticastRoute& route, std::span<const std::byte> arguments) const;
 
+  /// The payload travels with the message: see CarriedPayload.
+  [[nodiscard]] bool carries() const { return carries_; }
+  [[nodiscard]] const MulticastTree& tree() const { return tree_; }
+  [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }
+
  private:
   Channel& channel_;
   const net::Lane lane_;
   const std::vector<Rank> ranks_;
+  const bool carries_;
   const MulticastTree tree_;
 };
 
 /// A message of a multicast at a recipient.
 struct OpenedMulticast {
   MulticastHeader header;
+  MulticastRoute route;
   Rank parent{-1};  // world rank of the sender of this message
   std::span<const RankRun> runs;
   std::span<const std::byte> arguments;
 };
+/// The part of a message before its arguments.
+[[nodiscard]] std::vector<std::byte> multicast_part(MulticastHeader header,
+                                                    std::span<const Rank> rest);
 /// **Errors**: DecodeError for a message that is too short.
 [[nodiscard]] OpenedMulticast open_multicast(std::span<const std::byte> message);
 

@@ -34,15 +34,18 @@ namespace {
   Message message = reception.batch.take();
   const net::Run& header = reception.run;
   const Handler* const handler = reception.handler;
+  OpenedMulticast opened;
   if ((header.handler & kMulticastBit) != 0) {
-    const OpenedMulticast opened = open_multicast(message.arguments);
+    opened = open_multicast(message.arguments);
+    opened.parent = message.source;
+    message.multicast = &opened;
     message.arguments = opened.arguments;
     message.source = Rank(opened.header.origin);
   }
   if (message.is_object) delete object_of(message);
   if ((header.handler & kLargeBit) != 0) {
     std::span<const std::byte> rest;
-    drop_large(message, split_large(message, rest));
+    drop_payload(message, split_large(message, rest));
   }
   std::string text;
   if (handler != nullptr) {
@@ -301,6 +304,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   OpenedMulticast opened;
   try {
     opened = open_multicast(message.arguments);
+    opened.route = {reception.run.handler & ~kMulticastBit, reception.run.signature};
     opened.parent = message.source;
     message.source = Rank(opened.header.origin);
     message.arguments = opened.arguments;
