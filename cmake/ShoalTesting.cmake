@@ -160,7 +160,7 @@ endfunction()
 # are one program, <kind>_tests or <kind>_tests_<library>, whose first argument names the file to
 # run; a test has a process of its own all the same. A file that replaces operator new, itself or by
 # a header, is a program alone. The program <kind>_<file> of one file alone is built on demand, and
-# known to clang-tidy.
+# known to clang-tidy. ThreadSanitizer would see nothing in a file that says "One thread".
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -169,7 +169,8 @@ function(shoal_add_gtests kind)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     shoal_gtest_libraries(${name} libraries)
-    if(NOT libraries)
+    file(STRINGS "${source}" one_thread REGEX "^// One thread: ")
+    if(NOT libraries OR (one_thread AND SHOAL_SANITIZE MATCHES "thread"))
       continue()
     endif()
     set(alone ${kind}_${name})

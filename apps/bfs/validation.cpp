@@ -16,7 +16,7 @@ constexpr std::array<const char*, kFaultCount> kFaultNames = {
     "more than one level from a neighbour", "not in the tree, unlike a neighbour",
     "no edge to the parent"};
 
-Verdict merge(const Verdict& a, const Verdict& b) {
+Verdict merge_verdicts(const Verdict& a, const Verdict& b) {
   Verdict sum = a;
   for (std::size_t fault = 0; fault < kFaultCount; ++fault) {
     if (a.counts[fault] == 0 || (b.counts[fault] != 0 && b.examples[fault] < a.examples[fault])) {
@@ -78,7 +78,7 @@ Verdict Validator::check(Vertex root, const Tree& tree) {
     const shoal::sync::Lock lock(mutex_);
     mine = own_;
   }
-  return context_.world.allreduce(mine, merge);
+  return context_.world.allreduce(mine, merge_verdicts);
 }
 
 // Levels are derived from the parents alone: children are found from the root downwards. A vertex

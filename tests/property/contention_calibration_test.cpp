@@ -1,5 +1,6 @@
 // Calibration recovers the parameters of synthetic machines, and says when a machine is none that
 // the model describes.
+// One thread: not in the preset tsan.
 
 #include <shoal/contention/calibration.hpp>
 

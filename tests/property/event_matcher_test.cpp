@@ -1,4 +1,5 @@
 // Random programs of tasks, waits and events against a naive matcher; and what a match costs.
+// One thread: not in the preset tsan.
 
 #include "event/matcher.hpp"
 

@@ -1,5 +1,6 @@
 // Random plans of tasks, waits and events through Events in simulated worlds, against the naive
 // matcher: whatever the order of running, each consumer gets the same events.
+// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 

@@ -28,6 +28,7 @@ using shoal::testing::run_sequentially;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using shoal::testing::sized;
+using shoal::testing::sized_on_one_thread;
 
 /// Everything that a seed decides.
 struct Case {
@@ -63,7 +64,7 @@ std::uint64_t first_seed() {
 }
 
 TEST(RandomFlow, InTheSimulator_HasTheSequentialResult) {
-  constexpr int kSeeds = sized(10'000, 300);
+  constexpr int kSeeds = sized_on_one_thread(10'000, 300);
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
     SCOPED_TRACE(seed);

@@ -26,6 +26,7 @@ using shoal::testing::make_dag;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using shoal::testing::sized;
+using shoal::testing::sized_on_one_thread;
 
 /// Everything that a seed decides.
 struct Case {
@@ -54,7 +55,7 @@ std::uint64_t first_seed() {
 }
 
 TEST(RandomDag, InOneThread_RunsEveryTaskOnceAfterItsPredecessors) {
-  constexpr int kSeeds = sized(300, 200);
+  constexpr int kSeeds = sized_on_one_thread(300, 200);
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
     SCOPED_TRACE(seed);

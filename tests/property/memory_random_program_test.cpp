@@ -20,6 +20,7 @@ using shoal::testing::run_memory_program;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using shoal::testing::sized;
+using shoal::testing::sized_on_one_thread;
 using Checks = shoal::GlobalMemoryOptions::Checks;
 
 Checks checks_of(std::uint64_t seed) { return seed % 3 == 0 ? Checks::on : Checks::off; }
@@ -31,7 +32,7 @@ std::uint64_t first_seed() {
 }
 
 TEST(RandomMemory, InTheSimulator_ReadsWhatWasWritten) {
-  constexpr int kSeeds = sized(10'000, 300);
+  constexpr int kSeeds = sized_on_one_thread(10'000, 300);
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
     SCOPED_TRACE(seed);

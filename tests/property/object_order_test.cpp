@@ -1,5 +1,6 @@
 // Causal order of invocations (STAPL-RTS thesis, definition 6): random programs record what
 // happened before what, and a checker looks for violations. Causal memory on top of it (8.6.2).
+// One thread: not in the preset tsan.
 
 #include "support/causal_history.hpp"
 #include "support/causal_log.hpp"

@@ -1,6 +1,7 @@
 // Random programs with nested teams, one thread and a seed each. wait() of a team must return
 // exactly when all that was made in it, and in teams nested in it, has ended, whatever others do; a
 // failure must reach only the members of its team.
+// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 #include <shoal/term/scope_state.hpp>

@@ -1,5 +1,6 @@
 // Completion detection on simulated ranks: any order of happenings that keeps the order of each
 // link. The simulation knows the truth, so it knows when the protocol may say "complete".
+// One thread: not in the preset tsan.
 
 #include <shoal/term/detector.hpp>
 

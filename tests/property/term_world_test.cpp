@@ -1,5 +1,6 @@
 // Random programs on whole worlds, one thread and a seed each. wait() must return exactly when all
 // that was made has ended, and say the same on all ranks.
+// One thread: not in the preset tsan.
 
 #include "support/random_program.hpp"
 #include "support/sizes.hpp"

@@ -1,4 +1,5 @@
 // Clocks that are seconds apart, drift and jitter, with times that are known.
+// One thread: not in the preset tsan.
 
 #include <shoal/trace/clocks.hpp>
 

@@ -1,4 +1,5 @@
 // Merging parts: order, clocks, memory, and parts that are damaged or do not belong together.
+// One thread: not in the preset tsan.
 
 #include <shoal/trace/merge.hpp>
 

@@ -1,5 +1,6 @@
 // Events in simulated worlds: their order over many seeds and all orders of the simulator, and the
 // same report on all ranks when something is missing.
+// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 

@@ -1,4 +1,5 @@
 // Rounds of random graphs that hand results on by Outputs, compared with a sequential evaluation.
+// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 

@@ -1,4 +1,5 @@
 // Random programs of tasks that wait for each other in all ways there are, in simulated worlds.
+// One thread: not in the preset tsan.
 
 #include <shoal/sched/full_empty.hpp>
 #include <shoal/sched/future.hpp>

@@ -1,5 +1,6 @@
 // Faults in simulated worlds: what a network may do changes no result; what a reliable one must not
 // do is noticed, and ends the world with an error that says so.
+// One thread: not in the preset tsan.
 
 #include "runtime/simulated_world.hpp"
 

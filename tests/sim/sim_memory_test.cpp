@@ -1,4 +1,5 @@
 // Memory of simulated nodes, and the limit of memory-bound tasks beside large transfers.
+// One thread: not in the preset tsan.
 
 #include "runtime/simulated_world.hpp"
 

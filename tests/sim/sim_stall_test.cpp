@@ -1,4 +1,5 @@
 // Programs that hang, or seem to, in virtual time: what they say about themselves.
+// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 

@@ -1,5 +1,6 @@
 // Traces of simulated programs: the critical path of those whose path is known, and the events of
 // every probe.
+// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 #include <shoal/object.hpp>

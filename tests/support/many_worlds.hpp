@@ -1,6 +1,7 @@
 #pragma once
 // One program in simulated worlds of many seeds.
 
+#include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 
 namespace shoal::testing {
 
-inline constexpr std::uint64_t kSeeds = 40;
+inline constexpr std::uint64_t kSeeds = sized_on_one_thread(40, 40);
 
 /// Runs `program` on so many ranks with kSeeds seeds; each rank must end well.
 template <class F>

@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include <shoal/am/archive.hpp>
 #include <shoal/am/immutable.hpp>
 #include <shoal/base/error.hpp>

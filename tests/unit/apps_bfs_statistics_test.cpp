@@ -1,4 +1,5 @@
 // Statistics of searches, against numbers computed by hand.
+// One thread: not in the preset tsan.
 
 #include "bfs/statistics.hpp"
 

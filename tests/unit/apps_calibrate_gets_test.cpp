@@ -1,4 +1,5 @@
 // The choice of calibrate between gets by messages and by MPI-3 RMA.
+// One thread: not in the preset tsan.
 
 #include "calibrate/net.hpp"
 

@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include "common/critical_path.hpp"
 
 #include <gtest/gtest.h>

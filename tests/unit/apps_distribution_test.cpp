@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include "common/block_partition.hpp"
 #include "common/input_error.hpp"
 #include "common/process_grid.hpp"

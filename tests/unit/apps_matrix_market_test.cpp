@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include "common/input_error.hpp"
 #include "common/matrix_market.hpp"
 

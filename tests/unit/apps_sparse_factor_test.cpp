@@ -1,4 +1,5 @@
 // Incomplete factors of sparse_solve against the matrix that they stand for.
+// One thread: not in the preset tsan.
 
 #include "sparse_solve/factor.hpp"
 #include "sparse_solve/tiles.hpp"

@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include "common/triangle_layout.hpp"
 
 #include <gtest/gtest.h>

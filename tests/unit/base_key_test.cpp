@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include <shoal/base/ids.hpp>
 #include <shoal/base/key.hpp>
 

@@ -1,4 +1,5 @@
 // Dependencies in the graphs of bench/metg, and whether a wrong order of tasks is noticed.
+// One thread: not in the preset tsan.
 
 #include "metg/pattern.hpp"
 #include "metg/side.hpp"

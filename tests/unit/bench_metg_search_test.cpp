@@ -1,4 +1,5 @@
 // METG(50 %) of made-up runtime systems whose costs are known.
+// One thread: not in the preset tsan.
 
 #include "metg/search.hpp"
 

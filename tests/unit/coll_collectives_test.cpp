@@ -2,6 +2,7 @@
 
 #include "support/random_collectives.hpp"
 #include "support/run_world.hpp"
+#include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 
 #include <gmock/gmock.h>
@@ -350,7 +351,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Range(1, 10));
 
 // Teams overlap, members wait in different orders, and values are of all sizes.
 TEST(RandomCollectives, OverSeeds_GiveTheKnownResults) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  constexpr std::uint64_t kSeeds = shoal::testing::sized_on_one_thread(60, 60);
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const int ranks = 1 + static_cast<int>(seed % 7);
     const auto result = shoal::testing::run_turns(
         {.seed = seed, .ranks = ranks, .workers = 1 + static_cast<int>(seed % 2)},

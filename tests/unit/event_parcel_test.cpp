@@ -1,4 +1,5 @@
 // The message that carries an event, between processes; and the lines of reports.
+// One thread: not in the preset tsan.
 
 #include "base/edit_distance.hpp"
 #include "event/order.hpp"

@@ -38,6 +38,7 @@ using shoal::World;
 using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using shoal::testing::sized;
+using shoal::testing::sized_on_one_thread;
 using shoal::testing::text_of;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -62,7 +63,7 @@ TEST(GlobalMemory, Embedded_TheBatteryHolds) {
 }
 
 TEST(GlobalMemory, Simulated_TheBatteryHoldsForManySeeds) {
-  const int seeds = sized(40, 8);
+  const int seeds = sized_on_one_thread(40, 8);
   for (int seed = 0; seed < seeds; ++seed) {
     shoal::runtime::Config config =
         shoal::testing::sim_config(2 + seed % 4, 1 + seed % 2, static_cast<std::uint64_t>(seed));

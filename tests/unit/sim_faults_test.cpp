@@ -1,4 +1,5 @@
 // Plans of faults: what is read, what is refused, and how often each strikes.
+// One thread: not in the preset tsan.
 
 #include "sim/faults.hpp"
 

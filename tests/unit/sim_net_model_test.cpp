@@ -1,4 +1,5 @@
 // Costs of the simulated network, and their spelling.
+// One thread: not in the preset tsan.
 
 #include "sim/net_model.hpp"
 

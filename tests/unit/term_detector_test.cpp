@@ -1,4 +1,5 @@
 // The detection protocol, message by message.
+// One thread: not in the preset tsan.
 
 #include <shoal/term/detector.hpp>
 
