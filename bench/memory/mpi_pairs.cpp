@@ -2,7 +2,6 @@
 
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <numeric>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // The options, the measurement of one side, and what is reported of it.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 
@@ -135,6 +136,10 @@ void add_options(CLI::App& app, Options& options, const std::vector<std::string>
                  "Iterations of each task; prints their granularity and does not search METG");
   app.add_option("--buffer", options.buffer_kib, "KiB that the tasks of a column read (memory)")
       ->check(CLI::Range(1, 1 << 20));
+}
+
+void add_workers_option(CLI::App& app, Options& options) {
+  app.add_option("--workers", options.workers, "Threads that run tasks")->check(CLI::Range(1, 64));
 }
 
 int measure(Side& side, const Options& options) {

@@ -1,7 +1,6 @@
 #pragma once
 // A runtime system under measurement, and the program around it.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,6 +52,8 @@ class Side {
 
 /// `forms`: the words of --form, ways to use this runtime system. The first is the default.
 void add_options(CLI::App& app, Options& options, const std::vector<std::string>& forms);
+/// Adds --workers.
+void add_workers_option(CLI::App& app, Options& options);
 
 /// Measures, checks, and prints the result on rank 0. Returns the exit code.
 int measure(Side& side, const Options& options);
@@ -64,9 +65,7 @@ int run_alone(int argc, char** argv, const std::vector<std::string>& forms, Make
   const bench::Program program{"metg", "Minimum effective task granularity",
                                [&](CLI::App& app) {
                                  add_options(app, options, forms);
-                                 app.add_option("--workers", options.workers,
-                                                "Threads that run tasks")
-                                     ->check(CLI::Range(1, 64));
+                                 add_workers_option(app, options);
                                },
                                [&] {
                                  auto side = make(options);
