@@ -1,12 +1,15 @@
 // Cost of a task of a sequential flow: the graph of a Cholesky factorization with kernels that
 // count the tasks of their tile.
 //
-//   flow_dag [--tiles N] [--repeat N] [--paused] [options of shoal]
+//   flow_dag [--tiles N] [--repeat N] [--paused] [--throttled] [options of shoal]
 //
 // Prints nanoseconds per task for inserting, and for inserting and running. With --paused no task
-// runs before all are inserted.
+// runs before all are inserted, with --throttled insertion waits as it does by default; else it
+// never waits. The peak is that of the memory of the process.
 
 #include <shoal/shoal.hpp>
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -27,6 +30,7 @@ struct Options {
   int tiles = 40;
   int repeat = 5;
   bool paused = false;
+  bool throttled = false;
 };
 
 Options parse(const shoal::World& world) {
@@ -35,6 +39,8 @@ Options parse(const shoal::World& world) {
   for (std::size_t i = 1; i < args.size(); ++i) {
     if (args[i] == "--paused") {
       options.paused = true;
+    } else if (args[i] == "--throttled") {
+      options.throttled = true;
     } else if (i + 1 < args.size() && args[i] == "--tiles") {
       options.tiles = std::atoi(args[++i].c_str());
     } else if (i + 1 < args.size() && args[i] == "--repeat") {
@@ -46,7 +52,8 @@ Options parse(const shoal::World& world) {
 
 class Dag {
  public:
-  Dag(shoal::World& world, int tiles) : flow_(world, "dag", {.tasks_max = 1U << 20U}), n_(tiles) {
+  Dag(shoal::World& world, const Options& options)
+      : flow_(world, "dag", flow_options(options)), n_(options.tiles) {
     for (int i = 0; i < n_ * n_; ++i) {
       data_.push_back(flow_.data(0, {.owner = shoal::Rank(i % world.size())}));
     }
@@ -85,6 +92,10 @@ class Dag {
   }
 
  private:
+  static shoal::FlowOptions flow_options(const Options& options) {
+    if (options.throttled) return {};
+    return {.tasks_max = 1U << 20U};
+  }
   Data<int> at(int i, int j) const { return data_[static_cast<std::size_t>(i * n_ + j)]; }
 
   shoal::Flow flow_;
@@ -97,6 +108,12 @@ class Dag {
       "gemm", [](const int&, const int&, int& a) { ++a; }};
 };
 
+double peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -107,7 +124,7 @@ double median(std::vector<double> values) {
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     const Options options = parse(world);
-    Dag dag(world, options.tiles);
+    Dag dag(world, options);
     std::vector<double> inserting;
     std::vector<double> total;
     for (int run = 0; run < options.repeat; ++run) {
@@ -126,8 +143,9 @@ int main(int argc, char** argv) {
       std::printf(
           "{\"kernel\": \"flow_dag\", \"side\": \"shoal\", \"values\": {\"insert_ns_per_task\": "
           "%.1f, "
-          "\"ns_per_task\": %.1f}, \"config\": {\"tiles\": %d}, \"verified\": %s}\n",
-          median(inserting), median(total), options.tiles, verified ? "true" : "false");
+          "\"ns_per_task\": %.1f, \"peak_mib\": %.1f}, \"config\": {\"tiles\": %d}, \"verified\": "
+          "%s}\n",
+          median(inserting), median(total), peak_mib(), options.tiles, verified ? "true" : "false");
     }
     return verified ? 0 : 1;
   });

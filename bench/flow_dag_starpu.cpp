@@ -5,6 +5,7 @@
 // Prints nanoseconds per task for inserting, and for inserting and running.
 
 #include <starpu.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -97,6 +98,12 @@ class Dag {
   starpu_codelet three_ = make_codelet("gemm", &count_task<2>, {STARPU_R, STARPU_R, STARPU_RW});
 };
 
+double peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -128,7 +135,8 @@ int main(int argc, char** argv) {
   const bool verified = dag.verify(repeat);
   std::printf(
       "{\"kernel\": \"flow_dag\", \"side\": \"starpu\", \"values\": {\"insert_ns_per_task\": %.1f, "
-      "\"ns_per_task\": %.1f}, \"config\": {\"tiles\": %d}, \"verified\": %s}\n",
-      median(inserting), median(total), tiles, verified ? "true" : "false");
+      "\"ns_per_task\": %.1f, \"peak_mib\": %.1f}, \"config\": {\"tiles\": %d}, \"verified\": "
+      "%s}\n",
+      median(inserting), median(total), peak_mib(), tiles, verified ? "true" : "false");
   return verified ? 0 : 1;
 }

@@ -50,8 +50,13 @@ Flow::TransferCounts Flow::transfer_counts() const {
     return count.load(std::memory_order_relaxed);
   };
   const auto& counts = core_->transfers().counts();
-  return {value(counts.broadcasts), value(counts.recipients), value(counts.missed),
-          value(counts.announced), value(counts.early_bytes_most)};
+  return {value(counts.broadcasts),
+          value(counts.recipients),
+          value(counts.missed),
+          value(counts.announced),
+          value(counts.early_bytes_most),
+          value(counts.broadcast_bytes),
+          value(counts.broadcast_bytes_most)};
 }
 
 bool Flow::is_owner(const DataOptions& options) const {

@@ -113,10 +113,7 @@ void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Des
   const auto release = std::make_shared<Release>(*this, instance, sequence);
   std::shared_ptr<const std::vector<std::byte>> encoded;
   const std::span<const std::byte> payload = release->payload(encoded);
-  if (to.size() > 1) {
-    counts_.broadcasts.fetch_add(1, std::memory_order_relaxed);
-    counts_.recipients.fetch_add(to.size(), std::memory_order_relaxed);
-  }
+  if (to.size() > 1) counts_.add_broadcast(payload.size(), to.size());
   std::vector<Destination> now;
   std::vector<Destination> later;
   bool report = false;

@@ -47,6 +47,18 @@ class Transfers {
     std::atomic<std::uint64_t> missed{0};      // sends of values that had left before
     std::atomic<std::uint64_t> announced{0};   // values that had to be asked for
     std::atomic<std::uint64_t> early_bytes_most{0};
+    std::atomic<std::uint64_t> broadcast_bytes{0};  // of values that left for several ranks
+    std::atomic<std::uint64_t> broadcast_bytes_most{0};
+
+    void add_broadcast(std::uint64_t bytes, std::uint64_t to) {
+      broadcasts.fetch_add(1, std::memory_order_relaxed);
+      recipients.fetch_add(to, std::memory_order_relaxed);
+      broadcast_bytes.fetch_add(bytes, std::memory_order_relaxed);
+      std::uint64_t most = broadcast_bytes_most.load(std::memory_order_relaxed);
+      while (most < bytes &&
+             !broadcast_bytes_most.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
+      }
+    }
   };
   [[nodiscard]] Counts& counts() { return counts_; }
 

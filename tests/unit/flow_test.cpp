@@ -3,6 +3,7 @@
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"
 
+#include <shoal/object.hpp>
 #include <shoal/sched/sleep.hpp>
 #include <shoal/shoal.hpp>
 
@@ -137,6 +138,9 @@ TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
       EXPECT_EQ(flow.transfer_counts().broadcasts, 1U);
       EXPECT_EQ(flow.transfer_counts().recipients, 4U);
       EXPECT_EQ(flow.transfer_counts().missed, 0U);
+      // A value of 100 integers, and its number of elements.
+      EXPECT_EQ(flow.transfer_counts().broadcast_bytes, 100 * sizeof(int) + 8);
+      EXPECT_EQ(flow.transfer_counts().broadcast_bytes_most, 100 * sizeof(int) + 8);
     }
     for (const auto& sum : sums) EXPECT_EQ(flow.get(sum), 3);
   });
@@ -361,6 +365,35 @@ TEST(Flow, Task_FiresEventsFulfilsGraphsAndWaits) {
     EXPECT_EQ(flow.get(a), 5);
     world.wait();
     EXPECT_EQ(ran, world.rank() == world.size() - 1 ? 2 : 1);
+  });
+}
+
+class Adder : public shoal::DistributedObject<Adder> {
+ public:
+  explicit Adder(shoal::Team& team) : DistributedObject(team) {}
+  int add(int by) { return sum_ += by; }
+
+ private:
+  int sum_ = 0;
+};
+
+TEST(Flow, Task_InvokesADistributedObjectAndUsesItsResult) {
+  run_seeds(3, 2, [](World& world) {
+    constexpr int kTasks = 4;
+    Adder adder(world);
+    Flow flow(world);
+    const auto a = flow.data(0, {.owner = Rank(0)});
+    const auto b = flow.data(0, {.owner = Rank(2)});
+    for (int i = 1; i <= kTasks; ++i) {
+      flow.insert([&](int& value) { value = adder.call<&Adder::add>(Rank(1), 1).get(); },
+                  read_write(a));
+      // After the task before, which has the result of its invocation.
+      flow.insert([&](const int& before, int& value) { value += before; }, read(a), read_write(b));
+    }
+    EXPECT_EQ(flow.get(a), kTasks);
+    EXPECT_EQ(flow.get(b), kTasks * (kTasks + 1) / 2);
+    adder.fence();
+    EXPECT_EQ(adder.add(0), world.rank() == 1 ? kTasks : 0);
   });
 }
 
