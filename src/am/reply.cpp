@@ -21,50 +21,64 @@ Rank MessageContext::source() const { return channel_->team().from_world(world_s
 namespace messaging {
 
 // A promise has a slot, which another one gets later. Its number is that of the slot, with the
-// number of promises before it that got a used one: one that was taken is not found again.
+// number of promises that had the slot before: one that was taken is not found again.
 struct PromiseTable::Entries {
   struct Slot {
-    std::unique_ptr<EntryBase> entry;  // nullptr: free, or given up and not fulfilled since
-    std::uint64_t number = 0;          // 0: free
+    sched::AnyPromise promise;  // empty: free, or given up and not fulfilled since
+    std::uint64_t number = 0;   // of the promise, or of the next one
+    std::uint64_t team = 0;
+    std::uint32_t signature = 0;
+    std::uint32_t next_free = kUsed;  // another free slot, or kLast
   };
   static constexpr unsigned kSlotBits = 32;
-  static constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;
+  static constexpr std::uint64_t kReused = std::uint64_t{1} << kSlotBits;
+  static constexpr std::uint32_t kLast = ~std::uint32_t{0};
+  static constexpr std::uint32_t kUsed = kLast - 1;
 
-  // `total`: promises so far, with this one.
-  std::uint64_t add(std::unique_ptr<EntryBase> entry, std::uint64_t total) {
-    if (free.empty()) {
-      free.push_back(slots.size());
-      slots.emplace_back();
-    }
-    const std::size_t index = free.back();
-    free.pop_back();
-    slots[index] = {std::move(entry), ((total - slots.size()) << kSlotBits) + index + 1};
-    return slots[index].number;
+  std::uint64_t add(sched::AnyPromise&& promise, std::uint64_t team, std::uint32_t signature) {
+    if (first_free == kLast) [[unlikely]]
+      grow();
+    Slot& slot = slots[first_free];
+    first_free = std::exchange(slot.next_free, kUsed);
+    slot.promise = std::move(promise);
+    slot.team = team;
+    slot.signature = signature;
+    return slot.number;
+  }
+  [[gnu::noinline]] void grow() {
+    Slot& slot = slots.emplace_back();
+    slot.number = ++count;
+    slot.next_free = std::exchange(first_free, count - 1);
   }
   // nullptr: there is none.
   Slot* find(std::uint64_t number) {
-    const std::uint64_t index = (number & kSlotMask) - 1;
-    return index < slots.size() && slots[index].number == number ? &slots[index] : nullptr;
+    const std::uint32_t index = static_cast<std::uint32_t>(number) - 1;
+    if (index >= count) return nullptr;
+    Slot& slot = slots[index];
+    return slot.number == number && slot.next_free == kUsed ? &slot : nullptr;
   }
-  std::unique_ptr<EntryBase> take(Slot& slot) {
-    slot.number = 0;
-    free.push_back(static_cast<std::size_t>(&slot - slots.data()));
-    return std::move(slot.entry);
+  sched::AnyPromise take(Slot& slot) {
+    const std::uint32_t index = static_cast<std::uint32_t>(slot.number) - 1;
+    slot.number += kReused;
+    slot.next_free = std::exchange(first_free, index);
+    return std::move(slot.promise);
   }
 
   std::vector<Slot> slots;
-  std::vector<std::size_t> free;  // indices
+  std::uint32_t count = 0;  // of them
+  std::uint32_t first_free = kLast;
 };
 
 PromiseTable::PromiseTable() : entries_(std::make_unique<Entries>()) {}
 PromiseTable::~PromiseTable() = default;
 
-std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry, Channel& channel) {
-  entry->team = channel.team().id();
+std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
+                                      Channel& channel) {
+  const std::uint64_t team = channel.team().id();
   std::uint64_t number = 0;
   {
     const sync::Lock lock(mutex_);
-    number = entries_->add(std::move(entry), ++numbers_);
+    number = entries_->add(std::move(promise), team, signature);
   }
   // Either this sees the failure, or give_up() after it sees the promise.
   if (channel.scope().failed()) channel.scope().give_up_promises();
@@ -74,28 +88,27 @@ std::uint64_t PromiseTable::add_entry(std::unique_ptr<EntryBase> entry, Channel&
 void PromiseTable::give_up(std::uint64_t team, std::vector<GivenUp>& promises) {
   const sync::Lock lock(mutex_);
   for (Entries::Slot& slot : entries_->slots) {
-    if (slot.entry == nullptr || slot.entry->team != team) continue;
-    promises.emplace_back([given = std::shared_ptr<EntryBase>(std::move(slot.entry))](
+    if (!slot.promise || slot.team != team) continue;
+    promises.emplace_back([given = std::make_shared<sched::AnyPromise>(std::move(slot.promise))](
                               const std::exception_ptr& error) { given->fail(error); });
   }
 }
 
-std::unique_ptr<PromiseTable::EntryBase> PromiseTable::take_entry(std::uint64_t number,
-                                                                  std::uint32_t signature) {
+sched::AnyPromise PromiseTable::take_entry(std::uint64_t number, std::uint32_t signature) {
   const sync::Lock lock(mutex_);
   Entries::Slot* const slot = entries_->find(number);
   SHOAL_CHECK(slot != nullptr,
               "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
               "published",
               number);
-  SHOAL_CHECK(slot->entry == nullptr || signature == 0 || slot->entry->signature == signature,
+  SHOAL_CHECK(!slot->promise || signature == 0 || slot->signature == signature,
               "promise {} of this rank cannot be fulfilled with a value of another type", number);
   return entries_->take(*slot);
 }
 
 void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {
-  const std::unique_ptr<EntryBase> entry = take_entry(number, 0);
-  if (entry != nullptr) entry->fail(std::move(error));
+  sched::AnyPromise promise = take_entry(number, 0);
+  if (promise) promise.fail(std::move(error));
 }
 
 PromiseTable& promises_of(const Channel& channel) { return channel.messenger().promises(); }
@@ -105,7 +118,7 @@ Services& services_of(const Channel& channel) { return channel.messenger().servi
 int world_rank_of(const Channel& channel) { return channel.messenger().rank().value(); }
 
 void Replies::accept_void(const MessageContext& context, std::uint64_t number) {
-  if (auto promise = promises_of(context.channel()).take<void>(number)) promise->set_value();
+  promises_of(context.channel()).fulfill<void>(number);
 }
 
 void Replies::accept_error(const MessageContext& context, std::uint64_t number, int rank,
@@ -114,9 +127,7 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
       .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
 }
 
-Address address_of(Channel& channel, int world_rank) {
-  const Rank member = channel.team().from_world(Rank(world_rank));
-  if (member >= 0) return {channel, member};
+Address address_outside(Channel& channel, int world_rank) {
   return {channel.messenger().world(), Rank(world_rank)};
 }
 

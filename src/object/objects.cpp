@@ -13,11 +13,20 @@ namespace shoal::object {
 
 namespace {
 
+/// This is rank 0 of a team through which ranks that are no members invoke.
+bool has_outsiders(const messaging::Channel& channel) {
+  return channel.team().rank() == 0 && channel.team().size() < channel.messenger().size();
+}
+
 /// Service of a team's channel. Representatives that outlive the team keep the table.
 class Service {
  public:
   explicit Service(Team& team) : objects_(std::make_shared<Objects>(team)) {}
-  ~Service() { objects_->close(); }
+  ~Service() {
+    objects_->close();
+    const messaging::Channel& channel = objects_->channel();
+    if (has_outsiders(channel)) HeldOutside::of(channel).team_ended(channel.team().id());
+  }
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   [[nodiscard]] Objects& objects() const { return *objects_; }
@@ -31,6 +40,11 @@ class Service {
 // Each bit depends on all ranks of the chain and on their order.
 std::uint64_t context_on(std::uint64_t parent, Rank to) {
   return detail::mix64(parent + (static_cast<std::uint64_t>(to.value()) + 1) * 0x9e3779b97f4a7c15U);
+}
+
+void Caller::set_receiver(Rank to) {
+  context_there_ = object::context_on(context_, to);
+  to_ = to;
 }
 
 Objects::Objects(Team& team)
@@ -76,8 +90,10 @@ Address Objects::add(void* representative, std::string_view type) {
   }
   static_cast<void>(caller_context());
   Caller::find()->enter(turn_);
-  return {channel_.team().id(), turn_->add(representative, type),
-          channel_.team().to_world(Rank(0)).value(), channel_.team().size()};
+  const std::uint32_t number = turn_->add(representative, type);
+  if (number == 1 && has_outsiders(channel_)) pass_on_held(team_);
+  return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
+          channel_.team().size()};
 }
 
 void Objects::move(const Address& address, void* representative) {
@@ -128,15 +144,15 @@ std::uint64_t Objects::caller_context() {
 }
 
 // The fast way, of a task that has invoked before, has no calls but one.
-std::optional<Target> Objects::target(std::uint32_t number, Rank to, Order order) {
+Target Objects::target(std::uint32_t number, Rank to, Order order) {
   sched::Task* const task = sched::current_task();
   if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
-    if (is_crossed()) return std::nullopt;
-  if (order == Order::none) return Target{0, number, turn_->epoch()};
-  const Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
+    if (is_crossed()) return {};
+  if (order == Order::none) return {0, number, turn_->epoch()};
+  Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
   if (caller == nullptr) [[unlikely]]
     return target_in(caller_context(), number, to);
-  return target_in(caller->context(), number, to);
+  return {caller->context_on(to), number, turn_->epoch()};
 }
 
 Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) const {

@@ -24,12 +24,6 @@ using Bytes = std::vector<std::byte>;
 
 TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
 
-std::string describe(const Outside& outside) {
-  return fmt::format("{}, invoked by rank {} of the world on object {}",
-                     messaging::static_handlers()[outside.handler].name, outside.origin,
-                     outside.address.number);
-}
-
 /// On the target.
 void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
   const Address& address = outside.address;
@@ -48,20 +42,57 @@ void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
   messaging::static_handlers()[outside.handler].invoke(&copy, batch);
 }
 
-/// On rank 0 of the team.
-void pass_on(World& world, const Outside& outside, Bytes arguments) {
-  Team* const team = world.find(team_of(outside.address));
-  SHOAL_CHECK(team != nullptr,
-              "{}: its team has ended, or its rank 0 has not made it yet: give handles away once "
-              "all members have made the object, and keep it until all invocations have run",
-              describe(outside));
-  SHOAL_CHECK(team->rank_of(Rank(outside.origin)) < 0,
+void pass_to(Team& team, const Outside& outside, Bytes arguments) {
+  SHOAL_CHECK(team.rank_of(Rank(outside.origin)) < 0,
               "{}: that rank is a member of the team, and must make the object before it invokes",
               describe(outside));
-  team->send(am<&arrive>, Rank(outside.target), outside, std::move(arguments));
+  team.send(am<&arrive>, Rank(outside.target), outside, std::move(arguments));
+}
+
+void pass_on_all(HeldOutside& held, Team& team) {
+  for (HeldOutside::Held& one : held.take(team.scope().channel().team().id())) {
+    pass_to(team, one.outside, std::move(one.arguments));
+  }
+}
+
+/// On rank 0 of the team.
+void pass_on(World& world, const Outside& outside, Bytes arguments) {
+  HeldOutside& held = HeldOutside::of(world.scope().channel());
+  const TeamHandle handle = team_of(outside.address);
+  if (Team* const team = world.find(handle); team != nullptr) {
+    pass_on_all(held, *team);
+    return pass_to(*team, outside, std::move(arguments));
+  }
+  SHOAL_CHECK(!held.has_ended(outside.address.team),
+              "{}: its team has ended: keep the object until all invocations have run",
+              describe(outside));
+  held.hold(outside, std::move(arguments));
+  // Either its first object sees that something is held, or the team is there now.
+  if (Team* const team = world.find(handle); team != nullptr) pass_on_all(held, *team);
+}
+
+void pass_on_held_here(World& world, const Address& address) {
+  Team* const team = world.find(team_of(address));
+  if (team != nullptr) pass_on_all(HeldOutside::of(world.scope().channel()), *team);
 }
 
 }  // namespace
+
+std::string describe(const Outside& outside) {
+  return fmt::format("{}, invoked by rank {} of the world on object {}",
+                     messaging::static_handlers()[outside.handler].name, outside.origin,
+                     outside.address.number);
+}
+
+// In a handler, where what comes later from outside is behind it.
+void pass_on_held(Team& team) {
+  const messaging::Channel& channel = team.scope().channel();
+  const TeamHandle handle = team.handle();
+  if (!HeldOutside::of(channel).holds(channel.team().id())) return;
+  Team& world = channel.messenger().world().services().get<Team>();
+  world.send(am<&pass_on_held_here>, world.rank(),
+             Address{handle.id, 0, handle.first, handle.size});
+}
 
 Team& world_here(const char* what) {
   auto& scope = static_cast<term::Scope&>(sched::current_scheduler(what).scope());
@@ -75,8 +106,12 @@ messaging::Channel& reply_channel(const Place& place) {
                                   : world_here("a handle").scope().channel();
 }
 
+std::uint64_t fresh_outside_context() {
+  return Objects::of(world_here("bind()").scope().channel()).fresh_context();
+}
+
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
-                  std::vector<std::byte> arguments) {
+                  std::vector<std::byte> arguments, std::uint64_t context) {
   const Address& address = place.address;
   SHOAL_CHECK(to >= 0 && to.value() < address.size,
               "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
@@ -89,7 +124,8 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
                   .epoch = 0,
                   .handler = handler.index()};
   const auto complete = [&](Objects& objects) {
-    if (place.order == Order::causal) outside.context = objects.caller_context();
+    if (place.order == Order::causal)
+      outside.context = context != 0 ? context : objects.caller_context();
     outside.origin = objects.channel().messenger().rank().value();
     sched::TaskScope* const sender = sched::current_scope();
     if (sender != nullptr) outside.sender = sender->begin_message_outside();

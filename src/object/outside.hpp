@@ -3,9 +3,16 @@
 
 #include <shoal/am/messenger.hpp>
 #include <shoal/object/invocation.hpp>
+#include <shoal/runtime/team.hpp>
+#include <shoal/sync/mutex.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace shoal::object {
 
@@ -16,5 +23,48 @@ namespace shoal::object {
 [[nodiscard]] std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner,
                                                        const Outside& outside,
                                                        const messaging::Messenger& messenger);
+
+/// Text for reports: the method, the rank that invoked it, and the object.
+[[nodiscard]] std::string describe(const Outside& outside);
+
+/// Invocations through this rank, rank 0 of their teams, which has not made these teams yet. One
+/// for each rank, a service of the world's channel.
+class HeldOutside final : private term::Unsatisfied {
+ public:
+  struct Held {
+    Outside outside;
+    std::vector<std::byte> arguments;
+  };
+
+  /// The one of the rank of `channel`.
+  [[nodiscard]] static HeldOutside& of(const messaging::Channel& channel);
+  explicit HeldOutside(term::Scope& world) : world_(world) {}
+  ~HeldOutside() = default;
+
+  // **Caller**: a handler.
+  void hold(const Outside& outside, std::vector<std::byte> arguments);
+  /// Removes and returns what is held for a team, in the order in which it came.
+  [[nodiscard]] std::vector<Held> take(std::uint64_t team);
+
+  // Any thread.
+  [[nodiscard]] bool holds(std::uint64_t team) const;
+  void team_ended(std::uint64_t team);
+  /// Lately: of the last teams only.
+  [[nodiscard]] bool has_ended(std::uint64_t team) const;
+
+ private:
+  static constexpr std::size_t kEndedMax = 1024;
+
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+
+  term::Scope& world_;
+  mutable sync::Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::vector<Held>> held_ SHOAL_GUARDED_BY(mutex_);
+  std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
+};
+
+/// The first object of `team` was made here, on its rank 0: passes on what was held for it.
+void pass_on_held(Team& team);
 
 }  // namespace shoal::object

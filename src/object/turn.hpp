@@ -108,6 +108,7 @@ class Turn final : public sched::Waitable,
    private:
     [[nodiscard]] bool is_known() const;
     void look_up();
+    void renew();
     void begin();
     void end();
 
@@ -128,6 +129,9 @@ class Turn final : public sched::Waitable,
   int run_taken(Runner& runner);
   int run_some(Runner& runner, Invocation& invocation, int count_max);
   void run(Runner& runner, Invocation& invocation, void* representative);
+  void miss(Invocation& invocation);
+  void fail(const Runner& runner);
+  void run_apart(Runner& runner, Invocation& invocation, void* representative);
   /// A task waits for the turn, or the scope has failed.
   [[nodiscard]] bool is_wanted() const {
     // relaxed: a task that comes later is seen next time
@@ -182,7 +186,15 @@ class Caller final : public sched::TaskLocal {
 
   /// In which the task invokes.
   [[nodiscard]] std::uint64_t context() const { return context_; }
-  void set_context(std::uint64_t context) { context_ = context; }
+  void set_context(std::uint64_t context) {
+    context_ = context;
+    to_ = Rank(-1);
+  }
+  /// Context on `to` of the invocations that the task makes there.
+  [[nodiscard]] std::uint64_t context_on(Rank to) {
+    if (to != to_) set_receiver(to);
+    return context_there_;
+  }
   [[nodiscard]] bool is_runner() const { return is_runner_; }
   /// The task is a runner, and has this turn.
   void begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner);
@@ -200,8 +212,11 @@ class Caller final : public sched::TaskLocal {
  private:
   void release_all();
   void acquire_all();
+  [[gnu::noinline]] void set_receiver(Rank to);
 
   std::uint64_t context_;
+  Rank to_{-1};  // context_there_ is the context there
+  std::uint64_t context_there_ = 0;
   bool is_runner_ = false;
   Runner* runner_ = nullptr;                  // that runs
   bool is_away_ = false;                      // the task stands still

@@ -56,11 +56,14 @@ void Turn::InUse::end() {
   if (runner_.entry_ != nullptr) count_running(*runner_.entry_, -1);
 }
 
-void* Turn::InUse::representative() {
-  if (!is_known()) [[unlikely]] {
-    end();
-    begin();
-  }
+[[gnu::noinline]] void Turn::InUse::renew() {
+  end();
+  begin();
+}
+
+[[gnu::always_inline]] inline void* Turn::InUse::representative() {
+  if (!is_known()) [[unlikely]]
+    renew();
   return runner_.entry_ != nullptr ? runner_.entry_->representative : nullptr;
 }
 
@@ -76,33 +79,52 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
 // The first one that has not begun.
 [[gnu::always_inline]] inline void Turn::run(Runner& runner, Invocation& invocation,
                                              void* representative) {
-  const Target& target = invocation.target();
-  runner.caller_->set_context(target.context != 0 ? target.context : fresh_context());
-  std::uint64_t span = 0;
-  if (trace::on<trace::Category::event>()) [[unlikely]]
-    span = begin_span(invocation);
   sync::observe(this);
   try {
     if (representative != nullptr) [[likely]] {
       invocation.run(objects_, representative);
     } else {
-      invocation.miss(objects_, fmt::format("{} was invoked by {}: {}", invocation.method(),
-                                            invocation.caller(), describe_missing(target.number)));
+      miss(invocation);
     }
   } catch (...) {
-    if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
+    fail(runner);
   }
+}
+
+[[gnu::noinline]] void Turn::miss(Invocation& invocation) {
+  invocation.miss(objects_,
+                  fmt::format("{} was invoked by {}: {}", invocation.method(), invocation.caller(),
+                              describe_missing(invocation.target().number)));
+}
+
+[[gnu::noinline]] void Turn::fail(const Runner& runner) {
+  if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
+}
+
+// One that is traced, or checked, or has a context of its own.
+[[gnu::noinline]] void Turn::run_apart(Runner& runner, Invocation& invocation,
+                                       void* representative) {
+  if (check_ != nullptr) check_begins(invocation);
+  if (invocation.target().context == 0) runner.caller_->set_context(fresh_context());
+  const std::uint64_t span = trace::on<trace::Category::event>() ? begin_span(invocation) : 0;
+  run(runner, invocation, representative);
   if (span != 0) trace::detail::record(trace::Kind::span_end, span, 0, 0);
+  if (check_ != nullptr) check_ends(invocation);
 }
 
 // Until `count_max` have run, there are no more, or the turn is wanted.
 int Turn::run_some(Runner& runner, Invocation& invocation, int count_max) {
   InUse object(*this, runner, invocation.target().number);
+  const std::uint64_t context = invocation.target().context;
+  if (context != 0) runner.caller_->set_context(context);
+  const bool is_plain = context != 0 && check_ == nullptr;
   int count = 0;
   do {
-    if (check_ != nullptr) check_begins(invocation);
-    run(runner, invocation, object.representative());
-    if (check_ != nullptr) check_ends(invocation);
+    if (is_plain && !trace::on<trace::Category::event>()) [[likely]] {
+      run(runner, invocation, object.representative());
+    } else {
+      run_apart(runner, invocation, object.representative());
+    }
     ++count;
   } while (invocation.left() > 0 && count < count_max && !is_wanted());
   return count;

@@ -18,17 +18,20 @@ bool FutureState::enlist(sync::Waiter& waiter) {
 // A task without a name is the one that the promise belongs to.
 std::string FutureState::name() const {
   if (!name_.empty()) return name_;
+  if (static_name_ != nullptr) return static_name_;
   return task_ != nullptr ? "task" : fmt::format("promise of {}", value_name());
 }
 
 std::string FutureState::promise_name() const {
-  return name_.empty() && task_ == nullptr ? name() : fmt::format("promise '{}'", name());
+  const bool has_name = !name_.empty() || static_name_ != nullptr || task_ != nullptr;
+  return !has_name ? name() : fmt::format("promise '{}'", name());
 }
 
 std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
 void FutureState::await() {
-  if (!poll_until(scheduler(), [this] { return is_ready(); })) wait_here();
+  check_may_wait();
+  if (!poll_until([this] { return is_ready(); })) wait_here();
 }
 
 // The error may be the failure's doing: a task that was dropped breaks its promise.
@@ -59,6 +62,18 @@ void FutureState::complete_awaited(bool leaves) {
   }
   woken.wake_all();
   if (leaves) remove_reference(this);
+}
+
+void AnyPromise::fail(std::exception_ptr error) {
+  if (fulfilled_) refuse_promise(state_, "it was fulfilled already");
+  fulfilled_ = true;
+  FutureState* const state = future_taken_ ? std::exchange(state_, nullptr) : state_;
+  state->complete(std::move(error), future_taken_);
+}
+
+void AnyPromise::break_off() {
+  if (!fulfilled_) fail(broken_promise(*state_));
+  if (state_ != nullptr) remove_reference(state_);
 }
 
 std::exception_ptr broken_promise(const FutureState& state) {

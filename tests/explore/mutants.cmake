@@ -65,8 +65,8 @@ shoal_add_mutant(
 # Remote promises: once one was fulfilled, a slot that is in use is given out again.
 shoal_add_mutant(
   promise_numbers am/reply.cpp
-  "free.push_back(static_cast<std::size_t>(&slot - slots.data()));"
-  "free.push_back(slots.size() - 1);"
+  "slot.next_free = std::exchange(first_free, index);"
+  "slots.back().next_free = std::exchange(first_free, index < count ? count - 1 : index);"
   PROGRAM random_event_program)
 
 # Objects: a context runs a second invocation while its first one waits for a result.

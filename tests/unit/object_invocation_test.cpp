@@ -34,6 +34,7 @@ using shoal::Future;
 using shoal::Futures;
 using shoal::Handle;
 using shoal::overload;
+using shoal::Promise;
 using shoal::Rank;
 using shoal::Team;
 using shoal::World;
@@ -224,14 +225,41 @@ TEST(Outside, RanksThatAreNoMembers_InvokeInEachForm_InOrder) {
     EXPECT_EQ(handle.reduce<&Log::rank_plus>(std::plus<>(), 10).get(), 21);
     handle.unordered().async<&Log::take>(Rank(0), std::make_unique<int>(2));
     handle.async<&Log::take>(all_ranks, std::make_unique<int>(1));
+    auto to_one = bind<&Log::note>(handle, Rank(1), here + 20);
+    for (int i = 0; i < 30; ++i) to_one(i);
     world.wait();
     if (log) {
       EXPECT_EQ(log->taken, 5 + (team.rank() == 0 ? 10 : 0));
-      EXPECT_EQ(log->numbers.size(), team.rank() == 0 ? 5U : 10U);
+      EXPECT_EQ(log->numbers.size(), team.rank() == 0 ? 5U : 15U);
       for (const auto& [from, numbers] : log->numbers) {
         EXPECT_TRUE(numbers.size() == 30 && std::ranges::is_sorted(numbers)) << from;
       }
     }
+    world.barrier();
+  });
+}
+
+TEST(Outside, InvocationsWaitUntilRank0HasMadeTheTeam) {
+  const std::map<int, std::vector<int>> in_order{{0, {0, 1, 2, 3, 4}}};
+  in_object_worlds(3, [&](World& world) {
+    Promise<Handle<Log>> made(world);
+    Promise<void> go(world);
+    Future<Handle<Log>> made_there = made.future();
+    Future<void> may_go = go.future();
+    const auto to_0 = world.broadcast(world.publish(std::move(made)), Rank(0));
+    const auto to_1 = world.broadcast(world.publish(std::move(go)), Rank(1));
+    if (world.rank() == 1) may_go.get();
+    Team team(world, {Rank(1), Rank(2)});
+    const std::optional<Log> log =
+        team.is_member() ? std::optional<Log>(std::in_place, team) : std::nullopt;
+    if (world.rank() == 2) world.fulfill(to_0, log->handle());
+    const Handle<Log> handle = world.rank() == 0 ? made_there.get() : Handle<Log>();
+    for (int i = 0; i < 5 && world.rank() == 0; ++i) {
+      handle.async<&Log::note>(all_ranks, 0, i);
+      if (i == 3) world.fulfill(to_1);  // comes behind the first invocations
+    }
+    world.wait();
+    EXPECT_TRUE(!log || log->numbers == in_order);
     world.barrier();
   });
 }

@@ -71,8 +71,8 @@ void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, 
 template <class Result>
 struct Awaited {
   explicit Awaited(Channel& channel)
-      : Awaited(channel, Promise<Result>(channel.scheduler(), "a call")) {}
-  Awaited(Channel& channel, Promise<Result> promise)
+      : Awaited(channel, Promise<Result>(channel.scheduler(), sched::StaticName{"a call"})) {}
+  Awaited(Channel& channel, Promise<Result>&& promise)
       : future(promise.future()), reply(publish(channel, std::move(promise))) {}
   Future<Result> future;
   RemotePromise<Result> reply;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,16 +29,16 @@ class PromiseTable final {
 
   /// Number of the promise, which is not used again.
   template <class T>
-  std::uint64_t add(Promise<T> promise, Channel& channel) {
-    return add_entry(std::make_unique<Entry<T>>(std::move(promise)), channel);
+  std::uint64_t add(Promise<T>&& promise, Channel& channel) {
+    return add_entry(sched::AnyPromise(std::move(promise)), type_signature<T>(), channel);
   }
-  /// Takes the promise out; nothing, if its scope has failed. **Errors**: CheckError when it was
-  /// fulfilled already, or has another type.
-  template <class T>
-  std::optional<Promise<T>> take(std::uint64_t number) {
-    const std::unique_ptr<EntryBase> entry = take_entry(number, type_signature<T>());
-    if (entry == nullptr) return std::nullopt;
-    return std::move(static_cast<Entry<T>&>(*entry).promise);
+  /// Fulfils the promise, unless its scope has failed. **Errors**: CheckError when it was fulfilled
+  /// already, or has another type.
+  template <class T, class... Value>
+  void fulfill(std::uint64_t number, Value&&... value) {
+    if (sched::AnyPromise promise = take_entry(number, type_signature<T>())) {
+      std::move(promise).as<T>().set_value(std::forward<Value>(value)...);
+    }
   }
   /// Gives it the exception, whatever its type, unless its scope has failed.
   void fail(std::uint64_t number, std::exception_ptr error);
@@ -47,28 +46,13 @@ class PromiseTable final {
   void give_up(std::uint64_t team, std::vector<GivenUp>& promises);
 
  private:
-  struct EntryBase {
-    virtual ~EntryBase() = default;
-    virtual void fail(std::exception_ptr error) = 0;
-    std::uint32_t signature = 0;
-    std::uint64_t team = 0;
-  };
   struct Entries;
-  template <class T>
-  struct Entry final : EntryBase {
-    explicit Entry(Promise<T> given) : promise(std::move(given)) {
-      signature = type_signature<T>();
-    }
-    void fail(std::exception_ptr error) override { promise.set_exception(std::move(error)); }
-    Promise<T> promise;
-  };
-  std::uint64_t add_entry(std::unique_ptr<EntryBase> entry, Channel& channel);
-  /// nullptr: its scope has failed. `signature` 0: of any type.
-  std::unique_ptr<EntryBase> take_entry(std::uint64_t number, std::uint32_t signature);
+  std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, Channel& channel);
+  /// Empty: its scope has failed. `signature` 0: of any type.
+  sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);
 
   sync::Mutex mutex_;
   const std::unique_ptr<Entries> entries_ SHOAL_PT_GUARDED_BY(mutex_);
-  std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace shoal::messaging

@@ -57,9 +57,7 @@ struct ServiceContext {
 struct Replies {
   template <class T>
   static void accept_value(const MessageContext& context, std::uint64_t number, T value) {
-    if (auto promise = promises_of(context.channel()).take<T>(number)) {
-      promise->set_value(std::move(value));
-    }
+    promises_of(context.channel()).fulfill<T>(number, std::move(value));
   }
   static void accept_void(const MessageContext& context, std::uint64_t number);
   static void accept_error(const MessageContext& context, std::uint64_t number, int rank,
@@ -72,12 +70,18 @@ struct Address {
   Channel& channel;
   Rank member;
 };
-[[nodiscard]] Address address_of(Channel& channel, int world_rank);
+[[nodiscard]] Address address_outside(Channel& channel, int world_rank);
+[[nodiscard]] inline Address address_of(Channel& channel, int world_rank) {
+  const Rank member = channel.team().from_world(Rank(world_rank));
+  if (member >= 0) [[likely]]
+    return {channel, member};
+  return address_outside(channel, world_rank);
+}
 
 /// Lets other ranks fulfil the promise, once. It gets TaskError if the team of `channel` fails
 /// before, unless that is the world. Any thread.
 template <class T>
-[[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T> promise) {
+[[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T>&& promise) {
   return {world_rank_of(channel), promises_of(channel).add(std::move(promise), channel)};
 }
 

@@ -84,7 +84,8 @@ struct Place {
 /// then is an error that names the object.
 ///
 /// Ranks that are no members of the object's team invoke, too; their invocations go through rank 0
-/// of the team, which must have made the object. **Source**: stapl-rts thesis, sections 7.5, 7.6.
+/// of the team, and wait there until it has made the object. **Source**: stapl-rts thesis,
+/// sections 7.5, 7.6.
 template <class T>
 class Handle : public object::Invoker<Handle<T>, T> {
  public:

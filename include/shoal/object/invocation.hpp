@@ -36,7 +36,7 @@ struct Address {
 /// hash of the chain of ranks that led to the invocation (docs/design/objects.md); 0: no order.
 struct Target {
   std::uint64_t context = 0;
-  std::uint32_t number = 0;  // of the object
+  std::uint32_t number = 0;  // of the object; 0: none
   std::uint32_t epoch = 0;   // of the sender
 
   [[nodiscard]] net::RunPrefix to_prefix() const { return std::bit_cast<net::RunPrefix>(*this); }

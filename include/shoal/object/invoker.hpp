@@ -4,7 +4,6 @@
 #include <shoal/object/futures.hpp>
 #include <shoal/object/receive.hpp>
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -178,10 +177,9 @@ class Invoker {
     if (place.address.number == 0) [[unlikely]]
       refuse_empty_handle();
     if (Objects* const objects = place.objects; objects != nullptr) [[likely]] {
-      const std::optional<Target> header =
-          objects->target(place.address.number, target, place.order);
-      if (header.has_value()) [[likely]]
-        return To::send(*objects, target, *header, std::forward<Args>(args)...);
+      const Target header = objects->target(place.address.number, target, place.order);
+      if (header.number != 0) [[likely]]
+        return To::send(*objects, target, header, std::forward<Args>(args)...);
     }
     To::send_outside(place, target, args...);
   }
@@ -197,7 +195,7 @@ class Invoker {
   static auto call_at(const Place& place, Rank target, Args&&... args) {
     using Result = typename Method<Function, Root>::Result;
     messaging::Channel& channel = reply_channel(place);
-    Promise<Result> promise(channel.scheduler(), "a call");
+    Promise<Result> promise(channel.scheduler(), sched::StaticName{"a call"});
     Future<Result> future = promise.future();
     send_to<Function, Kind::call>(
         place, target, ReplyTo<Result, Kind::call>{messaging::publish(channel, std::move(promise))},

@@ -92,9 +92,9 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   // --- invocations
 
-  /// Wire header of the caller's next invocation of an object on `to`; none if the caller is
-  /// counted outside the team. **Caller**: any thread.
-  [[nodiscard]] std::optional<Target> target(std::uint32_t number, Rank to, Order order);
+  /// Wire header of the caller's next invocation of an object on `to`; that of no object if the
+  /// caller is counted outside the team. **Caller**: any thread.
+  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
   /// The same for a context of its own: see Tunnel.
   [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to) const;
   /// Context of the running code: of an invocation, the one that it runs in.

@@ -184,9 +184,11 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 }
 
 /// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to
-/// `to`, or through rank 0 of the team if this rank is no member.
+/// `to`, or through rank 0 of the team if this rank is no member. `context` 0: the caller's.
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
-                  std::vector<std::byte> arguments);
+                  std::vector<std::byte> arguments, std::uint64_t context = 0);
+/// A context unlike all others, on a rank that is no member.
+[[nodiscard]] std::uint64_t fresh_outside_context();
 
 /// Whether to queue what is left of a batch together.
 [[nodiscard]] inline bool may_keep(messaging::Batch& batch) {
@@ -271,6 +273,12 @@ struct Receiver {
   template <class... Args>
   static void send_outside(const Place& place, Rank to, const Args&... args) {
     object::send_outside(place, to, handler, encoded(All{}, args...));
+  }
+  /// The same in a context of its own.
+  template <class... Args>
+  static void send_outside_in(std::uint64_t context, const Place& place, Rank to,
+                              const Args&... args) {
+    object::send_outside(place, to, handler, encoded(All{}, args...), context);
   }
   template <class... Ws, class... Args>
   static std::vector<std::byte> encoded(TypeList<Ws...>, const Args&... args) {

@@ -105,25 +105,26 @@ struct TunnelReceiver {
 ///
 /// **Ordering**: invocations through one tunnel on one rank come in their order; with respect to
 /// all others, other tunnels among them, they have none. **Caller**: one task or thread at a time.
+/// On a rank that is no member of the object's team, the fixed arguments travel each time.
 template <auto Function, class Root, class Target, class... Fixed>
 class Tunnel {
  public:
   /// Made by bind().
   Tunnel(const object::Place& place, Target target, Fixed... fixed)
-      : objects_(&object::sender_of(place)),
-        number_(place.address.number),
+      : place_(place),
         target_(target),
-        context_(objects_->fresh_context()),
-        opened_(static_cast<std::size_t>(objects_->channel().team().size()), false),
-        fixed_(std::move(fixed)...) {}
+        opened_(static_cast<std::size_t>(place.address.size), false),
+        fixed_(std::move(fixed)...) {
+    if (place.address.number == 0) object::refuse_empty_handle();
+    context_ =
+        place.objects != nullptr ? place.objects->fresh_context() : object::fresh_outside_context();
+  }
   Tunnel(Tunnel&& other) noexcept = default;
   Tunnel& operator=(Tunnel&&) = delete;
   ~Tunnel() {
     for (std::size_t rank = 0; rank < opened_.size(); ++rank) {
       const Rank to(static_cast<int>(rank));
-      if (opened_[rank]) {
-        object::close_tunnel(*objects_, to, objects_->target_in(context_, number_, to).context);
-      }
+      if (opened_[rank]) object::close_tunnel(*place_.objects, to, header(to).context);
     }
   }
 
@@ -143,30 +144,40 @@ class Tunnel {
     SHOAL_CHECK(to >= 0 && static_cast<std::size_t>(to.value()) < opened_.size(),
                 "a tunnel was used to rank {}: its team has ranks 0 to {}", to.value(),
                 opened_.size() - 1);
-    const auto target = objects_->target_in(context_, number_, to);
+    using To = object::Receiver<Function, Root, object::Kind::plain>;
+    if (place_.objects == nullptr) [[unlikely]] {
+      return std::apply(
+          [&](const auto&... fixed) {
+            To::send_outside_in(context_, place_, to, fixed..., args...);
+          },
+          fixed_);
+    }
+    const auto target = header(to);
     if constexpr (sizeof...(Fixed) == 0) {
-      object::Receiver<Function, Root, object::Kind::plain>::send(*objects_, to, target,
-                                                                  std::forward<Args>(args)...);
+      To::send(*place_.objects, to, target, std::forward<Args>(args)...);
     } else {
       using End = object::TunnelReceiver<Function, Root, sizeof...(Fixed)>;
       if (!opened_[static_cast<std::size_t>(to.value())]) {
         opened_[static_cast<std::size_t>(to.value())] = true;
         std::apply(
             [&](const auto&... fixed) {
-              object::send_to_target<typename End::FixedWires>(End::open_handler, *objects_, to,
-                                                               target, fixed...);
+              object::send_to_target<typename End::FixedWires>(End::open_handler, *place_.objects,
+                                                               to, target, fixed...);
             },
             fixed_);
       }
-      object::send_to_target<typename End::OpenWires>(End::item_handler, *objects_, to, target,
-                                                      std::forward<Args>(args)...);
+      object::send_to_target<typename End::OpenWires>(End::item_handler, *place_.objects, to,
+                                                      target, std::forward<Args>(args)...);
     }
   }
 
-  object::Objects* objects_;
-  std::uint32_t number_;
+  [[nodiscard]] object::Target header(Rank to) const {
+    return place_.objects->target_in(context_, place_.address.number, to);
+  }
+
+  object::Place place_;
   Target target_;
-  std::uint64_t context_;
+  std::uint64_t context_ = 0;
   std::vector<bool> opened_;  // by rank: the fixed arguments have been sent
   std::tuple<Fixed...> fixed_;
 };

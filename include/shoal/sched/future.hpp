@@ -33,6 +33,13 @@ class BrokenPromise : public Error {
 
 namespace sched {
 
+class AnyPromise;
+
+/// Name of a promise that lives as long as the program: no string is made of it.
+struct StaticName {
+  const char* text;
+};
+
 /// The state that a promise and its future share, without the value. It starts with one reference.
 /// One atomic word holds the number of references, whether the value is there, and whether a waiter
 /// exists: fulfilling a promise without waiters takes one atomic operation and no lock.
@@ -41,6 +48,8 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   explicit FutureState(Scheduler& scheduler) : WaitingRoom(scheduler) {}
   FutureState(Scheduler& scheduler, std::string name)
       : WaitingRoom(scheduler), name_(std::move(name)) {}
+  FutureState(Scheduler& scheduler, StaticName name)
+      : WaitingRoom(scheduler), static_name_(name.text) {}
   virtual ~FutureState();
 
   bool enlist(sync::Waiter& waiter) override;
@@ -94,9 +103,10 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   void complete_awaited(bool leaves);
 
   std::atomic<std::uint32_t> word_{kReference};
-  const std::string name_;      // may be empty
-  const Task* task_ = nullptr;  // that fulfils it, if that is known
-  std::exception_ptr error_;    // written before kReady
+  const std::string name_;                   // may be empty
+  const char* const static_name_ = nullptr;  // in its place
+  const Task* task_ = nullptr;               // that fulfils it, if that is known
+  std::exception_ptr error_;                 // written before kReady
 };
 
 /// Value of type void.
@@ -240,6 +250,9 @@ class Promise {
   /// The same for any thread: `Promise<int> promise(world)`.
   explicit Promise(sched::Scheduler& scheduler, std::string name = {})
       : Promise(new State(scheduler, std::move(name))) {}
+  /// The same, with a name that is not copied.
+  Promise(sched::Scheduler& scheduler, sched::StaticName name)
+      : Promise(new State(scheduler, name)) {}
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
   /// Breaks the promise that it replaces.
@@ -296,6 +309,7 @@ class Promise {
   friend struct sched::CoroutinePromiseBase;
   template <class>
   friend class sched::AsyncTask;
+  friend class sched::AnyPromise;
   using State = sched::ValueState<T>;
   explicit Promise(State* state) : state_(state) {}
   void check(bool good, const char* what) const {
@@ -321,6 +335,50 @@ class Promise {
 };
 
 namespace sched {
+
+/// A promise without its type, for tables of promises. Destroying it breaks the promise.
+class AnyPromise {
+ public:
+  AnyPromise() = default;
+  template <class T>
+  explicit AnyPromise(Promise<T>&& promise)
+      : state_(promise.state_.detach()),
+        future_taken_(promise.future_taken_),
+        fulfilled_(promise.fulfilled_) {}
+  ~AnyPromise() {
+    if (state_ != nullptr) break_off();
+  }
+  AnyPromise(AnyPromise&& other) noexcept
+      : state_(std::exchange(other.state_, nullptr)),
+        future_taken_(other.future_taken_),
+        fulfilled_(other.fulfilled_) {}
+  AnyPromise& operator=(AnyPromise&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(future_taken_, other.future_taken_);
+    std::swap(fulfilled_, other.fulfilled_);
+    return *this;
+  }
+
+  /// There is a promise.
+  [[nodiscard]] explicit operator bool() const { return state_ != nullptr; }
+  /// The promise. **Precondition**: it was made from one of this type.
+  template <class T>
+  [[nodiscard]] Promise<T> as() && {
+    Promise<T> promise(static_cast<ValueState<T>*>(std::exchange(state_, nullptr)));
+    promise.future_taken_ = future_taken_;
+    promise.fulfilled_ = fulfilled_;
+    return promise;
+  }
+  /// As Promise::set_exception(). **Precondition**: there is a promise.
+  void fail(std::exception_ptr error);
+
+ private:
+  void break_off();
+
+  FutureState* state_ = nullptr;  // owns one reference
+  bool future_taken_ = false;
+  bool fulfilled_ = false;
+};
 
 template <class T>
 struct CoroutinePromiseBase {

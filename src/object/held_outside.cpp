@@ -1,0 +1,80 @@
+// Invocations from outside that came before rank 0 of the object's team had made it.
+
+#include <shoal/object/objects.hpp>
+
+#include "object/outside.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shoal::object {
+
+HeldOutside& HeldOutside::of(const messaging::Channel& channel) {
+  messaging::Channel& world = channel.messenger().world();
+  return world.services().obtain<HeldOutside>(
+      [&world] { return std::make_unique<HeldOutside>(world.services().get<Team>().scope()); });
+}
+
+// The scope queries this with its own lock held. Handlers run one at a time, so the two steps of
+// hold() and take() do not mix.
+void HeldOutside::hold(const Outside& outside, std::vector<std::byte> arguments) {
+  bool is_first = false;
+  {
+    const sync::Lock lock(mutex_);
+    is_first = held_.empty();
+    held_[outside.address.team].push_back({outside, std::move(arguments)});
+  }
+  if (is_first) world_.add(*this);
+}
+
+std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
+  std::vector<Held> taken;
+  {
+    const sync::Lock lock(mutex_);
+    const auto it = held_.find(team);
+    if (it == held_.end()) return {};
+    taken = std::move(it->second);
+    held_.erase(it);
+    if (!held_.empty()) return taken;
+  }
+  world_.remove(*this);
+  return taken;
+}
+
+bool HeldOutside::holds(std::uint64_t team) const {
+  const sync::Lock lock(mutex_);
+  return held_.contains(team);
+}
+
+void HeldOutside::team_ended(std::uint64_t team) {
+  const sync::Lock lock(mutex_);
+  ended_.push_back(team);
+  if (ended_.size() > kEndedMax) ended_.pop_front();
+}
+
+bool HeldOutside::has_ended(std::uint64_t team) const {
+  const sync::Lock lock(mutex_);
+  return std::ranges::find(ended_, team) != ended_.end();
+}
+
+std::uint64_t HeldOutside::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  std::uint64_t count = 0;
+  for (const auto& [team, all] : held_) count += all.size();
+  return count;
+}
+
+std::vector<std::string> HeldOutside::describe_unsatisfied() const {
+  const sync::Lock lock(mutex_);
+  std::vector<std::string> lines;
+  for (const auto& [team, all] : held_) {
+    lines.push_back(fmt::format(
+        "invocation {}: rank 0 of its team has not made it yet{}", describe(all.front().outside),
+        all.size() == 1 ? "" : fmt::format(" ({} more behind it)", all.size() - 1)));
+  }
+  return lines;
+}
+
+}  // namespace shoal::object
