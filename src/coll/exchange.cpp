@@ -116,7 +116,9 @@ const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
     return operation->results();
   }
   scope_.check_member(operation->standing().name);
-  if (sched::poll_until([&] { return operation->is_done(); })) return operation->results();
+  if (sched::poll_until(scope_.scheduler(), [&] { return operation->is_done(); })) {
+    return operation->results();
+  }
   flush();
   try {
     // Looked at only when parked: else the piece that completes it could come in between.

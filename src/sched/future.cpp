@@ -30,8 +30,7 @@ std::string FutureState::promise_name() const {
 std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
 void FutureState::await() {
-  check_may_wait();
-  if (!poll_until([this] { return is_ready(); })) wait_here();
+  if (!poll_until(scheduler(), [this] { return is_ready(); })) wait_here();
 }
 
 // The error may be the failure's doing: a task that was dropped breaks its promise.

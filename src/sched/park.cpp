@@ -96,9 +96,11 @@ void tell_goes_on() {
   if (const Task* const task = current_task(); task != nullptr) task->tell_goes_on();
 }
 
-bool poll_until(FunctionRef<bool()> is_over) {
+bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over) {
   Worker* const worker = current_worker();
-  return worker != nullptr ? worker->poll_until(is_over) : is_over();
+  if (worker == nullptr || worker->queues.deque.size_hint() > 0) return false;
+  if (&worker->scheduler() != &scheduler || worker->activity.handler_depth > 0) return false;
+  return worker->poll_until(is_over);
 }
 
 void wait_for(Waitable& what) {

@@ -162,7 +162,7 @@ bool Worker::poll_if_due() {
   Progress& progress = scheduler_.progress();
   unsigned rounds = 0;
   while (!is_over()) {
-    if (activity.is_asked() || queues.deque.size_hint() > 0 || queues.sees_work()) return false;
+    if (activity.is_asked() || queues.sees_work()) return false;
     polls_.tick();
     const bool did = polls_.is_due() ? poll_if_due() : progress.poll(true);
     if (did) {

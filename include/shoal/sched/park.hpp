@@ -86,10 +86,10 @@ class WaitingRoom : public Waitable {
 /// function when nothing is left that could wake it.
 void wait_for(Waitable& what);
 
-/// Handles messages on the stack of the caller, which would park otherwise, for a few microseconds
-/// at most. Returns is_over(), or false as soon as its worker has something to run; does nothing
-/// outside of workers. **Caller**: as wait_for(); it has checked that it may wait.
-[[nodiscard]] bool poll_until(FunctionRef<bool()> is_over);
+/// For a caller that would call wait_for(): handles messages on its stack, for a few microseconds
+/// at most, until is_over(). False: it is not, or the worker has something to run. Outside of the
+/// workers of `scheduler`, and in handlers, it does nothing.
+[[nodiscard]] bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over);
 
 inline void Waitable::wait_here() { wait_for(*this); }
 
