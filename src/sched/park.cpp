@@ -100,7 +100,11 @@ bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over) {
   Worker* const worker = current_worker();
   if (worker == nullptr || worker->queues.deque.size_hint() > 0) return false;
   if (&worker->scheduler() != &scheduler || worker->activity.handler_depth > 0) return false;
-  return worker->poll_until(is_over);
+  const Task& task = *worker->fibers.task();
+  task.tell_parks();
+  if (!worker->poll_until(is_over)) return false;
+  task.tell_goes_on();
+  return true;
 }
 
 void wait_for(Waitable& what) {

@@ -25,7 +25,7 @@ class TaskLocal {
  public:
   virtual ~TaskLocal() = default;
   /// Called on the task's stack before it is parked in wait_for(), yield() or an operation of all
-  /// members of a team. Must not throw.
+  /// members of a team; sometimes twice. Must not throw.
   virtual void parks() {}
   /// Called on the task's stack when it continues. May wait itself. Must not throw.
   virtual void goes_on() {}
