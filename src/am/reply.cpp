@@ -74,6 +74,9 @@ PromiseTable::~PromiseTable() = default;
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
                                       Channel& channel) {
+  SHOAL_CHECK(static_cast<bool>(promise),
+              "a promise cannot be published that was moved from, or fulfilled with its future "
+              "taken");
   const std::uint64_t team = channel.team().id();
   std::uint64_t number = 0;
   {

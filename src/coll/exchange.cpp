@@ -113,11 +113,11 @@ SharedOperation Exchange::enter(const Call& call) {
 const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
   if (operation->is_done()) {
     flush();
-    return operation->results();
+    return after_completion(*operation);
   }
   scope_.check_member(operation->standing().name);
   if (sched::poll_until(scope_.scheduler(), [&] { return operation->is_done(); })) {
-    return operation->results();
+    return after_completion(*operation);
   }
   flush();
   try {
@@ -128,10 +128,17 @@ const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
       return operation->is_done();
     });
   } catch (...) {
+    sched::tell_goes_on();  // it may have been refused before it stood
     give_up(*operation);
     throw;
   }
   return operation->results();
+}
+
+// The worker that has completed it may still have the lock; the caller may destroy this.
+const std::vector<Block>& Exchange::after_completion(const Operation& operation) const {
+  const sync::Lock lock(mutex_);
+  return operation.results();
 }
 
 // The caller may go on to block its thread outside of shoal.

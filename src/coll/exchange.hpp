@@ -90,6 +90,7 @@ class Exchange final : private term::Unsatisfied {
   struct Table;
 
   void flush() const;
+  [[nodiscard]] const std::vector<Block>& after_completion(const Operation& operation) const;
 
   [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
   /// The operation ended in an error: what comes for it later is dropped.

@@ -12,7 +12,7 @@ namespace shoal::runtime {
 namespace {
 
 constexpr double kFirstWindowNs = 1e6;
-constexpr int kRoundsMax = 9;  // 512 times as long
+constexpr int kRoundsMax = 9;  // the last one 256 times as long
 
 template <class T>
 std::string bytes_of(const T& value) {

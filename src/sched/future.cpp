@@ -1,5 +1,7 @@
 #include <shoal/sched/future.hpp>
 
+#include "sched/worker.hpp"
+
 #include <fmt/core.h>
 
 namespace shoal::sched {
@@ -30,7 +32,9 @@ std::string FutureState::promise_name() const {
 std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
 
 void FutureState::await() {
-  if (!poll_until(scheduler(), [this] { return is_ready(); })) wait_here();
+  const Worker* const worker = current_worker();
+  const bool polls = worker != nullptr && worker->queues.deque.size_hint() <= 0;  // may nest a task
+  if (!polls || !poll_until(scheduler(), [this] { return is_ready(); })) wait_here();
 }
 
 // The error may be the failure's doing: a task that was dropped breaks its promise.

@@ -97,12 +97,12 @@ void tell_goes_on() {
 }
 
 bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over) {
-  Worker* const worker = current_worker();
+  const Worker* const worker = current_worker();
   if (worker == nullptr || worker->queues.deque.size_hint() > 0) return false;
   if (&worker->scheduler() != &scheduler || worker->activity.handler_depth > 0) return false;
   const Task& task = *worker->fibers.task();
   task.tell_parks();
-  if (!worker->poll_until(is_over)) return false;
+  if (!current_worker()->poll_until(is_over)) return false;
   task.tell_goes_on();
   return true;
 }

@@ -146,7 +146,7 @@ bool Worker::poll_if_due() {
   return ((in_turn || progress.looks_busy()) && progress.poll(false)) || expired;
 }
 
-[[gnu::noinline]] bool Worker::poll_in_task() {
+[[gnu::noinline]] bool Worker::poll_in_task() noexcept {
   if (queues.throttled() || activity.is_asked()) return false;
   poll_if_due();
   if (idle.take_short_sleep()) scheduler_.wake_one();
@@ -155,7 +155,7 @@ bool Worker::poll_if_due() {
 
 // Handlers run above the task's frames, so most of the stack must be free. Timers and teams
 // have their turn as in the loop, since tasks that wait again and again may never come back there.
-[[gnu::noinline]] bool Worker::poll_until(FunctionRef<bool()> is_over) {
+[[gnu::noinline]] bool Worker::poll_until(FunctionRef<bool()> is_over) noexcept {
   if (sync::watches_strands()) return is_over();  // a handler has a strand of its own
   if (__builtin_frame_address(0) <= fibers.current().nests_above) return is_over();
   if (fibers.task()->is_main()) scheduler_.scope().main_polls();

@@ -44,10 +44,11 @@ class Worker final : public env::Steppable {
 
   /// Something else than the next task calls for attention.
   [[nodiscard]] bool is_called();
-  /// Serves the callers without leaving the stack of a waiting task. False: this needs the loop.
-  [[nodiscard]] bool poll_in_task();
+  // On the stack of a waiting task. Like the loop, they let no exception through.
+  /// Serves the callers. False: this needs the loop.
+  [[nodiscard]] bool poll_in_task() noexcept;
   /// See sched::poll_until().
-  [[nodiscard]] bool poll_until(FunctionRef<bool()> is_over);
+  [[nodiscard]] bool poll_until(FunctionRef<bool()> is_over) noexcept;
   /// A task has run, or something has been handled. Ends the step.
   Worker& after_work();
   /// Ends the step: the next one goes on here.
