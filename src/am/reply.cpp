@@ -74,9 +74,6 @@ PromiseTable::~PromiseTable() = default;
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
                                       Channel& channel) {
-  SHOAL_CHECK(static_cast<bool>(promise),
-              "a promise cannot be published that was moved from, or fulfilled with its future "
-              "taken");
   const std::uint64_t team = channel.team().id();
   std::uint64_t number = 0;
   {
@@ -130,7 +127,9 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
       .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
 }
 
-Address address_outside(Channel& channel, int world_rank) {
+Address address_of(Channel& channel, int world_rank) {
+  const Rank member = channel.team().from_world(Rank(world_rank));
+  if (member >= 0) return {channel, member};
   return {channel.messenger().world(), Rank(world_rank)};
 }
 

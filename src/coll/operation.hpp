@@ -53,7 +53,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   [[nodiscard]] term::Standing standing() const { return {name_of(call_.kind), sequence_}; }
   /// It has ended.
   [[nodiscard]] bool is_done() const { return done_.load(std::memory_order_acquire); }
-  /// Then.
+  /// Once it has ended.
   [[nodiscard]] const std::vector<Block>& results() const { return results_; }
 
   // --- for algorithms

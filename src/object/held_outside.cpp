@@ -11,6 +11,12 @@
 
 namespace shoal::object {
 
+std::string describe(const Outside& outside) {
+  return fmt::format("{}, invoked by rank {} of the world on object {}",
+                     messaging::static_handlers()[outside.handler].name, outside.origin,
+                     outside.address.number);
+}
+
 HeldOutside& HeldOutside::of(const messaging::Channel& channel) {
   messaging::Channel& world = channel.messenger().world();
   return world.services().obtain<HeldOutside>(
@@ -19,10 +25,11 @@ HeldOutside& HeldOutside::of(const messaging::Channel& channel) {
 
 // The scope queries this with its own lock held. Handlers run one at a time, so the two steps of
 // hold() and take() do not mix.
-void HeldOutside::hold(const Outside& outside, std::vector<std::byte> arguments) {
+void HeldOutside::hold(const Outside& outside, std::vector<std::byte> arguments, PassOn pass_on) {
   bool is_first = false;
   {
     const sync::Lock lock(mutex_);
+    pass_on_ = pass_on;
     is_first = held_.empty();
     held_[outside.address.team].push_back({outside, std::move(arguments)});
   }
@@ -43,9 +50,13 @@ std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
   return taken;
 }
 
-bool HeldOutside::holds(std::uint64_t team) const {
-  const sync::Lock lock(mutex_);
-  return held_.contains(team);
+void HeldOutside::object_made(Team& team) const {
+  PassOn pass_on = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    if (held_.contains(team.scope().channel().team().id())) pass_on = pass_on_;
+  }
+  if (pass_on != nullptr) pass_on(team);
 }
 
 void HeldOutside::team_ended(std::uint64_t team) {

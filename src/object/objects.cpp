@@ -91,7 +91,7 @@ Address Objects::add(void* representative, std::string_view type) {
   static_cast<void>(caller_context());
   Caller::find()->enter(turn_);
   const std::uint32_t number = turn_->add(representative, type);
-  if (number == 1 && has_outsiders(channel_)) pass_on_held(team_);
+  if (number == 1 && has_outsiders(channel_)) HeldOutside::of(channel_).object_made(team_);
   return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
           channel_.team().size()};
 }

@@ -55,6 +55,19 @@ void pass_on_all(HeldOutside& held, Team& team) {
   }
 }
 
+void pass_on_held_here(World& world, const Address& address) {
+  Team* const team = world.find(team_of(address));
+  if (team != nullptr) pass_on_all(HeldOutside::of(world.scope().channel()), *team);
+}
+
+// By a handler: what comes from outside later is handled after it.
+void pass_on_held(Team& team) {
+  const TeamHandle handle = team.handle();
+  Team& world = team.scope().channel().messenger().world().services().get<Team>();
+  world.send(am<&pass_on_held_here>, world.rank(),
+             Address{handle.id, 0, handle.first, handle.size});
+}
+
 /// On rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
   HeldOutside& held = HeldOutside::of(world.scope().channel());
@@ -66,33 +79,12 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
   SHOAL_CHECK(!held.has_ended(outside.address.team),
               "{}: its team has ended: keep the object until all invocations have run",
               describe(outside));
-  held.hold(outside, std::move(arguments));
+  held.hold(outside, std::move(arguments), &pass_on_held);
   // Either its first object sees that something is held, or the team is there now.
   if (Team* const team = world.find(handle); team != nullptr) pass_on_all(held, *team);
 }
 
-void pass_on_held_here(World& world, const Address& address) {
-  Team* const team = world.find(team_of(address));
-  if (team != nullptr) pass_on_all(HeldOutside::of(world.scope().channel()), *team);
-}
-
 }  // namespace
-
-std::string describe(const Outside& outside) {
-  return fmt::format("{}, invoked by rank {} of the world on object {}",
-                     messaging::static_handlers()[outside.handler].name, outside.origin,
-                     outside.address.number);
-}
-
-// In a handler, where what comes later from outside is behind it.
-void pass_on_held(Team& team) {
-  const messaging::Channel& channel = team.scope().channel();
-  const TeamHandle handle = team.handle();
-  if (!HeldOutside::of(channel).holds(channel.team().id())) return;
-  Team& world = channel.messenger().world().services().get<Team>();
-  world.send(am<&pass_on_held_here>, world.rank(),
-             Address{handle.id, 0, handle.first, handle.size});
-}
 
 Team& world_here(const char* what) {
   auto& scope = static_cast<term::Scope&>(sched::current_scheduler(what).scope());

@@ -36,20 +36,24 @@ class HeldOutside final : private term::Unsatisfied {
     std::vector<std::byte> arguments;
   };
 
-  /// The one of the rank of `channel`.
+  /// Belongs to the rank of `channel`.
   [[nodiscard]] static HeldOutside& of(const messaging::Channel& channel);
   explicit HeldOutside(term::Scope& world) : world_(world) {}
   ~HeldOutside() = default;
 
+  /// Passes on what is held for a team, once it is there.
+  using PassOn = void (*)(Team&);
+
   // **Caller**: a handler.
-  void hold(const Outside& outside, std::vector<std::byte> arguments);
+  void hold(const Outside& outside, std::vector<std::byte> arguments, PassOn pass_on);
   /// Removes and returns what is held for a team, in the order in which it came.
   [[nodiscard]] std::vector<Held> take(std::uint64_t team);
 
   // Any thread.
-  [[nodiscard]] bool holds(std::uint64_t team) const;
+  /// The first object of `team` was made here, on its rank 0.
+  void object_made(Team& team) const;
   void team_ended(std::uint64_t team);
-  /// Lately: of the last teams only.
+  /// Remembers the last 1024 teams only.
   [[nodiscard]] bool has_ended(std::uint64_t team) const;
 
  private:
@@ -62,9 +66,7 @@ class HeldOutside final : private term::Unsatisfied {
   mutable sync::Mutex mutex_;
   std::unordered_map<std::uint64_t, std::vector<Held>> held_ SHOAL_GUARDED_BY(mutex_);
   std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
+  PassOn pass_on_ SHOAL_GUARDED_BY(mutex_) = nullptr;
 };
-
-/// The first object of `team` was made here, on its rank 0: passes on what was held for it.
-void pass_on_held(Team& team);
 
 }  // namespace shoal::object

@@ -67,16 +67,12 @@ void FutureState::complete_awaited(bool leaves) {
   if (leaves) remove_reference(this);
 }
 
-void AnyPromise::fail(std::exception_ptr error) {
-  if (fulfilled_) refuse_promise(state_, "it was fulfilled already");
-  fulfilled_ = true;
-  FutureState* const state = future_taken_ ? std::exchange(state_, nullptr) : state_;
-  state->complete(std::move(error), future_taken_);
+AnyPromise::~AnyPromise() {
+  if (state_ != nullptr) fail(broken_promise(*state_));
 }
 
-void AnyPromise::break_off() {
-  if (!fulfilled_) fail(broken_promise(*state_));
-  if (state_ != nullptr) remove_reference(state_);
+void AnyPromise::fail(std::exception_ptr error) {
+  state_.detach()->complete(std::move(error), true);
 }
 
 std::exception_ptr broken_promise(const FutureState& state) {

@@ -82,12 +82,17 @@ class Launch:
         return code, self.output
 
 
+def processes_here(program):
+    """Command that lists a program's processes on its host, apart from those of other tests."""
+    return "sh", "-c", f"pgrep --ns $$ --nslist net -x {Path(program).name[:15]}"
+
+
 def require_no_process(name, hosts, seconds):
     """The hosts run no process of the program, soon."""
     deadline = time.monotonic() + seconds
     for host in hosts:
         while True:
-            found = subprocess.run([TOOL, "run", host, "--", "pgrep", "-x", name[:15]],
+            found = subprocess.run([TOOL, "run", host, "--", *processes_here(name)],
                                    capture_output=True, text=True).stdout.split()
             if not found:
                 break
@@ -172,7 +177,7 @@ def top(options):
     """shoal-top shows the ranks of all hosts through a process of one of them."""
     file, launch = rounds(options)
     launch.wait_for("round 110")
-    _, pids = run_on("h2", "pgrep", "-x", Path(options.rounds).name[:15])
+    _, pids = run_on("h2", *processes_here(options.rounds))
     code, text = run_on("h2", options.top, "--once", "--json", pids.split()[0])
     require(code == 0, f"exit code {code}: {text}")
     ranks = json.loads(text)["ranks"]

@@ -112,7 +112,7 @@ void encode(std::span<std::byte> bytes, const Ts&... values) {
       wire::throw_size_mismatch(size_bytes, bytes.size());
     }
     WriteArchive ar(bytes.template first<size_bytes>());
-    (ar.put_here(&values, sizeof(Ts), wire::raw_alignment_v<Ts>), ...);
+    (ar.put(&values, sizeof(Ts), wire::raw_alignment_v<Ts>), ...);
   } else {
     WriteArchive ar(bytes);
     (wire::save_argument(ar, values), ...);

@@ -96,12 +96,8 @@ class WriteArchive : public wire::Saver<WriteArchive> {
   [[nodiscard]] std::size_t position() const { return position_; }
 
   /// Writes a block of bytes at a multiple of `alignment`.
-  void put(const void* data, std::size_t size_bytes, std::size_t alignment) {
-    put_here(data, size_bytes, alignment);
-  }
-  /// The same, inlined: a value of constant size takes a few stores then.
-  [[gnu::always_inline]] void put_here(const void* data, std::size_t size_bytes,
-                                       std::size_t alignment) {
+  /// Inlined: a value of constant size takes a few stores then.
+  [[gnu::always_inline]] void put(const void* data, std::size_t size_bytes, std::size_t alignment) {
     const std::size_t begin = wire::align_up(position_, alignment);
     if (begin > size_ || size_bytes > size_ - begin) [[unlikely]] {
       wire::throw_size_mismatch(begin + size_bytes, size_);

@@ -70,13 +70,7 @@ struct Address {
   Channel& channel;
   Rank member;
 };
-[[nodiscard]] Address address_outside(Channel& channel, int world_rank);
-[[nodiscard]] inline Address address_of(Channel& channel, int world_rank) {
-  const Rank member = channel.team().from_world(Rank(world_rank));
-  if (member >= 0) [[likely]]
-    return {channel, member};
-  return address_outside(channel, world_rank);
-}
+[[nodiscard]] Address address_of(Channel& channel, int world_rank);
 
 /// Lets other ranks fulfil the promise, once. It gets TaskError if the team of `channel` fails
 /// before, unless that is the world. Any thread.

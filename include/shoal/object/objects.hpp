@@ -92,7 +92,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   // --- invocations
 
-  /// Wire header of the caller's next invocation of an object on `to`; that of no object if the
+  /// Wire header of the caller's next invocation of an object on `to`. Its number is 0 if the
   /// caller is counted outside the team. **Caller**: any thread.
   [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
   /// The same for a context of its own: see Tunnel.

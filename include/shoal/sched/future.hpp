@@ -35,7 +35,7 @@ namespace sched {
 
 class AnyPromise;
 
-/// Name of a promise that lives as long as the program: no string is made of it.
+/// Name of a promise, in memory that lives as long as the program: no string is made of it.
 struct StaticName {
   const char* text;
 };
@@ -311,7 +311,7 @@ class Promise {
   friend class sched::AsyncTask;
   friend class sched::AnyPromise;
   using State = sched::ValueState<T>;
-  explicit Promise(State* state) : state_(state) {}
+  explicit Promise(State* state, bool taken = false) : state_(state), future_taken_(taken) {}
   void check(bool good, const char* what) const {
     if (!good) sched::refuse_promise(state_.get(), what);
   }
@@ -336,48 +336,34 @@ class Promise {
 
 namespace sched {
 
-/// A promise without its type, for tables of promises. Destroying it breaks the promise.
+/// A promise without its type, whose future has been taken, for tables of promises. Destroying it
+/// breaks the promise.
 class AnyPromise {
  public:
   AnyPromise() = default;
+  /// **Errors**: CheckError if it was fulfilled already.
   template <class T>
-  explicit AnyPromise(Promise<T>&& promise)
-      : state_(promise.state_.detach()),
-        future_taken_(promise.future_taken_),
-        fulfilled_(promise.fulfilled_) {}
-  ~AnyPromise() {
-    if (state_ != nullptr) break_off();
+  explicit AnyPromise(Promise<T>&& promise) : state_(promise.fresh()) {
+    if (!promise.future_taken_) static_cast<void>(promise.future());
+    static_cast<void>(promise.state_.detach());
   }
-  AnyPromise(AnyPromise&& other) noexcept
-      : state_(std::exchange(other.state_, nullptr)),
-        future_taken_(other.future_taken_),
-        fulfilled_(other.fulfilled_) {}
-  AnyPromise& operator=(AnyPromise&& other) noexcept {
-    std::swap(state_, other.state_);
-    std::swap(future_taken_, other.future_taken_);
-    std::swap(fulfilled_, other.fulfilled_);
-    return *this;
-  }
+  ~AnyPromise();
+  AnyPromise(AnyPromise&&) noexcept = default;
+  /// **Precondition**: this is empty.
+  AnyPromise& operator=(AnyPromise&&) noexcept = default;
 
   /// There is a promise.
   [[nodiscard]] explicit operator bool() const { return state_ != nullptr; }
   /// The promise. **Precondition**: it was made from one of this type.
   template <class T>
   [[nodiscard]] Promise<T> as() && {
-    Promise<T> promise(static_cast<ValueState<T>*>(std::exchange(state_, nullptr)));
-    promise.future_taken_ = future_taken_;
-    promise.fulfilled_ = fulfilled_;
-    return promise;
+    return Promise<T>(static_cast<ValueState<T>*>(state_.detach()), true);
   }
   /// As Promise::set_exception(). **Precondition**: there is a promise.
   void fail(std::exception_ptr error);
 
  private:
-  void break_off();
-
-  FutureState* state_ = nullptr;  // owns one reference
-  bool future_taken_ = false;
-  bool fulfilled_ = false;
+  sync::Ref<FutureState> state_;
 };
 
 template <class T>

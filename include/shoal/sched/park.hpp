@@ -86,9 +86,10 @@ class WaitingRoom : public Waitable {
 /// function when nothing is left that could wake it.
 void wait_for(Waitable& what);
 
-/// For a caller that would call wait_for(): handles messages on its stack, for a few microseconds
-/// at most, until is_over(). False: it is not, or the worker has something to run. Outside of the
-/// workers of `scheduler`, and in handlers, it does nothing.
+/// For a caller that will wait otherwise: handles messages on its stack until is_over(), as long as
+/// messages come, and for a few microseconds without one. False: it is not over, or the worker has
+/// something to run; then the caller waits, or calls tell_goes_on(). Outside of the workers of
+/// `scheduler`, and in handlers, it does nothing.
 [[nodiscard]] bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over);
 
 inline void Waitable::wait_here() { wait_for(*this); }

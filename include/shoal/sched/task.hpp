@@ -25,7 +25,7 @@ class TaskLocal {
  public:
   virtual ~TaskLocal() = default;
   /// Called on the task's stack before it is parked in wait_for(), yield() or an operation of all
-  /// members of a team; sometimes twice. Must not throw.
+  /// members of a team, and possibly again before it continues. Must not throw, nor wait.
   virtual void parks() {}
   /// Called on the task's stack when it continues. May wait itself. Must not throw.
   virtual void goes_on() {}
@@ -159,7 +159,7 @@ class TaskScope {
   // The main function waits in wait_for() like a task. It is not counted, so the scope is notified,
   // by any thread and in any order.
   virtual void main_parks() {}
-  /// Before it polls, and may be spared the wait.
+  /// It is about to poll, and waits only if that does not help.
   virtual void main_polls() {}
   virtual void main_goes_on() {}
   // A thread of the program, whose Hold counts as its task, waits in wait_for(); see HeldThread.
