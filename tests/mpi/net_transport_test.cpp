@@ -38,6 +38,15 @@ void packets_come_past_the_port_unless_older_ones_stand_there() {
   node.finish();
 }
 
+void urgent_messages_leave_though_nothing_else_does() {
+  Node node({});
+  if (node.layout().process_count() > 1) {
+    node.send(node.local(), next_process(node, node.local()), Lane::urgent, 8);
+    node.pump_until([&] { return node.received() == 1; });
+  }
+  node.finish();
+}
+
 void small_messages_between_all_ranks_come_in_order() { all_pairs({}, 600, 3000, 2); }
 
 void ranks_of_one_process_and_of_others_talk_alike() {
@@ -228,6 +237,7 @@ int run_all(int argc, char** argv) {
       argc, argv,
       {
           SHOAL_CASE(packets_come_past_the_port_unless_older_ones_stand_there()),
+          SHOAL_CASE(urgent_messages_leave_though_nothing_else_does()),
           SHOAL_CASE(small_messages_between_all_ranks_come_in_order()),
           SHOAL_CASE(ranks_of_one_process_and_of_others_talk_alike()),
           SHOAL_CASE(large_packets_keep_their_place_in_the_order()),

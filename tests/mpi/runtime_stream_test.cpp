@@ -36,7 +36,9 @@ void stream(shoal::World& world) {
 
 int main(int argc, char** argv) {
   std::vector<const char*> arguments(argv, argv + argc);
-  arguments.insert(arguments.end(), {"--workers", "1"});  // so that no other worker polls
+  // No other worker polls. Packets that are not full stay: while a receiver gets no processor, they
+  // would soon be as many as may be under way, and full ones would wait for that.
+  arguments.insert(arguments.end(), {"--workers", "1", "--flush", "1s"});
   return shoal::run(static_cast<int>(arguments.size()), arguments.data(), [](shoal::World& world) {
     if (world.size() > 1) stream(world);
   });

@@ -42,15 +42,13 @@ class MpiOutbox {
   /// Sends packets as far as windows allow; true if any.
   bool send_ready() {
     const bool waited = !crowded_.empty() && send_waiting();
-    return ((!listed_[0].empty() || !listed_[1].empty()) && send_listed()) || waited;
+    return (has_listed() && send_listed()) || waited;
   }
   /// Sends a message of the engine itself, at once.
   void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
 
   /// Nothing waits that may go, or for room, and no packet is still read by MPI.
-  [[nodiscard]] bool is_quiet() const {
-    return listed_[0].empty() && listed_[1].empty() && under_way_ == 0;
-  }
+  [[nodiscard]] bool is_quiet() const { return !has_listed() && under_way_ == 0; }
   /// How many messages on kPacketTag, or records of the node's memory, went to each process.
   [[nodiscard]] const std::vector<std::uint64_t>& sent_counts() const { return sent_counts_; }
   /// The caller pays them after it has released the engine's lock: those that a link wakes may
@@ -84,6 +82,9 @@ class MpiOutbox {
   [[nodiscard]] bool may_take(int process) {
     const Peer& to = peer(process);
     return to.packets_under_way < kUnderWayMax && to.waiting.empty();
+  }
+  [[nodiscard]] bool has_listed() const {
+    return !(listed_[0].empty() && listed_[1].empty() && listed_[2].empty());
   }
   bool send_listed();
   bool send_waiting();
