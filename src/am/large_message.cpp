@@ -148,12 +148,11 @@ net::Link& admit(Channel& channel, Rank target, std::unique_ptr<CountedEvent>& r
 
 void send_large(Channel& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
-  send_large_below(channel, route, payload, {}, arguments, std::move(release));
+  send_large_below(channel, route, payload, {{}, arguments}, std::move(release));
 }
 
 void send_large_below(Channel& channel, const Route& route, const Payload& payload,
-                      std::span<const std::byte> multicast, std::span<const std::byte> arguments,
-                      std::unique_ptr<CountedEvent> release) {
+                      const LargeParts& parts, std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
   net::Link& link = admit(channel, route.target, release);
   Messenger& messenger = channel.messenger();
@@ -175,13 +174,13 @@ void send_large_below(Channel& channel, const Route& route, const Payload& paylo
     }
   }
   const net::MessageHeader message =
-      channel.header_of(route, multicast.size() + kLargeHeaderBytes + arguments.size());
+      channel.header_of(route, parts.multicast.size() + kLargeHeaderBytes + parts.arguments.size());
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
   try {
     channel.append(link, message, weight, [&](std::span<std::byte> place) {
-      std::byte* at = std::ranges::copy(multicast, place.begin()).out.base();
+      std::byte* at = std::ranges::copy(parts.multicast, place.begin()).out.base();
       std::memcpy(at, &header, sizeof header);
-      std::ranges::copy(arguments, at + kLargeHeaderBytes);
+      std::ranges::copy(parts.arguments, at + kLargeHeaderBytes);
       if (!trace::on<trace::Category::message>()) return;
       const auto number = static_cast<std::uint32_t>(link.message_count());
       const std::uint64_t id = net::trace_id(link.source(), link.target(), link.lane(), number);

@@ -43,8 +43,9 @@ bool pass_on(const std::shared_ptr<CarriedPayload>& carried, const MulticastTree
     send_large_below(channel,
                      {carried->route.handler | kMulticastBit, carried->route.signature,
                       channel.team().from_world(branch.child)},
-                     carried->payload, multicast_part(carried->header, branch.rest),
-                     carried->arguments, std::move(release));
+                     carried->payload,
+                     {multicast_part(carried->header, branch.rest), carried->arguments},
+                     std::move(release));
   }
   return true;
 }

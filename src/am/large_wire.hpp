@@ -13,9 +13,13 @@ static_assert(sizeof(LargeHeader) % 8 == 0);
 /// Bytes before the arguments.
 inline constexpr std::size_t kLargeHeaderBytes = net::align_up(sizeof(LargeHeader));
 
-/// send_large() with a multicast's part before the header.
+/// Parts of a large message beside its header.
+struct LargeParts {
+  std::span<const std::byte> multicast;  // before the header
+  std::span<const std::byte> arguments;
+};
+/// send_large() with a multicast's part.
 void send_large_below(Channel& channel, const Route& route, const Payload& payload,
-                      std::span<const std::byte> multicast, std::span<const std::byte> arguments,
-                      std::unique_ptr<CountedEvent> release);
+                      const LargeParts& parts, std::unique_ptr<CountedEvent> release);
 
 }  // namespace shoal::messaging

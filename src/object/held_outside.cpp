@@ -80,6 +80,7 @@ std::uint64_t HeldOutside::unsatisfied_count() const {
 std::vector<std::string> HeldOutside::describe_unsatisfied() const {
   const sync::Lock lock(mutex_);
   std::vector<std::string> lines;
+  lines.reserve(held_.size());
   for (const auto& [team, all] : held_) {
     lines.push_back(fmt::format(
         "invocation {}: rank 0 of its team has not made it yet{}", describe(all.front().outside),
