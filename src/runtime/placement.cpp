@@ -42,6 +42,10 @@ Node gather(const std::vector<ProcessInfo>& all, const std::string& host, int ra
   return node;
 }
 
+bool share_pus(const ProcessInfo& one, const ProcessInfo& other) {
+  return one.host == other.host && one.allowed_pus == other.allowed_pus;
+}
+
 std::string mask_note(const Node& node, const LaunchInfo& launch, bool workers_asked) {
   if (!launch.launched) return "";
   const auto used = static_cast<int>(node.mask.size());
@@ -61,7 +65,7 @@ std::string mask_note(const Node& node, const LaunchInfo& launch, bool workers_a
 int ranks_sharing(const std::vector<ProcessInfo>& all, const ProcessInfo& mine) {
   int ranks = 0;
   for (const ProcessInfo& other : all) {
-    if (other.host == mine.host && other.allowed_pus == mine.allowed_pus) ranks += other.ranks;
+    if (share_pus(other, mine)) ranks += other.ranks;
   }
   return ranks;
 }
@@ -74,8 +78,7 @@ std::vector<env::PuSet> place_workers(const env::Topology& topology, env::Pin pi
   int before = 0;
   int total = 0;
   for (std::size_t other = 0; other < all.size(); ++other) {
-    const bool shares = all[other].host == mine.host && all[other].allowed_pus == mine.allowed_pus;
-    if (!shares) continue;
+    if (!share_pus(all[other], mine)) continue;
     if (other < process) before += all[other].workers;
     total += all[other].workers;
   }
