@@ -2,9 +2,10 @@
 
 #include <shoal/trace/clocks.hpp>
 
+#include "runtime/exchange.hpp"
+
 #include <algorithm>
-#include <cstring>
-#include <string>
+#include <numeric>
 #include <vector>
 
 namespace shoal::runtime {
@@ -13,17 +14,6 @@ namespace {
 
 constexpr double kFirstWindowNs = 1e6;
 constexpr int kRoundsMax = 9;  // the last one 256 times as long
-
-template <class T>
-std::string bytes_of(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-template <class T>
-T value_of(const std::string& bytes) {
-  T value{};
-  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
-  return value;
-}
 
 /// Processes from the one below the root down to `process`.
 std::vector<std::size_t> path_to(std::size_t process, const std::vector<ComparedClock>& clocks) {
@@ -51,25 +41,18 @@ std::uint64_t on_clock_of(std::size_t process, const std::vector<ComparedClock>&
 
 std::optional<std::uint64_t> leave_together(net::MpiTransport& transport, int process,
                                             const ComparedClock& mine, const net::ReadClock& read) {
-  std::vector<ComparedClock> clocks;
-  for (const std::string& one : transport.exchange(bytes_of(mine))) {
-    clocks.push_back(value_of<ComparedClock>(one));
-  }
+  const std::vector<ComparedClock> clocks = exchange_all(transport, mine);
   trace::WindowBarrier barrier(
       static_cast<std::uint64_t>(kFirstWindowNs * clocks.front().ticks_per_ns));
   while (barrier.rounds() < kRoundsMax) {
     const std::uint64_t chosen = process == 0 ? barrier.choose(read()) : 0;
-    const std::vector<std::string> all = transport.exchange(bytes_of(chosen));
     const std::uint64_t deadline = on_clock_of(static_cast<std::size_t>(process), clocks,
-                                               value_of<std::uint64_t>(all.front()));
+                                               exchange_all(transport, chosen).front());
     const bool missed = trace::WindowBarrier::missed(read(), deadline);
     while (read() < deadline) {
     }
-    int missed_by = 0;
-    for (const std::string& one : transport.exchange(bytes_of(missed))) {
-      missed_by += value_of<bool>(one) ? 1 : 0;
-    }
-    if (barrier.end_round(missed_by)) return deadline;
+    const std::vector<int> late = exchange_all(transport, missed ? 1 : 0);
+    if (barrier.end_round(std::accumulate(late.begin(), late.end(), 0))) return deadline;
   }
   return std::nullopt;
 }

@@ -1,9 +1,9 @@
 #include "runtime/process_info.hpp"
 
-#include <shoal/am/archive.hpp>
 #include <shoal/am/handler.hpp>
 
 #include "env/host.hpp"
+#include "runtime/exchange.hpp"
 #include "runtime/rank_report.hpp"
 
 #include <fmt/format.h>
@@ -12,31 +12,9 @@
 
 namespace shoal::runtime {
 
-namespace {
-
-template <class T>
-std::string to_text(const T& value) {
-  std::vector<std::byte> bytes(encoded_size<T>(value));
-  encode<T>(std::span(bytes), value);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-template <class T>
-T from_text(const std::string& text) {
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  const std::vector<std::byte> aligned(first, first + text.size());
-  return std::get<0>(decode<T>(std::span<const std::byte>(aligned)));
-}
-
-}  // namespace
-
 std::vector<ProcessInfo> exchange_info(net::Transport* transport, const ProcessInfo& mine) {
   if (transport == nullptr) return {mine};
-  std::vector<ProcessInfo> all;
-  for (const std::string& text : transport->exchange(to_text(mine))) {
-    all.push_back(from_text<ProcessInfo>(text));
-  }
-  return all;
+  return exchange_all(*transport, mine);
 }
 
 void check_ranks(const std::vector<ProcessInfo>& all, const net::Layout& layout) {
