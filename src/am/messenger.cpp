@@ -25,8 +25,9 @@ class Messenger::Host final : public ChannelHost {
     retry_if_early();
   }
   void remove(Channel& channel) override {
-    // An unused handler: the receiver forgets the channel as well.
-    if (messenger_.channels_.remove(channel)) reclaim(std::make_shared<Handler>());
+    if (messenger_.channels_.remove(channel)) {
+      messenger_.receiver_->handlers().removed().note_removal();
+    }
   }
   void retry_if_early() override {
     if (messenger_.backlog_->count() == 0) return;

@@ -46,39 +46,15 @@ struct Exchange::Table {
 };
 
 Exchange::Exchange(term::Scope& scope)
-    : scope_(scope),
-      rank_(scope.rank()),
-      size_(scope.size()),
-      table_(std::make_unique<Table>()),
-      short_piece_(
-          scope.channel(),
-          [this](const PieceHeader& header) {
-            on_piece(header, Block(std::span(header.place).first(header.inline_size)));
-          },
-          AmOptions{Delivery::inlined, 0, "collective operation"}),
-      piece_(
-          scope.channel(),
-          [this](const PieceHeader& header, Immutable<Bytes> bytes) {
-            on_piece(header, Block(std::move(bytes)));
-          },
-          AmOptions{Delivery::inlined, 0, "collective operation"}),
-      object_piece_(
-          scope.channel(),
-          [this](const PieceHeader& header, SharedValue object) {
-            on_piece(header, Block(std::move(object)));
-          },
-          AmOptions{Delivery::inlined, 0, "collective operation"}),
-      payload_(
-          scope.channel(),
-          [this](std::size_t size_bytes, const PieceHeader& header) {
-            return place_of(size_bytes, header);
-          },
-          [this](std::span<std::byte> /*data*/, const PieceHeader& header) { on_payload(header); },
-          [] {}, AmOptions{Delivery::inlined, 0, "collective operation"}) {
+    : scope_(scope), rank_(scope.rank()), size_(scope.size()), table_(std::make_unique<Table>()) {
   scope_.add(*this);
+  scope_.channel().services().provide(*this);
 }
 
-Exchange::~Exchange() { scope_.remove(*this); }
+Exchange::~Exchange() {
+  scope_.channel().services().withdraw<Exchange>();
+  scope_.remove(*this);
+}
 
 bool Exchange::is_local(Rank member) const {
   return scope_.messenger().fabric().layout().is_local(scope_.channel().team().to_world(member));
@@ -228,6 +204,40 @@ void Exchange::on_piece(const PieceHeader& header, Block block) {
   }
   SHOAL_CHECK(wrong.empty(), "{}", wrong);
   if (go_on) go_on.resume();
+}
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+messaging::StaticHandler Exchange::payload_handler_{
+    "shoal::collective_payload", type_signature<PieceHeader>(), Delivery::inlined,
+    &messaging::invoke_each<&Exchange::on_announcement>};
+
+void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
+                            const PieceHeader& header, Function<void()> then) {
+  std::vector<std::byte> arguments(encoded_size<PieceHeader>(header));
+  encode<PieceHeader>(std::span(arguments), header);
+  messaging::send_large(
+      channel(),
+      {payload_handler_.index() | messaging::kLargeBit | channel().flag_bits(),
+       payload_handler_.signature(), target},
+      {bytes, bytes.size()}, arguments,
+      messaging::make_event(channel(), "a collective operation", std::move(then)));
+}
+
+void Exchange::on_announcement(void* /*self*/, const messaging::Message& message) {
+  std::span<const std::byte> rest;
+  const messaging::LargeHeader large = messaging::split_large(message, rest);
+  if (message.dropped) return messaging::drop_large(message, large);
+  auto& exchange = message.channel->services().get<Exchange>();
+  const auto [header] = decode<PieceHeader>(rest);
+  std::span<std::byte> place;
+  try {
+    place = exchange.place_of(large.size_bytes, header);
+  } catch (...) {
+    messaging::drop_large(message, large);  // the sender is not to wait for ever
+    throw;
+  }
+  messaging::receive_payload(message, large, place, "a collective operation",
+                             [&exchange, head = header] { exchange.on_payload(head); });
 }
 
 std::span<std::byte> Exchange::place_of(std::size_t size_bytes, const PieceHeader& header) {

@@ -53,6 +53,7 @@ class Exchange final : private term::Unsatisfied {
   Exchange& operator=(const Exchange&) = delete;
 
   [[nodiscard]] term::Scope& scope() const { return scope_; }
+  [[nodiscard]] messaging::Channel& channel() const { return scope_.channel(); }
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool is_local(Rank member) const;
@@ -72,13 +73,9 @@ class Exchange final : private term::Unsatisfied {
 
   // --- for operations
 
-  // Short values; longer ones, which ranks of a process share; objects; and parts of large values.
-  [[nodiscard]] const ActiveMessage<PieceHeader>& short_piece() const { return short_piece_; }
-  [[nodiscard]] const ActiveMessage<PieceHeader, Immutable<Bytes>>& piece() const { return piece_; }
-  [[nodiscard]] const ActiveMessage<PieceHeader, SharedValue>& object_piece() const {
-    return object_piece_;
-  }
-  [[nodiscard]] const LargeMessage<std::byte, PieceHeader>& payload() const { return payload_; }
+  /// Sends a part of a large value; `then` runs when it may be reused.
+  void send_payload(Rank target, std::span<const std::byte> bytes, const PieceHeader& header,
+                    Function<void()> then);
   void on_piece(const PieceHeader& header, Block block);
   /// Its coroutine stands at its end.
   void complete(Operation& operation);
@@ -95,7 +92,8 @@ class Exchange final : private term::Unsatisfied {
   [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
   /// The operation ended in an error: what comes for it later is dropped.
   void give_up(Operation& operation);
-  /// Memory for a payload, and its end.
+  /// Message that announces a payload; memory for it; and its end.
+  static void on_announcement(void* self, const messaging::Message& message);
   [[nodiscard]] std::span<std::byte> place_of(std::size_t size_bytes, const PieceHeader& header);
   void on_payload(const PieceHeader& header);
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
@@ -108,11 +106,29 @@ class Exchange final : private term::Unsatisfied {
 
   mutable sync::Mutex mutex_;
   const std::unique_ptr<Table> table_ SHOAL_PT_GUARDED_BY(mutex_);
+  static messaging::StaticHandler payload_handler_;
+};
 
-  ActiveMessage<PieceHeader> short_piece_;
-  ActiveMessage<PieceHeader, Immutable<Bytes>> piece_;
-  ActiveMessage<PieceHeader, SharedValue> object_piece_;
-  LargeMessage<std::byte, PieceHeader> payload_;
+/// Handlers of pieces: short values; longer ones, which ranks of a process share; and objects.
+/// Handlers made for each team would cost it microseconds.
+struct Pieces {
+  static void brief(Exchange& exchange, const PieceHeader& header) {
+    exchange.on_piece(header, Block(std::span(header.place).first(header.inline_size)));
+  }
+  static void shared(Exchange& exchange, const PieceHeader& header, Immutable<Bytes> bytes) {
+    exchange.on_piece(header, Block(std::move(bytes)));
+  }
+  static void object(Exchange& exchange, const PieceHeader& header, SharedValue object) {
+    exchange.on_piece(header, Block(std::move(object)));
+  }
 };
 
 }  // namespace shoal::coll
+
+/// The exchange of the team of a message.
+template <>
+struct shoal::messaging::ContextOf<shoal::coll::Exchange> {
+  static coll::Exchange& get(const MessageContext& context) {
+    return context.channel().services().get<coll::Exchange>();
+  }
+};

@@ -27,6 +27,12 @@ messaging::CastPlace cast_place(const messaging::TeamRanks& team, Rank root) {
   return cast;
 }
 
+template <auto Function, class... Args>
+void multicast_piece(messaging::Channel& channel, const Recipients& to, const Args&... args) {
+  messaging::multicast_static<messaging::StaticFunction<Function, Delivery::inlined>>(channel, to,
+                                                                                      args...);
+}
+
 }  // namespace
 
 bool Operation::Receive::take_from(std::vector<Piece>& pieces) {
@@ -56,13 +62,13 @@ void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
   const Immutable<Bytes>& bytes = block.shared();
   if (bytes && in_.goes_as_payload(bytes->size()) && !in_.is_local(target)) {
     header.inline_size = PieceHeader::kPayloadBlock;
-    in_.payload().send(target, *bytes, header, on_release([bytes] {}));
+    in_.send_payload(target, *bytes, header, [bytes] {});
   } else if (bytes) {
-    in_.piece().send(target, header, bytes);
+    messaging::send(in_.channel(), target, am<&Pieces::shared>, header, bytes);
   } else {
     header.inline_size = static_cast<std::uint16_t>(block.size());
     copy_bytes(block.bytes(), header.place);
-    in_.short_piece().send(target, header);
+    messaging::send(in_.channel(), target, am<&Pieces::brief>, header);
   }
 }
 
@@ -71,13 +77,13 @@ void Operation::multicast(std::uint32_t phase, const Block& block, const Announc
   PieceHeader header = this->header(phase);
   header.announced = announced;
   if (block.object().value != nullptr) {
-    in_.object_piece().multicast(to, header, block.object());
+    multicast_piece<&Pieces::object>(in_.channel(), to, header, block.object());
   } else if (block.shared()) {
-    in_.piece().multicast(to, header, block.shared());
+    multicast_piece<&Pieces::shared>(in_.channel(), to, header, block.shared());
   } else {
     header.inline_size = static_cast<std::uint16_t>(block.size());
     copy_bytes(block.bytes(), header.place);
-    in_.short_piece().multicast(to, header);
+    multicast_piece<&Pieces::brief>(in_.channel(), to, header);
   }
 }
 
@@ -96,9 +102,9 @@ Operation::Receive Operation::ready(Rank target, std::uint32_t phase) {
 }
 
 void Operation::send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes) {
-  in_.payload().send(
-      target, bytes, header(phase),
-      on_release([&in = in_, released = header(kReleased + phase)] { in.on_piece(released, {}); }));
+  in_.send_payload(target, bytes, header(phase), [&in = in_, released = header(kReleased + phase)] {
+    in.on_piece(released, {});
+  });
 }
 
 Operation::Receive Operation::released(std::uint32_t phase) {
@@ -109,7 +115,7 @@ Operation::Receive Operation::released(std::uint32_t phase) {
 
 std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  messaging::Channel& channel = in_.scope().channel();
+  messaging::Channel& channel = in_.channel();
   std::vector<Rank> children = cast_place(channel.team(), rank_).children;
   return messaging::PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
 }
@@ -117,7 +123,7 @@ std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint3
 void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
                           std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  messaging::Channel& channel = in_.scope().channel();
+  messaging::Channel& channel = in_.channel();
   messaging::PayloadCasts::of(channel).join({channel.team().to_world(source).value(), cast, false},
                                             cast_place(channel.team(), source), place,
                                             {.done = then});
@@ -126,7 +132,7 @@ void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }
 
 void Operation::InHandler::await_suspend(std::coroutine_handle<> handle) {
-  messaging::Channel& channel = operation_.in_.scope().channel();
+  messaging::Channel& channel = operation_.in_.channel();
   messaging::Messenger& messenger = channel.messenger();
   auto event =
       messaging::make_event(channel, "a collective operation",

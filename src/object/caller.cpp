@@ -27,13 +27,14 @@ void Caller::acquire_all() {
 void Caller::begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner) {
   is_runner_ = true;
   runner_ = &runner;
-  turns_ = {turn};
+  turns_.assign(1, turn);
 }
 
 void Caller::enter(const std::shared_ptr<Turn>& turn) {
   if (std::find(turns_.begin(), turns_.end(), turn) != turns_.end()) return;
   parks();
-  std::erase_if(turns_, [](const std::shared_ptr<Turn>& one) { return one->is_closed(); });
+  const auto is_closed = [](const std::shared_ptr<Turn>& one) { return one->is_closed(); };
+  turns_.erase(std::remove_if(turns_.begin(), turns_.end(), is_closed), turns_.end());
   turns_.insert(std::upper_bound(turns_.begin(), turns_.end(), turn, std::less<>()), turn);
   goes_on();
 }

@@ -4,27 +4,33 @@ namespace shoal::object {
 
 void RunQueue::push(std::unique_ptr<Invocation> invocation) {
   const std::uint64_t id = invocation->target().context;
-  Context& context = id != 0 ? contexts_[id] : free_;
-  context.id = id;
+  Context& context = id != 0 ? context_of(id) : free_;
   size_ += invocation->left();
   context.waiting.push(std::move(invocation));
   if (!context.is_busy && !context.is_blocked) make_ready(context);
 }
 
+RunQueue::Context& RunQueue::context_of(std::uint64_t id) {
+  if (const auto it = contexts_.find(id); it != contexts_.end()) return it->second;
+  if (spare_.empty()) {
+    Context& made = contexts_[id];
+    made.id = id;
+    return made;
+  }
+  spare_.key() = spare_.mapped().id = id;
+  return contexts_.insert(std::move(spare_)).position->second;
+}
+
 void RunQueue::make_ready(Context& context, bool first) {
   if (context.is_ready) return;
   context.is_ready = true;
-  if (first) {
-    ready_.push_front(&context);
-  } else {
-    ready_.push_back(&context);
-  }
+  ready_.insert_before(first ? ready_.first() : nullptr, context);
 }
 
 RunQueue::Taken RunQueue::take(MayRun may_run) {
   while (!ready_.empty()) {
-    Context& context = *ready_.front();
-    ready_.pop_front();
+    Context& context = *ready_.first();
+    ready_.erase(context);
     context.is_ready = false;
     if (!may_run(*context.waiting.first())) {
       context.is_blocked = true;
@@ -56,7 +62,7 @@ void RunQueue::done(Context& context) {
   if (&context == &free_) return;
   context.is_busy = false;
   if (context.waiting.empty()) {
-    contexts_.erase(context.id);
+    spare_ = contexts_.extract(context.id);
   } else {
     make_ready(context, is_draining_ || size_ > kDrainAbove);
   }
@@ -71,6 +77,7 @@ void RunQueue::retry() {
 }
 
 void RunQueue::clear(InvocationList& cleared) {
+  while (!ready_.empty()) ready_.erase(*ready_.first());
   for (auto it = contexts_.begin(); it != contexts_.end();) {
     cleared.append(it->second.waiting);
     it->second.is_ready = it->second.is_blocked = false;
@@ -78,7 +85,6 @@ void RunQueue::clear(InvocationList& cleared) {
   }
   cleared.append(free_.waiting);
   free_.is_ready = free_.is_blocked = false;
-  ready_.clear();
   blocked_.clear();
   size_ = 0;
 }

@@ -3,10 +3,10 @@
 
 #include <shoal/base/function.hpp>
 #include <shoal/object/invocation.hpp>
+#include <shoal/sync/list.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +29,7 @@ class RunQueue {
     bool is_busy = false;     // one runs
     bool is_ready = false;    // in the list of those that may be taken
     bool is_blocked = false;  // the first one may not run yet
+    sync::ListLink<Context> link;
   };
   struct Taken {
     InvocationList list;  // empty: none may run
@@ -63,9 +64,13 @@ class RunQueue {
  private:
   void make_ready(Context& context, bool first = false);
 
-  std::unordered_map<std::uint64_t, Context> contexts_;
-  Context free_;  // without a context: never busy
-  std::deque<Context*> ready_;
+  [[nodiscard]] Context& context_of(std::uint64_t id);
+
+  using Contexts = std::unordered_map<std::uint64_t, Context>;
+  Contexts contexts_;
+  Contexts::node_type spare_;  // of the last one that has ended: saves the memory of the next one
+  Context free_;               // without a context: never busy
+  sync::List<Context, &Context::link> ready_;
   std::vector<Context*> blocked_;
   std::size_t size_ = 0;
   bool is_draining_ = false;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -30,12 +31,14 @@ std::uint64_t Turn::fresh_context() {
 
 // --- owner of the turn
 
+bool Turn::try_acquire() {
+  const sync::Lock lock(mutex_);
+  return !std::exchange(taken_, true);
+}
+
 bool Turn::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
-  if (!taken_) {
-    taken_ = true;
-    return false;
-  }
+  if (!std::exchange(taken_, true)) return false;
   waiters_.push(waiter);
   has_waiters_.store(true, std::memory_order_relaxed);
   return true;
@@ -194,7 +197,8 @@ void Turn::remove(std::uint32_t number) noexcept {
     in_use = it->second.running.load(std::memory_order_relaxed) >
              (caller != nullptr && caller->is_runner() ? 1 : 0);
     ended_.emplace_back(number, type);
-    if (ended_.size() > kEndedMax) ended_.pop_front();
+    if (std::ssize(ended_) >= 2 * kEndedMax)
+      ended_.erase(ended_.begin(), ended_.begin() + kEndedMax);
     entries_.erase(it);
     version_.fetch_add(1, std::memory_order_release);
   }

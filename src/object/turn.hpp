@@ -8,9 +8,11 @@
 #include "object/run_queue.hpp"
 #include "object/turn_check.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,7 +51,8 @@ class Turn final : public sched::Waitable,
 
   void acquire() {
     if (is_closed()) return;
-    wait_here();
+    check_may_wait();
+    if (!try_acquire()) wait_here();
     if (check_ != nullptr) check_taken();
   }
   void release();
@@ -117,8 +120,8 @@ class Turn final : public sched::Waitable,
     const std::uint32_t number_;
     bool is_counted_ = false;
   };
-  static constexpr int kServedMax = 64;           // by a runner, before other tasks have their turn
-  static constexpr std::size_t kEndedMax = 1024;  // objects remembered by type
+  static constexpr int kServedMax = 64;  // by a runner, before other tasks have their turn
+  static constexpr std::ptrdiff_t kEndedMax = 1024;  // objects remembered by type, at least
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
@@ -146,6 +149,7 @@ class Turn final : public sched::Waitable,
   void fail_check(const std::string& violation);
   [[nodiscard]] bool may_run(const Invocation& invocation) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] bool try_acquire();
   /// A runner is to be submitted, to which the turn belongs.
   [[nodiscard]] bool pass_on(sync::Waiter*& next) SHOAL_REQUIRES(mutex_);
   /// Passes the turn on, and starts what has it next.
@@ -169,7 +173,7 @@ class Turn final : public sched::Waitable,
   RunQueue queue_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);
   std::uint32_t last_number_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::deque<Ended> ended_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<Ended> ended_ SHOAL_GUARDED_BY(mutex_);
 
   sync::Mutex source_mutex_;  // taken before that of the scope
   bool is_source_ SHOAL_GUARDED_BY(source_mutex_) = false;
@@ -218,10 +222,10 @@ class Caller final : public sched::TaskLocal {
   Rank to_{-1};  // context_there_ is the context there
   std::uint64_t context_there_ = 0;
   bool is_runner_ = false;
-  Runner* runner_ = nullptr;                  // that runs
-  bool is_away_ = false;                      // the task stands still
-  bool is_coming_ = false;                    // it waits for its turns
-  std::vector<std::shared_ptr<Turn>> turns_;  // in the order of their addresses
+  Runner* runner_ = nullptr;                                        // that runs
+  bool is_away_ = false;                                            // the task stands still
+  bool is_coming_ = false;                                          // it waits for its turns
+  boost::container::small_vector<std::shared_ptr<Turn>, 1> turns_;  // in order of addresses
 };
 
 }  // namespace shoal::object

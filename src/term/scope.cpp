@@ -98,6 +98,7 @@ TeamScope& Scope::nest(messaging::ChannelTeam team, std::string name, std::uint6
   teams.had_nested.store(true, std::memory_order_release);
   const sync::Lock lock(teams.mutex);
   core_->nested.emplace_back(scope, &scope->core());
+  core_->nested_count.store(core_->nested.size(), std::memory_order_release);
   messenger_.set_has_teams(true);
   return *scope;
 }

@@ -87,7 +87,7 @@ struct ScopeCore {
   const std::unique_ptr<DetectorHost> detector_host;
   Detector detector SHOAL_GUARDED_BY(mutex);
   Snapshot last_snapshot SHOAL_GUARDED_BY(mutex);
-  bool all_final SHOAL_GUARDED_BY(mutex) = false;  // complete for good
+  std::atomic<bool> all_final{false};  // complete for good; written under the lock
   HoldCount holds;
   OutsideMessages outside;
   std::atomic<bool> failure_told{false};  // to the main function or another member
@@ -102,16 +102,20 @@ struct ScopeCore {
   TeamDirectory& teams;
   std::vector<std::shared_ptr<ScopeCore>> nested;
   Totals left_behind;  // of nested ones that have ended
+  // Size of `nested`, written under that lock. Without it a hint: a scope that a task makes shows
+  // before the task ends.
+  std::atomic<std::size_t> nested_count{0};
   std::atomic<std::uint64_t> nested_numbers{0};
 
-  // Fields of nested scopes only.
-  sync::Waiter* woken SHOAL_GUARDED_BY(mutex) = nullptr;  // taken out, to be woken without the lock
-  bool meeting SHOAL_GUARDED_BY(mutex) = false;           // a member is in an operation
+  // Fields of nested scopes only. Atomic ones are written under the lock.
+  std::atomic<sync::Waiter*> woken{nullptr};     // taken out, to be woken without the lock
+  bool meeting SHOAL_GUARDED_BY(mutex) = false;  // a member is in an operation
   // Scope of the task that is; nullptr: the main function.
   const sched::TaskScope* waiter_scope SHOAL_GUARDED_BY(mutex) = nullptr;
   std::vector<sync::Waiter*> draining SHOAL_GUARDED_BY(mutex);  // see drain()
+  std::atomic<bool> drains{false};                              // there are some
   std::vector<Rank> asking SHOAL_GUARDED_BY(mutex);             // see on_ask()
-  bool abandoned SHOAL_GUARDED_BY(mutex) = false;  // the outer scope has failed, and completed
+  std::atomic<bool> abandoned{false};  // the outer scope has failed, and completed
   std::unique_ptr<ScopeOwner> owner SHOAL_GUARDED_BY(mutex);
 };
 

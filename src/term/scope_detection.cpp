@@ -65,7 +65,8 @@ bool poll_detector(ScopeCore& scope) {
 
 bool poll_nested(ScopeCore& scope) {
   bool did = false;
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+  std::size_t index = 0;
+  while (const std::shared_ptr<ScopeCore> inner = nested_at(scope, index)) {
     did = poll_nested(*inner) || did;
     did = poll_detector(*inner) || did;
     wake_waiter(*inner);
@@ -73,6 +74,8 @@ bool poll_nested(ScopeCore& scope) {
     if (has_ended(*inner)) {
       sweep(inner);
       did = true;
+    } else {
+      ++index;
     }
   }
   return did;

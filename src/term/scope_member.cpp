@@ -63,6 +63,7 @@ void drain(ScopeCore& scope) {
                  [&scope](sync::Waiter& waiter) {
                    const sync::Lock lock(scope.mutex);
                    scope.draining.push_back(&waiter);
+                   scope.drains.store(true, std::memory_order_release);
                    return true;
                  });
   }

@@ -45,7 +45,7 @@ void finish_park_of_team(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope
   if (!scope.member.stands()) return;
   // release pairs with the acquire in take_snapshot()
   scope.teams.wakes_due.fetch_add(1, std::memory_order_release);
-  scope.woken = &scope.member.take(outcome);
+  scope.woken.store(&scope.member.take(outcome), std::memory_order_release);
 }
 
 }  // namespace
@@ -62,14 +62,16 @@ void finish_park(ScopeCore& scope, Outcome outcome) {
 }
 
 void wake_waiter(ScopeCore& scope) {
-  sync::Waiter* woken = nullptr;
-  {
-    const sync::Lock lock(scope.mutex);
-    woken = std::exchange(scope.woken, nullptr);
-  }
-  if (woken != nullptr) {
-    woken->wake();
-    scope.teams.wakes_due.fetch_sub(1, std::memory_order_release);
+  if (scope.woken.load(std::memory_order_acquire) != nullptr) {
+    sync::Waiter* woken = nullptr;
+    {
+      const sync::Lock lock(scope.mutex);
+      woken = scope.woken.exchange(nullptr, std::memory_order_relaxed);
+    }
+    if (woken != nullptr) {
+      woken->wake();
+      scope.teams.wakes_due.fetch_sub(1, std::memory_order_release);
+    }
   }
   if (scope.is_world() || !scope.has_failed()) return;
   for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) wake_waiter(*inner);
@@ -77,11 +79,13 @@ void wake_waiter(ScopeCore& scope) {
 
 // A worker that ends the last task, or parks in drain(), looks here afterwards.
 void wake_draining(ScopeCore& scope) {
+  if (!scope.drains.load(std::memory_order_acquire)) return;
   std::vector<sync::Waiter*> woken;
   {
     const sync::Lock lock(scope.mutex);
-    if (scope.draining.empty() || !is_at_rest_here(scope)) return;
+    if (!is_at_rest_here(scope)) return;
     woken.swap(scope.draining);
+    scope.drains.store(false, std::memory_order_relaxed);
   }
   for (sync::Waiter* const waiter : woken) waiter->wake();
 }

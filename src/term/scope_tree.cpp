@@ -11,9 +11,15 @@ std::string ScopeCore::describe() const {
 }
 
 std::vector<std::shared_ptr<ScopeCore>> nested_in(const ScopeCore& scope) {
-  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return {};
+  if (scope.nested_count.load(std::memory_order_acquire) == 0) return {};
   const sync::Lock lock(scope.teams.mutex);
   return scope.nested;
+}
+
+std::shared_ptr<ScopeCore> nested_at(const ScopeCore& scope, std::size_t index) {
+  if (index >= scope.nested_count.load(std::memory_order_acquire)) return nullptr;
+  const sync::Lock lock(scope.teams.mutex);
+  return index < scope.nested.size() ? scope.nested[index] : nullptr;
 }
 
 std::shared_ptr<ScopeCore> find_scope(ScopeCore& world, std::uint64_t team) {
@@ -52,7 +58,6 @@ std::vector<TeamDirectory::EarlyControl> enter_directory(const std::shared_ptr<S
 void open_all_handlers(const ScopeCore& scope) {
   messaging::Channel& channel = scope.channel();
   if (!channel.handlers().all_open()) channel.open_handlers();
-  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return;
   for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) open_all_handlers(*inner);
 }
 
@@ -61,17 +66,15 @@ namespace {
 // A member that is taken out may send until it has unwound: outer scopes count these messages, and
 // other members drop them, or ask this scope. They have ended when the outer one does.
 bool is_complete_for_good(const ScopeCore& scope) {
-  {
-    const sync::Lock lock(scope.mutex);
-    if (scope.all_final || !scope.abandoned) return scope.all_final;
-  }
+  if (scope.all_final.load(std::memory_order_acquire)) return true;
+  if (!scope.abandoned.load(std::memory_order_acquire)) return false;
   return scope.outer->is_world() || is_complete_for_good(*scope.outer);
 }
 
 }  // namespace
 
 bool has_ended(const ScopeCore& scope) {
-  if (!nested_in(scope).empty() || !is_complete_for_good(scope)) return false;
+  if (!is_complete_for_good(scope) || !nested_in(scope).empty()) return false;
   const bool has_handlers = scope.channel().handlers().live_count() > 0;
   const sync::Lock lock(scope.mutex);
   return scope.member.is_released() &&
@@ -85,6 +88,7 @@ void sweep(const std::shared_ptr<ScopeCore>& ended) {
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
   if (it == outer.nested.end()) return;  // another worker was first
   outer.nested.erase(it);
+  outer.nested_count.store(outer.nested.size(), std::memory_order_release);
   teams.scopes.erase(ended->channel().team().id());
   if (outer.world.nested.empty()) outer.messenger().set_has_teams(false);
   Totals& sum = outer.left_behind;

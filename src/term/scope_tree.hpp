@@ -3,6 +3,7 @@
 
 #include "term/scope_core.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,6 +12,8 @@ namespace shoal::term {
 
 /// Scopes nested directly in this one.
 [[nodiscard]] std::vector<std::shared_ptr<ScopeCore>> nested_in(const ScopeCore& scope);
+/// The one at this place, or nullptr: for looks that may leave out one while others end.
+[[nodiscard]] std::shared_ptr<ScopeCore> nested_at(const ScopeCore& scope, std::size_t index);
 /// The scope of a team of this rank, or nullptr.
 [[nodiscard]] std::shared_ptr<ScopeCore> find_scope(ScopeCore& world, std::uint64_t team);
 /// The same; where there is none, `control` is kept for it.

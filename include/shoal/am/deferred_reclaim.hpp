@@ -64,6 +64,10 @@ class DeferredReclaim {
     const sync::Lock lock(mutex_);
     std::erase(removed_, handler);
   }
+  /// Makes has_news() true, for a channel that has ended: what was found by its address is found
+  /// anew. One that is made at that address later enters its table after this, where messages find
+  /// it.
+  void note_removal() { count_.fetch_add(1, std::memory_order_seq_cst); }
   /// Number of removals so far; release pairs with an acquire: a thread that finds no handler sees
   /// the reason.
   [[nodiscard]] const std::atomic<std::uint32_t>& count() const { return count_; }
