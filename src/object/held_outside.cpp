@@ -20,7 +20,12 @@ std::string describe(const Outside& outside) {
 HeldOutside& HeldOutside::of(const messaging::Channel& channel) {
   messaging::Channel& world = channel.messenger().world();
   return world.services().obtain<HeldOutside>(
-      [&world] { return std::make_unique<HeldOutside>(world.services().get<Team>().scope()); });
+      [&world] { return std::make_unique<HeldOutside>(static_cast<term::Scope&>(world.scope())); });
+}
+
+// Some are left if the world has failed.
+HeldOutside::~HeldOutside() {
+  if (!held_.empty()) world_.remove(*this);
 }
 
 // The scope queries this with its own lock held. Handlers run one at a time, so the two steps of

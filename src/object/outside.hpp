@@ -39,7 +39,7 @@ class HeldOutside final : private term::Unsatisfied {
   /// Belongs to the rank of `channel`.
   [[nodiscard]] static HeldOutside& of(const messaging::Channel& channel);
   explicit HeldOutside(term::Scope& world) : world_(world) {}
-  ~HeldOutside() = default;
+  ~HeldOutside();
 
   /// Passes on what is held for a team, once it is there.
   using PassOn = void (*)(Team&);

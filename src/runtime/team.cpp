@@ -72,7 +72,7 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
   const std::uint64_t id =
       team_id(parent.channel().team().id(), number, members->to_world(Rank(0)));
   enter(parent, id, number, members,
-        name.empty() ? fmt::format("{} of {}", number, parent.scope().describe()) : name);
+        name.empty() ? std::to_string(number) + " of " + parent.scope().describe() : name);
 }
 
 Team::Team(const Invitation& invitation, Team& parent) : size_(invitation.ranks.size()) {
@@ -98,6 +98,7 @@ Team::~Team() {
 
 void Team::release() noexcept {
   own_collectives_.reset();
+  nested_->channel().services().withdraw<Team>();  // what comes now is too late
   nested_->release();
 }
 

@@ -122,10 +122,7 @@ void stand_until_ended(ScopeCore& scope) {
 // ones find it: those must not overtake.
 void open_scope(ScopeCore& scope) {
   scope.channel().open();
-  std::shared_ptr<ScopeCore> shared;
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(*scope.outer)) {
-    if (inner.get() == &scope) shared = inner;
-  }
+  const std::shared_ptr<ScopeCore> shared = owner_of(scope);
   while (true) {
     std::vector<TeamDirectory::EarlyControl> early = enter_directory(shared);
     if (early.empty()) break;

@@ -1,13 +1,11 @@
 #include "term/scope_tree.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace shoal::term {
 
 std::string ScopeCore::describe() const {
-  return is_world() ? name : fmt::format("team '{}'", name);
+  return is_world() ? name : "team '" + name + "'";
 }
 
 std::vector<std::shared_ptr<ScopeCore>> nested_in(const ScopeCore& scope) {
@@ -20,6 +18,14 @@ std::shared_ptr<ScopeCore> nested_at(const ScopeCore& scope, std::size_t index) 
   if (index >= scope.nested_count.load(std::memory_order_acquire)) return nullptr;
   const sync::Lock lock(scope.teams.mutex);
   return index < scope.nested.size() ? scope.nested[index] : nullptr;
+}
+
+// One that was made lately, mostly.
+std::shared_ptr<ScopeCore> owner_of(const ScopeCore& scope) {
+  const std::vector<std::shared_ptr<ScopeCore>>& all = scope.outer->nested;
+  const sync::Lock lock(scope.teams.mutex);
+  return *std::find_if(all.rbegin(), all.rend(),
+                       [&scope](const auto& one) { return one.get() == &scope; });
 }
 
 std::shared_ptr<ScopeCore> find_scope(ScopeCore& world, std::uint64_t team) {

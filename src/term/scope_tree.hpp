@@ -14,6 +14,8 @@ namespace shoal::term {
 [[nodiscard]] std::vector<std::shared_ptr<ScopeCore>> nested_in(const ScopeCore& scope);
 /// The one at this place, or nullptr: for looks that may leave out one while others end.
 [[nodiscard]] std::shared_ptr<ScopeCore> nested_at(const ScopeCore& scope, std::size_t index);
+/// Owner of a nested scope, which has not ended.
+[[nodiscard]] std::shared_ptr<ScopeCore> owner_of(const ScopeCore& scope);
 /// The scope of a team of this rank, or nullptr.
 [[nodiscard]] std::shared_ptr<ScopeCore> find_scope(ScopeCore& world, std::uint64_t team);
 /// The same; where there is none, `control` is kept for it.

@@ -393,6 +393,19 @@ TEST(Team, MessagesByHandle_AreWaitedFor) {
   });
 }
 
+TEST(Team, ThatHasEnded_IsNotFound) {
+  in_many_worlds(3, [](World& world) {
+    shoal::TeamHandle handle;
+    {
+      const Team pair(world, {Rank(0), Rank(2)}, "pair");
+      if (!pair.is_member()) return;
+      handle = pair.handle();
+      EXPECT_EQ(world.find(handle), &pair);
+    }
+    EXPECT_EQ(world.find(handle), nullptr);
+  });
+}
+
 TEST(Team, MessageToOthersThatIsNotHandled_IsNamed) {
   const TurnResult result = run_turns({.seed = 4, .ranks = 3, .workers = 1}, [](World& world) {
     std::optional<shoal::ActiveMessage<int>> early;
