@@ -26,7 +26,7 @@ class TileChannel {
   /// not block: `uses` before the data is there, `arrived` when it is.
   struct Receiver {
     std::string name;  // of the message, for error reports
-    /// How often the copy will be released: see TileTable::put().
+    /// How often tasks will release the copy, which they only read: see TileTable::put().
     std::function<int(int i, int j)> uses;
     std::function<void(int i, int j)> arrived;
   };
@@ -43,7 +43,7 @@ class TileChannel {
  private:
   void make_small(shoal::World& world);
   void make_large(shoal::World& world);
-  std::span<double> make_place(int i, int j);
+  std::span<double> make_place(int i, int j, int more_uses);
 
   const BlockPartition& partition_;
   TileTable& tiles_;

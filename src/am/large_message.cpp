@@ -204,6 +204,17 @@ void drop_payload(const Message& message, const LargeHeader& header) {
   drop_large(from_parent, header);
 }
 
+void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                      const std::string& name, CastSteps steps) {
+  if (message.multicast != nullptr) {
+    return join_multicast(message, header, place, std::move(steps));
+  }
+  receive_payload(message, header, place, name, [steps = std::move(steps)] {
+    if (steps.arrived) steps.arrived();
+    if (steps.done) steps.done();
+  });
+}
+
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {
   if (message.arguments.size() < kLargeHeaderBytes) {
     throw DecodeError("a large message is shorter than its header");

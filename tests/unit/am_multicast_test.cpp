@@ -141,7 +141,7 @@ std::vector<Cast> make_plan(std::uint64_t seed, int ranks, int team_size) {
     const int size = cast.in_team ? team_size : ranks;
     cast.root = static_cast<int>(random()) % size;
     cast.root = cast.root < 0 ? cast.root + size : cast.root;
-    cast.kind = static_cast<int>(random() % 6);
+    cast.kind = static_cast<int>(random() % 8);
     cast.urgent = random() % 4 == 0;
     cast.tree = {kShapes[random() % 6], 1 + static_cast<int>(random() % 4)};
     for (int rank = 0; rank < size; ++rank) {
@@ -149,7 +149,7 @@ std::vector<Cast> make_plan(std::uint64_t seed, int ranks, int team_size) {
     }
     std::ranges::shuffle(cast.recipients, random);
     cast.size = random() % 40 == 0 ? 30'000 : random() % 50;
-    if (cast.kind == 5 && random() % 8 == 0) cast.size = 150'000;  // several segments
+    if (cast.kind >= 5 && random() % 8 == 0) cast.size = 150'000;  // several segments
     plan.push_back(std::move(cast));
   }
   return plan;
@@ -160,7 +160,7 @@ struct Handled {
   std::mutex mutex;
   std::multiset<std::pair<int, int>> casts;
   int wrong = 0;
-  int released = 0;
+  std::atomic<int> released{0};
   void add(const MessageContext& context, int number, bool right) {
     add(context.world_source().value(), number, right);
   }
@@ -204,6 +204,7 @@ class Handlers {
             {Delivery::task})),
         large_(team.make_large_am<int>(
             [this](std::size_t count, int number) {
+              const std::lock_guard lock(mutex_);
               std::vector<int>& buffer = buffers_[number];
               EXPECT_TRUE(buffer.empty());
               buffer.resize(count);
@@ -213,7 +214,9 @@ class Handlers {
               handled.add(root, number,
                           std::ranges::all_of(values, [&](int v) { return v == number; }));
             },
-            [&] { ++handled.released; })) {}
+            [&] { ++handled.released; })),
+        read_(make_read(team, handled, Delivery::inlined)),
+        read_as_task_(make_read(team, handled, Delivery::task)) {}
 
   void send(Team& team, const Cast& cast) {
     std::vector<Rank> ranks;
@@ -235,10 +238,13 @@ class Handlers {
         return team.multicast(
             shared_, to(), cast.number,
             make_immutable<std::vector<int>>(std::vector<int>(cast.size, cast.number)));
-      case 5: {
+      case 5:
+      case 6:
+      case 7: {
         // Unchanged until it is released.
         const auto payload = std::make_shared<std::vector<int>>(cast.size, cast.number);
-        return team.multicast(large_, to(), *payload, cast.number,
+        const auto& reader = cast.kind == 6 ? read_ : read_as_task_;
+        return team.multicast(cast.kind == 5 ? large_ : reader, to(), *payload, cast.number,
                               team.world_rank(team.rank()).value(),
                               on_release([payload] { std::ranges::fill(*payload, -1); }));
       }
@@ -250,13 +256,35 @@ class Handlers {
   }
 
  private:
+  // The buffer stays unchanged until it was read and passed on.
+  LargeMessage<int, int, int> make_read(Team& team, Handled& handled, Delivery delivery) {
+    return team.make_large_am<int>(
+        [this](std::size_t count, int number) {
+          const std::lock_guard lock(mutex_);
+          std::vector<int>& buffer = buffers_[number];
+          EXPECT_TRUE(buffer.empty());
+          buffer.resize(count);
+          return std::span(buffer);
+        },
+        read_only(
+            [&](std::span<const int> values, int number, int root) {
+              handled.add(root, number,
+                          std::ranges::all_of(values, [&](int v) { return v == number; }));
+            },
+            [](std::span<int> values) { std::ranges::fill(values, -1); }),
+        [&handled] { ++handled.released; }, {.delivery = delivery});
+  }
+
   ActiveMessage<int, double> plain_;
   ActiveMessage<int, std::span<const int>> view_;
   ActiveMessage<int, std::vector<std::string>> words_;
   ActiveMessage<int, Immutable<std::vector<int>>> shared_;
   ActiveMessage<int, std::vector<std::string>> task_;
-  std::map<int, std::vector<int>> buffers_;  // used by handlers only
+  std::mutex mutex_;
+  std::map<int, std::vector<int>> buffers_;
   LargeMessage<int, int, int> large_;
+  LargeMessage<int, int, int> read_;
+  LargeMessage<int, int, int> read_as_task_;
 };
 
 void run_plan(World& world, std::uint64_t seed) {
@@ -275,7 +303,7 @@ void run_plan(World& world, std::uint64_t seed) {
     if (cast.in_team && !team.is_member()) continue;
     Team& where = cast.in_team ? team : static_cast<Team&>(world);
     if (where.rank() == cast.root) (cast.in_team ? *in_team : in_world).send(where, cast);
-    if (where.rank() == cast.root && cast.kind == 5) ++releases;
+    if (where.rank() == cast.root && cast.kind >= 5) ++releases;
     if (std::ranges::find(cast.recipients, where.rank().value()) == cast.recipients.end()) continue;
     expected.emplace(cast.number, where.world_rank(Rank(cast.root)).value());
   }

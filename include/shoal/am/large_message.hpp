@@ -5,11 +5,33 @@
 #include <shoal/am/cast_steps.hpp>
 #include <shoal/base/function.hpp>
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <tuple>
 
 namespace shoal {
+
+/// Functions of a recipient that only reads its payload; see read_only().
+template <class Arrival, class PassedOn>
+struct ReadOnly {
+  /// Runs when the payload is there.
+  Arrival arrival;
+  /// Runs when the buffer may be written or freed.
+  PassedOn passed_on;
+};
+
+/// In place of the arrival function of a large message: `arrival(data, args...)`, which takes a
+/// std::span<const T>, runs as soon as the payload is there, while the recipient of a multicast
+/// still passes it on to others. The buffer stays valid and unchanged until `passed_on(data,
+/// args...)` runs, once, after `arrival` and when this rank has passed everything on. It takes a
+/// std::span<T>, and may leave out the last arguments, or all. Where nothing is passed on it comes
+/// right after `arrival`. **Caller**: the progress context; with Delivery::task perhaps the task of
+/// `arrival`. Neither runs any more when the world has failed.
+template <class Arrival, class PassedOn>
+[[nodiscard]] ReadOnly<Arrival, PassedOn> read_only(Arrival arrival, PassedOn passed_on) {
+  return {std::move(arrival), std::move(passed_on)};
+}
 
 namespace messaging {
 
@@ -115,6 +137,10 @@ void receive_payload(const Message& message, const LargeHeader& header, std::spa
   }
   receive_large(message, header, place, std::move(event));
 }
+/// The same for a recipient that only reads: `steps.arrived` runs when the payload is there, and
+/// `steps.done` afterwards, when this rank has passed it on.
+void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                      const std::string& name, CastSteps steps);
 void drop_payload(const Message& message, const LargeHeader& header);
 /// Reads the header; `arguments` becomes the bytes behind it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);
@@ -185,6 +211,8 @@ template <class F, bool listed = PlainFunction<F>>
 struct WiresBehindFirst : BehindFirst<typename FunctionTraits<F>::Wires> {};
 template <class F>
 struct WiresBehindFirst<F, false> : BehindFirst<TypeList<>> {};
+template <class Arrival, class PassedOn>
+struct WiresBehindFirst<ReadOnly<Arrival, PassedOn>, false> : WiresBehindFirst<Arrival> {};
 
 /// Arguments that travel with a payload: the longer list of the two functions at the receiver.
 template <class Buffer, class Arrival>
@@ -195,6 +223,20 @@ struct LargeWires {
       std::conditional_t<(length_of(OfArrival{}) > length_of(OfBuffer{})), OfArrival, OfBuffer>;
 };
 
+/// Functions of the recipient, from the one given as `arrival`.
+template <class T, class Given>
+struct ArrivalOf {
+  using Data = std::span<T>;
+  using Function = Given;
+  using PassedOn = void (*)();
+};
+template <class T, class Arrival, class PassedOnFn>
+struct ArrivalOf<T, ReadOnly<Arrival, PassedOnFn>> {
+  using Data = std::span<const T>;
+  using Function = Arrival;
+  using PassedOn = PassedOnFn;
+};
+
 template <class T, class Buffer, class Arrival, class Release, class... Ws>
 consteval bool check_large_functions(TypeList<Ws...> /*wires*/) {
   constexpr bool buffer =
@@ -202,15 +244,21 @@ consteval bool check_large_functions(TypeList<Ws...> /*wires*/) {
   static_assert(buffer,
                 "shoal: the buffer function of a large message takes the number of elements and "
                 "then the first of the arguments that travel: none of them auto");
-  constexpr bool arrival = takes_first<Arrival, std::span<T>, const Ws&...>(1);
+  using Given = ArrivalOf<T, Arrival>;
+  constexpr bool arrival =
+      takes_first<typename Given::Function, typename Given::Data, const Ws&...>(1);
   static_assert(arrival,
-                "shoal: the arrival function of a large message takes std::span<T> and then the "
-                "first of the arguments that travel");
+                "shoal: the arrival function of a large message takes std::span<T>, in a "
+                "read_only() std::span<const T>, and then the first of the arguments that travel");
+  constexpr bool passed_on = takes_first<typename Given::PassedOn, std::span<T>, const Ws&...>(0);
+  static_assert(passed_on,
+                "shoal: the second function of a read_only() takes std::span<T> and then the first "
+                "of the arguments that travel, or nothing");
   constexpr bool release = takes_first<Release, const Ws&...>(0);
   static_assert(release,
                 "shoal: the release function of a large message takes the first of the arguments "
                 "that travel, or nothing: what only the sender needs is captured by on_release()");
-  return buffer && arrival && release;
+  return buffer && arrival && passed_on && release;
 }
 
 }  // namespace messaging
@@ -254,7 +302,8 @@ inline constexpr bool is_on_release_v<OnRelease<F>> = true;
 /// span of exactly `count` elements; `arrival(data, args...)` on the receiver processes them;
 /// `release(args...)` on the sender says that the payload may be reused. The arguments travel. A
 /// function may leave out the last of them, or all; what only the sender needs when one payload is
-/// released does not travel but is captured by on_release().
+/// released does not travel but is captured by on_release(). A recipient that does not write to the
+/// payload says so by read_only(), in place of `arrival`.
 ///
 /// **Size**: worth it for payloads from kLargeMessageBytes on; smaller ones are faster in an
 /// ActiveMessage, as a std::vector or std::span. In programs that are compiled without NDEBUG a
@@ -285,7 +334,7 @@ class LargeMessage {
                const AmOptions& options)
       : channel_(&channel), instance_(std::make_shared<Instance>()) {
     instance_->buffer = with_first<std::size_t>(std::move(buffer));
-    instance_->arrival = with_first<std::span<T>>(std::move(arrival));
+    set_arrival(std::move(arrival));
     instance_->release_takes_any = messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
     if constexpr (messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0) {
       instance_->release = with_first<>(std::move(release));
@@ -321,7 +370,7 @@ class LargeMessage {
   /// Sends `payload` and copies of the arguments once to each recipient, along a tree; see
   /// Team::multicast. The payload travels in segments that recipients pass on while others arrive:
   /// the buffer of a recipient stays unchanged until its `arrival` runs, which is when it has
-  /// passed on everything. `release` runs once.
+  /// passed on everything; with read_only() it runs before that. `release` runs once.
   template <class... Args>
   void multicast(const Recipients& recipients, std::span<const T> payload, Args&&... args) const {
     deliver(recipients, payload, std::forward<Args>(args)...);
@@ -352,12 +401,47 @@ class LargeMessage {
   struct Instance : messaging::Handler {
     Buffer buffer;
     Arrival arrival;
+    Arrival passed_on;              // if the payload is only read
     Release release;                // if it takes any arguments
     Function<void()> bare_release;  // else
     bool release_takes_any = false;
     bool arrive_as_task = false;
     messaging::PayloadSizes sizes;
   };
+
+  /// A payload that is only read.
+  class Reading {
+   public:
+    Reading(std::shared_ptr<Instance> instance, std::span<T> place, std::tuple<Wires...> values)
+        : instance(std::move(instance)), place(place), values_(std::move(values)) {}
+
+    const std::shared_ptr<Instance> instance;
+    const std::span<T> place;
+
+    void arrive() {
+      std::apply([this](const auto&... args) { instance->arrival(place, args...); }, values_);
+      finish();
+    }
+    // acq_rel: the last one runs after all that the other one did.
+    void finish() {
+      if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      std::apply([this](const auto&... args) { instance->passed_on(place, args...); }, values_);
+    }
+
+   private:
+    const std::tuple<Wires...> values_;
+    std::atomic<int> unfinished_{2};  // `arrival`, and the passing on
+  };
+
+  template <class ArrivalFn>
+  void set_arrival(ArrivalFn arrival) {
+    instance_->arrival = with_first<std::span<T>>(std::move(arrival));
+  }
+  template <class ArrivalFn, class PassedOnFn>
+  void set_arrival(ReadOnly<ArrivalFn, PassedOnFn> functions) {
+    set_arrival(std::move(functions.arrival));
+    instance_->passed_on = with_first<std::span<T>>(std::move(functions.passed_on));
+  }
 
   // `f` with the parameters that it leaves out.
   template <class... First, class F>
@@ -449,10 +533,15 @@ class LargeMessage {
       messaging::drop_payload(message, header);  // the sender is not to wait for ever
       throw;
     }
+    const std::span<std::byte> bytes = std::as_writable_bytes(place);
+    if (instance->passed_on) {
+      return receive_reading(
+          message, header,
+          std::make_shared<Reading>(std::move(instance), place, std::move(*values)));
+    }
     auto arrive = [instance, place, values = std::move(*values)] {
       std::apply([&](const auto&... args) { instance->arrival(place, args...); }, values);
     };
-    const std::span<std::byte> bytes = std::as_writable_bytes(place);
     if (!instance->arrive_as_task) {
       messaging::receive_payload(message, header, bytes, instance->name, std::move(arrive));
       return;
@@ -462,6 +551,22 @@ class LargeMessage {
                                  messaging::submit_delivered(*channel, instance->name,
                                                              instance->priority, arrive);
                                });
+  }
+
+  static void receive_reading(const messaging::Message& message,
+                              const messaging::LargeHeader& header,
+                              const std::shared_ptr<Reading>& reading) {
+    const auto done = [reading] { reading->finish(); };
+    Function<void()> arrived = [reading] { reading->arrive(); };
+    const Instance& instance = *reading->instance;
+    if (instance.arrive_as_task) {
+      arrived = [channel = message.channel, reading, arrive = std::move(arrived)] {
+        const Instance& to = *reading->instance;
+        messaging::submit_delivered(*channel, to.name, to.priority, arrive);
+      };
+    }
+    messaging::receive_in_steps(message, header, std::as_writable_bytes(reading->place),
+                                instance.name, {.arrived = std::move(arrived), .done = done});
   }
 
   messaging::Channel* channel_;

@@ -316,8 +316,8 @@ class Team : public TeamCollectives {
   }
 
   /// Makes a large active message with payload elements of type T; see LargeMessage for the three
-  /// functions. The arguments are those of `buffer` behind its count, or those of `arrival` behind
-  /// its data if these are more.
+  /// functions; read_only() may stand for `arrival`. The arguments are those of `buffer` behind its
+  /// count, or those of `arrival` behind its data if these are more.
   template <class T, class Buffer, class Arrival, class Release>
   [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, Release release,
                                    const AmOptions& options = {}) {
