@@ -1,5 +1,7 @@
 #include <shoal/graph/task_graph.hpp>
 
+#include <shoal/am/messenger.hpp>
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -95,6 +97,11 @@ void refuse_reset(const std::string& graph, const std::vector<std::string>& wait
 }
 
 // --- inputs
+
+bool is_in_process(const messaging::Channel& channel, Rank member) {
+  const Rank rank = channel.team().to_world(member);
+  return channel.messenger().fabric().layout().is_local(rank);
+}
 
 void refuse_slot(const std::string& graph, int slot, int count) {
   throw CheckError(fmt::format(

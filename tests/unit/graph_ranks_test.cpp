@@ -126,6 +126,37 @@ TEST(GraphOverRanks, SendAll_IsAMulticast) {
   });
 }
 
+// Each task has its own vector, which it may write to while others still get it; or shares one.
+TEST(GraphOverRanks, LargeInputs_ArriveWhole) {
+  run_seeds(6, [](World& world) {
+    constexpr std::size_t kCount = 12'000;
+    constexpr int kTasks = 14;
+    using Shared = Immutable<std::vector<int>>;
+    std::atomic<int> ran{0};
+    TaskGraph<int> graph(world, "large");
+    graph.set_rank([&](int k) { return k % world.size(); })
+        .set_mapping([](int) { return 0; })
+        .set_task([&](int k, std::vector<int> own, const Shared& shared, std::vector<int> single) {
+          EXPECT_EQ(own, std::vector<int>(kCount, 1));
+          EXPECT_EQ(*shared, std::vector<int>(2 * kCount, 2));
+          EXPECT_EQ(single, std::vector<int>(kCount, k));
+          own.assign(kCount, -1);
+          single.assign(kCount, -1);
+          ++ran;
+        });
+    std::vector<int> all(kTasks);
+    std::iota(all.begin(), all.end(), 0);
+    if (world.rank() == 0) graph.send_all(all, 0, std::vector<int>(kCount, 1));
+    if (world.rank() == 1) {
+      const auto shared = shoal::make_immutable<std::vector<int>>(2 * kCount, 2);
+      graph.send_all(all, 1, shared);
+      for (const int k : all) graph.send(k, 2, std::vector<int>(kCount, k));
+    }
+    world.wait();
+    EXPECT_EQ(world.allreduce(ran.load(), std::plus<>()), kTasks);
+  });
+}
+
 TEST(GraphOverRanks, WrongCalls_AreRefusedByName) {
   const auto with_graph = [](const std::function<void(TaskGraph<int>&)>& use) {
     return error_of([&](World& world) {

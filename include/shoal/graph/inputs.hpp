@@ -5,6 +5,7 @@
 #include <shoal/base/key.hpp>
 #include <shoal/base/type_name.hpp>
 #include <shoal/graph/key_map.hpp>
+#include <shoal/graph/large_input.hpp>
 #include <shoal/sync/mutex.hpp>
 #include <shoal/term/scope.hpp>
 
@@ -32,9 +33,17 @@ namespace shoal::graph {
 /// One input of all tasks of a graph, of type V.
 template <class K, class V>
 struct Slot {
+  template <class PutOne, class PutSeveral>
+  Slot(messaging::Channel& channel, const std::string& name, PutOne put_one, PutSeveral put_several)
+      : put(put_one),
+        one(channel, put_one, AmOptions{.name = name}),
+        several(channel, put_several, AmOptions{.name = name}),
+        large(channel, name, put_several) {}
+
   Function<void(const K& key, V value)> put;  // here; counts as a dependency
   ActiveMessage<K, V> one;
   ActiveMessage<std::vector<K>, V> several;  // and for other ranks, if it is a multicast
+  LargeInput<K, V> large;                    // the same
 };
 
 /// Inputs that have come, of tasks that have not run.
@@ -99,20 +108,21 @@ class TypedInputs final : public Inputs<K> {
   void make_slot(term::Scope& scope) {
     const std::string name = graph_ + ", input " + std::to_string(I);
     slots_[I] = std::make_shared<Slot<K, V>>(
-        [this](const K& key, V value) { put<I>(key, std::move(value)); },
-        ActiveMessage<K, V>(
-            scope.channel(), [this](const K& key, V value) { put<I>(key, std::move(value)); },
-            AmOptions{.name = name}),
-        ActiveMessage<std::vector<K>, V>(
-            scope.channel(),
-            [this](const std::vector<K>& keys, const V& value) {
-              for (const K& key : keys) {
-                if (is_here_(key)) put<I>(key, value);
-              }
-            },
-            AmOptions{.name = name}));
+        scope.channel(), name, [this](const K& key, V value) { put<I>(key, std::move(value)); },
+        [this](const std::vector<K>& keys, V value) { put_several<I>(keys, std::move(value)); });
   }
 
+  // The last one of the keys of this rank gets the value itself.
+  template <std::size_t I, class V>
+  void put_several(const std::vector<K>& keys, V value) {
+    const K* last = nullptr;
+    for (const K& key : keys) {
+      if (!is_here_(key)) continue;
+      if (last != nullptr) put<I>(*last, V(value));
+      last = &key;
+    }
+    if (last != nullptr) put<I>(*last, std::move(value));
+  }
   template <std::size_t I, class V>
   void put(const K& key, V value) {
     const std::uint64_t hash = KeyHash<K>{}(key);

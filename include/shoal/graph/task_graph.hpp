@@ -318,6 +318,9 @@ class TaskGraph final : private term::Unsatisfied {
   /// Brings an input of task k, and fulfills one of its dependencies, on its rank: `slot` counts
   /// the parameters of the function behind the key, from 0; the type of `value` is that of the
   /// parameter. Within a process a value that may be moved is moved, and an Immutable is shared.
+  /// Between processes a large std::vector of elements that are copied byte by byte, or an
+  /// Immutable of one, travels from its memory into that of the receiver's value; one that may not
+  /// be moved is copied before.
   ///
   /// **Caller** and **Blocks**: as ActiveMessage::send(). **Errors**: CheckError for a slot that
   /// there is not, another type, and an input that the task has already.
@@ -328,28 +331,40 @@ class TaskGraph final : private term::Unsatisfied {
     const int rank = rank_here(k);
     if (rank == scope_.rank()) {
       to.put(k, T(std::forward<V>(value)));
+    } else if (to.large.takes(value, Rank(rank))) {
+      to.large.send({Rank(rank)}, {k}, std::make_shared<const T>(std::forward<V>(value)));
     } else {
       to.one.send(Rank(rank), k, std::forward<V>(value));
     }
   }
   /// The same for several tasks: the value travels once to each of their ranks, with the keys; to
-  /// more than one rank as a multicast.
+  /// more than one rank as a multicast. Each task has a copy of its own; an Immutable is shared.
   template <class Keys, class V>
-  void send_all(const Keys& keys, int slot, const V& value) {
-    const graph::Slot<K, V>& to = slot_of<V>(slot);
+  void send_all(const Keys& keys, int slot, V&& value) {
+    using T = std::decay_t<V>;
+    const graph::Slot<K, T>& to = slot_of<T>(slot);
     std::vector<K> here;
     std::vector<K> there;
     std::vector<Rank> ranks;
+    std::vector<Rank> far;  // that get a large value
     for (const K& k : keys) {
       const Rank rank(rank_here(k));
       (rank == scope_.rank() ? here : there).push_back(k);
-      bool is_new = rank != scope_.rank();
-      for (const Rank& known : ranks) is_new = is_new && known != rank;
-      if (is_new) ranks.push_back(rank);
+      if (rank == scope_.rank()) continue;
+      std::vector<Rank>& list = to.large.takes(value, rank) ? far : ranks;
+      bool is_new = true;
+      for (const Rank& known : list) is_new = is_new && known != rank;
+      if (is_new) list.push_back(rank);
     }
-    if (ranks.size() == 1) to.several.send(ranks.front(), std::move(there), value);
-    if (ranks.size() > 1) to.several.multicast(ranks, there, value);
-    for (const K& k : here) to.put(k, value);
+    const auto shared = far.empty() ? nullptr : std::make_shared<const T>(std::forward<V>(value));
+    const T& from = shared == nullptr ? value : *shared;
+    if (shared != nullptr) to.large.send(far, there, shared);
+    if (ranks.size() == 1) to.several.send(ranks.front(), there, from);
+    if (ranks.size() > 1) to.several.multicast(ranks, there, from);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const bool may_move = i + 1 == here.size() && shared == nullptr;
+      to.put(here[i], may_move ? T(std::forward<V>(value)) : T(from));
+    }
   }
 
   /// Name in reports.
