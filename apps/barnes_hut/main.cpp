@@ -23,14 +23,17 @@ int run(shoal::World& world, const barnes_hut::Options& options, const Output& o
   bool good = result.error < bound;
   if (world.rank() == 0 && !apps::is_standard_output(output.json)) {
     fmt::print(
-        "barnes_hut: {} bodies, {} steps, {} ranks, {:.3g} s, {} cells fetched, {} found in "
-        "caches, error of accelerations {:.2e} (bound {:.2e}): {}\n",
-        options.bodies, options.steps, world.size(), result.seconds, result.fetches, result.hits,
-        result.error, bound, good ? "verified" : "wrong");
+        "barnes_hut: {} bodies, {} steps, {} ranks, {:.3g} s, {} interactions, {} cells fetched, "
+        "{} found in caches, error of accelerations {:.2e} (bound {:.2e}): {}\n",
+        options.bodies, options.steps, world.size(), result.seconds, result.interactions,
+        result.fetches, result.hits, result.error, bound, good ? "verified" : "wrong");
     if (output.checksum) fmt::print("checksum {:016x}\n", result.checksum);
   }
   if (world.rank() == 0) {
-    good = apps::write_json(output.json, {{"ms", result.seconds * 1e3}}) && good;
+    good = apps::write_json(output.json, {{"ms", result.seconds * 1e3},
+                                          {"interactions", result.interactions},
+                                          {"fetches", result.fetches}}) &&
+           good;
   }
   return good ? 0 : 1;
 }

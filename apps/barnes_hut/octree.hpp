@@ -2,9 +2,9 @@
 // Octrees: how they are built and used, wherever their cells are.
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -63,31 +63,69 @@ std::invoke_result_t<const Store&, const Cell&> build_tree(const std::vector<Mas
   return store(cell);
 }
 
-/// Adds the acceleration that a tree gives a body at `position`. A cell is one mass where its width
-/// is below `tolerance` of its distance. read(pointer) gives access to a cell.
-template <class Pointer, class Read>
-void add_tree(Vector& acceleration, const Vector& position, const Pointer& pointer,
-              double tolerance, const Read& read) {
-  const auto cell = read(pointer);
-  if (cell->body_count > 0) {
-    for (std::size_t i = 0; i < cell->body_count; ++i) {
-      // The body itself is at no distance, and adds nothing.
-      attract(acceleration, position, cell->bodies[i].position, cell->bodies[i].mass);
+/// Adds the accelerations that a tree gives a group of bodies. A cell is one mass for a body where
+/// its width is below `tolerance` of its distance. Each cell is read once, and a body gets its
+/// masses in an order that does not depend on the others. read(pointer) gives access to a cell.
+template <class Read>
+class Attraction {
+ public:
+  Attraction(std::span<const Body> bodies, std::span<Vector> accelerations, double tolerance,
+             const Read& read)
+      : bodies_(bodies),
+        accelerations_(accelerations),
+        square_of_tolerance_(tolerance * tolerance),
+        read_(read) {}
+
+  /// Returns the number of masses that were added.
+  template <class Pointer>
+  std::uint64_t add_tree(const Pointer& root) {
+    near_.resize(bodies_.size());
+    std::iota(near_.begin(), near_.end(), std::size_t{0});
+    masses_ = 0;
+    add_cell(root, 0);
+    return masses_;
+  }
+
+ private:
+  /// For the bodies in near_ from `first` on.
+  template <class Pointer>
+  void add_cell(const Pointer& pointer, std::size_t first) {
+    const auto cell = read_(pointer);
+    const std::size_t end = near_.size();
+    for (std::size_t i = first; i < end; ++i) {
+      const std::size_t body = near_[i];
+      if (cell->body_count > 0) {
+        // The body itself is at no distance, and adds nothing.
+        for (std::size_t k = 0; k < cell->body_count; ++k) add(body, cell->bodies[k]);
+      } else if (is_far(*cell, bodies_[body].position)) {
+        add(body, cell->all);
+      } else {
+        near_.push_back(body);
+      }
     }
-    return;
+    if (near_.size() == end) return;
+    for (std::size_t i = 0; i < cell->child_count; ++i) add_cell(cell->children[i], end);
+    near_.resize(end);
   }
-  double square = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double distance = cell->all.position[axis] - position[axis];
-    square += distance * distance;
+  void add(std::size_t body, const Mass& mass) {
+    attract(accelerations_[body], bodies_[body].position, mass.position, mass.mass);
+    ++masses_;
   }
-  if (cell->width * cell->width < tolerance * tolerance * square) {
-    attract(acceleration, position, cell->all.position, cell->all.mass);
-    return;
+  [[nodiscard]] bool is_far(const CellData& cell, const Vector& position) const {
+    double square = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double distance = cell.all.position[axis] - position[axis];
+      square += distance * distance;
+    }
+    return cell.width * cell.width < square_of_tolerance_ * square;
   }
-  for (std::size_t i = 0; i < cell->child_count; ++i) {
-    add_tree(acceleration, position, cell->children[i], tolerance, read);
-  }
-}
+
+  const std::span<const Body> bodies_;
+  const std::span<Vector> accelerations_;
+  const double square_of_tolerance_;
+  const Read& read_;
+  std::vector<std::size_t> near_;  // bodies: those of a cell lie behind those of its parent
+  std::uint64_t masses_ = 0;
+};
 
 }  // namespace barnes_hut

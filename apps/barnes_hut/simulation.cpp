@@ -1,14 +1,20 @@
 #include "barnes_hut/simulation.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace barnes_hut {
 namespace {
+
+/// Cost of one mass in a sum of accelerations, with the square root and the division, as it is
+/// usually counted (M. S. Warren, J. K. Salmon, 1992).
+constexpr double kMassFlops = 38;
 
 class Simulation {
  public:
@@ -49,6 +55,7 @@ class Simulation {
     const shoal::CacheStatistics statistics = cells_.statistics();
     result.fetches = world_.allreduce(statistics.fetches, std::plus<>());
     result.hits = world_.allreduce(statistics.hits, std::plus<>());
+    result.interactions = world_.allreduce(interactions_.load(), std::plus<>());
     result.checksum = world_.allreduce(checksum(own_, first_), std::plus<>());
     return result;
   }
@@ -61,15 +68,21 @@ class Simulation {
     roots_.get(0, std::span(roots));
     // Parks the task if the cell must travel.
     const auto read = [this](shoal::GlobalPtr<Cell> cell) { return cells_.get(cell); };
+    std::ranges::fill(accelerations_, Vector{});
     for (std::size_t begin = 0; begin < own_.size(); begin += options_.group) {
-      const std::size_t end = std::min(own_.size(), begin + options_.group);
-      world_.spawn([this, &roots, &read, begin, end] {
-        for (std::size_t i = begin; i < end; ++i) {
-          Vector acceleration{};
-          for (const shoal::GlobalPtr<Cell> root : roots) {
-            if (root) add_tree(acceleration, own_[i].position, root, options_.tolerance, read);
-          }
-          accelerations_[i] = acceleration;
+      const std::size_t count = std::min(own_.size() - begin, options_.group);
+      world_.spawn([this, &roots, &read, begin, count] {
+        const auto bodies = std::span(std::as_const(own_)).subspan(begin, count);
+        const auto accelerations = std::span(accelerations_).subspan(begin, count);
+        Attraction attraction(bodies, accelerations, options_.tolerance, read);
+        for (std::size_t i = 0; i < roots.size(); ++i) {
+          // The own tree first: no rank is the first one of all.
+          const shoal::GlobalPtr<Cell> root = roots[(me() + i) % roots.size()];
+          if (!root) continue;
+          const std::uint64_t masses = attraction.add_tree(root);
+          // The work is done: it decides what is fetched. Its cost is for the simulator.
+          shoal::compute(shoal::Cost::of_flops(kMassFlops * static_cast<double>(masses)), [] {});
+          interactions_ += masses;
         }
       });
     }
@@ -101,6 +114,7 @@ class Simulation {
   std::size_t first_ = 0;  // of the own bodies among all
   std::vector<Body> own_;
   std::vector<Vector> accelerations_;
+  std::atomic<std::uint64_t> interactions_{0};
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ struct Result {
   double seconds = 0;
   std::uint64_t fetches = 0;  // of cells, by all ranks
   std::uint64_t hits = 0;
-  std::uint64_t checksum = 0;  // of all bodies at the end
+  std::uint64_t interactions = 0;  // masses that were added to accelerations
+  std::uint64_t checksum = 0;      // of all bodies at the end
 };
 
 /// Collective.

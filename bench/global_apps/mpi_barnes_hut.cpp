@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <deque>
+#include <span>
+#include <utility>
 
 #include "barnes_hut/octree.hpp"
 #include "common/stopwatch.hpp"
@@ -19,6 +22,8 @@ using barnes_hut::Body;
 using barnes_hut::Mass;
 using barnes_hut::Vector;
 using bench::MpiWorld;
+
+constexpr std::size_t kGroup = 32;  // bodies that go through the trees together
 
 struct Options {
   bench::RunOptions run;
@@ -90,7 +95,7 @@ class Simulation {
 
   void find_accelerations() {
     std::deque<Cell> cells;
-    std::vector<const Cell*> roots;
+    std::vector<const Cell*> roots(begins_.size() - 1);
     for (std::size_t rank = 0; rank + 1 < begins_.size(); ++rank) {
       const std::vector<Mass> part(
           masses_.begin() + static_cast<std::ptrdiff_t>(begins_[rank]),
@@ -99,13 +104,18 @@ class Simulation {
       const auto store = [&cells](const Cell& cell) -> const Cell* {
         return &cells.emplace_back(cell);
       };
-      roots.push_back(barnes_hut::build_tree<Cell>(part, barnes_hut::cube_around(part), store));
+      roots[rank] = barnes_hut::build_tree<Cell>(part, barnes_hut::cube_around(part), store);
     }
     const auto read = [](const Cell* cell) { return cell; };
-    for (std::size_t i = 0; i < own_.size(); ++i) {
-      accelerations_[i] = {};
-      for (const Cell* root : roots) {
-        barnes_hut::add_tree(accelerations_[i], own_[i].position, root, options_.tolerance, read);
+    std::ranges::fill(accelerations_, Vector{});
+    for (std::size_t begin = 0; begin < own_.size(); begin += kGroup) {
+      const std::size_t count = std::min(own_.size() - begin, kGroup);
+      const auto bodies = std::span(std::as_const(own_)).subspan(begin, count);
+      const auto accelerations = std::span(accelerations_).subspan(begin, count);
+      barnes_hut::Attraction attraction(bodies, accelerations, options_.tolerance, read);
+      for (std::size_t i = 0; i < roots.size(); ++i) {  // the own tree first
+        const Cell* const root = roots[(index(world_.rank()) + i) % roots.size()];
+        if (root != nullptr) attraction.add_tree(root);
       }
     }
   }

@@ -4,9 +4,7 @@
 
 namespace shoal::term {
 
-std::string ScopeCore::describe() const {
-  return is_world() ? name : "team '" + name + "'";
-}
+std::string ScopeCore::describe() const { return is_world() ? name : "team '" + name + "'"; }
 
 std::vector<std::shared_ptr<ScopeCore>> nested_in(const ScopeCore& scope) {
   if (scope.nested_count.load(std::memory_order_acquire) == 0) return {};
