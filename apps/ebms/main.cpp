@@ -16,7 +16,7 @@ int run(shoal::World& world, const ebms::Options& options, const std::string& js
   const ebms::Result result = ebms::transport(world, options);
   bool good = result.tally.absorbed + result.tally.slowed_down == options.particles;
   if (world.rank() == 0) {
-    // Random numbers belong to particles, so all numbers equal those of a run with one rank.
+    // Random numbers belong to particles, so each has the same collisions as with one rank.
     good = good && result.tally == ebms::transport_serially(options);
     if (!apps::is_standard_output(json)) {
       fmt::print(

@@ -1,6 +1,7 @@
 #include "ebms/physics.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "common/random_matrix.hpp"
@@ -51,11 +52,19 @@ bool track(Particle& particle, int band, const Options& options, std::span<const
     const auto point = static_cast<std::size_t>(place * static_cast<double>(data.size() - 1));
     if (draw() < data[point]) {
       ++tally.absorbed;
+      tally.ends += end_hash(particle, band);
       return false;
     }
     particle.energy *= 1 - kLossMax * draw();
   }
   return true;
+}
+
+std::uint64_t end_hash(const Particle& particle, int band) {
+  std::uint64_t hash = apps::mix_bits(particle.id);
+  hash = apps::mix_bits(hash ^ particle.draws);
+  hash = apps::mix_bits(hash ^ std::bit_cast<std::uint64_t>(particle.energy));
+  return apps::mix_bits(hash ^ static_cast<std::uint64_t>(band));
 }
 
 Tally transport_serially(const Options& options) {
@@ -74,7 +83,9 @@ Tally transport_serially(const Options& options) {
            track(particle, band, options, data[static_cast<std::size_t>(band)], tally)) {
       ++band;
     }
-    if (band == options.bands) ++tally.slowed_down;
+    if (band < options.bands) continue;
+    ++tally.slowed_down;
+    tally.ends += end_hash(particle, band);
   }
   return tally;
 }

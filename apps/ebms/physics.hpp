@@ -22,10 +22,11 @@ struct Tally {
   std::uint64_t collisions = 0;
   std::uint64_t absorbed = 0;
   std::uint64_t slowed_down = 0;  // below the lowest band
+  std::uint64_t ends = 0;         // sum of the hashes of particles at their ends: see end_hash()
   friend bool operator==(const Tally&, const Tally&) = default;
 };
 
-/// Energy falls from 1 to 0; a band is a part of that range.
+/// Energy falls from 1; a band is a part of that range.
 struct Particle {
   std::uint64_t id = 0;
   std::uint64_t draws = 0;  // random numbers that it has used
@@ -41,6 +42,10 @@ struct Particle {
 /// Tracks a particle until it is absorbed or leaves the band at its lower end. True: it has left.
 bool track(Particle& particle, int band, const Options& options, std::span<const double> data,
            Tally& tally);
+
+/// Hash of a particle that is absorbed in a band, or has left the last one. Its energy and its
+/// random numbers depend on all its collisions.
+[[nodiscard]] std::uint64_t end_hash(const Particle& particle, int band);
 
 /// All of it on one rank.
 [[nodiscard]] Tally transport_serially(const Options& options);

@@ -13,13 +13,14 @@ namespace {
 
 class Transport {
  public:
-  Transport(shoal::World& world, const Options& options)
+  Transport(shoal::World& world, const Options& options, const Observer& observer)
       : world_(world),
         options_(options),
+        observer_(observer),
         memory_(world, {.name = "cross sections"}),
         sections_(memory_, options.points * static_cast<std::size_t>(options.bands),
                   shoal::VectorDistribution::block_cyclic(options.points)),
-        tally_(memory_.collective_allocate<std::uint64_t>(3).on(shoal::Rank(0))),
+        tally_(memory_.collective_allocate<std::uint64_t>(4).on(shoal::Rank(0))),
         particles_(particles_of(options, world.rank().value(), world.size())) {
     for (int band = 0; band < options.bands; ++band) {
       if (sections_.owner(first_of(band)) != world.rank()) continue;
@@ -47,7 +48,8 @@ class Transport {
       std::swap(data, next);
     }
     for (const Particle& particle : particles_) {
-      if (particle.energy > 0) ++sum_.slowed_down;
+      ++sum_.slowed_down;
+      sum_.ends += end_hash(particle, options_.bands);
     }
     Result result;
     result.tally = add_up();
@@ -74,7 +76,9 @@ class Transport {
       group.spawn([this, band, g, &data, &tallies] {
         const std::size_t end = std::min(particles_.size(), (g + 1) * options_.group);
         for (std::size_t i = g * options_.group; i < end; ++i) {
-          if (!track(particles_[i], band, options_, data, tallies[g])) particles_[i].energy = 0;
+          const bool has_left = track(particles_[i], band, options_, data, tallies[g]);
+          if (observer_) observer_(particles_[i], band, has_left);
+          if (!has_left) particles_[i].energy = 0;
         }
       });
     }
@@ -83,6 +87,7 @@ class Transport {
     for (const Tally& tally : tallies) {
       sum_.collisions += tally.collisions;
       sum_.absorbed += tally.absorbed;
+      sum_.ends += tally.ends;
     }
   }
 
@@ -91,15 +96,17 @@ class Transport {
     memory_.add_async(tally_, sum_.collisions);
     memory_.add_async(tally_ + 1, sum_.absorbed);
     memory_.add_async(tally_ + 2, sum_.slowed_down);
+    memory_.add_async(tally_ + 3, sum_.ends);
     memory_.quiet();
     world_.barrier();
-    std::vector<std::uint64_t> all(3);
+    std::vector<std::uint64_t> all(4);
     memory_.get(tally_, std::span(all));
-    return {all[0], all[1], all[2]};
+    return {all[0], all[1], all[2], all[3]};
   }
 
   shoal::World& world_;
   const Options options_;
+  const Observer& observer_;
   shoal::GlobalMemory memory_;
   shoal::GlobalVector<double> sections_;
   const shoal::GlobalPtr<std::uint64_t> tally_;
@@ -109,8 +116,8 @@ class Transport {
 
 }  // namespace
 
-Result transport(shoal::World& world, const Options& options) {
-  return Transport(world, options).run();
+Result transport(shoal::World& world, const Options& options, const Observer& observer) {
+  return Transport(world, options, observer).run();
 }
 
 }  // namespace ebms

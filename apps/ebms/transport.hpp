@@ -3,6 +3,8 @@
 
 #include <shoal/memory.hpp>
 
+#include <functional>
+
 #include "ebms/physics.hpp"
 
 namespace ebms {
@@ -13,7 +15,11 @@ struct Result {
   double waiting = 0;  // for data, the mean of the ranks
 };
 
+/// Called by tasks, for each particle of the rank in each band; `has_left` as track() returns it.
+using Observer = std::function<void(const Particle& particle, int band, bool has_left)>;
+
 /// All ranks hold cross sections and track particles. Collective.
-[[nodiscard]] Result transport(shoal::World& world, const Options& options);
+[[nodiscard]] Result transport(shoal::World& world, const Options& options,
+                               const Observer& observer = {});
 
 }  // namespace ebms

@@ -78,6 +78,7 @@ class Tracker {
       std::swap(data, next);
     }
     tally_.slowed_down = particles_.size();
+    for (const ebms::Particle& particle : particles_) tally_.ends += end_hash(particle, bands);
     for (int server = 0; server < options_.servers; ++server) send(-1, server);
     return tally_;
   }
@@ -108,10 +109,10 @@ class Tracker {
 
 /// The sums of all ranks, on rank 0.
 ebms::Tally sum_of(const ebms::Tally& own) {
-  const std::array<std::uint64_t, 3> from{own.collisions, own.absorbed, own.slowed_down};
-  std::array<std::uint64_t, 3> to{};
-  MPI_Reduce(from.data(), to.data(), 3, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-  return {to[0], to[1], to[2]};
+  const std::array<std::uint64_t, 4> from{own.collisions, own.absorbed, own.slowed_down, own.ends};
+  std::array<std::uint64_t, 4> to{};
+  MPI_Reduce(from.data(), to.data(), 4, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  return {to[0], to[1], to[2], to[3]};
 }
 
 int run(const MpiWorld& world, const Options& options) {
