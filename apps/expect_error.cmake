@@ -1,7 +1,7 @@
 # cmake -DCOMMAND=<program>;<argument>;... -DPATTERN=<regex> -DTIMES=<n> [-DCODE=<n>]
-#       -P expect_error.cmake
+#       [-DREAD_OUTPUT=ON] -P expect_error.cmake
 # The command must fail with an exit code (not be killed), or just that one, and its standard error
-# must match PATTERN exactly TIMES times.
+# or output must match PATTERN exactly TIMES times.
 
 execute_process(
   COMMAND ${COMMAND}
@@ -14,6 +14,9 @@ if(NOT result MATCHES "^[0-9]+$" OR result EQUAL 0 OR result GREATER 120)
 endif()
 if(DEFINED CODE AND NOT result EQUAL CODE)
   message(FATAL_ERROR "expected the exit code ${CODE}")
+endif()
+if(READ_OUTPUT)
+  set(error "${output}")
 endif()
 string(REGEX MATCHALL "${PATTERN}" found "${error}")
 list(LENGTH found count)

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/random_matrix.hpp"
@@ -37,15 +38,13 @@ class Table {
   /// Runs f(first, count) for the operations of this rank, in tasks.
   template <class F>
   void run(F f) {
-    const auto size = static_cast<std::uint64_t>(world_.size());
-    const auto me = static_cast<std::uint64_t>(world_.rank().value());
-    const std::uint64_t begin = operations() * me / size;
-    const std::uint64_t count = operations() * (me + 1) / size - begin;
+    const auto [begin, end] = own_operations();
+    const std::uint64_t count = end - begin;
     const auto tasks = static_cast<std::uint64_t>(options_.tasks);
     for (std::uint64_t t = 0; t < tasks; ++t) {
-      world_.spawn([=, this] {
-        const std::uint64_t first = begin + count * t / tasks;
-        f(*this, first, begin + count * (t + 1) / tasks - first);
+      world_.spawn([=, this, from = begin] {
+        const std::uint64_t first = from + count * t / tasks;
+        f(*this, first, from + count * (t + 1) / tasks - first);
       });
     }
     world_.wait();
@@ -76,6 +75,17 @@ class Table {
     }
     return wrong;
   }
+  /// Whether the exclusive or of all words is that of the words at first and of all updates.
+  [[nodiscard]] bool has_all_updates() const {
+    std::uint64_t sum = 0;
+    const auto [begin, end] = own_operations();
+    for (std::uint64_t i = begin; i < end; ++i) sum ^= random_number(options_.seed, i);
+    const std::span<const std::uint64_t> local = words_.local();
+    for (std::size_t i = 0; i < local.size(); ++i) {
+      sum ^= local[i] ^ words_.index_of(world_.rank(), i);
+    }
+    return world_.allreduce(sum, std::bit_xor<>()) == 0;
+  }
   /// Words of this rank that are not as they were at first.
   [[nodiscard]] std::uint64_t wrong_words() const {
     const std::span<const std::uint64_t> local = words_.local();
@@ -87,6 +97,13 @@ class Table {
   }
 
  private:
+  /// First of the operations of this rank, and their end.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> own_operations() const {
+    const auto size = static_cast<std::uint64_t>(world_.size());
+    const auto me = static_cast<std::uint64_t>(world_.rank().value());
+    return {operations() * me / size, operations() * (me + 1) / size};
+  }
+
   shoal::World& world_;
   const Options options_;
   shoal::GlobalMemory memory_;
@@ -103,10 +120,10 @@ Result update(shoal::World& world, const Options& options) {
   const std::uint64_t begin = world.now_ns();
   run();
   Result result{static_cast<double>(world.now_ns() - begin) * 1e-9, table.operations(), 0};
-  const std::uint64_t changed = world.allreduce(table.wrong_words(), std::plus<>());
+  const bool complete = table.has_all_updates();
   run();
   result.wrong = world.allreduce(table.wrong_words(), std::plus<>());
-  if (changed == 0) result.wrong += table.operations();  // nothing was updated at all
+  if (!complete) ++result.wrong;
   return result;
 }
 

@@ -23,7 +23,8 @@ struct Result {
 };
 
 /// HPC Challenge RandomAccess: each update replaces a random word by its exclusive or with a random
-/// number. Here none is lost, so the same updates once more restore the table. Collective.
+/// number. Here none is lost: the sum of the table shows it, and the same updates once more restore
+/// the table. Collective.
 Result update(shoal::World& world, const Options& options);
 /// Index gather: each rank reads random words. Collective.
 Result gather(shoal::World& world, const Options& options);

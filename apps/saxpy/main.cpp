@@ -21,7 +21,7 @@ std::size_t saxpy(shoal::Team& team, std::size_t size) {
   shoal::distributed_array<float> x(team, size);
   shoal::distributed_array<float> y(team, size);
   for (std::size_t i = 0; i < x.local().size(); ++i) {
-    x.local()[i] = static_cast<float>(x.index_of(i) % 1000);
+    x.local()[i] = static_cast<float>(x.index_of(i) % 1000 + 1);
     y.local()[i] = static_cast<float>(x.index_of(i) % 7);
   }
   for (std::size_t i = 0; i < x.local().size(); ++i) y.local()[i] += kA * x.local()[i];
@@ -29,7 +29,7 @@ std::size_t saxpy(shoal::Team& team, std::size_t size) {
   std::size_t wrong = 0;
   // Also checks elements of another rank: those of the neighbour.
   const auto check = [&](std::size_t index, float value) {
-    const float right = kA * static_cast<float>(index % 1000) + static_cast<float>(index % 7);
+    const float right = kA * static_cast<float>(index % 1000 + 1) + static_cast<float>(index % 7);
     wrong += value == right ? 0 : 1;
   };
   for (std::size_t i = 0; i < y.local().size(); ++i) check(y.index_of(i), y.local()[i]);

@@ -35,12 +35,13 @@ apps::SquareMatrix matrix_of(const Options& options) {
 }
 
 /// Largest difference of two vectors, relative to the largest element of the first. Infinite where
-/// that is not finite.
+/// one of them is not finite.
 double difference(const std::vector<double>& x, const std::vector<double>& y) {
   double largest = 0;
   double size = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i])) return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i]))
+      return std::numeric_limits<double>::infinity();
     largest = std::max(largest, std::fabs(x[i] - y[i]));
     size = std::max(size, std::fabs(x[i]));
   }
