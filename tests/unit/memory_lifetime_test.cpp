@@ -43,7 +43,7 @@ struct Ending {
 
 /// Reads and writes the memory of rank 0, until it has failed and for some time after that.
 void access(GlobalMemory& memory, shoal::GlobalPtr<std::uint64_t> far, Use& use) {
-  std::vector<std::uint64_t> here(kWords / 4);
+  std::vector<std::uint64_t> here(kWords / 32);
   ++use.users;
   for (int left = 20; left > 0;) {
     memory.get(far, std::span(here));
@@ -89,7 +89,7 @@ TEST(MemoryLifetime, HeapsOfOneProcess_EndAfterTheLastAccessOfAllRanks) {
   for (const bool in_team : {false, true}) {
     for (const bool by_main : {false, true}) {
       Use use;
-      for (int round = 0; round < shoal::testing::sized(4, 2); ++round) {
+      for (int round = 0; round < shoal::testing::sized(2, 1); ++round) {
         use.fails = false;
         fail_while_used(use, round, by_main, in_team);
       }
