@@ -1,5 +1,7 @@
 // Transport of particles: each particle has the same history whatever tracks it, and ends once.
 
+#include <shoal/memory.hpp>
+
 #include "ebms/physics.hpp"
 #include "ebms/transport.hpp"
 #include "runtime/simulated_world.hpp"
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -147,6 +150,63 @@ TEST(EbmsHistory, OfEachParticle_IsTheSameInSimulations) {
     });
     EXPECT_EQ(difference(recorder.histories(), alone), "") << "seed " << seed;
   }
+}
+
+// Second approach of the paper, section 4.2: a task for each particle, from its start to its end,
+// which asks for cross sections when it needs them. Bands are cached by LRU, and some have no room.
+TEST(EbmsHistory, OfTasksThatLastAsLongAsTheirParticles_IsTheSameWithCachedBands) {
+  using Band = std::vector<double>;
+  const Histories alone = histories_alone(kOptions);
+  std::uint64_t evictions = 0;  // of simulated ranks
+  const auto run = [&](shoal::World& world, const ebms::Observer& observer) {
+    shoal::GlobalMemory memory(world, {.name = "bands", .heap_bytes = 1U << 20U});
+    shoal::GlobalVector<shoal::GlobalPtr<Band>> bands(
+        memory, static_cast<std::size_t>(kOptions.bands), shoal::VectorDistribution::cyclic());
+    for (std::size_t i = 0; i < bands.local().size(); ++i) {
+      const auto band = static_cast<int>(bands.index_of(world.rank(), i));
+      bands.local()[i] = memory.create<Band>();
+      for (std::size_t k = 0; k < kOptions.points; ++k) {
+        memory.local(bands.local()[i])->push_back(ebms::absorption_at(band, k));
+      }
+    }
+    shoal::ObjectCache<Band, shoal::Lru> cache(memory, shoal::Lru(2 * 8 * kOptions.points + 100));
+    world.barrier();
+    std::vector<shoal::GlobalPtr<Band>> places(bands.size());
+    bands.get(0, std::span(places));
+    for (const Particle& start : ebms::particles_of(kOptions, world.rank().value(), world.size())) {
+      world.spawn([&, start] {
+        Particle particle = start;
+        Tally tally;
+        bool has_left = true;
+        for (int band = 0; band < kOptions.bands && has_left; ++band) {
+          const auto data = cache.get(places[static_cast<std::size_t>(band)]);
+          has_left = track(particle, band, kOptions, *data, tally);
+          observer(particle, band, has_left);
+          shoal::yield();
+        }
+      });
+    }
+    world.wait();
+    const shoal::CacheStatistics statistics = cache.statistics();
+    EXPECT_GT(statistics.hits + statistics.misses, 5 * statistics.fetches);  // tasks share them
+    world.barrier();
+    for (const auto band : bands.local()) memory.destroy(band);
+    return statistics.evictions;
+  };
+  Recorder recorder;
+  const auto on_threads = [&](shoal::World& world) { run(world, recorder.observer()); };
+  EXPECT_EQ(shoal::testing::run_world(3, 2, on_threads), 0);
+  EXPECT_EQ(difference(recorder.histories(), alone), "");
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    Recorder simulated;
+    shoal::runtime::SimulatedWorld simulation(shoal::testing::sim_config(3, 2, seed));
+    simulation.run([&](shoal::World& world) {
+      evictions += run(world, simulated.observer());
+      return 0;
+    });
+    EXPECT_EQ(difference(simulated.histories(), alone), "") << "seed " << seed;
+  }
+  EXPECT_GT(evictions, 0U);
 }
 
 TEST(EbmsHistory, PlantedDifferences_AreFoundAndNamed) {
