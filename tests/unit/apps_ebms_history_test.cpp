@@ -106,7 +106,7 @@ void expect_conserved(const Histories& histories, const Tally& tally, const Opti
   EXPECT_EQ(tally.ends, ends);
 }
 
-const Options kOptions{.particles = 700, .bands = 7, .points = 60, .group = 40, .seed = 5};
+constexpr Options kOptions{.particles = 700, .bands = 7, .points = 60, .group = 40, .seed = 5};
 
 TEST(EbmsHistory, OfEachParticle_IsTheSameForAllNumbersOfRanksAndBothVariants) {
   const Histories alone = histories_alone(kOptions);
@@ -117,7 +117,7 @@ TEST(EbmsHistory, OfEachParticle_IsTheSameForAllNumbersOfRanksAndBothVariants) {
       SCOPED_TRACE(fmt::format("{} ranks, prefetch {}", ranks, prefetch));
       Options options = kOptions;
       options.prefetch = prefetch;
-      options.group = static_cast<std::size_t>(40 / ranks + 1);
+      options.group = static_cast<std::size_t>(40 / ranks) + 1;
       Recorder recorder;
       Tally tally;
       EXPECT_EQ(shoal::testing::run_world(ranks, 2,
@@ -169,7 +169,7 @@ TEST(EbmsHistory, OfTasksThatLastAsLongAsTheirParticles_IsTheSameWithCachedBands
         memory.local(bands.local()[i])->push_back(ebms::absorption_at(band, k));
       }
     }
-    shoal::ObjectCache<Band, shoal::Lru> cache(memory, shoal::Lru(2 * 8 * kOptions.points + 100));
+    shoal::ObjectCache<Band, shoal::Lru> cache(memory, shoal::Lru(16 * kOptions.points + 100));
     world.barrier();
     std::vector<shoal::GlobalPtr<Band>> places(bands.size());
     bands.get(0, std::span(places));
