@@ -41,7 +41,7 @@ bool pass_on(const std::shared_ptr<CarriedPayload>& carried, const MulticastTree
       if (--carried->unreleased == 0 && carried->done) carried->done();
     });
     send_large_below(channel,
-                     {carried->route.handler | kMulticastBit, carried->route.signature,
+                     {carried->route.handler | kMulticastBit | kLargeBit, carried->route.signature,
                       channel.team().from_world(branch.child)},
                      carried->payload,
                      {multicast_part(carried->header, branch.rest), carried->arguments},

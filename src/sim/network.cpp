@@ -48,6 +48,7 @@ std::uint64_t Network::arrival_ns(Rank source, Rank target, std::uint64_t left_n
 // messaging::PacketReader::unprocessed_from().
 void Network::move_payload(int process, std::uint32_t tag) {
   const Payload payload = payloads_.extract({process, tag}).mapped();
+  ++payloads_under_way_;
   SHOAL_CHECK(payload.source_bytes.size() == payload.target_bytes.size(),
               "a payload of {} bytes from rank {} met a place of {} bytes",
               payload.source_bytes.size(), payload.source.value(), payload.target_bytes.size());

@@ -45,7 +45,8 @@ class Network {
   void for_each_link(Visitor&& visitor) const {
     for (const SimLink* link : links_) visitor(*link);
   }
-  /// Sent and not received.
+  /// Sent, awaited by their receivers, and not received. (The header of one that is not awaited may
+  /// wait for its handler, in a run that is stuck.)
   [[nodiscard]] std::size_t payloads_under_way() const { return payloads_under_way_; }
   /// Packets and payloads that were sent and can never arrive, one line each.
   [[nodiscard]] std::vector<std::string> lost() const;

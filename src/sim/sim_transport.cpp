@@ -43,7 +43,6 @@ class Network::SimTransport final : public net::Transport {
     Payload& payload = network_.payload(process_, tag);
     payload.source_bytes = bytes;
     payload.sent = done;
-    ++network_.payloads_under_way_;
     payload.sent_ns = network_.simulator_.now_ns();
     payload.source = source;
     payload.target = target;

@@ -460,10 +460,14 @@ TEST(Multicasts, ArePassedOnByRanksWhoseHandlerIsNotThereYet) {
 }
 
 TEST(Multicasts, OfLargePayloadsToARankWithoutAHandler_AreStuckAndNamed) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const auto result = run_turns({.seed = seed, .ranks = 4}, [&](World& world) {
-      std::vector<int> buffer(200'000);
-      const std::vector<int> payload(200'000, 1);
+  // In segments; with its message, straight from the sender or passed on by rank 2.
+  constexpr MulticastTree kTrees[] = {{TreeShape::chain}, {TreeShape::flat}, {TreeShape::k_ary, 4}};
+  constexpr int kRanks = 9;
+  for (std::uint64_t seed = 0; seed < 36; ++seed) {
+    const auto result = run_turns({.seed = seed, .ranks = kRanks}, [&](World& world) {
+      constexpr std::size_t kSize = 100'000;
+      std::vector<int> buffer(kSize);
+      const std::vector<int> payload(kSize, 1);
       std::optional<LargeMessage<int>> message;
       const auto make = [&] {
         message.emplace(world.make_large_am<int>([&](std::size_t) { return std::span(buffer); },
@@ -471,17 +475,20 @@ TEST(Multicasts, OfLargePayloadsToARankWithoutAHandler_AreStuckAndNamed) {
       };
       if (world.rank() != 2) make();
       if (world.rank() == 0) {
-        message->multicast(Recipients({Rank(1), Rank(2), Rank(3)}, {TreeShape::chain}), payload);
+        std::vector<Rank> others = ranks_to(kRanks);
+        others.erase(others.begin());
+        message->multicast(Recipients(others, kTrees[seed % 3]), payload);
       }
       try {
         world.wait();
         ADD_FAILURE() << "wait() has returned";
       } catch (const StuckError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("rank 2: messages from rank"));
         EXPECT_THAT(error.what(), HasSubstr("for an active message that was never made here"));
       }
       if (world.rank() == 2) make();  // and goes on
       world.wait();
-      EXPECT_EQ(buffer[199'999], world.rank() == 0 ? 0 : 1);
+      EXPECT_EQ(buffer[kSize - 1], world.rank() == 0 ? 0 : 1);
       return 0;
     });
     for (const auto& error : result.errors) ASSERT_EQ(error, nullptr) << describe(error);
