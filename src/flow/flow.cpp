@@ -56,7 +56,9 @@ Flow::TransferCounts Flow::transfer_counts() const {
           value(counts.announced),
           value(counts.early_bytes_most),
           value(counts.broadcast_bytes),
-          value(counts.broadcast_bytes_most)};
+          value(counts.broadcast_bytes_most),
+          value(counts.missed_bytes),
+          value(counts.missed_bytes_most)};
 }
 
 bool Flow::is_owner(const DataOptions& options) const {

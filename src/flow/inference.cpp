@@ -150,10 +150,8 @@ void Sequence::bring(Handle& handle, int rank) {
 void Sequence::send(Handle& handle, Instance& instance, int rank) {
   const Destination to{rank, handle.peer(rank).sent++, task_priority_};
   if (instance.join_send(to)) return;
-  if (std::exchange(handle.sent_epoch, handle.epoch) == handle.epoch) {
-    core_.transfers().counts().missed.fetch_add(1, std::memory_order_relaxed);
-  }
-  auto* const task = new SendTask(*this, instance, to);
+  const bool is_late = std::exchange(handle.sent_epoch, handle.epoch) == handle.epoch;
+  auto* const task = new SendTask(*this, instance, to, is_late);
   task->priority = task_priority_ + 1;  // other ranks wait for it
   task->missing.store(2, std::memory_order_relaxed);
   count_created();

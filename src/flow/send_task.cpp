@@ -6,9 +6,10 @@
 
 namespace shoal::flow {
 
-SendTask::SendTask(Sequence& sequence, Instance& instance, const Destination& to)
+SendTask::SendTask(Sequence& sequence, Instance& instance, const Destination& to, bool is_late)
     : FlowTask(sequence, std::span(&access_, 1)),
-      list_(std::make_shared<SendList>(SendList{{to}})) {
+      list_(std::make_shared<SendList>(SendList{{to}})),
+      is_late_(is_late) {
   access_ = {.instance = &instance, .task = this, .mode = Mode::read};
 }
 
@@ -18,7 +19,8 @@ std::string SendTask::name() const {
 
 void SendTask::execute() {
   Instance& instance = *access_.instance;
-  sequence().core().transfers().send(instance, sequence(), instance.close_send(list_));
+  Transfers& transfers = sequence().core().transfers();
+  transfers.send(instance, sequence(), instance.close_send(list_), is_late_);
 }
 
 }  // namespace shoal::flow

@@ -27,7 +27,8 @@ struct SendList {
 /// Sends a value to other ranks, once it is ready.
 class SendTask final : public FlowTask {
  public:
-  SendTask(Sequence& sequence, Instance& instance, const Destination& to);
+  /// `is_late`: the value has left for other ranks before, so a broadcast is missed.
+  SendTask(Sequence& sequence, Instance& instance, const Destination& to, bool is_late);
 
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] const std::shared_ptr<SendList>& list() const { return list_; }
@@ -39,6 +40,7 @@ class SendTask final : public FlowTask {
 
   Access access_;
   const std::shared_ptr<SendList> list_;
+  const bool is_late_;
 };
 
 }  // namespace shoal::flow

@@ -109,11 +109,13 @@ Transfers::~Transfers() { ended_->store(true, std::memory_order_release); }
 // --- sending
 
 // The one place where values leave.
-void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Destination> to) {
+void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Destination> to,
+                     bool is_late) {
   const auto release = std::make_shared<Release>(*this, instance, sequence);
   std::shared_ptr<const std::vector<std::byte>> encoded;
   const std::span<const std::byte> payload = release->payload(encoded);
   if (to.size() > 1) counts_.add_broadcast(payload.size(), to.size());
+  if (is_late) counts_.add_missed(payload.size());
   std::vector<Destination> now;
   std::vector<Destination> later;
   bool report = false;
@@ -222,9 +224,7 @@ void Transfers::ask(const TransferId& id) {
 void Transfers::note_early(Match& match, std::size_t bytes) {
   match.early = true;
   early_bytes_ += bytes + EarlyWindow::kValueOverhead;
-  if (early_bytes_ > counts_.early_bytes_most.load(std::memory_order_relaxed)) {
-    counts_.early_bytes_most.store(early_bytes_, std::memory_order_relaxed);
-  }
+  Counts::raise(counts_.early_bytes_most, early_bytes_);
 }
 
 std::uint64_t Transfers::take(const TransferId& id, const Match& match, std::size_t bytes) {

@@ -45,7 +45,9 @@ class Transfers {
     std::atomic<std::uint64_t> broadcasts{0};  // values that left for several ranks at once
     std::atomic<std::uint64_t> recipients{0};  // of those
     std::atomic<std::uint64_t> missed{0};      // sends of values that had left before
-    std::atomic<std::uint64_t> announced{0};   // values that had to be asked for
+    std::atomic<std::uint64_t> missed_bytes{0};
+    std::atomic<std::uint64_t> missed_bytes_most{0};
+    std::atomic<std::uint64_t> announced{0};  // values that had to be asked for
     std::atomic<std::uint64_t> early_bytes_most{0};
     std::atomic<std::uint64_t> broadcast_bytes{0};  // of values that left for several ranks
     std::atomic<std::uint64_t> broadcast_bytes_most{0};
@@ -54,17 +56,25 @@ class Transfers {
       broadcasts.fetch_add(1, std::memory_order_relaxed);
       recipients.fetch_add(to, std::memory_order_relaxed);
       broadcast_bytes.fetch_add(bytes, std::memory_order_relaxed);
-      std::uint64_t most = broadcast_bytes_most.load(std::memory_order_relaxed);
-      while (most < bytes &&
-             !broadcast_bytes_most.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
+      raise(broadcast_bytes_most, bytes);
+    }
+    void add_missed(std::uint64_t bytes) {
+      missed.fetch_add(1, std::memory_order_relaxed);
+      missed_bytes.fetch_add(bytes, std::memory_order_relaxed);
+      raise(missed_bytes_most, bytes);
+    }
+    static void raise(std::atomic<std::uint64_t>& most, std::uint64_t bytes) {
+      std::uint64_t before = most.load(std::memory_order_relaxed);
+      while (before < bytes &&
+             !most.compare_exchange_weak(before, bytes, std::memory_order_relaxed)) {
       }
     }
   };
   [[nodiscard]] Counts& counts() { return counts_; }
 
   /// Sends the value of the instance, which the caller's read access holds; gives the access back
-  /// when all of it has left.
-  void send(Instance& instance, Sequence& sequence, std::span<const Destination> to);
+  /// when all of it has left. `is_late`: the value has left for other ranks before.
+  void send(Instance& instance, Sequence& sequence, std::span<const Destination> to, bool is_late);
   /// `task` waits for its value.
   void expect(ReceiveTask& task);
 

@@ -146,6 +146,29 @@ TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
   });
 }
 
+TEST(Flow, Sends_OfAValueThatHasLeftAreMissedBroadcasts) {
+  run_seeds(4, 1, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(std::vector<int>(1000, 3), {.owner = Rank(0)});
+    const auto b = flow.data(std::vector<int>(10, 4), {.owner = Rank(0)});
+    const auto reader = [](const std::vector<int>& values, int& to) { to += values.back(); };
+    for (int rank = 1; rank < 4; ++rank) {
+      const auto sum = flow.data(0, {.owner = Rank(rank)});
+      for (const auto& values : {a, b}) flow.insert(reader, read(values), read_write(sum));
+      EXPECT_EQ(flow.get(sum), 7);
+      flow.wait();
+      world.barrier();
+    }
+    if (world.rank() == 0) {
+      const auto counts = flow.transfer_counts();
+      EXPECT_EQ(counts.broadcasts, 0U);
+      EXPECT_EQ(counts.missed, 4U);  // of both, to ranks 2 and 3
+      EXPECT_EQ(counts.missed_bytes, 2 * (1010 * sizeof(int) + 2 * 8));
+      EXPECT_EQ(counts.missed_bytes_most, 1000 * sizeof(int) + 8);
+    }
+  });
+}
+
 // Rank 6 is the most urgent one and passes the value on to two others: after it has read it, and
 // before it changes it.
 TEST(Flow, Broadcast_IsReadWhileItIsPassedOn) {

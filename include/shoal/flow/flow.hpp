@@ -213,6 +213,8 @@ class Flow {
     std::uint64_t early_bytes_most = 0;  // received before they were expected, at one time
     std::uint64_t broadcast_bytes = 0;   // sizes of the values that were broadcast, each once
     std::uint64_t broadcast_bytes_most = 0;  // size of the largest of them
+    std::uint64_t missed_bytes = 0;          // sizes of the values of missed sends
+    std::uint64_t missed_bytes_most = 0;     // size of the largest of them
   };
   /// Counts of this rank, with those of its sub-flows. **Caller**: any thread.
   [[nodiscard]] TransferCounts transfer_counts() const;
