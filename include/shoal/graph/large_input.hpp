@@ -65,11 +65,7 @@ class LargeInput<K, V, true> {
 
   /// `put` runs in handlers.
   LargeInput(messaging::Channel& channel, const std::string& name, Put put)
-      : channel_(channel),
-        put_(std::move(put)),
-        message_(
-            channel, [this](std::size_t count) { return make_place(count); }, arrival(), [] {},
-            AmOptions{.name = name + ", large"}) {}
+      : LargeInput(channel, name, std::make_shared<Arrivals>(std::move(put))) {}
 
   /// The value is to travel to this rank as a large message.
   [[nodiscard]] bool takes(const V& value, Rank to) const {
@@ -86,38 +82,54 @@ class LargeInput<K, V, true> {
   }
 
  private:
-  std::span<Element> make_place(std::size_t count) {
-    arriving_.push_back(std::make_shared<Vector>(count));
-    return *arriving_.back();
-  }
-  std::shared_ptr<Vector>& find(const Element* data) {
-    std::size_t i = 0;
-    while (arriving_[i]->data() != data) ++i;
-    return arriving_[i];
-  }
-  std::shared_ptr<Vector> take(const Element* data) {
-    std::shared_ptr<Vector>& found = find(data);
-    std::shared_ptr<Vector> taken = std::move(found);
-    if (&found != &arriving_.back()) found = std::move(arriving_.back());
-    arriving_.pop_back();
-    return taken;
-  }
+  /// Vectors whose elements are under way; used by the handlers of the rank only. Transfers keep
+  /// it, through the functions of the message.
+  struct Arrivals {
+    explicit Arrivals(Put function) : put(std::move(function)) {}
+
+    std::span<Element> make(std::size_t count) {
+      vectors.push_back(std::make_shared<Vector>(count));
+      return *vectors.back();
+    }
+    std::shared_ptr<Vector>& find(const Element* data) {
+      std::size_t i = 0;
+      while (vectors[i]->data() != data) ++i;
+      return vectors[i];
+    }
+    std::shared_ptr<Vector> take(const Element* data) {
+      std::shared_ptr<Vector> last = std::move(vectors.back());
+      vectors.pop_back();
+      if (last->data() == data) return last;
+      return std::exchange(find(data), std::move(last));
+    }
+
+    const Put put;
+    std::vector<std::shared_ptr<Vector>> vectors;
+  };
+
+  LargeInput(messaging::Channel& channel, const std::string& name,
+             const std::shared_ptr<Arrivals>& arrivals)
+      : channel_(channel),
+        message_(
+            channel, [arrivals](std::size_t count) { return arrivals->make(count); },
+            arrival(arrivals), [] {}, AmOptions{.name = name + ", large"}) {}
+
   // An Immutable is read by tasks while it is passed on.
-  auto arrival() {
+  static auto arrival(const std::shared_ptr<Arrivals>& arrivals) {
     if constexpr (In::is_shared) {
-      return read_only([this](std::span<const Element> data,
-                              const std::vector<K>& keys) { put_(keys, V(find(data.data()))); },
-                       [this](std::span<Element> data) { static_cast<void>(take(data.data())); });
+      return read_only(
+          [arrivals](std::span<const Element> data, const std::vector<K>& keys) {
+            arrivals->put(keys, V(arrivals->find(data.data())));
+          },
+          [arrivals](std::span<Element> data) { static_cast<void>(arrivals->take(data.data())); });
     } else {
-      return [this](std::span<Element> data, const std::vector<K>& keys) {
-        put_(keys, std::move(*take(data.data())));
+      return [arrivals](std::span<Element> data, const std::vector<K>& keys) {
+        arrivals->put(keys, std::move(*arrivals->take(data.data())));
       };
     }
   }
 
   messaging::Channel& channel_;
-  const Put put_;
-  std::vector<std::shared_ptr<Vector>> arriving_;  // used by the handlers of the rank only
   LargeMessage<Element, std::vector<K>> message_;
 };
 
