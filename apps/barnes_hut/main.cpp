@@ -42,27 +42,27 @@ int run(shoal::World& world, const barnes_hut::Options& options, const Output& o
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Gravitation among many bodies, by the algorithm of Barnes and Hut.",
+    cli::App app("Gravitation among many bodies, by the algorithm of Barnes and Hut.",
                  "barnes_hut");
     barnes_hut::Options options;
     app.add_option("--bodies", options.bodies, "number of bodies")
-        ->check(CLI::Range(2, 100'000'000))
+        ->check(cli::range(2, 100'000'000))
         ->capture_default_str();
     app.add_option("--steps", options.steps, "number of time steps")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--tolerance", options.tolerance, "width of a cell by its distance, at most")
-        ->check(CLI::Range(0.0, 1.5))
+        ->check(cli::range(0.0, 1.5))
         ->capture_default_str();
     app.add_option("--step-time", options.step_time, "length of a time step (G = total mass = 1)")
-        ->check(CLI::Range(0.0, 1e6))
+        ->check(cli::range(0.0, 1e6))
         ->capture_default_str();
     app.add_option("--group", options.group, "bodies of one task")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--cache-bytes", options.cache_bytes,
                    "copies of remote cells that a rank keeps, in bytes (0: all)")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
+        ->check(cli::range(std::int64_t{0}, std::int64_t{1} << 50))
         ->capture_default_str();
     app.add_option("--seed", options.seed, "seed of the bodies")->capture_default_str();
     Output output;

@@ -83,7 +83,7 @@ int run(shoal::World& world, const Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Breadth-first search in a large graph: the Graph500 benchmark.", "bfs");
+    cli::App app("Breadth-first search in a large graph: the Graph500 benchmark.", "bfs");
     bfs::Options options;
     bfs::add_options(app, options);
     return apps::run_app(app, world, [&] { return bfs::run(world, options); });

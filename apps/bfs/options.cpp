@@ -11,16 +11,16 @@
 namespace bfs {
 namespace {
 
-CLI::Option* add_count(CLI::App& app, const std::string& name, int& value, int max,
+cli::Option* add_count(cli::App& app, const std::string& name, int& value, int max,
                        const std::string& help) {
   return app.add_option(name, value, help)
-      ->check(CLI::Range(1, max))
+      ->check(cli::range(1, max))
       ->option_text(fmt::format("N [{}]", value));
 }
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   auto* scale = add_count(app, "--scale", options.scale, Kronecker::kScaleMax,
                           "A random graph of 2^N vertices");
   auto* edge_factor = add_count(app, "--edgefactor", options.edge_factor, Kronecker::kEdgeFactorMax,

@@ -62,12 +62,12 @@ int run(shoal::World& world, const std::string& what, const std::string& path) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Measures this machine for simulated runs.", "calibrate");
+    cli::App app("Measures this machine for simulated runs.", "calibrate");
     std::string what;
     std::string path = "-";
     app.add_option("what", what, "net: latency, bandwidth, cost of a task; kernels: rates of BLAS")
         ->required()
-        ->check(CLI::IsMember({"net", "kernels"}));
+        ->check(cli::one_of({"net", "kernels"}));
     app.add_option("--out", path, "File for the result")->option_text("FILE [-: standard output]");
     return apps::run_app(app, world, [&] { return calibrate::run(world, what, path); });
   });

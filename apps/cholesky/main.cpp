@@ -194,7 +194,7 @@ int run(shoal::World& world, const Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Tiled Cholesky factorization A = L L^T.", "cholesky");
+    cli::App app("Tiled Cholesky factorization A = L L^T.", "cholesky");
     cholesky::Options options;
     cholesky::add_options(app, options);
     return apps::run_app(app, world, [&] { return cholesky::run(world, options); });

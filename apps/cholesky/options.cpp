@@ -2,7 +2,7 @@
 
 namespace cholesky {
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   apps::add_common_options(app, options.common);
   apps::add_grid_option(app, options.grid);
   app.add_option("--matrix", options.matrix, "Factor the symmetric matrix of this .mtx file")

@@ -1,8 +1,8 @@
 #pragma once
 // Options of `cholesky`.
 
-#include <CLI/CLI.hpp>
 #include <string>
+#include "cli/command_line.hpp"
 
 #include "common/options.hpp"
 
@@ -19,6 +19,6 @@ struct Options {
 };
 
 /// Adds all options to `app`.
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 }  // namespace cholesky

@@ -13,15 +13,15 @@
 namespace apps {
 namespace {
 
-void add_count(CLI::App& app, const std::string& name, int& value, const std::string& help) {
+void add_count(cli::App& app, const std::string& name, int& value, const std::string& help) {
   app.add_option(name, value, help)
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->check(cli::range(1, std::numeric_limits<int>::max()))
       ->option_text(fmt::format("N [{}]", value));
 }
 
 }  // namespace
 
-void add_flow_options(CLI::App& app, FlowAppOptions& options, bool with_size) {
+void add_flow_options(cli::App& app, FlowAppOptions& options, bool with_size) {
   CommonOptions& common = options.common;
   if (with_size) {
     add_count(app, "--n", common.size, "Number of rows of the matrix");

@@ -3,9 +3,9 @@
 
 #include <shoal/shoal.hpp>
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include "cli/command_line.hpp"
 
 #include "common/options.hpp"
 #include "common/process_grid.hpp"
@@ -20,7 +20,7 @@ struct FlowAppOptions {
 };
 
 /// Adds --n, --tile, --grid, --tree, --seed, --repeat, --verify, --no-verify and --json.
-void add_flow_options(CLI::App& app, FlowAppOptions& options, bool with_size = true);
+void add_flow_options(cli::App& app, FlowAppOptions& options, bool with_size = true);
 
 /// Work of a program in each of its runs.
 struct FlowProblem {

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <ranges>
 
 #include "common/input_error.hpp"
 #include "common/output_file.hpp"
@@ -17,24 +17,27 @@ namespace {
 
 constexpr int kBadInput = 2;
 
-void add_count(CLI::App& app, const std::string& name, int& value, const std::string& help) {
+void add_count(cli::App& app, const std::string& name, int& value, const std::string& help) {
   app.add_option(name, value, help)
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->check(cli::range(1, std::numeric_limits<int>::max()))
       ->option_text(fmt::format("N [{}]", value));
+}
+
+std::string to_lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 }  // namespace
 
-void add_choice(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+void add_choice(cli::App& app, const std::string& name, const std::vector<std::string>& words,
                 const std::string& help, const std::function<void(std::size_t word)>& choose) {
   const auto read = [words, choose, name](const std::string& text) {
-    const auto found =
-        std::ranges::find_if(words, [lower = CLI::detail::to_lower(text)](const std::string& word) {
-          return CLI::detail::to_lower(word) == lower;
-        });
+    const auto found = std::ranges::find_if(
+        words,
+        [lower = to_lower(text)](const std::string& word) { return to_lower(word) == lower; });
     if (found == words.end()) {
-      throw CLI::ValidationError(name,
-                                 fmt::format("'{}' is none of {}", text, fmt::join(words, ", ")));
+      cli::refuse_value(name, fmt::format("'{}' is none of {}", text, fmt::join(words, ", ")));
     }
     choose(static_cast<std::size_t>(found - words.begin()));
   };
@@ -42,12 +45,12 @@ void add_choice(CLI::App& app, const std::string& name, const std::vector<std::s
       ->option_text(fmt::format("{} [{}]", fmt::join(words, "|"), words.front()));
 }
 
-void add_json_option(CLI::App& app, std::string& path) {
+void add_json_option(cli::App& app, std::string& path) {
   app.add_option("--json", path, "Write the results to this file too; -: only to standard output")
       ->option_text("FILE");
 }
 
-void add_common_options(CLI::App& app, CommonOptions& options) {
+void add_common_options(cli::App& app, CommonOptions& options) {
   add_count(app, "--n", options.size, "Number of rows of the matrix");
   add_count(app, "--tile", options.tile, "Number of rows of a tile");
   app.add_option("--seed", options.seed, "Seed of random matrices")
@@ -72,7 +75,7 @@ KernelCosts kernel_costs(const CommonOptions& options) {
   return options.kernel_rates.empty() ? KernelCosts() : KernelCosts(options.kernel_rates);
 }
 
-void add_grid_option(CLI::App& app, std::string& grid) {
+void add_grid_option(cli::App& app, std::string& grid) {
   app.add_option("--grid", grid, "Ranks as a grid")->option_text("PxQ [nearly square]");
 }
 
@@ -80,26 +83,15 @@ ProcessGrid grid_of(const std::string& text, int rank_count) {
   return text.empty() ? ProcessGrid::near_square(rank_count) : ProcessGrid::parse(text, rank_count);
 }
 
-int run_app(CLI::App& app, shoal::World& world, const std::function<int()>& body) {
+int run_app(cli::App& app, shoal::World& world, const std::function<int()>& body) {
   const bool first = world.rank() == 0;
   app.set_help_flag("-h", "Print this text");
   app.footer("--help lists the options of shoal itself: --ranks, --workers and others.");
-  // CLI11 takes the arguments from the back, without the name of the program.
-  std::vector<std::string> arguments;
-  for (const auto& argument : world.args() | std::views::drop(1) | std::views::reverse) {
-    arguments.push_back(argument);
-  }
   try {
-    app.parse(arguments);
-    return body();
-  } catch (const CLI::Success&) {
-    if (first) fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    if (first) fmt::print(stderr, "{}: {} (-h lists the options)\n", app.get_name(), error.what());
-    return kBadInput;
+    const auto code = app.parse({world.args().begin() + 1, world.args().end()}, first);
+    return code ? *code : body();
   } catch (const InputError& error) {
-    if (first) fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
+    if (first) fmt::print(stderr, "{}: {}\n", app.name(), error.what());
     return kBadInput;
   }
 }

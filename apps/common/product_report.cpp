@@ -38,7 +38,7 @@ void print(const shoal::World& world, const ProductOptions& options,
 
 }  // namespace
 
-void add_product_options(CLI::App& app, ProductOptions& options) {
+void add_product_options(cli::App& app, ProductOptions& options) {
   add_common_options(app, options.common);
   add_choice(app, "--mode", {"tiled", "blas"},
              "Tasks of one thread per tile, or one call of BLAS on many threads per rank",

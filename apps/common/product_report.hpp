@@ -3,10 +3,10 @@
 
 #include <shoal/shoal.hpp>
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include "cli/command_line.hpp"
 
 #include "common/block_partition.hpp"
 #include "common/local_product.hpp"
@@ -20,7 +20,7 @@ struct ProductOptions {
   ProductMode mode = ProductMode::tiled;
 };
 
-void add_product_options(CLI::App& app, ProductOptions& options);
+void add_product_options(cli::App& app, ProductOptions& options);
 
 /// Result of a product, as rank 0 reports it.
 struct ProductResult {

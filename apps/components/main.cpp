@@ -92,14 +92,14 @@ class Components : public shoal::DistributedObject<Components> {
 };
 
 int run(shoal::World& world) {
-  CLI::App app("connected components of a random graph", "components");
+  cli::App app("connected components of a random graph", "components");
   std::size_t vertices = 4096;
   double degree = 1.5;
   std::uint64_t seed = 1;
   bool tunnels = true;
-  app.add_option("--vertices", vertices, "vertices")->check(CLI::Range(1, 1 << 28));
+  app.add_option("--vertices", vertices, "vertices")->check(cli::range(1, 1 << 28));
   app.add_option("--degree", degree, "average number of edges of a vertex")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(cli::range(0.0, 1000.0));
   app.add_option("--seed", seed, "seed of the graph");
   app.add_flag("--tunnel,!--no-tunnel", tunnels, "send through a tunnel");
   return apps::run_app(app, world, [&] {

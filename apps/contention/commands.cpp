@@ -140,7 +140,7 @@ int run_synthesize(const Arguments& with) {
 /// Adds options to the commands.
 class Commands {
  public:
-  Commands(CLI::App& app, Command& chosen)
+  Commands(cli::App& app, Command& chosen)
       : app_(app), chosen_(chosen), with_(std::make_shared<Arguments>()) {}
 
   void add_all() {
@@ -152,52 +152,52 @@ class Commands {
   }
 
  private:
-  CLI::App& add(const std::string& name, const std::string& help, int (*run)(const Arguments&)) {
-    CLI::App* const command = app_.add_subcommand(name, help);
-    command->callback(
+  cli::App& add(const std::string& name, const std::string& help, int (*run)(const Arguments&)) {
+    cli::App& command = app_.add_subcommand(name, help);
+    command.callback(
         [&chosen = chosen_, with = with_, run] { chosen = [with, run] { return run(*with); }; });
-    return *command;
+    return command;
   }
 
-  void add_model(CLI::App& command) {
+  void add_model(cli::App& command) {
     command.add_option("MODEL", with_->model, "JSON file that calibrate wrote")->required();
   }
-  CLI::Option* add_output(CLI::App& command, const std::string& help) {
+  cli::Option* add_output(cli::App& command, const std::string& help) {
     return command.add_option("-o,--output", with_->output, help)
         ->option_text("FILE [-: standard output]");
   }
-  void add_selection(CLI::App& command) {
+  void add_selection(cli::App& command) {
     command.add_option("--kernel", with_->kernel, "computation: fill, copy, triad, primes or poll")
-        ->check(CLI::IsMember({"fill", "copy", "triad", "primes", "poll"}))
+        ->check(cli::one_of({"fill", "copy", "triad", "primes", "poll"}))
         ->option_text("WORD [fill; in charts of one setting triad or poll]");
     command
         .add_option("--channel", with_->channel,
                     "communication: MPI alone, or small or large messages of shoal")
-        ->check(CLI::IsMember({"mpi", "small", "large"}))
+        ->check(cli::one_of({"mpi", "small", "large"}))
         ->option_text("WORD [the first that was measured]");
     command.add_option("--message-bytes", with_->message_bytes, "size of the messages")
         ->option_text("N [the largest]");
   }
-  void add_nodes(CLI::App& command) {
+  void add_nodes(cli::App& command) {
     command
         .add_option("--computation-node", with_->fixed.computation_node,
                     "NUMA node of the data of computation")
-        ->check(CLI::Range(0, kMaxIndex))
+        ->check(cli::range(0, kMaxIndex))
         ->option_text("N [all]");
     command
         .add_option("--communication-node", with_->fixed.communication_node,
                     "NUMA node of the buffers of communication")
-        ->check(CLI::Range(0, kMaxIndex))
+        ->check(cli::range(0, kMaxIndex))
         ->option_text("N [all]");
   }
-  void add_noise(CLI::App& command, const std::string& help) {
+  void add_noise(cli::App& command, const std::string& help) {
     command.add_option("--noise", with_->noise, help)
-        ->check(CLI::Range(0.0, 0.99))
+        ->check(cli::range(0.0, 0.99))
         ->option_text("SHARE [0]");
   }
 
   void add_calibrate() {
-    CLI::App& command = add("calibrate", "Makes a model of measurements", run_calibrate);
+    cli::App& command = add("calibrate", "Makes a model of measurements", run_calibrate);
     command.add_option("DATA", with_->data, "CSV file that measure wrote")->required();
     add_output(command, "model to write, as JSON")->required();
     add_selection(command);
@@ -205,7 +205,7 @@ class Commands {
               "bandwidths that differ by less count as equal when the largest is searched");
   }
   void add_predict() {
-    CLI::App& command = add("predict", "Writes the curves of a model as CSV", run_predict);
+    cli::App& command = add("predict", "Writes the curves of a model as CSV", run_predict);
     add_model(command);
     command
         .add_option("--data", with_->data,
@@ -216,45 +216,45 @@ class Commands {
     add_output(command, "file to write");
   }
   void add_plot() {
-    CLI::App& command = add("plot", "Draws measurements, a model or both as SVG or PNG", run_plot);
+    cli::App& command = add("plot", "Draws measurements, a model or both as SVG or PNG", run_plot);
     command.add_option("--model", with_->model, "JSON file that calibrate wrote")
         ->option_text("FILE");
     command.add_option("--data", with_->data, "CSV file that measure wrote")->option_text("FILE");
     command
         .add_option("--figure", with_->figure, fmt::format("{}", fmt::join(figure_names(), ", ")))
-        ->check(CLI::IsMember(figure_names()))
+        ->check(cli::one_of(figure_names()))
         ->option_text("NAME [placements]");
     add_selection(command);
     add_output(command, "figure to write")->required();
   }
   void add_advise() {
-    CLI::App& command =
+    cli::App& command =
         add("advise", "Says how many cores to compute with, and where to put data", run_advise);
     add_model(command);
     command
         .add_option("--computation-mb", with_->phase.computation_mb,
                     "memory traffic of the computation, in MB")
-        ->check(CLI::NonNegativeNumber)
+        ->check(cli::non_negative_number())
         ->option_text("X");
     command
         .add_option("--communication-mb", with_->phase.communication_mb,
                     "data received meanwhile, in MB")
-        ->check(CLI::NonNegativeNumber)
+        ->check(cli::non_negative_number())
         ->option_text("X");
     command
         .add_option("--share", with_->share,
                     "share of its bandwidth that the network keeps, 0 to 1")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(cli::range(0.0, 1.0))
         ->option_text("X [0.9]");
     add_nodes(command);
     command.add_option("--cores", with_->fixed.cores, "computing cores while data arrives")
-        ->check(CLI::Range(0, kMaxIndex))
+        ->check(cli::range(0, kMaxIndex))
         ->option_text("N [the best]");
     command.add_flag("--json", with_->json, "The best choice for the phase, as JSON");
     add_output(command, "file to write");
   }
   void add_synthesize() {
-    CLI::App& command = add("synthesize", "Writes measurements of a machine that a model describes",
+    cli::App& command = add("synthesize", "Writes measurements of a machine that a model describes",
                             run_synthesize);
     add_model(command);
     add_noise(command, "largest relative error of a value");
@@ -262,13 +262,13 @@ class Commands {
     add_output(command, "measurements to write, as CSV");
   }
 
-  CLI::App& app_;
+  cli::App& app_;
   Command& chosen_;
   std::shared_ptr<Arguments> with_;
 };
 
 }  // namespace
 
-void add_commands(CLI::App& app, Command& chosen) { Commands(app, chosen).add_all(); }
+void add_commands(cli::App& app, Command& chosen) { Commands(app, chosen).add_all(); }
 
 }  // namespace contention

@@ -1,7 +1,7 @@
 #pragma once
 // The commands that read files: calibrate, predict, plot, advise and synthesize.
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 #include <functional>
 #include <memory>
@@ -12,6 +12,6 @@ namespace contention {
 using Command = std::function<int()>;
 
 /// Adds the commands to `app`; the one on the command line is stored in `chosen` by app.parse().
-void add_commands(CLI::App& app, Command& chosen);
+void add_commands(cli::App& app, Command& chosen);
 
 }  // namespace contention

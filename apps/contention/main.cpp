@@ -10,7 +10,7 @@
 #include <shoal/shoal.hpp>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -65,7 +65,7 @@ int measure(const std::vector<const char*>& arguments) {
   bool has_measured = false;                    // not where -h was asked for
   const int code =
       shoal::run(static_cast<int>(arguments.size()), arguments.data(), [&](shoal::World& world) {
-        CLI::App app("Measures this machine.", "contention measure");
+        cli::App app("Measures this machine.", "contention measure");
         auto& session = sessions[world.rank() == 0 ? 0 : 1];
         contention::add_measure_options(app, session.options);
         return apps::run_app(app, world, [&] {
@@ -82,17 +82,13 @@ int measure(const std::vector<const char*>& arguments) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Memory bandwidth shared by computation and communication.", "contention");
+  cli::App app("Memory bandwidth shared by computation and communication.", "contention");
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand();
   app.add_subcommand(kMeasure, kMeasureHelp);  // for --help: it has a parser of its own
   contention::Command chosen;
   contention::add_commands(app, chosen);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadInput;
-  }
+  if (const auto code = app.parse(argc, argv)) return *code;
   return reporting_errors(chosen);
 }
 

@@ -60,24 +60,24 @@ std::string picture_path(const std::string& path) {
 
 }  // namespace
 
-void add_measure_options(CLI::App& app, MeasureOptions& options) {
+void add_measure_options(cli::App& app, MeasureOptions& options) {
   app.add_option("-o,--output", options.output, "CSV file to write, or to continue")
       ->required()
       ->option_text("FILE");
   app.add_flag("--quick", options.extent.quick, "Fewer and shorter measurements");
   app.add_option("--repetitions", options.repetitions, "of each measurement")
-      ->check(CLI::Range(1, 1000))
+      ->check(cli::range(1, 1000))
       ->option_text("N [as many as fit in 3 minutes, 3 to 7; quick: 3]");
   app.add_option("--duration", options.duration_ms, "of a repetition, in milliseconds")
-      ->check(CLI::Range(1, 60'000))
+      ->check(cli::range(1, 60'000))
       ->option_text("N [60; quick: 40]");
   app.add_option("--message-bytes", options.extent.message_bytes_max, "largest message")
-      ->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 30))
+      ->check(cli::range(std::uint64_t{64}, std::uint64_t{1} << 30))
       ->option_text(fmt::format("N [{}]", options.extent.message_bytes_max));
   app.add_option_function<std::size_t>(
          "--memory", [&options](std::size_t size_mib) { options.memory_bytes = size_mib << 20; },
          "of each computing core, in MiB; more than its share of the caches")
-      ->check(CLI::Range(1, kMaxMebibytes))
+      ->check(cli::range(1, kMaxMebibytes))
       ->option_text(fmt::format("N [{}]", options.memory_bytes >> 20));
   app.add_option("--counters", options.counters,
                  "PAPI events of 64 bytes of memory traffic each, in place of those found")

@@ -3,9 +3,9 @@
 
 #include <shoal/shoal.hpp>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include "cli/command_line.hpp"
 
 #include "contention/data_file.hpp"
 #include "contention/host.hpp"
@@ -15,7 +15,7 @@
 namespace contention {
 
 /// Adds the options of measure.
-void add_measure_options(CLI::App& app, MeasureOptions& options);
+void add_measure_options(cli::App& app, MeasureOptions& options);
 
 /// One rank of the measurements: rank 0 is under test, and rank 1 answers it.
 class Session {

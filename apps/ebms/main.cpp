@@ -35,20 +35,20 @@ int run(shoal::World& world, const ebms::Options& options, const std::string& js
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Particle transport by energy bands, with cross sections in global memory.",
+    cli::App app("Particle transport by energy bands, with cross sections in global memory.",
                  "ebms");
     ebms::Options options;
     app.add_option("--particles", options.particles, "number of particles")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+        ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40))
         ->capture_default_str();
     app.add_option("--bands", options.bands, "number of energy bands")
-        ->check(CLI::Range(1, 100'000))
+        ->check(cli::range(1, 100'000))
         ->capture_default_str();
     app.add_option("--points", options.points, "points of the cross sections of each band")
-        ->check(CLI::Range(2, 100'000'000))
+        ->check(cli::range(2, 100'000'000))
         ->capture_default_str();
     app.add_option("--group", options.group, "particles of one task")
-        ->check(CLI::Range(1, 100'000'000))
+        ->check(cli::range(1, 100'000'000))
         ->capture_default_str();
     app.add_flag("--prefetch", options.prefetch, "fetch the next band while this one is tracked");
     app.add_option("--seed", options.seed, "seed of the random numbers")->capture_default_str();

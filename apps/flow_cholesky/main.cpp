@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Tiled Cholesky factorization A = L L^T as a sequential flow.", "flow_cholesky");
+    cli::App app("Tiled Cholesky factorization A = L L^T as a sequential flow.", "flow_cholesky");
     apps::FlowAppOptions options;
     apps::add_flow_options(app, options);
     return apps::run_app(app, world, [&] { return flow_cholesky::run(world, options); });

@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Matrix product C = A B on a 2D grid of ranks.", "gemm2d");
+    cli::App app("Matrix product C = A B on a 2D grid of ranks.", "gemm2d");
     apps::ProductOptions options;
     std::string grid_text;
     apps::add_product_options(app, options);

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Matrix product C = A B on a cube of ranks (DNS algorithm).", "gemm3d");
+    cli::App app("Matrix product C = A B on a cube of ranks (DNS algorithm).", "gemm3d");
     apps::ProductOptions options;
     apps::add_product_options(app, options);
     return apps::run_app(app, world, [&] {

@@ -24,16 +24,16 @@ int run(shoal::World& world, const gups::Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Random updates of a table in global memory (GUPS), or random reads.", "gups");
+    cli::App app("Random updates of a table in global memory (GUPS), or random reads.", "gups");
     gups::Options options;
     app.add_option("--log-size", options.log_size, "binary logarithm of the number of words")
-        ->check(CLI::Range(1, 34))
+        ->check(cli::range(1, 34))
         ->capture_default_str();
     app.add_option("--updates", options.updates, "operations per word")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--tasks", options.tasks, "tasks per rank")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--seed", options.seed, "seed of the random numbers")->capture_default_str();
     app.add_flag("--gather", options.gather, "read words instead of updating them");

@@ -98,17 +98,17 @@ struct Options {
   bool weights = false;
 };
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--vertices", options.vertices, "vertices")->check(CLI::Range(1, 1 << 28));
+void add_options(cli::App& app, Options& options) {
+  app.add_option("--vertices", options.vertices, "vertices")->check(cli::range(1, 1 << 28));
   app.add_option("--degree", options.degree, "average number of edges of a vertex")
-      ->check(CLI::Range(0.0, 10000.0));
+      ->check(cli::range(0.0, 10000.0));
   app.add_option("--skew", options.skew, "inequality of the degrees; 1: none")
-      ->check(CLI::Range(1.0, 16.0));
+      ->check(cli::range(1.0, 16.0));
   app.add_option("--hubs", options.hubs, "vertices whose edges are distributed")
-      ->check(CLI::Range(0, 1 << 28));
+      ->check(cli::range(0, 1 << 28));
   app.add_option("--seed", options.seed, "seed of the graph");
   app.add_option("--stride", options.stride, "distance of the ranks of a striped list")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(cli::range(1, 1 << 20));
   const std::vector<std::string> names{"everywhere", "neighbors", "striped", "flat"};
   apps::add_choice(app, "--strategy", names, "where the edges of hubs lie", [&](std::size_t word) {
     constexpr Strategy kStrategies[] = {Strategy::everywhere, Strategy::neighbors,
@@ -123,7 +123,7 @@ void add_options(CLI::App& app, Options& options) {
 }
 
 int run(shoal::World& world) {
-  CLI::App app("breadth-first search on a graph with hubs", "hub_bfs");
+  cli::App app("breadth-first search on a graph with hubs", "hub_bfs");
   Options options;
   add_options(app, options);
   return apps::run_app(app, world, [&] {

@@ -92,7 +92,7 @@ int run(shoal::World& world, const Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("In-situ analytics: fields come at irregular times, and are reduced among ranks.",
+    cli::App app("In-situ analytics: fields come at irregular times, and are reduced among ranks.",
                  "insitu");
     insitu::Options options;
     insitu::add_options(app, options);

@@ -7,16 +7,16 @@
 namespace insitu {
 namespace {
 
-void add_count(CLI::App& app, const std::string& name, int& value, int min, int max,
+void add_count(cli::App& app, const std::string& name, int& value, int min, int max,
                const std::string& help) {
   app.add_option(name, value, help)
-      ->check(CLI::Range(min, max))
+      ->check(cli::range(min, max))
       ->option_text(fmt::format("N [{}]", value));
 }
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_count(app, "--timesteps", options.timesteps, 1, 1'000'000, "Timesteps of the model");
   add_count(app, "--fields", options.fields, 1, 10'000, "Fields of each timestep");
   add_count(app, "--size", options.size, 1, 1 << 26, "Values of one field on one rank");

@@ -1,9 +1,9 @@
 #pragma once
 // Options of `insitu`.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include "cli/command_line.hpp"
 
 namespace insitu {
 
@@ -19,6 +19,6 @@ struct Options {
 };
 
 /// Adds all options to `app`.
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 }  // namespace insitu

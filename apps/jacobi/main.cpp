@@ -73,11 +73,11 @@ bool is_right(Jacobi& solver, std::size_t n, int iterations) {
 }
 
 int run(shoal::World& world) {
-  CLI::App app("Jacobi iteration on a square of n x n points", "jacobi");
+  cli::App app("Jacobi iteration on a square of n x n points", "jacobi");
   std::size_t n = 256;
   int iterations = 100;
-  app.add_option("--n", n, "points on a side")->check(CLI::Range(8, 65536));
-  app.add_option("--iterations", iterations, "iterations")->check(CLI::Range(1, 1000000));
+  app.add_option("--n", n, "points on a side")->check(cli::range(8, 65536));
+  app.add_option("--iterations", iterations, "iterations")->check(cli::range(1, 1000000));
   std::string json;
   apps::add_json_option(app, json);
   return apps::run_app(app, world, [&] {

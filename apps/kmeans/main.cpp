@@ -66,15 +66,15 @@ class Kmeans : public shoal::DistributedObject<Kmeans> {
 };
 
 int run(shoal::World& world) {
-  CLI::App app("k-means clustering", "kmeans");
+  cli::App app("k-means clustering", "kmeans");
   std::uint64_t points = 20000;
   std::size_t clusters = 16;
   int iterations = 10;
   std::uint64_t seed = 1;
   bool elide = true;
-  app.add_option("--points", points, "number of points")->check(CLI::Range(1, 1 << 28));
-  app.add_option("--clusters", clusters, "number of clusters")->check(CLI::Range(1, 4096));
-  app.add_option("--iterations", iterations, "iterations")->check(CLI::Range(1, 100000));
+  app.add_option("--points", points, "number of points")->check(cli::range(1, 1 << 28));
+  app.add_option("--clusters", clusters, "number of clusters")->check(cli::range(1, 4096));
+  app.add_option("--iterations", iterations, "iterations")->check(cli::range(1, 100000));
   app.add_option("--seed", seed, "seed of the points");
   std::string json;
   apps::add_json_option(app, json);

@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Solves min ||A x - b||_2 by a tiled QR factorization in a sequential flow.",
+    cli::App app("Solves min ||A x - b||_2 by a tiled QR factorization in a sequential flow.",
                  "least_squares");
     least_squares::Options options;
     app.add_option("FILE", options.matrix, "The matrix A, in Matrix Market format")->required();

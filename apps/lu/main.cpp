@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Tiled LU factorization A = L U without pivoting, as a sequential flow.", "lu");
+    cli::App app("Tiled LU factorization A = L U without pivoting, as a sequential flow.", "lu");
     apps::FlowAppOptions options;
     apps::add_flow_options(app, options);
     return apps::run_app(app, world, [&] { return lu::run(world, options); });

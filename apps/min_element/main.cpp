@@ -27,16 +27,16 @@ int element(std::size_t which, std::size_t i) {
 }
 
 int run(shoal::World& world) {
-  CLI::App app("least element of an array of arrays", "min_element");
+  cli::App app("least element of an array of arrays", "min_element");
   std::size_t base = 1000;
   std::size_t step = 40000;
   std::size_t count = 0;
   bool composed = true;
   app.add_option("--base", base, "elements of the first inner array")
-      ->check(CLI::Range(1, 1 << 28));
+      ->check(cli::range(1, 1 << 28));
   app.add_option("--step", step, "elements that each next one has more")
-      ->check(CLI::Range(0, 1 << 28));
-  app.add_option("--count", count, "inner arrays; 0: as many as ranks")->check(CLI::Range(0, 4096));
+      ->check(cli::range(0, 1 << 28));
+  app.add_option("--count", count, "inner arrays; 0: as many as ranks")->check(cli::range(0, 4096));
   app.add_flag("--composed,!--flat", composed, "inner arrays on all ranks, or on one each");
   return apps::run_app(app, world, [&] {
     if (count == 0) count = static_cast<std::size_t>(world.size());

@@ -91,10 +91,10 @@ class Solver : public shoal::DistributedObject<Solver> {
 };
 
 int run(shoal::World& world) {
-  CLI::App app("NAS benchmark CG", "nas_cg");
+  cli::App app("NAS benchmark CG", "nas_cg");
   std::string name = "S";
   app.add_option("--class", name, "class of the benchmark: S, W or A")
-      ->transform(CLI::IsMember({"S", "W", "A"}, CLI::ignore_case));
+      ->transform(cli::one_of_in_any_case({"S", "W", "A"}));
   std::string json;
   apps::add_json_option(app, json);
   return apps::run_app(app, world, [&] {

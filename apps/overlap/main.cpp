@@ -150,14 +150,14 @@ class Overlap {
 };
 
 int run(shoal::World& world) {
-  CLI::App app("Memory-bound tasks beside large messages", "overlap");
+  cli::App app("Memory-bound tasks beside large messages", "overlap");
   Size size;
-  const CLI::Range positive(1, 1'000'000);
+  const cli::Check positive = cli::range(1, 1'000'000);
   app.add_option("--tasks", size.tasks, "of rank 0")->check(positive);
   app.add_option("--task-mb", size.task_mb, "memory traffic of each, in MB")->check(positive);
   app.add_option("--messages", size.messages, "from rank 1 to rank 0")->check(positive);
   app.add_option("--message-mb", size.message_mb, "size of each, in MB")
-      ->check(CLI::Range(1, 2000));
+      ->check(cli::range(1, 2000));
   return apps::run_app(app, world, [&] {
     if (world.size() != 2) throw apps::InputError("there are 2 ranks: give --ranks 2");
     Overlap overlap(world, size);

@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Tiled QR factorization A = Q R as a sequential flow.", "qr");
+    cli::App app("Tiled QR factorization A = Q R as a sequential flow.", "qr");
     apps::FlowAppOptions options;
     apps::add_flow_options(app, options);
     return apps::run_app(app, world, [&] { return qr::run(world, options); });

@@ -54,12 +54,12 @@ std::size_t nested(shoal::Team& team, std::size_t size, int levels) {
 }
 
 int run(shoal::World& world) {
-  CLI::App app("SAXPY on nested teams", "saxpy");
+  cli::App app("SAXPY on nested teams", "saxpy");
   std::size_t size = 1U << 20U;
   int levels = 3;
-  app.add_option("--n", size, "elements of each vector")->check(CLI::Range(1, 1 << 30));
+  app.add_option("--n", size, "elements of each vector")->check(cli::range(1, 1 << 30));
   app.add_option("--levels", levels, "times that the team is halved; 0: flat")
-      ->check(CLI::Range(0, 16));
+      ->check(cli::range(0, 16));
   return apps::run_app(app, world, [&] {
     const std::uint64_t begin_ns = world.now_ns();
     const std::size_t wrong = nested(world, size, levels);

@@ -116,22 +116,22 @@ int run(shoal::World& world, const Options& options) {
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
-    CLI::App app("Sparse triangular solves with incomplete factors.", "sparse_solve");
+    cli::App app("Sparse triangular solves with incomplete factors.", "sparse_solve");
     Options options;
     app.add_option("FILE", options.file,
                    "square matrix in Matrix Market format (of a pattern, the Laplacian of its "
                    "graph); without one, the Laplacian of a grid");
     app.add_option("--grid", options.grid, "points of each side of that grid")
-        ->check(CLI::Range(1, 10'000))
+        ->check(cli::range(1, 10'000))
         ->capture_default_str();
     app.add_option("--block", options.grain.block,
                    "consecutive rows of a strip; default: four strips for each worker")
-        ->check(CLI::Range(1, 100'000'000));
+        ->check(cli::range(1, 100'000'000));
     app.add_option("--levels", options.grain.levels, "levels of a strip in one task")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::range(1, 1'000'000))
         ->capture_default_str();
     app.add_option("--repeat", options.repeat, "number of timed solves, of which one is the median")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::range(1, 1'000'000))
         ->capture_default_str();
     apps::add_json_option(app, options.json);
     return apps::run_app(app, world, [&] { return run(world, options); });

@@ -1,8 +1,8 @@
 #include "global/kernels.hpp"
 
-#include <CLI/CLI.hpp>
 #include <stdexcept>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/stopwatch.hpp"
 
@@ -92,23 +92,23 @@ Timed puts_by_threads(const Options& options, const Side& side, bool& good) {
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"latency", "rate", "bandwidth", "hit", "gups", "pairs", "fan_out"}));
+      ->check(cli::one_of({"latency", "rate", "bandwidth", "hit", "gups", "pairs", "fan_out"}));
   app.add_option("--op", options.op, "Operation on words")
-      ->check(CLI::IsMember({"get", "put", "add", "exchange"}));
+      ->check(cli::one_of({"get", "put", "add", "exchange"}));
   app.add_option("--count", options.count, "Operations, of gups: of each rank")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
   app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(cli::range(1, 1 << 20));
   app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth and threads")
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(cli::range(1, 1 << 30));
   app.add_option("--threads", options.threads, "Threads or tasks, of pairs and fan_out")
-      ->check(CLI::Range(1, 1000));
+      ->check(cli::range(1, 1000));
   app.add_option("--log-size", options.log_size, "Binary logarithm of the words of gups' table")
-      ->check(CLI::Range(4, 32));
+      ->check(cli::range(4, 32));
 }
 
 int measure(const Options& options, const Side& side) {

@@ -23,7 +23,7 @@ struct Options {
   int log_size = 20;  // of the table of gups
   int threads = 2;    // or tasks, of pairs and fan_out
 };
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 /// One side. Each function is called on all ranks. Rank 0 accesses words of the last rank; gups is
 /// done by all ranks.

@@ -207,7 +207,7 @@ int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   Options options;
   const bench::Program program{"global_mpi", "One-sided access with MPI alone.",
-                               [&](CLI::App& app) { bench::global::add_options(app, options); },
+                               [&](cli::App& app) { bench::global::add_options(app, options); },
                                [&] { return run(world, options); }};
   return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

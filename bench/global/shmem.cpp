@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   shmem_init();
   Options options;
   const bench::Program program{"global_shmem", "One-sided access with OpenSHMEM.",
-                               [&](CLI::App& app) { bench::global::add_options(app, options); },
+                               [&](cli::App& app) { bench::global::add_options(app, options); },
                                [&] { return run(options); }};
   const int code = bench::run_program(program, {argv + 1, argv + argc}, shmem_my_pe() == 0);
   // shmem_finalize() of Open MPI 4.1.4 crashes; without it, so does exit().

@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
     Options options;
     const bench::Program program{"global_shoal",
                                  "One-sided access with shoal; --help lists the options of shoal.",
-                                 [&](CLI::App& app) { bench::global::add_options(app, options); },
+                                 [&](cli::App& app) { bench::global::add_options(app, options); },
                                  [&] { return run(world, options); }};
     return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
                               world.rank() == 0);

@@ -1,7 +1,7 @@
 // Barnes-Hut with MPI alone: every rank has all bodies in each step, and builds the trees of all
 // ranks (replicated trees). The trees are those of apps/barnes_hut, so the results are, too.
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 #include <algorithm>
 #include <array>
@@ -166,12 +166,12 @@ int run(const MpiWorld& world, const Options& options) {
 int main(int argc, char** argv) {
   const MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   Options options;
-  const auto add_options = [&options](CLI::App& app) {
+  const auto add_options = [&options](cli::App& app) {
     bench::add_run_options(app, options.run);
-    app.add_option("--bodies", options.bodies, "Bodies")->check(CLI::Range(2, 100'000'000));
-    app.add_option("--steps", options.steps, "Time steps")->check(CLI::Range(1, 1'000'000));
+    app.add_option("--bodies", options.bodies, "Bodies")->check(cli::range(2, 100'000'000));
+    app.add_option("--steps", options.steps, "Time steps")->check(cli::range(1, 1'000'000));
     app.add_option("--tolerance", options.tolerance, "Width of a cell by its distance, at most")
-        ->check(CLI::Range(0.0, 1.5));
+        ->check(cli::range(0.0, 1.5));
     app.add_option("--seed", options.seed, "Seed of the bodies");
     app.add_flag("--checksum", options.checksum, "Print a hash of all bodies at the end");
   };

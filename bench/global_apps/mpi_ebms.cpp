@@ -1,7 +1,7 @@
 // Particle transport with MPI alone and memory servers (K. G. Felker et al., 2013): the last ranks
 // hold the cross sections and answer requests for bands, the others track particles.
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 #include <array>
 #include <stdexcept>
@@ -156,17 +156,17 @@ int run(const MpiWorld& world, const Options& options) {
 int main(int argc, char** argv) {
   const MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   Options options;
-  const auto add_options = [&options](CLI::App& app) {
+  const auto add_options = [&options](cli::App& app) {
     bench::add_run_options(app, options.run);
     ebms::Options& transport = options.transport;
     app.add_option("--particles", transport.particles, "Particles")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-    app.add_option("--bands", transport.bands, "Energy bands")->check(CLI::Range(1, 100'000));
+        ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
+    app.add_option("--bands", transport.bands, "Energy bands")->check(cli::range(1, 100'000));
     app.add_option("--points", transport.points, "Points of the cross sections of a band")
-        ->check(CLI::Range(2, 100'000'000));
+        ->check(cli::range(2, 100'000'000));
     app.add_flag("--prefetch", transport.prefetch, "Request the next band while one is tracked");
     app.add_option("--servers", options.servers, "Ranks that hold the cross sections")
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(cli::range(1, 1'000'000));
   };
   const bench::Program program{"ebms_mpi", "Particle transport with MPI alone.", add_options,
                                [&] { return run(world, options); }};

@@ -1,6 +1,6 @@
 #include "global_apps/solve.hpp"
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 #include <cmath>
 #include <exception>
@@ -69,12 +69,12 @@ int measure(const Side& side, const Options& options) {
 
 int run(const Side& side, int argc, char** argv) {
   Options options;
-  const auto add_options = [&options](CLI::App& app) {
+  const auto add_options = [&options](cli::App& app) {
     add_run_options(app, options.run);
     app.add_option("FILE", options.file, "Matrix; without one, the Laplacian of a grid");
     app.add_option("--grid", options.grid, "Points of each side of that grid")
-        ->check(CLI::Range(1, 10'000));
-    app.add_option("--threads", options.threads, "Threads, of OpenMP")->check(CLI::Range(1, 1024));
+        ->check(cli::range(1, 10'000));
+    app.add_option("--threads", options.threads, "Threads, of OpenMP")->check(cli::range(1, 1024));
   };
   return run_program({"solve_" + side.name, "Sparse triangular solves without shoal.", add_options,
                       [&] { return measure(side, options); }},

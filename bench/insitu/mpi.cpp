@@ -165,16 +165,11 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  CLI::App app("The pipeline of insitu as a bespoke MPI program.", "insitu_mpi");
+  cli::App app("The pipeline of insitu as a bespoke MPI program.", "insitu_mpi");
   Options options;
   insitu::add_options(app, options);
-  int code = 2;
-  try {
-    app.parse(argc, argv);
-    code = run(options);
-  } catch (const CLI::ParseError& error) {
-    code = app.exit(error);
-  }
+  const auto refused = app.parse(argc, argv);
+  const int code = refused ? *refused : run(options);
   MPI_Finalize();
   return code;
 }

@@ -1,8 +1,8 @@
 #include "irregular/kernels.hpp"
 
-#include <CLI/CLI.hpp>
 #include <bit>
 #include <stdexcept>
+#include "cli/command_line.hpp"
 
 namespace irregular {
 
@@ -12,17 +12,17 @@ Word weight(Word index) { return mix(index) | 1U; }
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"histogram", "index_gather"}));
+      ->check(cli::one_of({"histogram", "index_gather"}));
   app.add_option("--table", options.table_log2, "Logarithm of the words of the table")
-      ->check(CLI::Range(10, 32));
+      ->check(cli::range(10, 32));
   app.add_option("--count", options.count, "Updates or reads, of all ranks together")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
+      ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 32));
   app.add_option("--packet", options.packet_bytes, "Bytes collected for a destination (MPI alone)")
-      ->check(CLI::Range(64, 1 << 24));
+      ->check(cli::range(64, 1 << 24));
 }
 
 Layout::Layout(const Options& options, int ranks)

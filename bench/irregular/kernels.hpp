@@ -22,7 +22,7 @@ struct Options {
   bench::RunOptions run;
 };
 
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 /// Spreads the bits of a number.
 inline Word mix(Word x) {

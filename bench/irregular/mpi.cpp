@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   const MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   Options options;
   const bench::Program program{"irregular_mpi", "Random updates and reads with MPI alone.",
-                               [&](CLI::App& app) { irregular::add_options(app, options); },
+                               [&](cli::App& app) { irregular::add_options(app, options); },
                                [&] { return run(world, options); }};
   return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

@@ -2,7 +2,7 @@
 // level, visits of other ranks' vertices collected into packets for each destination, those of the
 // own ones done at once. Graph, partition and roots are those of apps/bfs.
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -222,13 +222,13 @@ int run(const MpiWorld& world, const Options& options) {
 int main(int argc, char** argv) {
   const MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   Options options;
-  const auto add_options = [&options](CLI::App& app) {
+  const auto add_options = [&options](cli::App& app) {
     bench::add_run_options(app, options.run);
     app.add_option("--scale", options.scale, "Logarithm of the number of vertices")
-        ->check(CLI::Range(1, 30));
-    app.add_option("--roots", options.roots, "Searches")->check(CLI::Range(1, 1 << 16));
+        ->check(cli::range(1, 30));
+    app.add_option("--roots", options.roots, "Searches")->check(cli::range(1, 1 << 16));
     app.add_option("--packet", options.packet_bytes, "Bytes collected for a destination")
-        ->check(CLI::Range(64, 1 << 24));
+        ->check(cli::range(64, 1 << 24));
   };
   const bench::Program program{"bfs_mpi", "Breadth-first search with MPI alone.", add_options,
                                [&] { return run(world, options); }};

@@ -40,7 +40,7 @@ int run(const irregular::Options& options) {
 int main(int argc, char** argv) {
   irregular::Options options;
   const bench::Program program{"irregular_serial", "Random updates and reads in one loop.",
-                               [&](CLI::App& app) { irregular::add_options(app, options); },
+                               [&](cli::App& app) { irregular::add_options(app, options); },
                                [&] { return run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     const bench::Program program{
         "irregular_shoal",
         "Random updates and reads with shoal; --help lists the options of shoal.",
-        [&](CLI::App& app) { irregular::add_options(app, options); },
+        [&](cli::App& app) { irregular::add_options(app, options); },
         [&] { return run(world, options); }};
     return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
                               world.rank() == 0);

@@ -4,11 +4,11 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-#include <CLI/CLI.hpp>
 #include <barrier>
 #include <cstddef>
 #include <thread>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/stopwatch.hpp"
 #include "linalg/problem.hpp"
@@ -95,9 +95,9 @@ bench::Sample measure(const Options& options, int copies) {
 int main(int argc, char** argv) {
   Options options;
   int copies = 1;
-  const auto add_options = [&](CLI::App& app) {
+  const auto add_options = [&](cli::App& app) {
     linalg::add_options(app, options);
-    app.add_option("--copies", copies, "How many at once")->check(CLI::Range(1, 256));
+    app.add_option("--copies", copies, "How many at once")->check(cli::range(1, 256));
   };
   const auto body = [&] {
     bench::limit_time(options.run);

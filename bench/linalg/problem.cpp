@@ -2,11 +2,11 @@
 
 #include <cblas.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include "cli/command_line.hpp"
 
 #include "common/random_matrix.hpp"
 
@@ -104,15 +104,15 @@ double gflop(const Options& options) {
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"cholesky", "gemm"}));
-  app.add_option("--n", options.size, "Rows of the matrix")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--tile", options.tile, "Rows of a block")->check(CLI::Range(1, 1 << 20));
+      ->check(cli::one_of({"cholesky", "gemm"}));
+  app.add_option("--n", options.size, "Rows of the matrix")->check(cli::range(1, 1 << 20));
+  app.add_option("--tile", options.tile, "Rows of a block")->check(cli::range(1, 1 << 20));
   app.add_option("--random-blocks", options.rho, "Random sizes of blocks: largest / average")
-      ->check(CLI::Range(1.0, 2.0));
+      ->check(cli::range(1.0, 2.0));
 }
 
 apps::BlockPartition make_partition(const Options& options) {

@@ -19,7 +19,7 @@ struct Options {
 };
 
 /// Adds the kernel, --n, --tile, --random-blocks and those of a run.
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 [[nodiscard]] apps::BlockPartition make_partition(const Options& options);
 [[nodiscard]] inline bool is_cholesky(const Options& options) {

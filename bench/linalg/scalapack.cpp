@@ -1,11 +1,11 @@
 // ScaLAPACK: bulk-synchronous, over BLACS on MPI.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/stopwatch.hpp"
 #include "linalg/mpi_parts.hpp"
@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   Options options;
   bool tall = false;
-  const auto add_options = [&](CLI::App& app) {
+  const auto add_options = [&](cli::App& app) {
     linalg::add_options(app, options);
     app.add_flag("--tall", tall, "No more columns of ranks than rows");
   };

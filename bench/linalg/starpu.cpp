@@ -2,8 +2,8 @@
 
 #include <starpu.h>
 
-#include <CLI/CLI.hpp>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/starpu.hpp"
 #include "common/stopwatch.hpp"
@@ -45,9 +45,9 @@ int run(const Options& options, int workers) {
 int main(int argc, char** argv) {
   Options options;
   int workers = 2;
-  const auto add_options = [&](CLI::App& app) {
+  const auto add_options = [&](cli::App& app) {
     linalg::add_options(app, options);
-    app.add_option("--workers", workers, "Threads that run tasks")->check(CLI::Range(1, 64));
+    app.add_option("--workers", workers, "Threads that run tasks")->check(cli::range(1, 64));
   };
   return bench::run_program({"linalg_starpu", "Sequential task flow of StarPU in one process.",
                              add_options, [&] { return run(options, workers); }},

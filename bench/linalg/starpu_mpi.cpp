@@ -2,9 +2,9 @@
 
 #include <starpu_mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/starpu.hpp"
 #include "common/stopwatch.hpp"
@@ -80,10 +80,10 @@ int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, MPI_THREAD_MULTIPLE);
   Options options;
   int workers = 1;
-  const auto add_options = [&](CLI::App& app) {
+  const auto add_options = [&](cli::App& app) {
     linalg::add_options(app, options);
     app.add_option("--workers", workers, "Threads of a rank that run tasks")
-        ->check(CLI::Range(1, 64));
+        ->check(cli::range(1, 64));
   };
   return bench::run_program({"linalg_starpu_mpi", "Sequential task flow of StarPU over MPI.",
                              add_options, [&] { return run(options, world, workers); }},

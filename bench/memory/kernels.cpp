@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <stdexcept>
+#include "cli/command_line.hpp"
 
 #include "common/resident.hpp"
 
@@ -24,14 +24,13 @@ const Side::Make& chosen(const Options& options, const Side& side) {
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Objects to make")
       ->required()
-      ->check(CLI::IsMember({"live", "keys", "parked"}));
-  app.add_option("--count", options.count, "How many at once")->check(CLI::Range(1, 100'000'000));
-  app.add_option("--form", options.form, "Storage of keys")
-      ->check(CLI::IsMember({"hash", "dense"}));
+      ->check(cli::one_of({"live", "keys", "parked"}));
+  app.add_option("--count", options.count, "How many at once")->check(cli::range(1, 100'000'000));
+  app.add_option("--form", options.form, "Storage of keys")->check(cli::one_of({"hash", "dense"}));
 }
 
 int measure(const Options& options, const Side& side) {

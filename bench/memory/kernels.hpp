@@ -40,7 +40,7 @@ struct Side {
   std::string form = "standard";  // of the keys, if this side has several
 };
 
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 /// Measures the kernel that was chosen, and prints the result. Returns the exit code. **Errors**:
 /// std::invalid_argument for a kernel that the side lacks.

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   PairOptions options;
   const bench::Program program{"memory_mpi_pairs", "Memory of pairs of ranks with MPI alone.",
-                               [&](CLI::App& app) { bench::memory::add_options(app, options); },
+                               [&](cli::App& app) { bench::memory::add_options(app, options); },
                                [&] { return run(world, options); }};
   return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

@@ -1,21 +1,21 @@
 #include "memory/pairs.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include "cli/command_line.hpp"
 
 namespace bench::memory {
 
-void add_options(CLI::App& app, PairOptions& options) {
+void add_options(cli::App& app, PairOptions& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"idle", "traffic"}));
+      ->check(cli::one_of({"idle", "traffic"}));
   app.add_option("--peers", options.peers, "Number of ranks that each rank sends to; 0: all")
-      ->check(CLI::Range(0, 1 << 16));
+      ->check(cli::range(0, 1 << 16));
   app.add_option("--messages", options.messages, "Messages to each of them")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(cli::range(1, 1 << 20));
   app.add_option("--most", options.most, "Ranks of the largest idle world")
-      ->check(CLI::Range(4, 1024));
+      ->check(cli::range(4, 1024));
 }
 
 int peer_count(const PairOptions& options, int ranks) {

@@ -16,7 +16,7 @@ struct PairOptions {
   RunOptions run;
 };
 
-void add_options(CLI::App& app, PairOptions& options);
+void add_options(cli::App& app, PairOptions& options);
 
 /// To how many others each of `ranks` ranks sends.
 [[nodiscard]] int peer_count(const PairOptions& options, int ranks);

@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     bench::memory::Options options;
     const bench::Program program{"memory_shoal", "Memory of tasks of shoal.",
-                                 [&](CLI::App& app) { bench::memory::add_options(app, options); },
+                                 [&](cli::App& app) { bench::memory::add_options(app, options); },
                                  [&] { return run(world, options); }};
     return bench::run_program(program, {world.args().begin() + 1, world.args().end()}, true);
   });

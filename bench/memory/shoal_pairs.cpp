@@ -89,7 +89,7 @@ int idle(const PairOptions& options) {
 
 bench::Program program_of(PairOptions& options, std::function<int()> body) {
   return {"memory_shoal_pairs", "Memory of pairs of ranks; --help lists the options of shoal.",
-          [&options](CLI::App& app) { bench::memory::add_options(app, options); }, std::move(body)};
+          [&options](cli::App& app) { bench::memory::add_options(app, options); }, std::move(body)};
 }
 
 int run(shoal::World& world) {

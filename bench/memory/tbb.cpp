@@ -80,7 +80,7 @@ int run(const bench::memory::Options& options) {
 int main(int argc, char** argv) {
   bench::memory::Options options;
   const bench::Program program{"memory_tbb", "Memory of tasks of oneTBB.",
-                               [&](CLI::App& app) { bench::memory::add_options(app, options); },
+                               [&](cli::App& app) { bench::memory::add_options(app, options); },
                                [&] { return run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

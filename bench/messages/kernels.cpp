@@ -1,29 +1,29 @@
 #include "messages/kernels.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include "cli/command_line.hpp"
 
 namespace messages {
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"round_trip", "rate", "bandwidth"}));
+      ->check(cli::one_of({"round_trip", "rate", "bandwidth"}));
   app.add_option("--mode", options.mode, "Code that returns the ball (shoal)")
-      ->check(CLI::IsMember({"handler", "task", "event", "large"}));
+      ->check(cli::one_of({"handler", "task", "event", "large"}));
   app.add_option("--from", options.from, "Code that sends the items of rate (shoal)")
-      ->check(CLI::IsMember({"task", "thread"}));
+      ->check(cli::one_of({"task", "thread"}));
   app.add_option("--size", options.size_bytes, "Bytes of a message: a multiple of 8")
-      ->check(CLI::Range(8, 1 << 30));
+      ->check(cli::range(8, 1 << 30));
   app.add_option("--count", options.count, "Round trips, or messages")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
   app.add_option("--senders", options.senders, "Tasks or threads that send in rate")
-      ->check(CLI::Range(1, 64));
+      ->check(cli::range(1, 64));
   app.add_option("--packet", options.packet_bytes, "Bytes of packets filled by hand; 0: none")
-      ->check(CLI::Range(0, 1 << 20));
+      ->check(cli::range(0, 1 << 20));
   app.add_option("--window", options.window, "Messages under way at once")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(cli::range(1, 1 << 20));
 }
 
 bench::Sample measure(const Options& options, const Side& side) {

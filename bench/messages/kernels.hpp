@@ -30,7 +30,7 @@ struct Options {
   [[nodiscard]] std::size_t words() const { return size() / sizeof(Word); }
 };
 
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 /// Functions of one side; each measures one run.
 struct Side {

@@ -131,7 +131,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   const bench::Program program{"messages_limits", "Limits of the machine for the message kernels.",
-                               [&](CLI::App& app) { messages::add_options(app, options); },
+                               [&](cli::App& app) { messages::add_options(app, options); },
                                [&] { return run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, thread_level(bench::arguments_of(argc, argv)));
   messages::Options options;
   const bench::Program program{"messages_mpi", "Message kernels with MPI alone.",
-                               [&](CLI::App& app) { messages::add_options(app, options); },
+                               [&](cli::App& app) { messages::add_options(app, options); },
                                [&] { return run(world, options); }};
   return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     messages::Options options;
     const bench::Program program{"messages_shoal",
                                  "Message kernels with shoal; --help lists the options of shoal.",
-                                 [&](CLI::App& app) { messages::add_options(app, options); },
+                                 [&](cli::App& app) { messages::add_options(app, options); },
                                  [&] { return run(world, options); }};
     return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
                               world.rank() == 0);

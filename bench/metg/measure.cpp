@@ -1,8 +1,8 @@
 // The options, the measurement of one side, and what is reported of it.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
+#include "cli/command_line.hpp"
 
 #include "common/stopwatch.hpp"
 #include "metg/search.hpp"
@@ -115,31 +115,31 @@ bench::Values config_of(const Side& side, const Options& options) {
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options, const std::vector<std::string>& forms) {
+void add_options(cli::App& app, Options& options, const std::vector<std::string>& forms) {
   add_run_options(app, options.run);
   options.run.repeat = 20;
   options.form = forms.front();
   app.add_option("pattern", options.pattern, "Pattern of dependencies")
       ->required()
-      ->check(CLI::IsMember(pattern_names()));
+      ->check(cli::one_of(pattern_names()));
   app.add_option("--kernel", options.kernel, "Work of the tasks")
-      ->check(CLI::IsMember({"compute", "memory"}));
+      ->check(cli::one_of({"compute", "memory"}));
   app.add_option("--form", options.form, "Form of the program for this runtime system")
-      ->check(CLI::IsMember(forms));
+      ->check(cli::one_of(forms));
   app.add_option("--steps", options.shape.steps, "Steps of the graph")
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--width", options.shape.width, "Columns of all ranks")->check(CLI::Range(1, 256));
+      ->check(cli::range(1, 100000));
+  app.add_option("--width", options.shape.width, "Columns of all ranks")->check(cli::range(1, 256));
   app.add_option("--radix", options.shape.radix, "Dependencies in nearest, spread and random")
-      ->check(CLI::Range(1, 256));
+      ->check(cli::range(1, 256));
   app.add_option("--seed", options.shape.seed, "Of random");
   app.add_option("--iterations", options.iterations,
                  "Iterations of each task; prints their granularity and does not search METG");
   app.add_option("--buffer", options.buffer_kib, "KiB that the tasks of a column read (memory)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(cli::range(1, 1 << 20));
 }
 
-void add_workers_option(CLI::App& app, Options& options) {
-  app.add_option("--workers", options.workers, "Threads that run tasks")->check(CLI::Range(1, 64));
+void add_workers_option(cli::App& app, Options& options) {
+  app.add_option("--workers", options.workers, "Threads that run tasks")->check(cli::range(1, 64));
 }
 
 int measure(Side& side, const Options& options) {

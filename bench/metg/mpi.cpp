@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
   const MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   metg::Options options;
   const bench::Program program{"metg_mpi", "Minimum effective task granularity of MPI alone.",
-                               [&](CLI::App& app) {
+                               [&](cli::App& app) {
                                  metg::add_options(app, options, {"nonblocking", "bulk"});
                                },
                                [&] {

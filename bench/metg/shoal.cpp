@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     const bench::Program program{
         "metg_shoal",
         "Minimum effective task granularity of shoal; --help lists the options of shoal.",
-        [&](CLI::App& app) {
+        [&](cli::App& app) {
           metg::add_options(app, options, {"dense", "hash"});
         },
         [&] {

@@ -51,9 +51,9 @@ class Side {
 }
 
 /// `forms`: the words of --form, ways to use this runtime system. The first is the default.
-void add_options(CLI::App& app, Options& options, const std::vector<std::string>& forms);
+void add_options(cli::App& app, Options& options, const std::vector<std::string>& forms);
 /// Adds --workers.
-void add_workers_option(CLI::App& app, Options& options);
+void add_workers_option(cli::App& app, Options& options);
 
 /// Measures, checks, and prints the result on rank 0. Returns the exit code.
 int measure(Side& side, const Options& options);
@@ -63,7 +63,7 @@ template <class Make>
 int run_alone(int argc, char** argv, const std::vector<std::string>& forms, Make make) {
   Options options;
   const bench::Program program{"metg", "Minimum effective task granularity",
-                               [&](CLI::App& app) {
+                               [&](cli::App& app) {
                                  add_options(app, options, forms);
                                  add_workers_option(app, options);
                                },

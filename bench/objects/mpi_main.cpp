@@ -1,12 +1,12 @@
 // Jacobi, k-means and NAS CG with MPI alone.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/result.hpp"
 #include "common/stopwatch.hpp"
@@ -103,11 +103,11 @@ int run(const bench::MpiWorld& world, const Options& options) {
       verified);
 }
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   bench::add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Application")
       ->required()
-      ->check(CLI::IsMember({"jacobi", "kmeans", "cg"}));
+      ->check(cli::one_of({"jacobi", "kmeans", "cg"}));
   app.add_option("--n", options.n, "Jacobi: points on a side");
   app.add_option("--points", options.points, "k-means: number of points");
   app.add_option("--clusters", options.clusters, "k-means: number of clusters");
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   const bench::MpiWorld world(argc, argv, MPI_THREAD_SINGLE);
   Options options;
   const bench::Program program{"objects_mpi", "Jacobi, k-means and NAS CG with MPI alone.",
-                               [&](CLI::App& app) { add_options(app, options); },
+                               [&](cli::App& app) { add_options(app, options); },
                                [&] { return run(world, options); }};
   return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

@@ -3,11 +3,11 @@
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
+#include "cli/command_line.hpp"
 
 #include "common/result.hpp"
 #include "common/stopwatch.hpp"
@@ -176,14 +176,14 @@ int run(World& world, const Options& options) {
                        sample.verified);
 }
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   bench::add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(CLI::IsMember({"message", "async", "unordered", "tunnel", "call", "call_64", "answer",
-                             "answer_64", "construct"}));
+      ->check(cli::one_of({"message", "async", "unordered", "tunnel", "call", "call_64", "answer",
+                           "answer_64", "construct"}));
   app.add_option("--count", options.count, "Operations")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ int main(int argc, char** argv) {
     const bench::Program program{"objects_shoal",
                                  "Invocations of distributed objects, and active messages; --help "
                                  "lists the options of shoal.",
-                                 [&](CLI::App& app) { add_options(app, options); },
+                                 [&](cli::App& app) { add_options(app, options); },
                                  [&] { return run(world, options); }};
     return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
                               world.rank() == 0);

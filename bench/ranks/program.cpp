@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include "cli/command_line.hpp"
 
 namespace bench {
 
@@ -25,29 +25,23 @@ int finish(const Result& result, bool verified) {
   return 1;
 }
 
-void add_run_options(CLI::App& app, RunOptions& options) {
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+void add_run_options(cli::App& app, RunOptions& options) {
+  app.take_last();
   app.set_help_flag("-h", "Print this text");
   app.add_option("--repeat", options.repeat, "Timed runs, of which the median is printed")
-      ->check(CLI::Range(1, 1000));
+      ->check(cli::range(1, 1000));
   app.add_option("--time-limit", options.time_limit_s, "Seconds; then a signal ends the program")
-      ->check(CLI::Range(1, 3600));
+      ->check(cli::range(1, 3600));
 }
 
 int run_program(const Program& program, std::vector<std::string> arguments, bool tells) {
-  CLI::App app(program.about, program.name);
+  cli::App app(program.about, program.name);
   program.add_options(app);
-  std::ranges::reverse(arguments);  // CLI11 takes them from the back
   try {
-    app.parse(std::move(arguments));
-    return program.body();
-  } catch (const CLI::Success&) {
-    if (tells) fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    if (tells) fmt::print(stderr, "{}: {} (-h lists the options)\n", app.get_name(), error.what());
+    const auto code = app.parse(std::move(arguments), tells);
+    return code ? *code : program.body();
   } catch (const std::invalid_argument& error) {
-    if (tells) fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
+    if (tells) fmt::print(stderr, "{}: {}\n", app.name(), error.what());
   }
   return 2;
 }

@@ -7,7 +7,7 @@
 
 #include "common/result.hpp"
 
-namespace CLI {
+namespace cli {
 class App;
 }
 
@@ -30,12 +30,12 @@ struct RunOptions {
   int repeat = 1;
   int time_limit_s = 120;
 };
-void add_run_options(CLI::App& app, RunOptions& options);
+void add_run_options(cli::App& app, RunOptions& options);
 
 struct Program {
   std::string name;
   std::string about;
-  std::function<void(CLI::App&)> add_options;
+  std::function<void(cli::App&)> add_options;
   std::function<int()> body;  // its result is the exit code
 };
 

@@ -5,7 +5,7 @@ include_guard(GLOBAL)
 # It chooses no MPI: each program links its own.
 add_library(bench_ranks STATIC "${CMAKE_CURRENT_LIST_DIR}/program.cpp")
 shoal_bench_defaults(bench_ranks)
-target_link_libraries(bench_ranks PUBLIC bench_common CLI11::CLI11 fmt::fmt)
+target_link_libraries(bench_ranks PUBLIC bench_common shoal_cli fmt::fmt)
 
 # shoal_bench_mpi_program(<name> <source>... LINK <library>...)
 # Programs <name>_<mpi> without shoal, for every MPI that there is.

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/resident.hpp"
 #include "common/result.hpp"
@@ -21,9 +21,9 @@ namespace {
 // One kernel of one side: its options, and how it is run and reported.
 class Program {
  public:
-  explicit Program(Side& side) : side_(side), app_("One timed run of one kernel about tasks") {
-    app_.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    app_.require_subcommand(1);
+  explicit Program(Side& side) : side_(side), app_("One timed run of one kernel about tasks", "") {
+    app_.take_last();
+    app_.require_subcommand();
     add_flood();
     add_grid();
     add_fib();
@@ -35,7 +35,7 @@ class Program {
 
   int main(int argc, char** argv) {
     side_.form = side_.forms().front();
-    CLI11_PARSE(app_, argc, argv);
+    if (const auto code = app_.parse(argc, argv)) return *code;
     try {
       side_.start(side_.workers, run_);
       print(result_);
@@ -48,15 +48,15 @@ class Program {
   }
 
  private:
-  CLI::App& add_kernel(const std::string& name, const std::string& help,
+  cli::App& add_kernel(const std::string& name, const std::string& help,
                        std::function<void()> run) {
-    CLI::App& kernel = *app_.add_subcommand(name, help);
+    cli::App& kernel = app_.add_subcommand(name, help);
     kernel.add_option("--workers", side_.workers, "Threads that run tasks")
-        ->check(CLI::Range(1, 64));
+        ->check(cli::range(1, 64));
     kernel.add_option("--repeat", repeat_, "Timed runs, of which the median is printed")
-        ->check(CLI::PositiveNumber);
+        ->check(cli::positive_number());
     kernel.add_option("--form", side_.form, "Form of the program for this runtime system")
-        ->check(CLI::IsMember(side_.forms()));
+        ->check(cli::one_of(side_.forms()));
     kernel.callback([this, name, run = std::move(run)] {
       result_.kernel = name;
       result_.side = side_.name();
@@ -65,26 +65,26 @@ class Program {
     return kernel;
   }
 
-  static void add_count(CLI::App& kernel, const std::string& name, int& count,
+  static void add_count(cli::App& kernel, const std::string& name, int& count,
                         const std::string& help) {
-    kernel.add_option(name, count, help)->check(CLI::PositiveNumber);
+    kernel.add_option(name, count, help)->check(cli::positive_number());
   }
 
   void add_flood() {
-    CLI::App& kernel = add_kernel("flood", "Independent tasks made by the main function", [this] {
+    cli::App& kernel = add_kernel("flood", "Independent tasks made by the main function", [this] {
       result_.config = {
           {"tasks", flood_.tasks}, {"body_us", flood_.body_us}, {"ready", flood_.ready}};
       const double seconds = time([this] { return side_.flood(flood_); });
       flood_.check(repeat_);
       report_tasks(seconds, static_cast<double>(flood_.tasks), flood_.body_us);
     });
-    kernel.add_option("--tasks", flood_.tasks, "Number of tasks")->check(CLI::PositiveNumber);
+    kernel.add_option("--tasks", flood_.tasks, "Number of tasks")->check(cli::positive_number());
     kernel.add_option("--body-us", flood_.body_us, "Duration of each task");
     kernel.add_flag("--ready", flood_.ready, "Make all tasks before the clock starts");
   }
 
   void add_grid() {
-    CLI::App& kernel = add_kernel("grid", "Columns of tasks that depend on the one before", [this] {
+    cli::App& kernel = add_kernel("grid", "Columns of tasks that depend on the one before", [this] {
       result_.config = {{"rows", grid_.rows},
                         {"columns", grid_.columns},
                         {"dependencies", grid_.dependencies},
@@ -106,7 +106,7 @@ class Program {
   }
 
   void add_fib() {
-    CLI::App& kernel = add_kernel("fib", "Fibonacci numbers, a task for each addition", [this] {
+    cli::App& kernel = add_kernel("fib", "Fibonacci numbers, a task for each addition", [this] {
       result_.config = {{"n", fib_.n}};
       const double seconds = time([this] {
         const Stopwatch watch;
@@ -117,11 +117,11 @@ class Program {
       });
       report(seconds, "ns_per_spawn", static_cast<double>(fib_.spawns()));
     });
-    kernel.add_option("--n", fib_.n, "Which number")->check(CLI::Range(2, 50));
+    kernel.add_option("--n", fib_.n, "Which number")->check(cli::range(2, 50));
   }
 
   void add_queens() {
-    CLI::App& kernel = add_kernel("queens", "Queens on a board, a task for each place", [this] {
+    cli::App& kernel = add_kernel("queens", "Queens on a board, a task for each place", [this] {
       result_.config = {{"n", queens_.n}};
       const double seconds = time([this] {
         const Stopwatch watch;
@@ -133,11 +133,11 @@ class Program {
       report(seconds, "ns_per_spawn", static_cast<double>(queens_.spawns()));
     });
     kernel.add_option("--n", queens_.n, "Size of the board")
-        ->check(CLI::Range(1, Queens::kSizeMax));
+        ->check(cli::range(1, Queens::kSizeMax));
   }
 
   void add_switching() {
-    CLI::App& kernel = add_kernel("switch", "Tasks that take turns", [this] {
+    cli::App& kernel = add_kernel("switch", "Tasks that take turns", [this] {
       result_.config = {{"tasks", switching_.tasks}, {"rounds", switching_.rounds}};
       const double seconds = time([this] { return side_.switching(switching_); });
       switching_.check(repeat_);
@@ -148,7 +148,7 @@ class Program {
   }
 
   void add_round_trips() {
-    CLI::App& kernel = add_kernel("future", "A task is started and waited for", [this] {
+    cli::App& kernel = add_kernel("future", "A task is started and waited for", [this] {
       result_.config = {{"rounds", trips_.rounds}};
       const double seconds = time([this] {
         std::uint64_t sum = 0;
@@ -162,7 +162,7 @@ class Program {
   }
 
   void add_hand_over() {
-    CLI::App& kernel = add_kernel("lock", "Tasks that hand a lock to each other", [this] {
+    cli::App& kernel = add_kernel("lock", "Tasks that hand a lock to each other", [this] {
       result_.config = {{"tasks", hand_over_.tasks}, {"rounds", hand_over_.rounds}};
       const double seconds = time([this] { return side_.hand_over(hand_over_); });
       hand_over_.check(repeat_);
@@ -197,7 +197,7 @@ class Program {
   }
 
   Side& side_;
-  CLI::App app_;
+  cli::App app_;
   std::function<void()> run_;
   Result result_;
   int repeat_ = 1;

@@ -1,8 +1,8 @@
 #include "teams/kernels.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
+#include "cli/command_line.hpp"
 
 #include "common/stopwatch.hpp"
 
@@ -124,17 +124,16 @@ bench::Sample run_once(const Options& options, const Side& side) {
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(
-          CLI::IsMember({"barrier", "allreduce", "allreduce_array", "broadcast", "reduce", "scan",
-                         "gather", "allgather", "alltoall", "reduce_scatter", "split", "list"}));
+      ->check(cli::one_of({"barrier", "allreduce", "allreduce_array", "broadcast", "reduce", "scan",
+                           "gather", "allgather", "alltoall", "reduce_scatter", "split", "list"}));
   app.add_option("--size", options.size_bytes, "Bytes of an array: a multiple of 8")
-      ->check(CLI::Range(std::size_t{8}, std::size_t{1} << 30U));
+      ->check(cli::range(std::size_t{8}, std::size_t{1} << 30U));
   app.add_option("--count", options.count, "Operations, one after the other")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
 }
 
 bench::Sample measure(const Options& options, const Side& side) {

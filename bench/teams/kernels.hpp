@@ -21,7 +21,7 @@ struct Options {
   [[nodiscard]] std::size_t elements() const { return size_bytes / sizeof(double); }
 };
 
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 /// Operations of one side, on all its ranks.
 struct Side {

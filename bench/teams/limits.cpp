@@ -40,7 +40,7 @@ int run(const teams::Options& options) {
 int main(int argc, char** argv) {
   teams::Options options;
   const bench::Program program{"teams_limits", "Copies in the place of a broadcast.",
-                               [&](CLI::App& app) { teams::add_options(app, options); },
+                               [&](cli::App& app) { teams::add_options(app, options); },
                                [&] { return run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   teams::Options options;
   const bench::Program program{"teams_mpi",
                                "Collective operations and communicators with MPI alone.",
-                               [&](CLI::App& app) { teams::add_options(app, options); },
+                               [&](cli::App& app) { teams::add_options(app, options); },
                                [&] { return run(world, options); }};
   return bench::run_program(program, bench::arguments_of(argc, argv), world.rank() == 0);
 }

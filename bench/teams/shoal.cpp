@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     const bench::Program program{"teams_shoal",
                                  "Collective operations and teams with shoal; --help lists the "
                                  "options of shoal.",
-                                 [&](CLI::App& app) { teams::add_options(app, options); },
+                                 [&](cli::App& app) { teams::add_options(app, options); },
                                  [&] { return run(world, options); }};
     return bench::run_program(program, {world.args().begin() + 1, world.args().end()},
                               world.rank() == 0);

@@ -10,7 +10,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,6 +23,7 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/result.hpp"
 #include "ranks/program.hpp"
@@ -189,10 +189,10 @@ int main(int argc, char** argv) {
         rank = world.rank().value();
         size = world.size();
         const bench::Program program{"trace_clocks", "Clocks of the processes of a trace.",
-                                     [&](CLI::App& app) {
+                                     [&](cli::App& app) {
                                        add_run_options(app, options.run);
                                        app.add_option("--seconds", options.seconds, "of the run")
-                                           ->check(CLI::PositiveNumber);
+                                           ->check(cli::positive_number());
                                      },
                                      [&] {
                                        bench::limit_time(options.run);

@@ -1,27 +1,27 @@
 #include "traces/event_cost.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <thread>
 #include <vector>
+#include "cli/command_line.hpp"
 
 #include "common/result.hpp"
 
 namespace traces {
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "event or task")->required();
   app.add_option("--form", options.form,
                  "on: recorded; off: not recorded; held: recorded into buffers that hold all; "
                  "stamp: time stamp counter and store; clock: clock_gettime() and store");
   app.add_option("--file", options.file, "part of a trace to write");
-  app.add_option("--threads", options.threads, "Threads")->check(CLI::Range(1, 64));
-  app.add_option("--events", options.events, "Events of a burst")->check(CLI::PositiveNumber);
+  app.add_option("--threads", options.threads, "Threads")->check(cli::range(1, 64));
+  app.add_option("--events", options.events, "Events of a burst")->check(cli::positive_number());
   app.add_option("--bursts", options.bursts, "Bursts, of which the median counts")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--us", options.us, "Duration of a task")->check(CLI::PositiveNumber);
+      ->check(cli::positive_number());
+  app.add_option("--us", options.us, "Duration of a task")->check(cli::positive_number());
   app.add_option("--tasks", options.tasks, "Tasks of each thread; 0: a second of them");
 }
 

@@ -21,7 +21,7 @@ struct Options {
   std::int64_t tasks = 0;
 };
 
-void add_options(CLI::App& app, Options& options);
+void add_options(cli::App& app, Options& options);
 
 /// Nanoseconds of the clock that the machine's programs share.
 [[nodiscard]] double now_ns();

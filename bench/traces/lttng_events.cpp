@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   Options options;
   const bool is_inside = std::getenv(kInside) != nullptr;  // NOLINT(concurrency-mt-unsafe)
   const bench::Program program{"trace_events_lttng", "Cost of events of LTTng-UST.",
-                               [&](CLI::App& app) { traces::add_options(app, options); },
+                               [&](cli::App& app) { traces::add_options(app, options); },
                                [&] { return is_inside ? run_inside(options) : run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);
 }

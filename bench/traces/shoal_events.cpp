@@ -133,7 +133,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   const bench::Program program{"trace_events", "Cost of events of shoal's traces.",
-                               [&](CLI::App& app) { traces::add_options(app, options); },
+                               [&](cli::App& app) { traces::add_options(app, options); },
                                [&] { return run(options); }};
   return bench::run_program(program, {argv + 1, argv + argc}, true);
 }
