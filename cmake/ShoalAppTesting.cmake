@@ -1,5 +1,10 @@
 # Runs of the applications and of the programs of the tutorial.
 
+# An application that also runs under the sanitizers; see apps/CMakeLists.txt.
+function(shoal_build_for_tests app)
+  set_target_properties(${app} PROPERTIES EXCLUDE_FROM_ALL OFF)
+endfunction()
+
 # shoal_add_app_run(<name> [PATTERN <regex>] [LABEL <l>] [TIMEOUT <s>]
 #                   COMMAND <target> [<argument>...])
 # Runs an application, embedded or simulated.
@@ -14,6 +19,9 @@ function(shoal_add_app_run name)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(arg_LABEL STREQUAL "apps_small")
+    shoal_build_for_tests(${app})
   endif()
   shoal_expecting("${arg_PATTERN}" command ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${app}>
                   ${arg_COMMAND})
@@ -154,6 +162,7 @@ function(shoal_add_simulation_tests)
     if(NOT TARGET ${program})
       continue()
     endif()
+    shoal_build_for_tests(${program})
     set(arguments)
     if(program STREQUAL "bfs")
       set(arguments --scale 6 --roots 4)
