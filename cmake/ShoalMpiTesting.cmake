@@ -1,5 +1,11 @@
 # Tests that a launcher of an MPI starts.
 
+if(mpich IN_LIST SHOAL_MPI_VARIANTS)
+  add_library(shoal_mpich_yield SHARED "${PROJECT_SOURCE_DIR}/tests/support/mpich_yield.cpp")
+  shoal_target_defaults(shoal_mpich_yield)
+  target_link_libraries(shoal_mpich_yield PRIVATE ${CMAKE_DL_LIBS})
+endif()
+
 # Sets `out` to the launcher of an MPI variant with its options, ready for the program.
 function(shoal_mpi_launcher variant processes out)
   if(variant STREQUAL "openmpi")
@@ -7,7 +13,7 @@ function(shoal_mpi_launcher variant processes out)
     set(command "${SHOAL_MPIRUN_OPENMPI}" --oversubscribe --allow-run-as-root --bind-to none -n)
   elseif(variant STREQUAL "mpich")
     find_program(SHOAL_MPIRUN_MPICH NAMES mpirun.mpich mpiexec.hydra)
-    set(command "${SHOAL_MPIRUN_MPICH}" -n)
+    set(command "${SHOAL_MPIRUN_MPICH}" -genv LD_PRELOAD $<TARGET_FILE:shoal_mpich_yield> -n)
   else()
     set(command "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG})
   endif()

@@ -110,7 +110,8 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     add_library(cluster_mpich_finalize SHARED
                 "${PROJECT_SOURCE_DIR}/tests/cluster/mpich_finalize.cpp")
     shoal_target_defaults(cluster_mpich_finalize)
-    list(APPEND options --preload $<TARGET_FILE:cluster_mpich_finalize>)
+    list(APPEND options --preload
+         "$<TARGET_FILE:cluster_mpich_finalize>:$<TARGET_FILE:shoal_mpich_yield>")
   endif()
   add_dependencies(${program} shoal-top)
   list(APPEND options --rounds $<TARGET_FILE:${program}> --top $<TARGET_FILE:shoal-top>)
