@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 #include <vector>
-#include "cli/command_line.hpp"
 
+#include "cli/command_line.hpp"
 #include "common/stopwatch.hpp"
 
 namespace bench::global {
@@ -25,10 +25,14 @@ struct Timed {
   double seconds = 0;
   Word last = 0;
 };
-Timed time_on_first(const Side& side, const std::function<Word(std::int64_t)>& run,
-                    std::int64_t count) {
+Timed time_on_first(const Options& options, const Side& side,
+                    const std::function<Word(std::int64_t)>& run, std::int64_t count) {
   Timed timed;
   side.barrier();
+  if (side.rank == side.size - 1 && options.busy_ms > 0) {
+    const Stopwatch watch;
+    while (watch.seconds() * 1e3 < options.busy_ms) continue;
+  }
   if (side.rank == 0) {
     run(1);  // finds the way
     const Stopwatch watch;
@@ -82,7 +86,7 @@ Timed puts_by_threads(const Options& options, const Side& side, bool& good) {
     side.put_by_threads(count, target);
     return Word{0};
   };
-  const Timed timed = time_on_first(side, run, options.count);
+  const Timed timed = time_on_first(options, side, run, options.count);
   for (int thread = 0; thread < options.threads; ++thread) {
     const std::byte last = target(thread) == side.rank ? byte_of(options.count) : std::byte{0};
     good = good && side.ends_of_thread(thread) == std::pair(last, last);
@@ -109,6 +113,9 @@ void add_options(cli::App& app, Options& options) {
       ->check(cli::range(1, 1000));
   app.add_option("--log-size", options.log_size, "Binary logarithm of the words of gups' table")
       ->check(cli::range(4, 32));
+  app.add_option("--busy-ms", options.busy_ms,
+                 "Time for which the last rank calls nothing meanwhile")
+      ->check(cli::range(0, 100'000));
 }
 
 int measure(const Options& options, const Side& side) {
@@ -128,22 +135,22 @@ int measure(const Options& options, const Side& side) {
       timed = puts_by_threads(options, side, good);
     } else if (options.kernel == "latency") {
       side.prepare(1);
-      timed = time_on_first(side, side.one_by_one, options.count);
+      timed = time_on_first(options, side, side.one_by_one, options.count);
       good = side.rank != 0 || is_good(options, timed.last, options.count);
     } else if (options.kernel == "hit") {
       if (!side.cached) throw std::invalid_argument("this side has no cache");
       side.prepare(1);
-      timed = time_on_first(side, side.cached, options.count);
+      timed = time_on_first(options, side, side.cached, options.count);
       good = timed.last == 0;
     } else if (options.kernel == "rate") {
       side.prepare(static_cast<std::size_t>(options.in_flight));
       const std::int64_t rounds = (options.count + options.in_flight - 1) / options.in_flight;
       operations = rounds * options.in_flight;
-      timed = time_on_first(side, side.together, rounds);
+      timed = time_on_first(options, side, side.together, rounds);
       good = side.rank != 0 || is_good(options, timed.last, rounds);
     } else {
       side.prepare(static_cast<std::size_t>(options.size_bytes) / sizeof(Word));
-      timed = time_on_first(side, side.transfers, options.count);
+      timed = time_on_first(options, side, side.transfers, options.count);
       good = side.rank != 0 || options.op == "put" || timed.last == 0;
     }
     samples.push_back({timed.seconds, side.all_hold(good)});
@@ -152,7 +159,7 @@ int measure(const Options& options, const Side& side) {
   const Sample sample = median(samples);
   const double count = static_cast<double>(operations);
   const double us = sample.seconds / count * 1e6;
-  Values values{{"us", us}, {"million_per_s", 1 / us}};
+  Values values{{"us", us}, {"each_ns", us * 1e3}, {"million_per_s", 1 / us}};
   if (by_threads) values.emplace_back("put_us", us);
   if (options.kernel == "latency") values.emplace_back("round_trip_us", us);
   if (options.kernel == "bandwidth") {

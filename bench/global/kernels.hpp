@@ -22,6 +22,7 @@ struct Options {
   std::int64_t size_bytes = 1 << 20;
   int log_size = 20;  // of the table of gups
   int threads = 2;    // or tasks, of pairs and fan_out
+  int busy_ms = 0;    // for which the target computes meanwhile
 };
 void add_options(cli::App& app, Options& options);
 

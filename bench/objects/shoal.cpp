@@ -153,6 +153,7 @@ bench::Sample run_once(World& world, const Options& options) {
   if (options.kernel == "call_64") return calls(world, options, kInFlight);
   if (options.kernel == "answer") return answers(world, options, 1);
   if (options.kernel == "answer_64") return answers(world, options, kInFlight);
+  if (options.kernel == "answer_1024") return answers(world, options, 1024);
   if (options.kernel == "construct") return teams(world, options);
   return one_way(world, options);
 }
@@ -181,7 +182,7 @@ void add_options(cli::App& app, Options& options) {
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(cli::one_of({"message", "async", "unordered", "tunnel", "call", "call_64", "answer",
-                           "answer_64", "construct"}));
+                           "answer_64", "answer_1024", "construct"}));
   app.add_option("--count", options.count, "Operations")
       ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
 }
