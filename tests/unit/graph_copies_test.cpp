@@ -89,6 +89,16 @@ TEST_F(GraphCopies, OfAValueThatStays_AreTheTasksOnes) {
   EXPECT_LT(values_in_memory<Values>(kProcesses, send), 3.5);
 }
 
+// Its sender keeps it: a packet with it would be a third one.
+TEST_F(GraphCopies, OfAnImmutableForOneTask_AreNotMadeOnTheWay) {
+  Immutable<Values> kept;
+  const auto send = [&kept](TaskGraph<int>& graph) {
+    kept = shoal::make_immutable<Values>(make_values());
+    graph.send(1, 0, kept);
+  };
+  EXPECT_LT(values_in_memory<Immutable<Values>>(kProcesses, send), 2.5);
+}
+
 TEST_F(GraphCopies, OfAMulticast_AreTheTasksOnes) {
   const auto send = [](TaskGraph<int>& graph) {
     graph.send_all(std::vector{1, 2, 3}, 0, make_values());
