@@ -1,6 +1,7 @@
 // Broadcast micro-benchmarks of the runtime-communication-interactions thesis, section 4.4.1: how
-// long it takes until all ranks have a value of rank 0. For real within a process, and in simulated
-// worlds of any size (`--sim --ranks 1024`), as both have one clock.
+// long it takes until all ranks have a value of rank 0. For real within a process or between those
+// of one host (flow_broadcast_openmpi), and in simulated worlds of any size (`--sim --ranks 1024`),
+// as these have one clock.
 //
 //   flow_broadcast [--bytes N] [--repeat N] [--only NAME] [--burst N] [options of shoal]
 //

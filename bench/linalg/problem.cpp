@@ -23,29 +23,33 @@ double element(const Options& options, Matrix matrix, int row, int column) {
       return apps::random_element(2 * kSeed, row, column);
     case Matrix::second:
       return apps::random_element(2 * kSeed + 1, row, column);
+    case Matrix::general:
+      return apps::random_element(kSeed, row, column);
     case Matrix::spd:
       break;
   }
   return apps::random_spd_element(kSeed, options.size, row, column);
 }
 
-// Elements of a block that count, and their use as a factor.
-enum class Part { all, lower, lower_transposed, symmetric };
+// Elements of a block that count; symmetric: the lower ones, for those above the diagonal as well.
+enum class Part { all, lower, upper, symmetric };
+enum class Use { plain, transposed };
 
 // y += block x, both vectors being those of the whole matrix.
-void add_product(const Block& block, Part part, const std::vector<double>& x,
+void add_product(const Block& block, Part part, Use use, const std::vector<double>& x,
                  std::vector<double>& y) {
   for (int j = 0; j < block.columns; ++j) {
     const int column = block.column + j;
     for (int i = 0; i < block.rows; ++i) {
       const int row = block.row + i;
-      if (part != Part::all && row < column) continue;
+      if (part == Part::upper && row > column) continue;
+      if ((part == Part::lower || part == Part::symmetric) && row < column) continue;
       const double value = block.values[static_cast<std::ptrdiff_t>(j) * block.stride + i];
       const auto down = static_cast<std::size_t>(row);
       const auto along = static_cast<std::size_t>(column);
-      if (part != Part::lower_transposed) y[down] += value * x[along];
+      if (use == Use::plain) y[down] += value * x[along];
       const bool mirrored = part == Part::symmetric && row != column;
-      if (part == Part::lower_transposed || mirrored) y[along] += value * x[down];
+      if (use == Use::transposed || mirrored) y[along] += value * x[down];
     }
   }
 }
@@ -55,12 +59,15 @@ class Check {
   Check(const Options& options, const Blocks& answer, const Sum& sum)
       : options_(options), answer_(answer), sum_(sum) {}
 
-  [[nodiscard]] std::vector<double> by_answer(Part part, const std::vector<double>& x) const {
-    return product(
-        x, [&](const Block& block, std::vector<double>& y) { add_product(block, part, x, y); });
+  [[nodiscard]] std::vector<double> by_answer(Part part, Use use,
+                                              const std::vector<double>& x) const {
+    return product(x, [&](const Block& block, std::vector<double>& y) {
+      add_product(block, part, use, x, y);
+    });
   }
 
-  [[nodiscard]] std::vector<double> by_given(Matrix matrix, const std::vector<double>& x) const {
+  [[nodiscard]] std::vector<double> by_given(Matrix matrix, const std::vector<double>& x,
+                                             Use use = Use::plain) const {
     const Part part = matrix == Matrix::spd ? Part::symmetric : Part::all;
     return product(x, [&](const Block& block, std::vector<double>& y) {
       std::vector<double> values(static_cast<std::size_t>(block.rows) *
@@ -69,7 +76,7 @@ class Check {
       given.values = values.data();
       given.stride = block.rows;
       fill(options_, matrix, given);
-      add_product(given, part, x, y);
+      add_product(given, part, use, x, y);
     });
   }
 
@@ -99,7 +106,8 @@ double relative_distance(const std::vector<double>& x, const std::vector<double>
 
 double gflop(const Options& options) {
   const double n = options.size;
-  return (is_cholesky(options) ? n * n * n / 3 + n * n / 2 + n / 6 : 2 * n * n * n) * 1e-9;
+  if (is_cholesky(options)) return (n * n * n / 3 + n * n / 2 + n / 6) * 1e-9;
+  return (is_qr(options) ? 4.0 / 3 : 2.0) * n * n * n * 1e-9;
 }
 
 }  // namespace
@@ -108,7 +116,7 @@ void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(cli::one_of({"cholesky", "gemm"}));
+      ->check(cli::one_of({"cholesky", "qr", "gemm"}));
   app.add_option("--n", options.size, "Rows of the matrix")->check(cli::range(1, 1 << 20));
   app.add_option("--tile", options.tile, "Rows of a block")->check(cli::range(1, 1 << 20));
   app.add_option("--random-blocks", options.rho, "Random sizes of blocks: largest / average")
@@ -144,11 +152,19 @@ bool is_right(const Options& options, const Blocks& answer, const Sum& sum) {
     x[static_cast<std::size_t>(i)] = apps::random_element(3 * kSeed, i, 0);
   }
   if (is_cholesky(options)) {
-    const auto found = check.by_answer(Part::lower, check.by_answer(Part::lower_transposed, x));
+    const auto half = check.by_answer(Part::lower, Use::transposed, x);
+    const auto found = check.by_answer(Part::lower, Use::plain, half);
     return relative_distance(found, check.by_given(Matrix::spd, x)) <= kErrorMax;
   }
+  if (is_qr(options)) {  // R^T R = A^T A
+    const auto half = check.by_answer(Part::upper, Use::plain, x);
+    const auto found = check.by_answer(Part::upper, Use::transposed, half);
+    const auto reference =
+        check.by_given(Matrix::general, check.by_given(Matrix::general, x), Use::transposed);
+    return relative_distance(found, reference) <= kErrorMax;
+  }
   const auto reference = check.by_given(Matrix::first, check.by_given(Matrix::second, x));
-  return relative_distance(check.by_answer(Part::all, x), reference) <= kErrorMax;
+  return relative_distance(check.by_answer(Part::all, Use::plain, x), reference) <= kErrorMax;
 }
 
 int finish(const Options& options, const std::string& side, const bench::Sample& sample,

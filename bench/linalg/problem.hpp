@@ -1,5 +1,5 @@
 #pragma once
-// The Cholesky factorization and the matrix product: configuration and checks of all sides.
+// The factorizations and the matrix product: configuration and checks of all sides.
 
 #include <functional>
 #include <string>
@@ -25,6 +25,7 @@ void add_options(cli::App& app, Options& options);
 [[nodiscard]] inline bool is_cholesky(const Options& options) {
   return options.kernel == "cholesky";
 }
+[[nodiscard]] inline bool is_qr(const Options& options) { return options.kernel == "qr"; }
 
 /// Each call of BLAS in this process uses one thread from now on.
 void use_one_blas_thread();
@@ -49,8 +50,9 @@ struct Block {
   int stride = 0;
 };
 
-/// spd is the one that is factored; first and second are the factors of the product.
-enum class Matrix { spd, first, second };
+/// spd and general are those that Cholesky and QR factor; first and second are the factors of the
+/// product.
+enum class Matrix { spd, general, first, second };
 
 /// The part of a matrix that the block covers: the same elements as in the applications.
 void fill(const Options& options, Matrix matrix, const Block& block);
@@ -60,8 +62,8 @@ using Blocks = std::function<void(const std::function<void(const Block&)>&)>;
 /// Sums each element over all ranks.
 using Sum = std::function<void(std::vector<double>&)>;
 
-/// Whether the blocks are those of L, of which what stands above the diagonal does not count, or
-/// of C: multiplies a random vector by the answer and by what was given.
+/// Whether the blocks are those of L or R, without the other side of the diagonal, or of C:
+/// multiplies a random vector by the answer and by what was given.
 [[nodiscard]] bool is_right(const Options& options, const Blocks& answer, const Sum& sum);
 
 /// Prints the result of all ranks; `config` is what the side adds to the options. Returns the exit

@@ -23,6 +23,9 @@ void descinit_(int* descriptor, const int* rows, const int* columns, const int* 
                const int* context, const int* stride, int* info);
 void pdpotrf_(const char* triangle, const int* size, double* a, const int* row, const int* column,
               const int* descriptor, int* info);
+void pdgeqrf_(const int* rows, const int* columns, double* a, const int* row, const int* column,
+              const int* descriptor, double* scales, double* work, const int* work_count,
+              int* info);
 void pdgemm_(const char* transpose_a, const char* transpose_b, const int* rows, const int* columns,
              const int* inner, const double* alpha, const double* a, const int* row_a,
              const int* column_a, const int* descriptor_a, const double* b, const int* row_b,
@@ -81,6 +84,8 @@ class Distributed {
 
   [[nodiscard]] double* values() { return values_.data(); }
   [[nodiscard]] const int* descriptor() const { return descriptor_.data(); }
+  /// Columns of this rank.
+  [[nodiscard]] int columns() const { return columns_; }
 
   void visit(const std::function<void(const Block&)>& see) {
     for (int column = 0; column < columns_; column += tile_) {
@@ -126,6 +131,7 @@ class Side {
 
   bench::Sample run_once() {
     if (is_cholesky(options_)) c_.fill(options_, Matrix::spd);
+    if (is_qr(options_)) c_.fill(options_, Matrix::general);
     MPI_Barrier(MPI_COMM_WORLD);
     const bench::Stopwatch watch;
     compute();
@@ -143,11 +149,28 @@ class Side {
       pdpotrf_("L", &size, c_.values(), &one, &one, c_.descriptor(), &info);
       return;
     }
+    if (is_qr(options_)) return factor_qr();
     const double factor = 1;
     const double nothing = 0;
     pdgemm_("N", "N", &size, &size, &size, &factor, a_.values(), &one, &one, a_.descriptor(),
             b_.values(), &one, &one, b_.descriptor(), &nothing, c_.values(), &one, &one,
             c_.descriptor());
+  }
+
+  void factor_qr() {
+    const int one = 1;
+    const int size = options_.size;
+    std::vector<double> scales(static_cast<std::size_t>(c_.columns()) + 1);
+    std::vector<double> work(1);
+    int work_count = -1;  // asks for it
+    for (int call = 0; call < 2; ++call) {
+      int info = 0;
+      pdgeqrf_(&size, &size, c_.values(), &one, &one, c_.descriptor(), scales.data(), work.data(),
+               &work_count, &info);
+      if (info != 0) throw std::invalid_argument("pdgeqrf() refuses this matrix");
+      work_count = static_cast<int>(work.front());
+      work.resize(static_cast<std::size_t>(work_count));
+    }
   }
 
   const Options& options_;

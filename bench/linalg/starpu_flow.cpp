@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <vector>
 
 namespace linalg {
 
@@ -48,35 +50,86 @@ void add_product(void* buffers[], CBLAS_TRANSPOSE transpose, double factor) {
 void run_update(void* buffers[], void* /*argument*/) { add_product(buffers, CblasTrans, -1.0); }
 void run_product(void* buffers[], void* /*argument*/) { add_product(buffers, CblasNoTrans, 1.0); }
 
-starpu_codelet make_codelet(const char* name, starpu_cpu_func_t function, int reads) {
+// As in apps/common/flow_kernels.cpp.
+void run_geqrt(void* buffers[], void* /*argument*/) {
+  const Block a = block_of(buffers[0]);
+  const Block t = block_of(buffers[1]);
+  const Block v = block_of(buffers[2]);
+  const int block = std::min({t.rows, a.rows, a.columns});
+  std::vector<double> work(static_cast<std::size_t>(block) * static_cast<std::size_t>(a.columns));
+  LAPACKE_dgeqrt_work(LAPACK_COL_MAJOR, a.rows, a.columns, block, a.values, a.stride, t.values,
+                      t.stride, work.data());
+  LAPACKE_dlacpy_work(LAPACK_COL_MAJOR, 'A', a.rows, a.columns, a.values, a.stride, v.values,
+                      v.stride);
+}
+
+void run_gemqrt(void* buffers[], void* /*argument*/) {
+  const Block v = block_of(buffers[0]);
+  const Block t = block_of(buffers[1]);
+  const Block c = block_of(buffers[2]);
+  const int count = std::min(v.rows, v.columns);
+  const int block = std::min(t.rows, count);
+  std::vector<double> work(static_cast<std::size_t>(block) * static_cast<std::size_t>(c.columns));
+  LAPACKE_dgemqrt_work(LAPACK_COL_MAJOR, 'L', 'T', c.rows, c.columns, count, block, v.values,
+                       v.stride, t.values, t.stride, c.values, c.stride, work.data());
+}
+
+void run_tsqrt(void* buffers[], void* /*argument*/) {
+  const Block r = block_of(buffers[0]);
+  const Block b = block_of(buffers[1]);
+  const Block t = block_of(buffers[2]);
+  const int block = std::min(t.rows, b.columns);
+  std::vector<double> work(static_cast<std::size_t>(block) * static_cast<std::size_t>(b.columns));
+  LAPACKE_dtpqrt_work(LAPACK_COL_MAJOR, b.rows, b.columns, 0, block, r.values, r.stride, b.values,
+                      b.stride, t.values, t.stride, work.data());
+}
+
+void run_tsmqr(void* buffers[], void* /*argument*/) {
+  const Block v = block_of(buffers[0]);
+  const Block t = block_of(buffers[1]);
+  const Block a = block_of(buffers[2]);
+  const Block b = block_of(buffers[3]);
+  const int block = std::min(t.rows, v.columns);
+  std::vector<double> work(static_cast<std::size_t>(block) * static_cast<std::size_t>(b.columns));
+  LAPACKE_dtpmqrt_work(LAPACK_COL_MAJOR, 'L', 'T', b.rows, b.columns, v.columns, 0, block, v.values,
+                       v.stride, t.values, t.stride, a.values, a.stride, b.values, b.stride,
+                       work.data());
+}
+
+starpu_codelet make_codelet(const char* name, starpu_cpu_func_t function,
+                            std::initializer_list<starpu_data_access_mode> modes) {
   starpu_codelet codelet{};
   starpu_codelet_init(&codelet);
   codelet.name = name;
   codelet.cpu_funcs[0] = function;
-  codelet.nbuffers = reads + 1;
-  std::fill_n(codelet.modes, reads, STARPU_R);
-  codelet.modes[reads] = STARPU_RW;
+  codelet.nbuffers = static_cast<int>(modes.size());
+  std::ranges::copy(modes, codelet.modes);
   return codelet;
 }
 
 }  // namespace
 
-TileData::TileData(const Options& options, Matrix matrix, const Place& place, bool triangle)
+TileData::TileData(const Options& options, const Place& place, Shape shape, int tile_rows)
     : partition_(make_partition(options)),
       place_(place),
-      triangle_(triangle),
+      shape_(shape),
+      tile_rows_(tile_rows),
       tiles_(index(0, n())),
       handles_(index(0, n())) {
   for (int j = 0; j < n(); ++j) {
-    for (int i = triangle ? j : 0; i < n(); ++i) add(i, j);
+    for (int i = first(j); i < end(j); ++i) add(i, j);
   }
+}
+
+TileData::TileData(const Options& options, Matrix matrix, const Place& place, Shape shape)
+    : TileData(options, place, shape) {
   own_blocks()([&](const Block& own) { fill(options, matrix, own); });
 }
 
 // Elsewhere a tile has a size, and memory when a task reads it.
 void TileData::add(int i, int j) {
   const bool own = place_.grid.owner(i, j) == place_.rank;
-  const int rows = partition_.extent(i);
+  const int rows = tile_rows_ > 0 ? tile_rows_ : partition_.extent(i);
   const int columns = partition_.extent(j);
   if (own) tiles_[index(i, j)] = apps::Tile(rows, columns);
   starpu_matrix_data_register(&handles_[index(i, j)], own ? STARPU_MAIN_RAM : -1,
@@ -104,7 +157,7 @@ Block TileData::block(int i, int j) {
 Blocks TileData::own_blocks() {
   return [this](const std::function<void(const Block&)>& visit) {
     for (int j = 0; j < n(); ++j) {
-      for (int i = triangle_ ? j : 0; i < n(); ++i) {
+      for (int i = first(j); i < end(j); ++i) {
         if (place_.grid.owner(i, j) == place_.rank) visit(block(i, j));
       }
     }
@@ -112,18 +165,31 @@ Blocks TileData::own_blocks() {
 }
 
 Codelets::Codelets()
-    : potrf(make_codelet("potrf", run_potrf, 0)),
-      trsm(make_codelet("trsm", run_trsm, 1)),
-      syrk(make_codelet("syrk", run_syrk, 1)),
-      update(make_codelet("update", run_update, 2)),
-      product(make_codelet("product", run_product, 2)) {}
+    : potrf(make_codelet("potrf", run_potrf, {STARPU_RW})),
+      trsm(make_codelet("trsm", run_trsm, {STARPU_R, STARPU_RW})),
+      syrk(make_codelet("syrk", run_syrk, {STARPU_R, STARPU_RW})),
+      update(make_codelet("update", run_update, {STARPU_R, STARPU_R, STARPU_RW})),
+      product(make_codelet("product", run_product, {STARPU_R, STARPU_R, STARPU_RW})),
+      geqrt(make_codelet("geqrt", run_geqrt, {STARPU_RW, STARPU_W, STARPU_W})),
+      gemqrt(make_codelet("gemqrt", run_gemqrt, {STARPU_R, STARPU_R, STARPU_RW})),
+      tsqrt(make_codelet("tsqrt", run_tsqrt, {STARPU_RW, STARPU_RW, STARPU_W})),
+      tsmqr(make_codelet("tsmqr", run_tsmqr, {STARPU_R, STARPU_R, STARPU_RW, STARPU_RW})) {}
 
 Problem::Problem(const Options& options, const TileData::Place& place)
-    : answer(options, Matrix::spd, place, is_cholesky(options)) {
+    : answer(options, is_qr(options) ? Matrix::general : Matrix::spd, place,
+             is_cholesky(options) ? TileData::Shape::lower : TileData::Shape::all) {
   if (is_cholesky(options)) return;
+  if (is_qr(options)) {
+    // As the application has it.
+    constexpr int kReflectorBlock = 32;
+    factors.emplace(options, place, TileData::Shape::lower,
+                    std::min(options.tile, kReflectorBlock));
+    diagonal.emplace(options, place, TileData::Shape::diagonal);
+    return;
+  }
   answer.set_zero();
-  a.emplace(options, Matrix::first, place, false);
-  b.emplace(options, Matrix::second, place, false);
+  a.emplace(options, Matrix::first, place, TileData::Shape::all);
+  b.emplace(options, Matrix::second, place, TileData::Shape::all);
 }
 
 }  // namespace linalg

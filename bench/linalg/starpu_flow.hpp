@@ -22,8 +22,12 @@ class TileData {
     Grid grid;
     int rank = 0;
   };
-  /// `triangle`: the lower one only.
-  TileData(const Options& options, Matrix matrix, const Place& place, bool triangle);
+  /// Tiles that there are.
+  enum class Shape { all, lower, diagonal };
+  /// The elements are those of `matrix`.
+  TileData(const Options& options, Matrix matrix, const Place& place, Shape shape);
+  /// Their values do not matter yet. With `tile_rows` each tile has so many rows.
+  TileData(const Options& options, const Place& place, Shape shape, int tile_rows = 0);
   ~TileData();
   TileData(const TileData&) = delete;
   TileData& operator=(const TileData&) = delete;
@@ -31,11 +35,12 @@ class TileData {
   /// Tiles in a row.
   [[nodiscard]] int n() const { return partition_.count(); }
   [[nodiscard]] starpu_data_handle_t at(int i, int j) const { return handles_[index(i, j)]; }
+  [[nodiscard]] int owner(int i, int j) const { return place_.grid.owner(i, j); }
   /// Calls visit(handle, owner) for all tiles in the same order on every rank.
   template <class Visit>
   void for_each(Visit visit) const {
     for (int j = 0; j < n(); ++j) {
-      for (int i = triangle_ ? j : 0; i < n(); ++i) visit(at(i, j), place_.grid.owner(i, j));
+      for (int i = first(j); i < end(j); ++i) visit(at(i, j), owner(i, j));
     }
   }
 
@@ -48,12 +53,16 @@ class TileData {
     return static_cast<std::size_t>(j) * static_cast<std::size_t>(n()) +
            static_cast<std::size_t>(i);
   }
+  // Rows of tiles in column `j`.
+  [[nodiscard]] int first(int j) const { return shape_ == Shape::all ? 0 : j; }
+  [[nodiscard]] int end(int j) const { return shape_ == Shape::diagonal ? j + 1 : n(); }
   [[nodiscard]] Block block(int i, int j);
   void add(int i, int j);
 
   const apps::BlockPartition partition_;
   const Place place_;
-  const bool triangle_;
+  const Shape shape_;
+  const int tile_rows_;  // 0: as the matrix
   std::vector<apps::Tile> tiles_;
   std::vector<starpu_data_handle_t> handles_;
 };
@@ -66,6 +75,10 @@ struct Codelets {
   starpu_codelet syrk{};
   starpu_codelet update{};
   starpu_codelet product{};
+  starpu_codelet geqrt{};
+  starpu_codelet gemqrt{};
+  starpu_codelet tsqrt{};
+  starpu_codelet tsmqr{};
 };
 
 /// The matrices of a kernel.
@@ -76,9 +89,13 @@ struct Problem {
   // Factors of the product.
   std::optional<TileData> a;
   std::optional<TileData> b;
+  // Triangular factors of the reflectors, and the reflectors of tiles (k, k), of QR.
+  std::optional<TileData> factors;
+  std::optional<TileData> diagonal;
 };
 
-/// Calls insert(codelet, priority, mode, handle...), each mode before its handle, for every task.
+/// Calls insert(codelet, priority, arguments...), with modes and handles as StarPU takes them, for
+/// every task.
 template <class Insert>
 void insert_cholesky(Codelets& codelets, const TileData& l, Insert insert) {
   const apps::CriticalPath path(l.n());
@@ -112,11 +129,36 @@ void insert_product(Codelets& codelets, const TileData& a, const TileData& b, co
   }
 }
 
+/// In the order of apps/common/flow_qr.cpp.
+template <class Insert>
+void insert_qr(Codelets& codelets, const TileData& a, const TileData& t, const TileData& v,
+               Insert insert) {
+  const int n = a.n();
+  for (int k = 0; k < n; ++k) {
+    insert(codelets.geqrt, n - k, STARPU_RW, a.at(k, k), STARPU_W, t.at(k, k), STARPU_W,
+           v.at(k, k));
+    for (int j = k + 1; j < n; ++j) {
+      insert(codelets.gemqrt, n - k, STARPU_R, v.at(k, k), STARPU_R, t.at(k, k), STARPU_RW,
+             a.at(k, j));
+    }
+    for (int i = k + 1; i < n; ++i) {
+      insert(codelets.tsqrt, n - k, STARPU_RW, a.at(k, k), STARPU_RW, a.at(i, k), STARPU_W,
+             t.at(i, k), STARPU_EXECUTE_ON_NODE, a.owner(i, k));
+      for (int j = k + 1; j < n; ++j) {
+        insert(codelets.tsmqr, 0, STARPU_R, a.at(i, k), STARPU_R, t.at(i, k), STARPU_RW, a.at(k, j),
+               STARPU_RW, a.at(i, j), STARPU_EXECUTE_ON_NODE, a.owner(i, j));
+      }
+    }
+  }
+}
+
 /// All tasks of a kernel.
 template <class Insert>
 void insert_tasks(Codelets& codelets, const Problem& problem, Insert insert) {
   if (problem.a) {
     insert_product(codelets, *problem.a, *problem.b, problem.answer, insert);
+  } else if (problem.factors) {
+    insert_qr(codelets, problem.answer, *problem.factors, *problem.diagonal, insert);
   } else {
     insert_cholesky(codelets, problem.answer, insert);
   }

@@ -28,6 +28,8 @@ class Side {
     give_tags(problem.answer);
     if (problem.a) give_tags(*problem.a);
     if (problem.b) give_tags(*problem.b);
+    if (problem.factors) give_tags(*problem.factors);
+    if (problem.diagonal) give_tags(*problem.diagonal);
     MPI_Barrier(MPI_COMM_WORLD);
     const bench::Stopwatch watch;
     insert_tasks(codelets_, problem,

@@ -99,7 +99,7 @@ Round round_of(const Options& options, const Side& side) {
       return side.sum(i + side.rank) == i * ranks + ranks * (ranks - 1) / 2;
     };
   }
-  if (kernel == "broadcast" || kernel == "allreduce_array") {
+  if (kernel == "broadcast" || kernel == "multicast" || kernel == "allreduce_array") {
     return [&side, values = std::vector<double>(options.elements(), 1.0),
             sums = kernel == "allreduce_array"](std::int64_t i) mutable {
       return array_round(side, values, i, sums);
@@ -128,8 +128,9 @@ void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(cli::one_of({"barrier", "allreduce", "allreduce_array", "broadcast", "reduce", "scan",
-                           "gather", "allgather", "alltoall", "reduce_scatter", "split", "list"}));
+      ->check(cli::one_of({"barrier", "allreduce", "allreduce_array", "broadcast", "multicast",
+                           "reduce", "scan", "gather", "allgather", "alltoall", "reduce_scatter",
+                           "split", "list"}));
   app.add_option("--size", options.size_bytes, "Bytes of an array: a multiple of 8")
       ->check(cli::range(std::size_t{8}, std::size_t{1} << 30U));
   app.add_option("--count", options.count, "Operations, one after the other")

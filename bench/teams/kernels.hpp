@@ -31,7 +31,7 @@ struct Side {
   std::function<void()> barrier;
   std::function<std::int64_t(std::int64_t)> sum;
   std::function<void(std::span<double>)> sum_array;
-  std::function<void(std::span<double>)> broadcast;  // from rank 0
+  std::function<void(std::span<double>)> broadcast;  // from rank 0; or a multicast, if shoal
   // On large arrays; `all` has as many parts as there are ranks.
   std::function<void(std::span<double>)> reduce;  // in place on rank 0
   std::function<void(std::span<double>)> scan;    // in place
