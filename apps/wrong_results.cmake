@@ -21,7 +21,10 @@ function(shoal_add_wrong_result name file from to)
   set(program wrong_${name})
   set(copy "${CMAKE_CURRENT_BINARY_DIR}/${program}.cpp")
   file(CONFIGURE OUTPUT "${copy}" CONTENT "${mutated}" @ONLY)
-  # The linker takes what the program defines itself, not the library's.
+  # The linker takes what the program defines itself, not the library's, where that is an object of
+  # its own.
+  set_source_files_properties("${source}" TARGET_DIRECTORY shoal_app_${app}_main
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_executable(${program} "${copy}")
   shoal_test_defaults(${program} shoal_app_${app} shoal_apps_common shoal::shoal)
   if(NOT file MATCHES "main.cpp$")

@@ -20,8 +20,10 @@ if(TARGET overlap)
 endif()
 if(TARGET contention AND NOT SHOAL_SANITIZE)
   shoal_add_app_script(contention_measure tests/apps/contention_measure_test.py contention)
-  # Its own counters.cpp comes before that of the library.
+  # Its own counters.cpp comes before that of the library, an object of its own.
   set(folder "${PROJECT_SOURCE_DIR}/apps/contention")
+  set_source_files_properties("${folder}/papi/counters.cpp" TARGET_DIRECTORY contention
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_executable(contention_without_papi "${folder}/mpi_none/mpi_link.cpp"
                                          "${folder}/papi_none/counters.cpp")
   shoal_app_defaults(contention_without_papi)
