@@ -53,10 +53,10 @@ if(TARGET bfs)
         bfs_scale16_${variant}
         APP bfs
         TIMEOUT 600
-        PATTERN "trees +all 64 are good"
+        PATTERN "trees +all 16 are good"
         RANKS 4
         PROCESSES 4
-        ARGS --scale 16 --roots 64 --variant ${variant})
+        ARGS --scale 16 --roots 16 --variant ${variant})
     endif()
   endforeach()
   list(JOIN commands "|" commands)

@@ -2,6 +2,7 @@
 #include <shoal/am/messenger.hpp>
 #include <shoal/net/message_id.hpp>
 #include <shoal/sched/function_task.hpp>
+#include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/memory_bound.hpp>
 #include <shoal/trace/probes.hpp>
 
@@ -202,17 +203,6 @@ void drop_payload(const Message& message, const LargeHeader& header) {
   Message from_parent = message;
   from_parent.source = message.multicast->parent;
   drop_large(from_parent, header);
-}
-
-void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                      const std::string& name, CastSteps steps) {
-  if (message.multicast != nullptr) {
-    return join_multicast(message, header, place, std::move(steps));
-  }
-  receive_payload(message, header, place, name, [steps = std::move(steps)] {
-    if (steps.arrived) steps.arrived();
-    if (steps.done) steps.done();
-  });
 }
 
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments) {

@@ -131,4 +131,15 @@ void join_multicast(const Message& message, const LargeHeader& header, std::span
       .join({multicast.header.origin, header.checksum}, std::move(where), place, std::move(steps));
 }
 
+void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
+                      const std::string& name, CastSteps steps) {
+  if (message.multicast != nullptr) {
+    return join_multicast(message, header, place, std::move(steps));
+  }
+  receive_payload(message, header, place, name, [steps = std::move(steps)] {
+    if (steps.arrived) steps.arrived();
+    if (steps.done) steps.done();
+  });
+}
+
 }  // namespace shoal::messaging

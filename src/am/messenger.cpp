@@ -1,6 +1,8 @@
 #include <shoal/am/messenger.hpp>
 
+#include <shoal/am/arrivals.hpp>
 #include <shoal/am/backlog.hpp>
+#include <shoal/am/packet_reader.hpp>
 #include <shoal/base/check.hpp>
 
 #include "am/rank_progress.hpp"
@@ -53,11 +55,11 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       scheduler_(scheduler),
       options_(options),
       fatal_(std::move(fatal)),
-      reader_(fatal_),
-      arrivals_(size()),
-      backlog_(std::make_unique<Backlog>(channels_, reader_)),
-      receiver_(std::make_unique<Receiver>(options_.rank, this, scheduler, channels_, reader_,
-                                           *backlog_, arrivals_)),
+      reader_(std::make_unique<PacketReader>(fatal_)),
+      arrivals_(std::make_unique<ArrivalCounts>(size())),
+      backlog_(std::make_unique<Backlog>(channels_, *reader_)),
+      receiver_(std::make_unique<Receiver>(options_.rank, this, scheduler, channels_, *reader_,
+                                           *backlog_, *arrivals_)),
       progress_(std::make_unique<RankProgress>(fabric, scheduler, options_, fatal_, channels_,
                                                *receiver_, *backlog_)),
       channel_host_(std::make_unique<Host>(*this)) {}

@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <typeinfo>
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
@@ -206,24 +207,27 @@ std::tuple<Ts...> travel(const Ts&... values) {
   return decode<Ts...>(encoded<Ts...>(values...).span());
 }
 
+// EXPECT_EQ would make the compiler generate printers for hundreds of types.
+template <class T>
+void expect_same(const T& value) {
+  EXPECT_TRUE(std::get<0>(travel(value)) == value) << typeid(T).name();
+}
+
 template <class T>
 void expect_travels(const T& value) {
-  EXPECT_EQ(std::get<0>(travel(value)), value);
+  expect_same(value);
   // Behind an odd byte, so that all alignments are exercised, and inside containers.
-  EXPECT_EQ(std::get<1>(travel(std::uint8_t{7}, value)), value);
+  EXPECT_TRUE(std::get<1>(travel(std::uint8_t{7}, value)) == value) << typeid(T).name();
   if constexpr (std::is_copy_constructible_v<T>) {
-    const std::vector<T> many(3, value);
-    EXPECT_EQ(std::get<0>(travel(many)), many);
-    EXPECT_EQ(std::get<0>(travel(std::list<T>(2, value))), std::list<T>(2, value));
-    EXPECT_EQ(std::get<0>(travel(std::deque<T>(2, value))), std::deque<T>(2, value));
-    EXPECT_EQ(std::get<0>(travel(std::pair(value, 'c'))), std::pair(value, 'c'));
-    EXPECT_EQ(std::get<0>(travel(std::tuple(value))), std::tuple(value));
-    EXPECT_EQ(std::get<0>(travel(std::array<T, 2>{value, value})),
-              (std::array<T, 2>{value, value}));
-    EXPECT_EQ(std::get<0>(travel(std::optional<T>(value))), std::optional<T>(value));
-    EXPECT_EQ(std::get<0>(travel(std::optional<T>())), std::optional<T>());
-    const std::variant<std::string, T> chosen(std::in_place_index<1>, value);
-    EXPECT_EQ(std::get<0>(travel(chosen)), chosen);
+    expect_same(std::vector<T>(3, value));
+    expect_same(std::list<T>(2, value));
+    expect_same(std::deque<T>(2, value));
+    expect_same(std::pair(value, 'c'));
+    expect_same(std::tuple(value));
+    expect_same(std::array<T, 2>{value, value});
+    expect_same(std::optional<T>(value));
+    expect_same(std::optional<T>());
+    expect_same(std::variant<std::string, T>(std::in_place_index<1>, value));
   }
 }
 

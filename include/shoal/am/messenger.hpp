@@ -1,12 +1,10 @@
 #pragma once
 // Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
 
-#include <shoal/am/arrivals.hpp>
 #include <shoal/am/channel.hpp>
 #include <shoal/am/channel_host.hpp>
 #include <shoal/am/channel_table.hpp>
 #include <shoal/am/messenger_options.hpp>
-#include <shoal/am/packet_reader.hpp>
 #include <shoal/am/promise_table.hpp>
 #include <shoal/am/services.hpp>
 #include <shoal/net/transport.hpp>
@@ -22,7 +20,9 @@
 
 namespace shoal::messaging {
 
+class ArrivalCounts;
 class Backlog;
+class PacketReader;
 class RankProgress;
 class Receiver;
 
@@ -61,7 +61,7 @@ class Messenger final {
   [[nodiscard]] Backlog& backlog() const { return *backlog_; }
   [[nodiscard]] Receiver& receiver() { return *receiver_; }
   /// The arrivals from each rank that has sent a message.
-  [[nodiscard]] const ArrivalCounts& arrivals() const { return arrivals_; }
+  [[nodiscard]] const ArrivalCounts& arrivals() const { return *arrivals_; }
   /// Services for the channels of this rank.
   [[nodiscard]] ChannelHost& channel_host() const { return *channel_host_; }
 
@@ -109,11 +109,11 @@ class Messenger final {
   sched::Scheduler& scheduler_;
   const MessengerOptions options_;
   const FatalHandler fatal_;
-  const PacketReader reader_;
+  const std::unique_ptr<PacketReader> reader_;
   ChannelTable channels_;
   Services services_;
   PromiseTable promises_;
-  ArrivalCounts arrivals_;
+  const std::unique_ptr<ArrivalCounts> arrivals_;
   const std::unique_ptr<Backlog> backlog_;
   const std::unique_ptr<Receiver> receiver_;
   const std::unique_ptr<RankProgress> progress_;
