@@ -1,5 +1,6 @@
 #include <shoal/am/message_report.hpp>
 
+#include <shoal/am/arrivals.hpp>
 #include <shoal/am/messenger.hpp>
 
 #include <fmt/format.h>

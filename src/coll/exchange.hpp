@@ -4,6 +4,7 @@
 #include <shoal/am/active_message.hpp>
 #include <shoal/am/immutable.hpp>
 #include <shoal/am/large_message.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/coll/collectives.hpp>
 #include <shoal/term/scope.hpp>
 

@@ -1,5 +1,6 @@
 #include "coll/operation.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "env/host.hpp"
 #include "env/topology.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/runtime/run.hpp>
 #include <shoal/sched/park.hpp>
 

@@ -1,5 +1,7 @@
 #include "flow/core.hpp"
 
+#include <shoal/am/messenger.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

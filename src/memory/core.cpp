@@ -2,6 +2,7 @@
 
 #include "memory/remote.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/memory/global_ptr.hpp>
 

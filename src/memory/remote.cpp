@@ -1,6 +1,7 @@
 #include "memory/remote.hpp"
 #include "memory/blocks.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/net/transport.hpp>

@@ -3,6 +3,7 @@
 #include "memory/remote.hpp"
 
 #include <shoal/am/large_message.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/net/remote_memory.hpp>
 #include <shoal/net/transport.hpp>

@@ -1,5 +1,6 @@
 #include <shoal/object/external.hpp>
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/net/transport.hpp>
 
 namespace shoal {

@@ -2,6 +2,8 @@
 
 #include <shoal/object/objects.hpp>
 
+#include <shoal/am/messenger.hpp>
+
 #include "object/outside.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include <shoal/object/invocation.hpp>
 
 #include <shoal/am/backlog.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/object/objects.hpp>
 

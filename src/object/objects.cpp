@@ -1,5 +1,6 @@
 #include <shoal/object/objects.hpp>
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
 #include <shoal/base/type_name.hpp>

@@ -4,6 +4,7 @@
 // of the team. A rank sends all of its own on that way, or all directly, so they keep their order.
 // The caller's team waits for the end of each invocation, not of its message, which only queues it.
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
 #include <shoal/object/invoker.hpp>

@@ -1,6 +1,7 @@
 #include "runtime/clock_sync.hpp"
 
 #include <shoal/am/handler.hpp>
+#include <shoal/am/messenger.hpp>
 
 #include <algorithm>
 #include <cstring>

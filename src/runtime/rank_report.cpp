@@ -1,6 +1,8 @@
 #include "runtime/rank_report.hpp"
 
+#include <shoal/am/arrivals.hpp>
 #include <shoal/am/message_report.hpp>
+#include <shoal/am/messenger.hpp>
 
 #include "runtime/config_options.hpp"
 #include "runtime/count.hpp"

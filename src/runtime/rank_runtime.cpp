@@ -3,6 +3,7 @@
 #include "base/thrown.hpp"
 #include "runtime/main_throws.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/flow/performance_models.hpp>
 
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 // Everything that one rank of this process is made of.
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/coll/collectives.hpp>
 #include <shoal/flow/scheduler.hpp>
 #include <shoal/memory/core.hpp>

@@ -4,6 +4,7 @@
 #include "runtime/rank_report.hpp"
 
 #include <shoal/am/message_report.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/env/guards.hpp>
 #include <shoal/sched/compute.hpp>

@@ -4,6 +4,7 @@
 #include "runtime/stall_watch.hpp"
 
 #include <shoal/am/archive.hpp>
+#include <shoal/am/messenger.hpp>
 
 #include <utility>
 

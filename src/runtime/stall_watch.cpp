@@ -4,6 +4,7 @@
 #include "runtime/stall_messages.hpp"
 
 #include <shoal/am/archive.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/sched/inspector.hpp>
 
 #include <fmt/format.h>

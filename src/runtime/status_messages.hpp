@@ -3,6 +3,8 @@
 
 #include "runtime/status_page.hpp"
 
+#include <shoal/am/messenger.hpp>
+
 namespace shoal::runtime {
 
 /// Each hands over to the page of its process.

@@ -5,6 +5,7 @@
 #include "sched/worker_figures.hpp"
 
 #include <shoal/am/message_report.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/env/machine_watch.hpp>
 #include <shoal/trace/trace.hpp>

@@ -1,6 +1,7 @@
 #include <shoal/runtime/world.hpp>
 
 #include <shoal/am/backlog.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/am/rank_map_table.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>

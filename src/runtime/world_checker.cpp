@@ -2,6 +2,7 @@
 
 #include "sim/sim_link.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/sched/inspector.hpp>
 
 #include <fmt/format.h>

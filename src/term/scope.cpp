@@ -1,5 +1,6 @@
 #include <shoal/term/scope.hpp>
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/sched/scheduler.hpp>
 

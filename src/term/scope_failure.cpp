@@ -1,5 +1,7 @@
 #include "term/scope_failure.hpp"
 
+#include <shoal/am/messenger.hpp>
+
 #include "term/scope_tree.hpp"
 
 #include <new>

@@ -1,5 +1,6 @@
 #include "term/scope_main.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/sched/park.hpp>
 #include <shoal/sync/strand.hpp>
 

@@ -1,5 +1,6 @@
 #include "term/scope_member.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/sched/park.hpp>
 

@@ -1,6 +1,7 @@
 #include "term/scope_reports.hpp"
 
 #include <shoal/am/backlog.hpp>
+#include <shoal/am/messenger.hpp>
 
 #include "term/scope_counts.hpp"
 #include "term/scope_tree.hpp"

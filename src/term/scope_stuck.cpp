@@ -1,5 +1,6 @@
 #include "term/scope_stuck.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/sched/function_task.hpp>
 
 #include "term/scope_counts.hpp"

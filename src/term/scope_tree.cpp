@@ -1,5 +1,7 @@
 #include "term/scope_tree.hpp"
 
+#include <shoal/am/messenger.hpp>
+
 #include <algorithm>
 
 namespace shoal::term {

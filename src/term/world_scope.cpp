@@ -2,6 +2,8 @@
 
 #include <shoal/term/scope.hpp>
 
+#include <shoal/am/messenger.hpp>
+
 #include "term/scope_detection.hpp"
 #include "term/scope_failure.hpp"
 #include "term/scope_main.hpp"

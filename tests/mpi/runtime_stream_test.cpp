@@ -2,6 +2,8 @@
 
 #include "mpi/world_battery.hpp"
 
+#include <shoal/am/messenger.hpp>
+
 namespace {
 
 using shoal::testing::require;

@@ -10,6 +10,7 @@
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gmock/gmock.h>

@@ -1,6 +1,7 @@
 #pragma once
 // Shared by the flood tests: a receiver that is slow on purpose and misses nothing.
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Messages for handlers that their target has not made yet, has made differently, or has destroyed.
 
 #include <shoal/am/backlog.hpp>
+#include <shoal/am/messenger.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gmock/gmock.h>

@@ -2,6 +2,7 @@
 
 #include <shoal/shoal.hpp>
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/sched/sleep.hpp>
 #include <shoal/sched/when.hpp>
 

@@ -1,6 +1,7 @@
 // Teams: their ranks, their completion, failures and collective operations. Simulated, in many
 // orders; tests/property/runtime_team_world_test.cpp has random programs.
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/am/rank_map_table.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/term/scope_state.hpp>

@@ -6,6 +6,7 @@
 #include <shoal/am/message_context.hpp>
 #include <shoal/base/ids.hpp>
 #include <shoal/net/packet.hpp>
+#include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/scheduler.hpp>
 
 #include <atomic>
@@ -33,10 +34,6 @@ struct AmOptions {
   int priority = 0;    // of the tasks, with Delivery::task
   std::string name{};  // for error reports; else they show the type of the handler
 };
-
-namespace sched {
-class HandlerMark;
-}  // namespace sched
 
 namespace messaging {
 

@@ -563,7 +563,7 @@ void Team::send_through(const TeamHandle& team, Rank member, messaging::TypeList
   if (Team* const here = find_member(team); here != nullptr) {
     return here->send(am<Function, How>, member, std::forward<Args>(args)...);
   }
-  const Relay relay = relay_to(team, member, messenger().rank());
+  const Relay relay = relay_to(team, member, world_rank(rank()));
   outermost().send(am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>, Rank(team.first),
                    relay, messaging::Storage<Ws>(std::forward<Args>(args))...);
 }
@@ -576,7 +576,7 @@ void Team::accept_invitation(Team& parent, const Invitation& invitation, Values.
                   values = std::tuple<Values...>(std::move(values)...)]() mutable {
     auto function = Named::function();
     Team& there = ender->team();
-    const MessageContext context(there.channel(), there.messenger().rank());
+    const MessageContext context(there.channel(), there.world_rank(there.rank()));
     std::apply(
         [&](Values&... each) { messaging::invoke_in(function, context, std::move(each)...); },
         values);

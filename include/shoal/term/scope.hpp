@@ -2,7 +2,6 @@
 // The scope of a team on one rank: completion, failure, and what is stuck.
 
 #include <shoal/am/channel.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/base/function.hpp>
 #include <shoal/term/sources.hpp>
@@ -50,7 +49,7 @@ class Scope : public sched::TaskScope {
   ~Scope() override;
 
   [[nodiscard]] messaging::Messenger& messenger() const { return messenger_; }
-  [[nodiscard]] sched::Scheduler& scheduler() const { return messenger_.scheduler(); }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return channel_.scheduler(); }
   /// Control channel and counts of this rank in the team: see Team.
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
   /// Rank in the team, and size of the team.
