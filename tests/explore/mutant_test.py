@@ -5,6 +5,7 @@ PROGRAM has a planted bug: shoal-explore must find it within 1000 seeds, and wha
 shortest command must fail in the same way, every time.
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -13,8 +14,12 @@ import sys
 SEEDS = 1000
 
 
+# Some planted bugs read memory that was freed: overwritten by malloc, it is wrong in each run.
+ENVIRONMENT = {**os.environ, "MALLOC_PERTURB_": "165"}
+
+
 def run(words):
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     return done.returncode, done.stdout + done.stderr
 
 
