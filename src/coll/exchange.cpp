@@ -206,10 +206,21 @@ void Exchange::on_piece(const PieceHeader& header, Block block) {
   if (go_on) go_on.resume();
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-messaging::StaticHandler Exchange::payload_handler_{
-    "shoal::collective_payload", type_signature<PieceHeader>(), Delivery::inlined,
-    &messaging::invoke_each<&Exchange::on_announcement>};
+/// Handler of the messages that announce payloads.
+struct Exchange::Announcements {
+  static void receive(void* /*self*/, const messaging::Message& message) {
+    std::span<const std::byte> rest;
+    const messaging::LargeHeader large = messaging::split_large(message, rest);
+    // The team has failed, and the exchange may be gone.
+    if (message.dropped) return messaging::drop_large(message, large);
+    const auto [header] = decode<PieceHeader>(rest);
+    message.channel->services().get<Exchange>().on_announcement(message, large, header);
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+  static inline messaging::StaticHandler handler{"shoal::collective_payload",
+                                                 type_signature<PieceHeader>(), Delivery::inlined,
+                                                 &messaging::invoke_each<&receive>};
+};
 
 void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
                             const PieceHeader& header, Function<void()> then) {
@@ -217,27 +228,23 @@ void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
   encode<PieceHeader>(std::span(arguments), header);
   messaging::send_large(
       channel(),
-      {payload_handler_.index() | messaging::kLargeBit | channel().flag_bits(),
-       payload_handler_.signature(), target},
+      {Announcements::handler.index() | messaging::kLargeBit | channel().flag_bits(),
+       Announcements::handler.signature(), target},
       {bytes, bytes.size()}, arguments,
       messaging::make_event(channel(), "a collective operation", std::move(then)));
 }
 
-void Exchange::on_announcement(void* /*self*/, const messaging::Message& message) {
-  std::span<const std::byte> rest;
-  const messaging::LargeHeader large = messaging::split_large(message, rest);
-  if (message.dropped) return messaging::drop_large(message, large);
-  auto& exchange = message.channel->services().get<Exchange>();
-  const auto [header] = decode<PieceHeader>(rest);
+void Exchange::on_announcement(const messaging::Message& message,
+                               const messaging::LargeHeader& large, const PieceHeader& header) {
   std::span<std::byte> place;
   try {
-    place = exchange.place_of(large.size_bytes, header);
+    place = place_of(large.size_bytes, header);
   } catch (...) {
     messaging::drop_large(message, large);  // the sender is not to wait for ever
     throw;
   }
   messaging::receive_payload(message, large, place, "a collective operation",
-                             [&exchange, head = header] { exchange.on_payload(head); });
+                             [this, head = header] { on_payload(head); });
 }
 
 std::span<std::byte> Exchange::place_of(std::size_t size_bytes, const PieceHeader& header) {

@@ -93,8 +93,10 @@ class Exchange final : private term::Unsatisfied {
   [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
   /// The operation ended in an error: what comes for it later is dropped.
   void give_up(Operation& operation);
+  struct Announcements;
   /// Message that announces a payload; memory for it; and its end.
-  static void on_announcement(void* self, const messaging::Message& message);
+  void on_announcement(const messaging::Message& message, const messaging::LargeHeader& large,
+                       const PieceHeader& header);
   [[nodiscard]] std::span<std::byte> place_of(std::size_t size_bytes, const PieceHeader& header);
   void on_payload(const PieceHeader& header);
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
@@ -107,7 +109,6 @@ class Exchange final : private term::Unsatisfied {
 
   mutable sync::Mutex mutex_;
   const std::unique_ptr<Table> table_ SHOAL_PT_GUARDED_BY(mutex_);
-  static messaging::StaticHandler payload_handler_;
 };
 
 /// Handlers of pieces: short values; longer ones, which ranks of a process share; and objects.

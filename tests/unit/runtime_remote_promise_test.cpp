@@ -325,6 +325,7 @@ TEST(Functions, OfATeam_AreCalledInTheTeamAndEndWithItsFailure) {
                   const Rank other(1 - odd.rank().value());
                   EXPECT_EQ(who.call(other, 7).get(),
                             std::tuple(odd.rank().value(), world.rank().value(), true, 7));
+                  odd.barrier();  // else the failure may come before the answer
                   auto answer = never.call(other);
                   EXPECT_THROW(odd.wait(), TaskError);
                   EXPECT_THROW(static_cast<void>(answer.get()), TaskError);
