@@ -22,7 +22,7 @@ using shoal::Rank;
 using shoal::World;
 using Checks = shoal::GlobalMemoryOptions::Checks;
 
-constexpr std::size_t kWords = 1U << 17U;
+constexpr std::ptrdiff_t kWords = 1 << 17;
 
 /// Shared by the ranks of a world.
 struct Use {
@@ -71,9 +71,11 @@ void fail_while_used(Use& use, int round, bool by_main, bool in_team) {
       throw std::runtime_error("planted");
     }
     static_cast<void>(memory.get(far));  // the way is known
-    for (int t = 0; t < 2; ++t) team.spawn([&, far] { access(memory, far, use); });
+    // Each has words of its own.
+    const auto part = [far](std::ptrdiff_t user) { return far + user * kWords / 4; };
+    for (int t = 0; t < 2; ++t) team.spawn([&, own = part(t)] { access(memory, own, use); });
     team.barrier();
-    if (by_main) access(memory, far, use);
+    if (by_main) access(memory, part(2), use);
     team.wait();
   };
   EXPECT_EQ(shoal::testing::run_world(2, 3,
