@@ -143,6 +143,7 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     ${variant}.memory.4x1
     CASE programs
     TIMEOUT 300
+    PROCESSORS 4 # 4 processes that poll take 20 s, and minutes beside others
     ARGS ${options} ${programs})
   # These wait more than they compute.
   foreach(case IN ITEMS top mended cut killed different slurm)
