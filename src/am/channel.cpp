@@ -1,7 +1,6 @@
 #include <shoal/am/channel.hpp>
 #include <shoal/am/messenger.hpp>
 #include <shoal/sched/handler_mark.hpp>
-
 #include <shoal/trace/probes.hpp>
 
 #include <fmt/format.h>

@@ -7,10 +7,6 @@
 
 namespace shoal::messaging {
 
-namespace {
-constexpr std::size_t kFirstHandlers = 8;  // a team has some of its own
-}  // namespace
-
 HandlerTable::Added HandlerTable::add(std::shared_ptr<Handler> handler, const std::string& name,
                                       std::string_view spelled, bool closed) {
   const sync::Lock lock(mutex_);
@@ -20,7 +16,6 @@ HandlerTable::Added HandlerTable::add(std::shared_ptr<Handler> handler, const st
       !name.empty() ? name
                     : fmt::format("active message {} ({})", index, naming::readable(spelled, "T"));
   const bool all_open = open_count_ == handlers_.size();
-  if (handlers_.empty()) handlers_.reserve(kFirstHandlers);
   handlers_.push_back(std::move(handler));
   ++live_count_;
   if (closed || !all_open) {

@@ -203,13 +203,7 @@ class Handlers {
             },
             {Delivery::task})),
         large_(team.make_large_am<int>(
-            [this](std::size_t count, int number) {
-              const std::lock_guard lock(mutex_);
-              std::vector<int>& buffer = buffers_[number];
-              EXPECT_TRUE(buffer.empty());
-              buffer.resize(count);
-              return std::span(buffer);
-            },
+            [this](std::size_t count, int number) { return make_buffer(count, number); },
             [&](std::span<int> values, int number, int root) {
               handled.add(root, number,
                           std::ranges::all_of(values, [&](int v) { return v == number; }));
@@ -256,16 +250,17 @@ class Handlers {
   }
 
  private:
+  std::span<int> make_buffer(std::size_t count, int number) {
+    const std::lock_guard lock(mutex_);
+    std::vector<int>& buffer = buffers_[number];
+    EXPECT_TRUE(buffer.empty());
+    buffer.resize(count);
+    return buffer;
+  }
   // The buffer stays unchanged until it was read and passed on.
   LargeMessage<int, int, int> make_read(Team& team, Handled& handled, Delivery delivery) {
     return team.make_large_am<int>(
-        [this](std::size_t count, int number) {
-          const std::lock_guard lock(mutex_);
-          std::vector<int>& buffer = buffers_[number];
-          EXPECT_TRUE(buffer.empty());
-          buffer.resize(count);
-          return std::span(buffer);
-        },
+        [this](std::size_t count, int number) { return make_buffer(count, number); },
         read_only(
             [&](std::span<const int> values, int number, int root) {
               handled.add(root, number,
