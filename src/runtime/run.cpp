@@ -267,6 +267,7 @@ void Process::drive(const std::vector<env::Steppable*>& all) {
   std::optional<StallWatch> watch;
   if (config_.stall_report_ns > 0) {
     page.emplace(*env_, page_facts(config_, layout_, all_), ranks_);
+    page->update();  // who sees that the run has begun finds its page
     StallWatch::Options options;
     options.on_turn = [&] {
       page->update();

@@ -17,7 +17,9 @@ namespace {
 constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds
 constexpr unsigned kYieldRounds = 64;  // then steps with a yield between
 constexpr unsigned kYieldsInTask = 8;  // within a task that waits, where others need the cores
-constexpr unsigned kPollRounds = 512;  // longer when arrivals come without a wake-up
+constexpr std::uint64_t kLongYieldNs = 2'000'000;  // another process had its turn
+constexpr std::uint64_t kCrowdedNs = 100'000'000;  // workers sleep instead
+constexpr unsigned kPollRounds = 512;              // longer when arrivals come without a wake-up
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
@@ -44,6 +46,27 @@ bool IdleWorkers::expire_timers() {
   return timers_.expire(env_.now_ns());
 }
 
+bool IdleWorkers::is_crowded() const {
+  // relaxed: a hint
+  const std::uint64_t until_ns = crowded_until_ns_.load(std::memory_order_relaxed);
+  return until_ns != 0 && env_.now_ns() < until_ns;
+}
+
+// A worker that yields to a program that computes waits for a turn of the scheduler, a few
+// milliseconds; one that sleeps runs soon after it wakes up. One long yield may be a task of
+// another process of the run.
+void IdleWorkers::yield() {
+  const std::uint64_t begin_ns = env_.now_ns();
+  env_.yield();
+  const std::uint64_t end_ns = env_.now_ns();
+  // relaxed, all of it: hints
+  const bool was_long = end_ns - begin_ns >= kLongYieldNs;
+  const bool again = last_yield_was_long_.exchange(was_long, std::memory_order_relaxed);
+  if (was_long && again) {
+    crowded_until_ns_.store(end_ns + kCrowdedNs, std::memory_order_relaxed);
+  }
+}
+
 bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll) {
   const unsigned spins = oversubscribed_ ? 0 : kSpinRounds;
   if (must_poll && progress.is_streaming()) me.rounds = std::min(me.rounds, std::max(spins, 1U));
@@ -53,8 +76,8 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
     return true;
   }
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
-  if (me.rounds > spins + yields) return false;
-  env_.yield();
+  if (me.rounds > spins + yields || is_crowded()) return false;
+  yield();
   return true;
 }
 
@@ -62,7 +85,8 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
 bool IdleWorkers::pause_in_task(unsigned rounds, bool must_poll) {
   if (rounds > (oversubscribed_ ? kYieldsInTask : kSpinRounds)) return false;
   if (oversubscribed_) {
-    env_.yield();
+    if (is_crowded()) return false;
+    yield();
   } else if (!must_poll || workers_.size() > 1) {
     sync::pause_briefly();
   }

@@ -292,18 +292,26 @@ class Agreeing {
     for (const SyncPoint& point : one.sync) {
       if (point.reference == reference) points.push_back(point);
     }
-    std::vector<Moment> others = moments_of(index, parent, points);
+    const std::vector<Moment> all = moments_of(index, parent, points);
     keep_certain(points, kToleranceTicks);
     std::vector<Moment> known = moments_of(index, parent, points);
-    add_informative(known, std::move(others));
+    add_informative(known, all);
     std::vector<TimeMap::Knot> knots;
     std::int64_t uncertainty_ns = 0;
     for (const Moment& moment : known) {
       knots.push_back(moment.knot);
       uncertainty_ns = std::max(uncertainty_ns, moment.uncertainty_ns);
     }
+    const TimeMap line(std::move(knots), 1);
+    // Outside of the certain moments the clocks drift: only the first and the last one limit it.
+    const auto ends =
+        std::ranges::minmax_element(all, {}, [](const Moment& moment) { return moment.knot.from; });
+    for (const Moment& end : {*ends.min, *ends.max}) {
+      const std::int64_t off_ns = std::abs(line(end.knot.from) - end.knot.to);
+      uncertainty_ns = std::max(uncertainty_ns, off_ns + end.uncertainty_ns);
+    }
     uncertainty_ns_[index] = uncertainty_ns_[parent] + static_cast<std::uint64_t>(uncertainty_ns);
-    return TimeMap(std::move(knots), 1).followed_by(parent_map);
+    return line.followed_by(parent_map);
   }
 
   const std::vector<ProcessClock>& processes_;

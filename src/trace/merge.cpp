@@ -118,7 +118,36 @@ class Merging {
       }
       const auto spread_ns = static_cast<std::uint64_t>(last - first);
       report_.barrier_spread_ns = std::max(report_.barrier_spread_ns, spread_ns);
+      // Two processes that are off to different sides.
+      const std::uint64_t both_ns = 2 * deadline_error_ns(with_clock, barrier);
+      report_.barrier_uncertainty_ns = std::max(report_.barrier_uncertainty_ns, both_ns);
     }
+  }
+
+  /// By how much a process misses the deadline of a barrier, at most: what the comparisons before
+  /// it are uncertain by, and the drift since then, along the tree.
+  [[nodiscard]] std::uint64_t deadline_error_ns(const std::vector<std::size_t>& with_clock,
+                                                std::size_t barrier) const {
+    constexpr double kDrift = 1e-4;                    // of one quartz against another
+    std::map<std::uint32_t, std::uint64_t> errors_ns;  // by process; parents come first
+    std::uint64_t most = 0;
+    for (const std::size_t i : with_clock) {
+      const ProcessClock& clock = parts_[i].clock();
+      const std::uint64_t deadline = parts_[i].barriers()[barrier];
+      const SyncPoint* last = nullptr;
+      for (const SyncPoint& point : clock.sync) {
+        if (point.local_ticks <= deadline) last = &point;
+      }
+      if (last == nullptr) continue;  // the root
+      const auto since_ns = static_cast<double>(maps_[i](deadline) - maps_[i](last->local_ticks));
+      const std::int64_t way_ns =
+          maps_[i](last->local_ticks + last->uncertainty_ticks) - maps_[i](last->local_ticks);
+      std::uint64_t& error_ns = errors_ns[clock.process];
+      error_ns = errors_ns[last->reference] + static_cast<std::uint64_t>(way_ns) +
+                 static_cast<std::uint64_t>(since_ns * kDrift);
+      most = std::max(most, error_ns);
+    }
+    return most;
   }
 
   void write_identity() {
@@ -262,16 +291,18 @@ class Merging {
   }
 
   void write_end() {
-    file_->write_text(ChunkType::end, text_of(Json{{"events", report_.events},
-                                                   {"parts", report_.parts},
-                                                   {"parts_missing", report_.parts_missing},
-                                                   {"dropped", report_.dropped},
-                                                   {"steps_back", report_.steps_back},
-                                                   {"uncertainty_ns", report_.uncertainty_ns},
-                                                   {"barriers", report_.barriers},
-                                                   {"barrier_spread_ns", report_.barrier_spread_ns},
-                                                   {"unsynchronized", report_.unsynchronized},
-                                                   {"damage", report_.damage}}));
+    file_->write_text(ChunkType::end,
+                      text_of(Json{{"events", report_.events},
+                                   {"parts", report_.parts},
+                                   {"parts_missing", report_.parts_missing},
+                                   {"dropped", report_.dropped},
+                                   {"steps_back", report_.steps_back},
+                                   {"uncertainty_ns", report_.uncertainty_ns},
+                                   {"barriers", report_.barriers},
+                                   {"barrier_spread_ns", report_.barrier_spread_ns},
+                                   {"barrier_uncertainty_ns", report_.barrier_uncertainty_ns},
+                                   {"unsynchronized", report_.unsynchronized},
+                                   {"damage", report_.damage}}));
   }
 
   const MergeOptions options_;

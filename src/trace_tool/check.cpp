@@ -90,8 +90,10 @@ class Checking {
                        messages_.worst_message(), worst, tolerance_ns_));
     }
     if (number("barriers") > 0) {
-      remark(fmt::format("{} barriers, which the processes left within {} ns", number("barriers"),
-                         number("barrier_spread_ns")));
+      remark(fmt::format(
+          "{} barriers, which the processes left within {} ns; clocks that drift "
+          "explain {} ns",
+          number("barriers"), number("barrier_spread_ns"), number("barrier_uncertainty_ns")));
     }
     const std::uint64_t unmatched = messages_.sent_only() + messages_.received_only();
     if (unmatched == 0) return;

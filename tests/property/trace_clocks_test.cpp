@@ -260,6 +260,22 @@ TEST(TraceClocks, PointsUnderLoad_CountOnlyWhereTheyContradict) {
   }
 }
 
+TEST(TraceClocks, AnEndUnderLoad_IsAsUncertainAsItIs) {
+  double least_ns = 1e9;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Draws draws(seed);
+    World world = draw_world(2, draws);
+    world.sync_at = {0.01 * kSecond};
+    const Agreement agreement =
+        agree(record_under_load(world, 59.8 * kSecond, 60 * kSecond, draws));
+    const auto allowed_ns = static_cast<double>(agreement.uncertainty_ns[1]);
+    const double error_ns = largest_error_ns(world, agreement, 0.02 * kSecond, 59.8 * kSecond);
+    ASSERT_LT(error_ns, allowed_ns + 100) << "seed " << seed;
+    least_ns = std::min(least_ns, allowed_ns);
+  }
+  EXPECT_GT(least_ns, 10'000);  // a certain begin does not hide it
+}
+
 TEST(TraceClocks, TreeOf64Processes_ErrorsAddAlongIt) {
   Draws draws(3);
   World world = draw_world(64, draws);

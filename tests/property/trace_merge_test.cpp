@@ -169,6 +169,8 @@ TEST_F(TraceMerge, ClocksApart_EventsComeInTheTrueOrder) {
   EXPECT_TRUE(report.unsynchronized.empty());
   EXPECT_EQ(report.barriers, 2U);
   EXPECT_NEAR(static_cast<double>(report.barrier_spread_ns), 700, 2);
+  // Eight seconds after a comparison that is uncertain by 100 ns, to both sides.
+  EXPECT_NEAR(static_cast<double>(report.barrier_uncertainty_ns), 2 * (100 + 800'000), 10);
   const TraceContent content = merged();
   ASSERT_EQ(content.events.size(), 2000U);
   for (std::size_t i = 0; i < 2000; ++i) {

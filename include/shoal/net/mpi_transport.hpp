@@ -90,8 +90,8 @@ class MpiTransport : public Transport {
   /// lock of the engine; must not block. Caller: while no other thread uses the transport.
   virtual void set_poll_waker(std::function<void()> wake) = 0;
   /// Compares the clocks along a tree with process 0 as its root, by `count` round trips for each
-  /// process. Blocks: collective. Caller: the main thread, before the workers start or in the
-  /// function of set_before_close().
+  /// process, or fewer (8 at least) where they take longer than 20 ms. Blocks: collective. Caller:
+  /// the main thread, before the workers start or in the function of set_before_close().
   [[nodiscard]] virtual ClockTrips compare_clocks(const ReadClock& read, int count) = 0;
   /// finish() calls `function` when all processes have received everything, and it may be
   /// collective.

@@ -24,6 +24,7 @@ struct MergeReport {
   std::uint64_t uncertainty_ns = 0;           // of the clocks of two processes, at most
   std::uint64_t barriers = 0;                 // that all processes left at one moment
   std::uint64_t barrier_spread_ns = 0;        // by how much these moments differ, at most
+  std::uint64_t barrier_uncertainty_ns = 0;   // and may, by comparisons of clocks, and by drift
   std::vector<std::uint32_t> unsynchronized;  // processes with a clock that is related to no other
   std::vector<std::string> damage;            // of parts: cut off, damaged, or from a killed run
 };

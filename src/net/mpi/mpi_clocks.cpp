@@ -14,6 +14,9 @@ constexpr int kArity = 4;  // of the tree: the depth bounds the error, the width
 constexpr int kPing = 1;
 constexpr int kPong = 2;
 constexpr int kTable = 3;
+// A trip takes two turns of a scheduler where others use the processors: then fewer will do.
+constexpr std::size_t kFewest = 8;
+constexpr double kLongS = 0.02;  // with one child
 
 /// One end of the round trips with a child or with the parent.
 class Trips {
@@ -22,31 +25,37 @@ class Trips {
       : communicator_(communicator),
         process_(process),
         read_(read),
-        own_(2 * static_cast<std::size_t>(count)) {}
+        most_(static_cast<std::size_t>(count)) {}
 
   void start_with(int child) {
-    for (std::size_t i = 0; i < own_.size(); i += 2) {
+    std::vector<std::uint64_t> own;  // start and end of each
+    const double begin_s = MPI_Wtime();
+    for (std::uint64_t is_last = 0; is_last == 0;) {
+      const std::size_t number = own.size() / 2 + 1;
+      const bool takes_long = number >= kFewest && MPI_Wtime() - begin_s > kLongS;
+      is_last = takes_long || number >= most_ ? 1 : 0;
       std::uint64_t nothing = 0;
-      own_[i] = read_();
-      send(child, kPing, &nothing, 1);
+      own.push_back(read_());
+      send(child, kPing, &is_last, 1);
       receive(child, kPong, &nothing, 1);
-      own_[i + 1] = read_();
+      own.push_back(read_());
     }
-    send(child, kTable, own_.data(), own_.size());
+    send(child, kTable, own.data(), own.size());
   }
 
   std::vector<RoundTrip> answer(int parent) {
-    std::vector<RoundTrip> trips(own_.size() / 2);
-    for (RoundTrip& trip : trips) {
-      std::uint64_t nothing = 0;
-      receive(parent, kPing, &nothing, 1);
-      trip.remote_ticks = read_();
+    std::vector<RoundTrip> trips;
+    for (std::uint64_t is_last = 0; is_last == 0;) {
+      receive(parent, kPing, &is_last, 1);
+      trips.push_back({0, read_(), 0});
+      const std::uint64_t nothing = 0;
       send(parent, kPong, &nothing, 1);
     }
-    receive(parent, kTable, own_.data(), own_.size());
+    std::vector<std::uint64_t> ends(2 * trips.size());
+    receive(parent, kTable, ends.data(), ends.size());
     for (std::size_t i = 0; i < trips.size(); ++i) {
-      trips[i].start_ticks = own_[2 * i];
-      trips[i].end_ticks = own_[2 * i + 1];
+      trips[i].start_ticks = ends[2 * i];
+      trips[i].end_ticks = ends[2 * i + 1];
     }
     return trips;
   }
@@ -65,7 +74,7 @@ class Trips {
   MPI_Comm communicator_;
   int process_;
   const ReadClock& read_;
-  std::vector<std::uint64_t> own_;  // start and end of each
+  std::size_t most_;
 };
 
 }  // namespace
