@@ -16,6 +16,8 @@ class WorkerActivity;
 
 struct IdleWorker {
   enum class State : int { awake, asleep };
+  /// Rounds without work after which the listener is asked; a worker makes more before it sleeps.
+  static constexpr unsigned kAskAfterRounds = 8;
 
   /// For reports. Any thread.
   [[nodiscard]] bool is_asleep() const {

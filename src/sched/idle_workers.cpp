@@ -17,6 +17,8 @@ namespace {
 constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds
 constexpr unsigned kYieldRounds = 64;  // then steps with a yield between
 constexpr unsigned kYieldsInTask = 8;  // within a task that waits, where others need the cores
+// Between two sleeps where others need the cores: MPI looks at its sockets in one of several polls.
+constexpr unsigned kCrowdedRounds = 16;
 constexpr std::uint64_t kLongYieldNs = 2'000'000;  // another process had its turn
 constexpr std::uint64_t kCrowdedNs = 100'000'000;  // workers sleep instead
 constexpr unsigned kPollRounds = 512;              // longer when arrivals come without a wake-up
@@ -76,7 +78,12 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
     return true;
   }
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
-  if (me.rounds > spins + yields || is_crowded()) return false;
+  if (me.rounds > spins + yields) return false;
+  static_assert(std::min({kCrowdedRounds, kYieldRounds, kPollRounds}) >
+                IdleWorker::kAskAfterRounds);
+  if (is_crowded()) {
+    return me.rounds < kCrowdedRounds || (must_poll && me.rounds % kCrowdedRounds != 0);
+  }
   yield();
   return true;
 }

@@ -13,8 +13,6 @@ namespace shoal::sched {
 
 namespace {
 
-constexpr unsigned kAskAfterRounds = 8;  // idle steps; fewer than a worker makes before it sleeps
-
 trace::Track make_track(const Scheduler& scheduler, WorkerId worker) {
   trace::Recorder* const recorder = scheduler.options().recorder;
   if (recorder == nullptr) return {};
@@ -195,7 +193,7 @@ bool Worker::poll_idle() {
   // Called once when this worker has been out of work for a moment. Other workers look themselves
   // after their work, and look_again() is called for changes outside of workers.
   const bool looks_again = all.take_look_again();
-  if (!looks_again && idle.rounds != kAskAfterRounds && !stepping_) return false;
+  if (!looks_again && idle.rounds != IdleWorker::kAskAfterRounds && !stepping_) return false;
   IdleListener* const listener = scheduler_.idle_listener();
   return listener != nullptr && listener->on_idle();
 }

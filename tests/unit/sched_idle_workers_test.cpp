@@ -1,0 +1,102 @@
+// Idle workers beside other programs that compute.
+
+#include <shoal/sched/idle_workers.hpp>
+
+#include "sched/idle_worker.hpp"
+#include "sched/task_queues.hpp"
+#include "sched/worker_activity.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace {
+
+using shoal::WorkerId;
+using namespace shoal::sched;  // NOLINT(google-build-using-namespace): what is tested
+
+/// Time that passes only while a worker yields.
+class SlowYields final : public shoal::env::Env {
+ public:
+  std::uint64_t now_ns() override { return now_; }
+  std::uint64_t random_seed() override { return 0; }
+  std::unique_ptr<shoal::env::Parker> make_parker() override { return nullptr; }
+  void yield() override {
+    ++yields;
+    now_ += yield_ns;
+  }
+  void drive(const std::vector<shoal::env::Steppable*>& /*all*/) override {}
+  void pass(std::uint64_t ns) { now_ += ns; }
+
+  std::uint64_t yield_ns = 0;
+  int yields = 0;
+
+ private:
+  std::uint64_t now_ = 1;
+};
+
+struct NoProgress final : Progress {
+  bool poll(bool /*idle*/) override { return false; }
+  [[nodiscard]] bool looks_busy() const override { return false; }
+  [[nodiscard]] bool must_poll(WorkerId /*worker*/) const override { return true; }
+};
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+class IdleWorkersTest : public ::testing::TestWithParam<bool> {
+ protected:
+  /// Rounds of an idle worker until it sleeps.
+  unsigned rounds_until_sleep(bool must_poll) {
+    me_.rounds = 0;
+    while (true) {
+      ++me_.rounds;
+      if (!workers_.pause(me_, progress_, must_poll)) return me_.rounds;
+    }
+  }
+
+  SlowYields env_;
+  NoProgress progress_;
+  TaskQueues::All all_;
+  TaskQueues queues_{all_, WorkerId(0), 0};
+  WorkerActivity activity_;
+  IdleWorkers workers_{env_, GetParam()};
+  IdleWorker me_{WorkerId(0), queues_, activity_, nullptr};
+};
+
+TEST_P(IdleWorkersTest, ShortYields_AreAllMade) {
+  env_.yield_ns = 1000;
+  EXPECT_GT(rounds_until_sleep(true), 500U);
+  EXPECT_GT(env_.yields, 500);
+}
+
+TEST_P(IdleWorkersTest, LongYields_AreTwo_AndThenTheWorkerSleeps) {
+  env_.yield_ns = 4 * kMs;
+  // Else it would sleep before it has asked its listener, and completion would not be found.
+  EXPECT_GT(rounds_until_sleep(true), IdleWorker::kAskAfterRounds);
+  EXPECT_EQ(env_.yields, 2);
+  EXPECT_GT(rounds_until_sleep(true), IdleWorker::kAskAfterRounds);
+  EXPECT_GT(rounds_until_sleep(false), IdleWorker::kAskAfterRounds);
+  EXPECT_EQ(env_.yields, 2);
+  EXPECT_EQ(workers_.pause_in_task(1, true), !GetParam());  // spins where it has a core
+  // After a while it tries again: once is enough.
+  env_.pass(200 * kMs);
+  rounds_until_sleep(true);
+  EXPECT_EQ(env_.yields, 3);
+  env_.pass(200 * kMs);
+  env_.yield_ns = 1000;
+  EXPECT_GT(rounds_until_sleep(true), 500U);
+}
+
+TEST_P(IdleWorkersTest, OneLongYield_IsATaskOfAnotherProcess) {
+  env_.yield_ns = 4 * kMs;
+  me_.rounds = 100;
+  EXPECT_TRUE(workers_.pause(me_, progress_, true));
+  env_.yield_ns = 1000;
+  EXPECT_GT(rounds_until_sleep(true), 500U);
+}
+
+INSTANTIATE_TEST_SUITE_P(OwnCoresOrNot, IdleWorkersTest, ::testing::Values(false, true));
+
+}  // namespace
