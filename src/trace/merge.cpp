@@ -128,24 +128,31 @@ class Merging {
   /// it are uncertain by, and the drift since then, along the tree.
   [[nodiscard]] std::uint64_t deadline_error_ns(const std::vector<std::size_t>& with_clock,
                                                 std::size_t barrier) const {
-    constexpr double kDrift = 1e-4;                    // of one quartz against another
-    std::map<std::uint32_t, std::uint64_t> errors_ns;  // by process; parents come first
+    constexpr double kDrift = 1e-4;  // of one quartz against another
+    struct Known {
+      std::size_t index = 0;
+      std::uint64_t error_ns = 0;
+    };
+    std::map<std::uint32_t, Known> all;  // by process; parents come first
     std::uint64_t most = 0;
     for (const std::size_t i : with_clock) {
       const ProcessClock& clock = parts_[i].clock();
       const std::uint64_t deadline = parts_[i].barriers()[barrier];
-      const SyncPoint* last = nullptr;
+      Known& known = all[clock.process];
+      known.index = i;
+      const SyncPoint* last = nullptr;  // the root has none
       for (const SyncPoint& point : clock.sync) {
         if (point.local_ticks <= deadline) last = &point;
       }
-      if (last == nullptr) continue;  // the root
+      if (last == nullptr) continue;
+      const Known& parent = all[last->reference];
+      const TimeMap& theirs = maps_[parent.index];
+      const std::int64_t trip_ns =
+          theirs(last->reference_ticks + last->uncertainty_ticks) - theirs(last->reference_ticks);
       const auto since_ns = static_cast<double>(maps_[i](deadline) - maps_[i](last->local_ticks));
-      const std::int64_t way_ns =
-          maps_[i](last->local_ticks + last->uncertainty_ticks) - maps_[i](last->local_ticks);
-      std::uint64_t& error_ns = errors_ns[clock.process];
-      error_ns = errors_ns[last->reference] + static_cast<std::uint64_t>(way_ns) +
-                 static_cast<std::uint64_t>(since_ns * kDrift);
-      most = std::max(most, error_ns);
+      known.error_ns = parent.error_ns + static_cast<std::uint64_t>(trip_ns) +
+                       static_cast<std::uint64_t>(since_ns * kDrift);
+      most = std::max(most, known.error_ns);
     }
     return most;
   }

@@ -106,6 +106,14 @@ class Cases(WithFolder):
         self.assertEqual(result["aim"]["verdict"], "missed")
         self.assertRegex(text, r"<= 12 \w+: holds")
 
+    def test_several_targets(self):
+        self.side("shoal", 12)
+        self.side("peer", 20)
+        self.cases(must=[{"against": "peer", "ratio": 0.5}, {"at_most": 12}])
+        _, text, result = self.bench("--rounds", "1")
+        self.assertEqual([one["verdict"] for one in result["must"]], ["missed", "holds"])
+        self.assertRegex(text, r"<= 0.5 x peer: missed, <= 12 \w+: holds")
+
     def test_no_ratio_to_nothing(self):
         self.side("shoal", 1)
         self.side("peer", 0)
