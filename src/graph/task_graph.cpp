@@ -103,6 +103,14 @@ bool is_in_process(const messaging::Channel& channel, Rank member) {
   return channel.messenger().fabric().layout().is_local(rank);
 }
 
+// While all ranks send and compute, each step of a tree waits for busy ranks: the sender serves a
+// few recipients best, and a wide tree many (docs/design/predictions.md).
+MulticastTree tree_of_inputs(std::size_t ranks) {
+  constexpr std::size_t kFew = 48;
+  constexpr int kBranches = 4;
+  return {ranks <= kFew ? TreeShape::flat : TreeShape::k_ary, kBranches};
+}
+
 void refuse_slot(const std::string& graph, int slot, int count) {
   throw CheckError(fmt::format(
       "task graph '{}': send() to slot {}: the function of set_task() takes {} inputs behind the "

@@ -26,6 +26,19 @@ using shoal::testing::run_turns;
 
 using Values = std::vector<double>;
 
+/// Allocator of the program's own.
+template <class T>
+struct OwnMemory : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = OwnMemory<U>;
+  };
+  OwnMemory() = default;
+  template <class U>
+  OwnMemory(const OwnMemory<U>& /*other*/) {}  // NOLINT(google-explicit-constructor)
+};
+using OwnValues = std::vector<double, OwnMemory<double>>;
+
 constexpr std::size_t kCount = std::size_t{1} << 20U;
 constexpr int kRanks = 4;
 // Seeds of run_turns(), both without faults.
@@ -45,14 +58,13 @@ double values_in_memory(std::uint64_t seed, const std::function<void(TaskGraph<i
     graph.set_rank([](int k) { return Rank(k); })
         .set_mapping([](int) { return 0; })
         .set_task([&](int, const V& input) {
-          const Values* values = nullptr;
-          if constexpr (std::is_same_v<V, Values>) {
-            values = &input;
+          if constexpr (std::is_same_v<V, Immutable<Values>>) {
+            EXPECT_EQ(input->size(), kCount);
+            EXPECT_EQ(input->back(), 1.5);
           } else {
-            values = &input.get();
+            EXPECT_EQ(input.size(), kCount);
+            EXPECT_EQ(input.back(), 1.5);
           }
-          EXPECT_EQ(values->size(), kCount);
-          EXPECT_EQ(values->back(), 1.5);
           ++ran;
           shoal::yield();
         });
@@ -78,6 +90,12 @@ TEST_F(GraphCopies, OfAValueThatMoves_AreNotMade) {
   const auto send = [](TaskGraph<int>& graph) { graph.send(1, 0, make_values()); };
   EXPECT_LT(values_in_memory<Values>(kOneProcess, send), 1.5);
   EXPECT_LT(values_in_memory<Values>(kProcesses, send), 2.5);  // the sender's and the receiver's
+}
+
+TEST_F(GraphCopies, OfAValueWithAnAllocator_AreNotMade) {
+  const auto send = [](TaskGraph<int>& graph) { graph.send(1, 0, OwnValues(kCount, 1.5)); };
+  EXPECT_LT(values_in_memory<OwnValues>(kOneProcess, send), 1.5);
+  EXPECT_LT(values_in_memory<OwnValues>(kProcesses, send), 2.5);
 }
 
 TEST_F(GraphCopies, OfAValueThatStays_AreTheTasksOnes) {

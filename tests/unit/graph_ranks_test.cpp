@@ -102,7 +102,7 @@ TEST(GraphOverRanks, Send_BringsInputsOfSeveralTypes) {
   });
 }
 
-TEST(GraphOverRanks, SendAll_IsAMulticast) {
+TEST(GraphOverRanks, SendAll_SendsOnceToEachRank) {
   run_seeds(8, [](World& world) {
     std::atomic<int> ran{0};
     TaskGraph<int> graph(world, "read");
@@ -119,11 +119,42 @@ TEST(GraphOverRanks, SendAll_IsAMulticast) {
       std::vector<int> all(24);
       std::iota(all.begin(), all.end(), 0);
       graph.send_all(all, 0, std::vector<int>(100, 4));
-      EXPECT_LT(world.stats().messages_sent - before, 7U);
+      EXPECT_EQ(world.stats().messages_sent - before, 7U);
     }
     world.wait();
     EXPECT_EQ(ran, 3);
   });
+}
+
+// The sender would be busy for long: others pass the value on.
+TEST(GraphOverRanks, SendAll_ToManyRanks_GoesAlongATree) {
+  constexpr int kRanks = 60;
+  const auto result = run_turns({.seed = 1, .ranks = kRanks}, [](World& world) {
+    int ran = 0;
+    TaskGraph<int> graph(world, "read");
+    graph.set_rank([](int k) { return k; })
+        .set_mapping([](int) { return 0; })
+        .set_task([&](int, const Immutable<std::vector<double>>& values) {
+          EXPECT_EQ(values->back(), 2.5);
+          ++ran;
+        });
+    std::vector<int> all(kRanks);
+    std::iota(all.begin(), all.end(), 0);
+    world.wait();
+    for (const std::size_t count : {10UL, 10'000UL}) {
+      const auto before = world.stats().messages_sent;
+      if (world.rank() == 0) {
+        graph.send_all(all, 0, shoal::make_immutable<std::vector<double>>(count, 2.5));
+        EXPECT_LE(world.stats().messages_sent - before, 4U);
+      }
+      world.wait();
+    }
+    EXPECT_EQ(ran, 2);
+    return 0;
+  });
+  for (const std::exception_ptr& error : result.errors) {
+    ASSERT_EQ(error, nullptr) << shoal::describe(error);
+  }
 }
 
 // Each task has its own vector, which it may write to while others still get it; or shares one.

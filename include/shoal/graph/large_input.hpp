@@ -20,12 +20,12 @@ template <class V>
 struct VectorIn {
   static constexpr bool exists = false;
 };
-template <class T>
+template <class T, class Allocator>
   requires(wire::is_raw_v<T> && std::is_default_constructible_v<T> && !std::is_same_v<T, bool>)
-struct VectorIn<std::vector<T>> {
+struct VectorIn<std::vector<T, Allocator>> {
   static constexpr bool exists = true;
   static constexpr bool is_shared = false;
-  using Vector = std::vector<T>;
+  using Vector = std::vector<T, Allocator>;
   [[nodiscard]] static std::span<const T> elements(const Vector& value) { return value; }
 };
 template <class V>
@@ -42,6 +42,9 @@ struct VectorIn<Immutable<V>> {
 
 /// `member` of the channel's team is a rank of this process.
 [[nodiscard]] bool is_in_process(const messaging::Channel& channel, Rank member);
+
+/// Tree along which an input travels to so many ranks.
+[[nodiscard]] MulticastTree tree_of_inputs(std::size_t ranks);
 
 /// Values of one input that travel as large messages. This one is for types of values that do not.
 template <class K, class V, bool = VectorIn<V>::exists>
@@ -77,7 +80,7 @@ class LargeInput<K, V, true> {
     if (to.size() == 1) {
       message_.send(to.front(), elements, keys, on_release([value] {}));
     } else {
-      message_.multicast(to, elements, keys, on_release([value] {}));
+      message_.multicast({to, tree_of_inputs(to.size())}, elements, keys, on_release([value] {}));
     }
   }
 

@@ -360,7 +360,9 @@ class TaskGraph final : private term::Unsatisfied {
     const T& from = shared == nullptr ? value : *shared;
     if (shared != nullptr) to.large.send(far, there, shared);
     if (ranks.size() == 1) to.several.send(ranks.front(), there, from);
-    if (ranks.size() > 1) to.several.multicast(ranks, there, from);
+    if (ranks.size() > 1) {
+      to.several.multicast({ranks, graph::tree_of_inputs(ranks.size())}, there, from);
+    }
     for (std::size_t i = 0; i < here.size(); ++i) {
       const bool may_move = i + 1 == here.size() && shared == nullptr;
       to.put(here[i], may_move ? T(std::forward<V>(value)) : T(from));
