@@ -63,24 +63,37 @@ shoal_add_app_run(cholesky_array_file COMMAND cholesky --matrix "${small_data}/g
 shoal_add_app_run(cholesky_more_ranks_than_tiles COMMAND cholesky --n 10 --tile 4 --ranks 9)
 shoal_add_app_run(cholesky_repeat COMMAND cholesky --n 200 --tile 32 --ranks 3 --repeat 3
                                           --compare-lapack --grid 3x1)
-foreach(am IN ITEMS small large)
-  foreach(mode IN ITEMS tiled blas)
-    shoal_add_app_run(gemm2d.${am}.${mode} COMMAND gemm2d --n 300 --tile 32 --repeat 2 --am ${am}
-                                                   --mode ${mode} --ranks 6)
+foreach(mode IN ITEMS tiled blas)
+  shoal_add_app_run(gemm2d.${mode} COMMAND gemm2d --n 300 --tile 32 --repeat 2 --mode ${mode}
+                                           --ranks 6)
+  foreach(am IN ITEMS small large)
     shoal_add_app_run(gemm3d.${am}.${mode} COMMAND gemm3d --n 300 --tile 32 --repeat 2 --am ${am}
                                                    --mode ${mode} --ranks 8)
+  endforeach()
+endforeach()
+
+# Between simulated processes tiles travel in small or in large messages, in orders that seeds
+# choose; the last tile of a row may be small beside large ones.
+foreach(seed RANGE 1 4)
+  foreach(run IN ITEMS "cholesky --tile 20" "cholesky --tile 50" "gemm2d --tile 20"
+                       "gemm2d --tile 50" "gemm2d --tile 50 --mode blas")
+    string(REPLACE " " ";" run "${run}")
+    string(REGEX REPLACE "[- ;]+" "_" name "${run}")
+    shoal_add_app_run(${name}.seed${seed} COMMAND ${run} --n 220 --repeat 2 --sim --sim-seed
+                                                  ${seed} --ranks 6 --workers 2)
   endforeach()
 endforeach()
 shoal_add_app_run(gemm3d.ranks1 COMMAND gemm3d --n 200 --tile 64)
 shoal_add_app_run(gemm3d.ranks27 COMMAND gemm3d --n 200 --tile 30 --ranks 27 --workers 1)
 
-# The bits of the factor depend on the tiles only: not on ranks, workers, grid or kind of message.
+# The bits of the factor depend on the tiles only: not on ranks, workers, grid or how tiles travel:
+# some of these are large inputs, the others small ones.
 if(TARGET cholesky)
   set(commands "")
-  foreach(run IN ITEMS "--am small --ranks 1 --workers 1" "--am small --ranks 4 --workers 2"
-                       "--am large --ranks 4 --workers 1" "--am large --ranks 6 --grid 6x1")
+  foreach(run IN ITEMS "--ranks 1 --workers 1" "--ranks 4 --workers 2"
+                       "--ranks 4 --workers 1 --sim" "--ranks 6 --grid 6x1 --sim")
     list(APPEND commands
-         "$<TARGET_FILE:cholesky> --n 300 --tile 32 --random-blocks 1.5 --checksum ${run}")
+         "$<TARGET_FILE:cholesky> --n 400 --tile 45 --random-blocks 1.5 --checksum ${run}")
   endforeach()
   list(JOIN commands "|" commands)
   add_test(NAME apps.cholesky_same_bits_small_and_large

@@ -28,17 +28,17 @@ apps::CacheOrder order_of(const apps::TriangleLayout& layout, int workers) {
 }  // namespace
 
 Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& layout,
-                             apps::AmKind am, apps::TileTable& tiles, apps::RunMeter& meter)
+                             apps::TileTable& tiles, apps::RunMeter& meter)
     : world_(world),
       layout_(layout),
       tiles_(tiles),
       meter_(meter),
       order_(order_of(layout, world.worker_count())),
       critical_path_((layout.n() + order_.depth() - 1) / order_.depth()),
-      channel_(world, am, layout.partition(), tiles,
-               {.name = "tile of L",
-                .uses = [this](int i, int k) { return use_count(i, k); },
-                .arrived = [this](int i, int k) { fulfill_uses(i, k); }}),
+      inputs_(world, layout.partition(), tiles,
+              {.name = "tile of L",
+               .uses = [this](int i, int k) { return use_count(i, k); },
+               .arrived = [this](int i, int k) { fulfill_uses(i, k); }}),
       potrf_(world, "potrf"),
       trsm_(world, "trsm"),
       gemm_(world, "gemm") {
@@ -135,7 +135,7 @@ shoal::Cost Factorization::cost(apps::Kernel kernel, int row) const {
 }
 
 void Factorization::publish(int i, int k) {
-  channel_.send(layout_.readers(i, k), i, k);
+  inputs_.send(layout_.readers(i, k), i, k);
   fulfill_uses(i, k);
 }
 

@@ -10,7 +10,7 @@
 #include "common/cache_order.hpp"
 #include "common/critical_path.hpp"
 #include "common/run_meter.hpp"
-#include "common/tile_channel.hpp"
+#include "common/tile_inputs.hpp"
 #include "common/tile_table.hpp"
 #include "common/triangle_layout.hpp"
 
@@ -35,8 +35,8 @@ class NotPositiveDefinite : public std::runtime_error {
 class Factorization {
  public:
   /// `tiles` has n x n places.
-  Factorization(shoal::World& world, const apps::TriangleLayout& layout, apps::AmKind am,
-                apps::TileTable& tiles, apps::RunMeter& meter);
+  Factorization(shoal::World& world, const apps::TriangleLayout& layout, apps::TileTable& tiles,
+                apps::RunMeter& meter);
 
   /// All tasks are equally important from now on. Before run().
   void ignore_priorities() { has_priorities_ = false; }
@@ -72,7 +72,7 @@ class Factorization {
   const apps::CacheOrder order_;
   bool has_priorities_ = true;
   const apps::CriticalPath critical_path_;  // of blocks of order_.depth() x order_.depth() tiles
-  apps::TileChannel channel_;
+  apps::TileInputs inputs_;
   shoal::TaskGraph<int> potrf_;
   shoal::TaskGraph<std::array<int, 2>> trsm_;  // {i, k}
   shoal::TaskGraph<std::array<int, 3>> gemm_;  // {k, i, j}

@@ -109,9 +109,9 @@ Result compute(shoal::World& world, const Options& options, const SpdMatrix& mat
   const auto& common = options.common;
   apps::TileTable tiles(layout.n(), layout.n());
   apps::RunMeter meter(world, "cholesky", common.bar, apps::kernel_costs(common));
-  Factorization factorization(world, layout, common.am, tiles, meter);
+  Factorization factorization(world, layout, tiles, meter);
   if (options.ignore_priorities) factorization.ignore_priorities();
-  ResidualCheck check(world, layout, matrix, common.am, tiles);
+  ResidualCheck check(world, layout, matrix, tiles);
 
   Result result;
   result.runs.gflop = gflop(matrix.size());
@@ -131,14 +131,12 @@ Result compute(shoal::World& world, const Options& options, const SpdMatrix& mat
   return result;
 }
 
-void print(const shoal::World& world, const Options& options, const apps::TriangleLayout& layout,
-           const Result& result) {
+void print(const shoal::World& world, const apps::TriangleLayout& layout, const Result& result) {
   const auto& partition = layout.partition();
-  apps::print_title(
-      "cholesky", world,
-      fmt::format("n={}, {}x{} tiles of up to {}, grid {}x{}, {}", partition.size(), layout.n(),
-                  layout.n(), partition.largest_extent(), layout.grid().rows(),
-                  layout.grid().columns(), apps::describe(options.common.am)));
+  apps::print_title("cholesky", world,
+                    fmt::format("n={}, {}x{} tiles of up to {}, grid {}x{}", partition.size(),
+                                layout.n(), layout.n(), partition.largest_extent(),
+                                layout.grid().rows(), layout.grid().columns()));
   apps::print_rate("shoal", result.runs.seconds, result.runs.gflop);
   if (result.lapack) {
     apps::print_rate(fmt::format("LAPACK, {} threads", result.lapack->threads),
@@ -159,7 +157,7 @@ void print(const shoal::World& world, const Options& options, const apps::Triang
 nlohmann::json to_json(const shoal::World& world, const Options& options,
                        const apps::TriangleLayout& layout, const Result& result) {
   const auto& partition = layout.partition();
-  auto json = apps::json_of_run("cholesky", world, options.common.am, result.runs);
+  auto json = apps::json_of_run("cholesky", world, result.runs);
   json["n"] = partition.size();
   json["tile"] = options.common.tile;
   json["tiles"] = layout.n();
@@ -183,7 +181,7 @@ int run(shoal::World& world, const Options& options) {
   const Result result = compute(world, options, *matrix, layout);
   bool good = !result.residual || *result.residual <= kResidualMax;
   if (world.rank() == 0) {
-    if (!apps::is_standard_output(options.common.json)) print(world, options, layout, result);
+    if (!apps::is_standard_output(options.common.json)) print(world, layout, result);
     good = apps::write_json(options.common.json, to_json(world, options, layout, result)) && good;
   }
   return good ? 0 : 1;

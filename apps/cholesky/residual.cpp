@@ -8,16 +8,16 @@
 namespace cholesky {
 
 ResidualCheck::ResidualCheck(shoal::World& world, const apps::TriangleLayout& layout,
-                             const SpdMatrix& matrix, apps::AmKind am, apps::TileTable& tiles)
+                             const SpdMatrix& matrix, apps::TileTable& tiles)
     : world_(world),
       layout_(layout),
       matrix_(matrix),
       tiles_(tiles),
       difference_(layout.n(), layout.n()),
-      channel_(world, am, layout.partition(), tiles,
-               {.name = "tile of L to check",
-                .uses = [](int, int) { return apps::TileTable::kKept; },
-                .arrived = [](int, int) {}}) {}
+      inputs_(world, layout.partition(), tiles,
+              {.name = "tile of L to check",
+               .uses = [](int, int) { return apps::TileTable::kKept; },
+               .arrived = [](int, int) {}}) {}
 
 double ResidualCheck::run() {
   const auto& partition = layout_.partition();
@@ -51,7 +51,7 @@ double ResidualCheck::run() {
 void ResidualCheck::send_panel(int k) {
   for (int i = k; i < layout_.n(); ++i) {
     if (!layout_.mine(i, k)) continue;
-    channel_.send(layout_.readers(i, k), i, k);
+    inputs_.send(layout_.readers(i, k), i, k);
   }
 }
 

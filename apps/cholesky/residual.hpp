@@ -4,7 +4,7 @@
 #include <shoal/shoal.hpp>
 
 #include "cholesky/spd_matrix.hpp"
-#include "common/tile_channel.hpp"
+#include "common/tile_inputs.hpp"
 #include "common/tile_table.hpp"
 #include "common/triangle_layout.hpp"
 
@@ -16,7 +16,7 @@ class ResidualCheck {
  public:
   /// `tiles` has the own tiles of L, zero above the diagonal.
   ResidualCheck(shoal::World& world, const apps::TriangleLayout& layout, const SpdMatrix& matrix,
-                apps::AmKind am, apps::TileTable& tiles);
+                apps::TileTable& tiles);
 
   /// Blocks: collective.
   double run();
@@ -31,7 +31,7 @@ class ResidualCheck {
   const SpdMatrix& matrix_;
   apps::TileTable& tiles_;
   apps::TileTable difference_;  // the own tiles of A - L L^T
-  apps::TileChannel channel_;
+  apps::TileInputs inputs_;
 };
 
 }  // namespace cholesky

@@ -76,7 +76,7 @@ int run_flow_problem(shoal::World& world, const FlowAppOptions& options, RunMete
     }
     print_costs(runs.costs, world.worker_count());
   }
-  auto json = json_of_run(problem.name, world, common.am, runs);
+  auto json = json_of_run(problem.name, world, runs);
   json["problem"] = problem.problem;
   json["tile"] = common.tile;
   if (residual) json["residual"] = *residual;

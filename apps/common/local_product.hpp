@@ -12,7 +12,6 @@
 #include "common/block_partition.hpp"
 #include "common/cache_order.hpp"
 #include "common/run_meter.hpp"
-#include "common/tile_channel.hpp"
 #include "common/tile_table.hpp"
 
 namespace apps {
@@ -27,7 +26,6 @@ struct ProductContext {
   const BlockPartition& partition;
   RunMeter& meter;
   ProductMode mode = ProductMode::tiled;
-  AmKind am = AmKind::large;
 };
 
 /// C_ij = sum over k of A_ik B_kj, for i in rows, k in inner, j in columns.

@@ -55,9 +55,6 @@ void add_common_options(cli::App& app, CommonOptions& options) {
   add_count(app, "--tile", options.tile, "Number of rows of a tile");
   app.add_option("--seed", options.seed, "Seed of random matrices")
       ->option_text(fmt::format("N [{}]", options.seed));
-  add_choice(
-      app, "--am", {"large", "small"}, "How tiles are sent: kind of active messages",
-      [&options](std::size_t word) { options.am = word == 0 ? AmKind::large : AmKind::small; });
   add_count(app, "--repeat", options.repeat, "Number of timed runs");
   app.add_flag_callback(
       "--verify", [&options] { options.verify = true; }, "Check the result [on]");

@@ -13,7 +13,6 @@
 
 #include "common/kernel_costs.hpp"
 #include "common/process_grid.hpp"
-#include "common/tile_channel.hpp"
 
 namespace apps {
 
@@ -21,7 +20,6 @@ struct CommonOptions {
   int size = 1024;
   int tile = 128;
   std::uint64_t seed = 1;
-  AmKind am = AmKind::large;
   int repeat = 1;
   bool verify = true;
   bool bar = true;
@@ -37,8 +35,7 @@ void add_choice(cli::App& app, const std::string& name, const std::vector<std::s
 /// Adds --json, for write_json().
 void add_json_option(cli::App& app, std::string& path);
 
-/// Adds --n, --tile, --seed, --am, --repeat, --verify/--no-verify, --no-bar, --json,
-/// --kernel-rates.
+/// Adds --n, --tile, --seed, --repeat, --verify/--no-verify, --no-bar, --json, --kernel-rates.
 void add_common_options(cli::App& app, CommonOptions& options);
 
 /// From the file that was named.

@@ -19,12 +19,15 @@ std::string_view mode_name(ProductMode mode) {
   return mode == ProductMode::tiled ? "tiled" : "blas";
 }
 
+std::string_view am_name(AmKind am) { return am == AmKind::small ? "small" : "large"; }
+
 void print(const shoal::World& world, const ProductOptions& options,
            const BlockPartition& partition, const ProductResult& result) {
   print_title(result.program, world,
-              fmt::format("n={}, {}x{} tiles of up to {}, grid {}, {}, {}", partition.size(),
+              fmt::format("n={}, {}x{} tiles of up to {}, grid {}, {}{}", partition.size(),
                           partition.count(), partition.count(), partition.largest_extent(),
-                          result.grid, mode_name(options.mode), describe(options.common.am)));
+                          result.grid, mode_name(options.mode),
+                          options.am ? fmt::format(", {} messages", am_name(*options.am)) : ""));
   print_rate("shoal", result.runs.seconds, result.runs.gflop);
   if (result.error) {
     print_line("error", fmt::format("{:.2e}  = ||C - AB||_F / (||A||_F ||B||_F), {}", *result.error,
@@ -47,12 +50,20 @@ void add_product_options(cli::App& app, ProductOptions& options) {
              });
 }
 
+void add_am_option(cli::App& app, ProductOptions& options) {
+  options.am = AmKind::large;
+  add_choice(
+      app, "--am", {"large", "small"}, "How tiles are sent: kind of active messages",
+      [&options](std::size_t word) { options.am = word == 0 ? AmKind::large : AmKind::small; });
+}
+
 int report_product(const shoal::World& world, const ProductOptions& options,
                    const BlockPartition& partition, const ProductResult& result) {
   const bool correct = is_correct(result);
   if (world.rank() != 0) return correct ? 0 : 1;
   if (!is_standard_output(options.common.json)) print(world, options, partition, result);
-  auto json = json_of_run(result.program, world, options.common.am, result.runs);
+  auto json = json_of_run(result.program, world, result.runs);
+  if (options.am) json["am"] = am_name(*options.am);
   json["n"] = partition.size();
   json["tile"] = options.common.tile;
   json["grid"] = result.grid;

@@ -12,15 +12,19 @@
 #include "common/local_product.hpp"
 #include "common/options.hpp"
 #include "common/run_meter.hpp"
+#include "common/tile_channel.hpp"
 
 namespace apps {
 
 struct ProductOptions {
   CommonOptions common;
   ProductMode mode = ProductMode::tiled;
+  std::optional<AmKind> am;  // none: the tiles are inputs of tasks
 };
 
 void add_product_options(cli::App& app, ProductOptions& options);
+/// Adds --am, for a product that sends its tiles by active messages.
+void add_am_option(cli::App& app, ProductOptions& options);
 
 /// Result of a product, as rank 0 reports it.
 struct ProductResult {

@@ -19,16 +19,16 @@ struct ProductName {
   std::string grid;
 };
 
-/// Runs `Product` on ranks in the order of `geometry`. Returns the exit code.
-template <class Product, class Geometry>
-int run_product(shoal::World& world, const ProductOptions& options, const Geometry& geometry,
-                ProductName name) {
+/// Runs a `Product`, which is made with `more` behind its context. Returns the exit code.
+template <class Product, class... More>
+int run_product(shoal::World& world, const ProductOptions& options, ProductName name,
+                const More&... more) {
   const CommonOptions& common = options.common;
   use_blas_threads(blas_threads(world, options.mode));
   const auto partition = BlockPartition::uniform(common.size, common.tile);
   const RandomFactors factors(partition, common.seed, world.is_dry());
   RunMeter meter(world, std::string(name.program), common.bar, kernel_costs(common));
-  Product product({world, partition, meter, options.mode, common.am}, geometry);
+  Product product({world, partition, meter, options.mode}, more...);
 
   ProductResult result;
   result.program = name.program;

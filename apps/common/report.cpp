@@ -19,10 +19,6 @@ void print_cost(std::string_view rank, const RankCost& cost, int workers) {
 
 }  // namespace
 
-std::string_view describe(AmKind am) {
-  return am == AmKind::small ? "small messages" : "large messages";
-}
-
 std::string_view describe(shoal::Launch launch) {
   switch (launch) {
     case shoal::Launch::mpi:
@@ -69,7 +65,7 @@ void print_costs(const std::vector<RankCost>& costs, int workers) {
   }
 }
 
-nlohmann::json json_of_run(std::string_view program, const shoal::World& world, AmKind am,
+nlohmann::json json_of_run(std::string_view program, const shoal::World& world,
                            const TimedRuns& runs) {
   nlohmann::json per_rank = nlohmann::json::array();
   for (const RankCost& cost : runs.costs) {
@@ -79,13 +75,9 @@ nlohmann::json json_of_run(std::string_view program, const shoal::World& world, 
                         {"messages", cost.messages},
                         {"bytes", cost.bytes}});
   }
-  return {{"program", program},
-          {"launch", describe(world.launch())},
-          {"ranks", world.size()},
-          {"workers", world.worker_count()},
-          {"am", am == AmKind::small ? "small" : "large"},
-          {"seconds", runs.seconds},
-          {"gflops", runs.gflop / median(runs.seconds)},
+  return {{"program", program},      {"launch", describe(world.launch())},
+          {"ranks", world.size()},   {"workers", world.worker_count()},
+          {"seconds", runs.seconds}, {"gflops", runs.gflop / median(runs.seconds)},
           {"per_rank", per_rank}};
 }
 

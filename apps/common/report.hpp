@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "common/run_meter.hpp"
-#include "common/tile_channel.hpp"
 
 namespace apps {
 
-/// Names of kinds of active messages, and of ways to start ranks, in the summary.
-std::string_view describe(AmKind am);
+/// Names of ways to start ranks, in the summary.
 std::string_view describe(shoal::Launch launch);
 
 /// The first lines: the program and how it runs, then what it computes.
@@ -27,7 +25,7 @@ void print_rate(std::string_view label, const std::vector<double>& seconds, doub
 void print_costs(const std::vector<RankCost>& costs, int workers);
 
 /// Output of print_title(), print_rate() and print_costs() as JSON.
-nlohmann::json json_of_run(std::string_view program, const shoal::World& world, AmKind am,
+nlohmann::json json_of_run(std::string_view program, const shoal::World& world,
                            const TimedRuns& runs);
 
 }  // namespace apps

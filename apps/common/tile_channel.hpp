@@ -37,13 +37,11 @@ class TileChannel {
   /// Sends the tile (i, j), which must not change before the program's next wait() is over.
   /// Caller: any thread.
   void send(shoal::Rank to, int i, int j);
-  /// Multicasts it to these ranks.
-  void send(std::span<const shoal::Rank> to, int i, int j);
 
  private:
   void make_small(shoal::World& world);
   void make_large(shoal::World& world);
-  std::span<double> make_place(int i, int j, int more_uses);
+  std::span<double> make_place(int i, int j);
 
   const BlockPartition& partition_;
   TileTable& tiles_;

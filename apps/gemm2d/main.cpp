@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     return apps::run_app(app, world, [&] {
       const apps::ProcessGrid grid = apps::grid_of(grid_text, world.size());
       return apps::run_product<gemm2d::Product2d>(
-          world, options, grid, {"gemm2d", fmt::format("{}x{}", grid.rows(), grid.columns())});
+          world, options, {"gemm2d", fmt::format("{}x{}", grid.rows(), grid.columns())}, grid);
     });
   });
 }

@@ -29,14 +29,14 @@ Product2d::Product2d(const apps::ProductContext& context, apps::ProcessGrid grid
       c_(partition_.count(), partition_.count()),
       product_(context, own_part(partition_.count(), grid, world_.rank()),
                {.a = a_, .b = b_, .c = c_}, [](int, int) {}),
-      channel_a_(world_, context.am, partition_, a_,
-                 {.name = "tile of A",
-                  .uses = [this](int, int) { return product_.a_uses(); },
-                  .arrived = [this](int i, int k) { product_.a_arrived(i, k); }}),
-      channel_b_(world_, context.am, partition_, b_,
-                 {.name = "tile of B",
-                  .uses = [this](int, int) { return product_.b_uses(); },
-                  .arrived = [this](int k, int j) { product_.b_arrived(k, j); }}),
+      inputs_a_(world_, partition_, a_,
+                {.name = "tile of A",
+                 .uses = [this](int, int) { return product_.a_uses(); },
+                 .arrived = [this](int i, int k) { product_.a_arrived(i, k); }}),
+      inputs_b_(world_, partition_, b_,
+                {.name = "tile of B",
+                 .uses = [this](int, int) { return product_.b_uses(); },
+                 .arrived = [this](int k, int j) { product_.b_arrived(k, j); }}),
       send_a_(world_, "send A"),
       send_b_(world_, "send B") {
   define_sends();
@@ -87,7 +87,7 @@ void Product2d::send_a(int i, int k) {
     const shoal::Rank to = grid_.at(grid_.row_of(world_.rank()), column);
     if (to != world_.rank()) row.push_back(to);
   }
-  channel_a_.send(row, i, k);
+  inputs_a_.send(row, i, k);
   product_.a_arrived(i, k);
 }
 
@@ -97,7 +97,7 @@ void Product2d::send_b(int k, int j) {
     const shoal::Rank to = grid_.at(row, grid_.column_of(world_.rank()));
     if (to != world_.rank()) column.push_back(to);
   }
-  channel_b_.send(column, k, j);
+  inputs_b_.send(column, k, j);
   product_.b_arrived(k, j);
 }
 

@@ -10,7 +10,7 @@
 #include "common/local_product.hpp"
 #include "common/process_grid.hpp"
 #include "common/random_factors.hpp"
-#include "common/tile_channel.hpp"
+#include "common/tile_inputs.hpp"
 #include "common/tile_table.hpp"
 
 namespace gemm2d {
@@ -47,8 +47,8 @@ class Product2d {
   apps::TileTable b_;
   apps::TileTable c_;
   apps::LocalProduct product_;
-  apps::TileChannel channel_a_;
-  apps::TileChannel channel_b_;
+  apps::TileInputs inputs_a_;
+  apps::TileInputs inputs_b_;
   shoal::TaskGraph<std::array<int, 2>> send_a_;  // {i, k}
   shoal::TaskGraph<std::array<int, 2>> send_b_;  // {k, j}
 };

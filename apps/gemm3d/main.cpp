@@ -11,10 +11,11 @@ int main(int argc, char** argv) {
     cli::App app("Matrix product C = A B on a cube of ranks (DNS algorithm).", "gemm3d");
     apps::ProductOptions options;
     apps::add_product_options(app, options);
+    apps::add_am_option(app, options);
     return apps::run_app(app, world, [&] {
       const gemm3d::Cube cube(world.size());
       return apps::run_product<gemm3d::Product3d>(
-          world, options, cube, {"gemm3d", fmt::format("{0}x{0}x{0}", cube.edge())});
+          world, options, {"gemm3d", fmt::format("{0}x{0}x{0}", cube.edge())}, cube, *options.am);
     });
   });
 }

@@ -43,7 +43,7 @@ std::vector<apps::TileTable> make_tables(int count, int tiles) {
 
 }  // namespace
 
-Product3d::Product3d(const apps::ProductContext& context, const Cube& cube)
+Product3d::Product3d(const apps::ProductContext& context, const Cube& cube, apps::AmKind am)
     : world_(context.world),
       costs_(context.meter.costs()),
       partition_(context.partition),
@@ -60,7 +60,7 @@ Product3d::Product3d(const apps::ProductContext& context, const Cube& cube)
       send_a_(world_, "send A"),
       send_b_(world_, "send B"),
       add_(world_, "add") {
-  make_channels(context.am);
+  make_channels(am);
   define_sends();
   define_add();
 }

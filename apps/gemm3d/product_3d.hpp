@@ -31,7 +31,7 @@ namespace gemm3d {
 class Product3d {
  public:
   /// Errors: InputError if there are fewer tiles in a row than ranks along an edge of the cube.
-  Product3d(const apps::ProductContext& context, const Cube& cube);
+  Product3d(const apps::ProductContext& context, const Cube& cube, apps::AmKind am);
 
   /// Makes the own tiles of A and B, and zeros for C; forgets an earlier run. Caller: main of each
   /// rank, before any of them calls run().

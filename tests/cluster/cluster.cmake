@@ -29,7 +29,7 @@ endfunction()
 function(shoal_cluster_applications variant per_host out)
   set(runs
       "cholesky --n 300 --tile 50"
-      "cholesky --n 200 --tile 50 --am small"
+      "cholesky --n 200 --tile 20" # tiles in small messages
       "gemm2d --n 200 --tile 50"
       "bfs --scale 7 --roots 2"
       "insitu")

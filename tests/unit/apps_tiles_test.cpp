@@ -52,6 +52,25 @@ TEST(AppsTile, Values_AreAlignedColumnMajorAndMoveWithTheTile) {
   EXPECT_TRUE(Tile().empty());
 }
 
+TEST(AppsTile, Share_CopiesNothing) {
+  Tile tile = random_tile(3, 2, 1);
+  const double* const data = tile.data();
+  const Tile copy(3, 2, tile.share());
+  tile = Tile();
+  EXPECT_EQ(copy.data(), data);
+  EXPECT_EQ(copy(2, 1), random_tile(3, 2, 1)(2, 1));
+}
+
+// The memory of a copy is written by the transport only.
+TEST(AppsTile, Values_WithoutValues_AreNotWritten) {
+  apps::TileMemory<double> memory;
+  double* const place = memory.allocate(1);
+  *place = 7;
+  memory.construct(place);
+  EXPECT_EQ(*place, 7);
+  memory.deallocate(place, 1);
+}
+
 TEST(AppsTile, SumOfSquares_CountsTheMirroredPartOfASymmetricTile) {
   Tile tile = Tile::zeros(2, 2);
   tile(0, 0) = 1;
