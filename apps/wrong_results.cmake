@@ -41,13 +41,35 @@ function(shoal_add_wrong_result name file from to)
       math(EXPR number "${number} + 1")
       add_test(NAME apps.wrong_${name}.${number}
                COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=$<TARGET_FILE:${program}>;${arguments}"
-                       -DREAD_OUTPUT=ON "-DPATTERN=WRONG|wrong" -DTIMES=1 -DCODE=1
+                       -DREAD_OUTPUT=ON "-DPATTERN=WRONG|wrong|BAD" -DTIMES=1 -DCODE=1
                        -P "${PROJECT_SOURCE_DIR}/apps/expect_error.cmake")
       shoal_test_properties(apps.wrong_${name}.${number} apps 60 PROCESSORS 2)
     endif()
     set(arguments "")
   endforeach()
 endfunction()
+
+# --- tiles
+
+# One tile of the factor is not final, or an update of one reads another tile of the panel.
+shoal_add_wrong_result(
+  cholesky_tile cholesky/factorization.cpp
+  "[&] { apps::trsm(tiles_.at(k, k), tiles_.at(i, k)); }"
+  "[&] { if (i != 3 || k != 1) apps::trsm(tiles_.at(k, k), tiles_.at(i, k)); }" RUN --ranks 4 --n
+  200 --tile 20
+  RUN --sim --ranks 4 --n 300 --tile 50)
+shoal_add_wrong_result(
+  cholesky_update cholesky/factorization.cpp
+  "subtract_product_transposed(tiles_.at(i, k), tiles_.at(j, k)"
+  "subtract_product_transposed(tiles_.at(i, k), tiles_.at(k == 1 && i == 4 ? i : j, k)" RUN --ranks
+  4 --n 200 --tile 20
+  RUN --sim --ranks 4 --n 300 --tile 50)
+
+# A row of tiles of B is another one.
+shoal_add_wrong_result(
+  gemm2d_tile gemm2d/product_2d.cpp "b_.put(i, j, factors.b(i, j));"
+  "b_.put(i, j, factors.b(i == 3 ? 2 : i, j));" RUN --ranks 4 --n 200 --tile 20
+  RUN --sim --ranks 4 --n 300 --tile 50 --mode blas)
 
 # --- distributed objects
 
