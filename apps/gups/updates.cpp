@@ -67,8 +67,7 @@ class Table {
       for (std::uint64_t i = 0; i < some; ++i) {
         places.push_back(words_[random_number(options_.seed, first + done + i) % words_.size()]);
       }
-      memory_.gather(std::span<const shoal::GlobalPtr<std::uint64_t>>(places),
-                     std::span(values).first(places.size()));
+      memory_.gather(places, std::span(values).first(places.size()));
       for (std::uint64_t i = 0; i < some; ++i) {
         if (values[i] != random_number(options_.seed, first + done + i) % words_.size()) ++wrong;
       }

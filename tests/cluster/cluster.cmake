@@ -35,7 +35,7 @@ function(shoal_cluster_applications variant per_host out)
       "insitu")
   if(per_host EQUAL 1)
     if(variant STREQUAL "mpich")
-      list(APPEND runs "calibrate net --global-rma 16") # Open MPI 4.1 refuses its windows
+      list(APPEND runs "calibrate net --global-rma 16") # Open MPI 4.1 refuses it by default
     else()
       list(APPEND runs "calibrate net") # takes longest
     endif()

@@ -104,14 +104,29 @@ inline void gather_and_scatter(World& world, GlobalMemory& memory) {
     places.push_back(values[i]);
     mine.push_back(static_cast<double>(i));
   }
-  memory.scatter(std::span<const GlobalPtr<double>>(places), std::span<const double>(mine)).wait();
+  memory.scatter(places, mine).wait();
   world.barrier();
   places.clear();
   for (std::size_t i = 0; i < values.size(); ++i) places.push_back(values[values.size() - 1 - i]);
   std::vector<double> all(values.size());
-  memory.gather(std::span<const GlobalPtr<double>>(places), std::span(all));
+  memory.gather(places, all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     must(all[i] == static_cast<double>(values.size() - 1 - i), "gathered value");
+  }
+  std::array<double, 2> two{};
+  memory.gather(std::array{values[5], values[7]}, two);
+  must(two == std::array{5.0, 7.0}, "gathered into an array");
+  const GlobalPtr<const double> read_only[]{values[9], values[8]};
+  double plain[2]{};
+  memory.gather(read_only, plain);
+  memory.gather(std::span(places).last(2), std::span(two));
+  must(plain[0] == 9.0 && plain[1] == 8.0 && two == std::array{1.0, 0.0}, "gathered by spans");
+  world.barrier();
+  if (world.rank() == 0) {
+    memory.scatter(std::array{values[1], values[2]}, std::array{-1.0, -2.0}).wait();
+    memory.scatter(std::span(places).last(1), std::span<const double>(plain).first(1)).wait();
+    memory.gather(std::vector{values[2], values[1]}, two);
+    must(two == std::array{-2.0, -1.0} && memory.get(values[0]) == 9.0, "scattered arrays");
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     must(values.index_of(values.owner(i), values.local_index(i)) == i, "an index");
@@ -183,8 +198,7 @@ inline void signals(World& world, GlobalMemory& memory) {
       ++seen;
     });
     const std::vector<int> values(count, me + 1);
-    memory.put_signal(places.at(next, 0), std::span<const int>(values),
-                      [&] { signal.send(next, me); });
+    memory.put_signal(places.at(next, 0), values, [&] { signal.send(next, me); });
     world.wait();
     must(seen == 1, "signals");
   }
@@ -220,6 +234,130 @@ inline void signals_of_models(World& world, GlobalMemory& memory) {
     must(seen == 2, "signals by an event and a key");
   }
 }
+
+/// Signals behind small puts that much stands before: messages that keep the usual order, and those
+/// that do not, behind the puts' remote completion.
+class SignalOrder {
+ public:
+  SignalOrder(World& world, GlobalMemory& memory)
+      : world_(world),
+        memory_(memory),
+        size_(world.size()),
+        next_((world.rank() + 1) % size_),
+        before_((world.rank() + size_ - 1) % size_),
+        data_(memory.collective_allocate<int>(1 + kBulk)),
+        looks_(world.make_am([this](int from, int n) { look(from, n); }, {.name = "look"})),
+        tasks_(world.make_am([this](int from, int n) { look(from, n); }, {Delivery::task})),
+        call_(world.make_function([this](int from, int n) { look(from, n); })),
+        events_(world),
+        keys_(world, "keys"),
+        numbers_(world, "numbers"),
+        vectors_(world, "vectors") {
+    for (int from = 0; from < size_; ++from) {
+      events_.submit({{Rank(from), "to all"}}, [this, from] { look(from, kToAll); });
+    }
+    events_.submit({{before_, "to one"}}, [this] { look(before_.value(), kToOne); });
+    const auto rank = [size = size_](int key) { return Rank(key % size); };
+    const auto mapping = [](int /*key*/) { return 0; };
+    keys_.set_indegree([](int) { return 1; })
+        .set_mapping(mapping)
+        .set_rank(rank)
+        .set_task([this](int key) { look(key / size_, kKey); });
+    numbers_.set_mapping(mapping).set_rank(rank).set_task(
+        [this](int key, int n) { look(key / size_ % size_, n); });
+    vectors_.set_mapping(mapping).set_rank(rank).set_task(
+        [this](int key, const std::vector<int>& n) { look(key / size_, n.front()); });
+    world.barrier();
+  }
+  ~SignalOrder() { memory_.collective_free(data_); }
+  SignalOrder(const SignalOrder&) = delete;
+  SignalOrder& operator=(const SignalOrder&) = delete;
+
+  void run() {
+    const int me = world_.rank().value();
+    const int key = me * size_ + next_.value();
+    std::vector<Rank> others;
+    std::vector<int> keys;
+    for (int i = 2; i < size_; ++i) others.emplace_back((me + i) % size_);
+    if (size_ > 1) others.push_back(next_);
+    for (const Rank to : others) keys.push_back((size_ + me) * size_ + to.value());
+    signal(kSend, [&] { looks_.send(next_, me, kSend); });
+    signal(kTask, [&] { tasks_.send(next_, me, kTask); });
+    signal(kCall, [&] { static_cast<void>(world_.call(next_, call_, me, kCall)); });
+    signal(kToOne, [&] { events_.fire(next_, "to one"); });
+    signal(kKey, [&] { keys_.fulfill(key); });
+    signal(kValue, [&] { numbers_.send(key, 0, int{kValue}); });
+    signal(kVector, [&] { vectors_.send(key, 0, std::vector<int>(20'000, kVector)); });
+    put(kUrgent).wait();
+    looks_.send_urgent(next_, me, kUrgent);
+    put(kMulticast).wait();
+    if (size_ > 1) {
+      const MulticastTree chain{TreeShape::chain};  // the next rank is the last one
+      world_.multicast(looks_, Recipients(others, chain), me, kMulticast);
+    }
+    put(kToAll).wait();
+    events_.fire(all, "to all");
+    put(kAllKeys).wait();
+    if (size_ > 1) numbers_.send_all(keys, 0, int{kAllKeys});
+    world_.wait();
+    must(seen_ == (size_ > 1 ? kCount : kCount - 2), "signals of " + std::to_string(seen_));
+  }
+
+ private:
+  static constexpr std::size_t kBulk = 200;
+  enum Kind {
+    kNone,
+    kSend,
+    kTask,
+    kCall,
+    kToOne,
+    kKey,
+    kValue,
+    kVector,
+    kUrgent,
+    kMulticast,
+    kToAll,
+    kAllKeys,
+    kEnd
+  };
+  static constexpr int kCount = kEnd - 1;
+
+  /// The put before it, of the number to the next rank.
+  void put_much(int number) {
+    const std::vector<int> bulk(kBulk, number);
+    for (int i = 0; i < 8; ++i) memory_.put(data_.on(next_) + 1, bulk);
+  }
+  Transfer put(int number) {
+    put_much(number);
+    return memory_.put(data_.on(next_), number);
+  }
+  template <class F>
+  void signal(int number, F send) {
+    put_much(number);
+    memory_.put_signal(data_.on(next_), std::array{number}, send);
+  }
+  /// All of its numbers grow: those of the rank before are here, or later ones.
+  void look(int from, int number) {
+    if (from != before_.value()) return;
+    must(memory_.load(data_) >= number, "signal " + std::to_string(number) + " before its data");
+    ++seen_;
+  }
+
+  World& world_;
+  GlobalMemory& memory_;
+  const int size_;
+  const Rank next_;
+  const Rank before_;
+  const GlobalPtr<int> data_;  // here
+  std::atomic<int> seen_{0};
+  ActiveMessage<int, int> looks_;
+  ActiveMessage<int, int> tasks_;
+  RemoteFunction<void, int, int> call_;
+  Events events_;
+  TaskGraph<int> keys_;
+  TaskGraph<int> numbers_;
+  TaskGraph<int> vectors_;
+};
 
 inline void heaps(World& world, GlobalMemory& memory) {
   const Rank next((world.rank().value() + 1) % world.size());
@@ -303,6 +441,7 @@ inline void whole_battery(World& world, GlobalMemoryOptions::Checks checks) {
   words(world, memory);
   signals(world, memory);
   signals_of_models(world, memory);
+  SignalOrder(world, memory).run();
   heaps(world, memory);
   caches(world, memory, KeepAll());
   caches(world, memory, Lru(2000));

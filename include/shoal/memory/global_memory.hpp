@@ -29,8 +29,8 @@ namespace shoal {
 /// memory, is reached by loads, stores and atomic instructions of the caller; others by messages.
 /// Results are the same. Words of 1, 2, 4 or 8 bytes are read and written atomically.
 /// **Ordering**: a put is visible to a get that follows its remote completion: wait() of its
-/// Transfer, quiet(), or a message sent in the `signal` of put_signal(); other accesses are not
-/// ordered. Operations on words (fetch_add() and so on) are sequentially consistent.
+/// Transfer, quiet(), or a message in the usual order from `signal` of put_signal(); other accesses
+/// are not ordered. Operations on words (fetch_add() and so on) are sequentially consistent.
 /// **Coherence**: accesses of several tasks to the same bytes, one of them a put, are a race unless
 /// the program orders them; operations on words never race with each other.
 /// **Caller**, where nothing else is said: tasks and the main function. **Blocks**: what waits for
@@ -209,9 +209,11 @@ class GlobalMemory {
                        std::size_t block, std::size_t stride) {
     return put_blocks(to, from, block, stride);
   }
-  /// to[i] is the value at from[i]. All requests are under way at once.
-  template <memory::Copied T>
-  void gather(std::span<const GlobalPtr<T>> from, std::span<std::remove_cv_t<T>> to) {
+  /// to[i] is the value at pointers[i]; the pointers are a vector, an array or a span. All requests
+  /// are under way at once.
+  template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
+  void gather(const Pointers& pointers, std::span<std::remove_cv_t<memory::Pointee<Pointers>>> to) {
+    const std::span<const GlobalPtr<T>> from(pointers);
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
                 from.size(), to.size());
     auto pending = make_pending<void>();
@@ -228,10 +230,10 @@ class GlobalMemory {
     pending->end_one();
     transfer.wait();
   }
-  /// Writes from[i] to to[i].
-  template <memory::Copied T>
-  Transfer scatter(std::span<const GlobalPtr<T>> to,
-                   std::span<const std::type_identity_t<T>> from) {
+  /// Writes from[i] to pointers[i].
+  template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
+  Transfer scatter(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> from) {
+    const std::span<const GlobalPtr<T>> to(pointers);
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': scatter() of {} elements to {}", name(),
                 from.size(), to.size());
     auto pending = make_pending<void>();
@@ -251,9 +253,10 @@ class GlobalMemory {
   }
 
   /// Writes the elements, and calls signal() on this rank as soon as a message that it sends to the
-  /// rank of `to` is handled after the data is there: an active message, an event that is fired,
-  /// the fulfilment of a graph's task there. For large data that is after remote completion, which
-  /// parks the caller.
+  /// rank of `to` in the usual order is handled after the data is there: send() or call() there, an
+  /// event fired to that rank, fulfill() or send() to one task of a graph there. For large data
+  /// that is after remote completion, which parks the caller. Urgent messages and multicasts
+  /// (fire() to all, send_all()) overtake small data: send them after put(...).wait() instead.
   template <memory::Copied T, std::invocable<> Signal>
   void put_signal(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from, Signal signal) {
     Transfer transfer = put(to, from);

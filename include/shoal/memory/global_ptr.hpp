@@ -6,8 +6,10 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace shoal {
 
@@ -102,6 +104,15 @@ class GlobalPtr {
 
 /// "rank 2 + 0x40", for reports.
 [[nodiscard]] std::string to_string(const GlobalPtr<const std::byte>& pointer);
+
+namespace memory {
+
+/// Type to which a vector, an array or a span of GlobalPtr points.
+template <class Pointers>
+using Pointee =
+    typename decltype(std::span(std::declval<const Pointers&>()))::value_type::element_type;
+
+}  // namespace memory
 
 }  // namespace shoal
 
