@@ -10,7 +10,7 @@ namespace shoal::flow {
 
 AcquireTask::AcquireTask(Sequence& sequence, const Request& request)
     : FlowTask(sequence, std::span(accesses_)),
-      promise_(sequence.core().scheduler(), fmt::format("'{}'", request.handle->name())),
+      promise_(sequence.core().scheduler(), request.handle->name()),
       future_(promise_.future()) {
   accesses_[0] = {.instance = request.instance, .task = this, .mode = request.mode};
 }
@@ -22,6 +22,7 @@ std::string AcquireTask::name() const {
 
 void AcquireTask::become_ready() {
   accesses_[0].object = accesses_[0].instance->object();
+  accesses_[0].instance->count_acquired(1);
   // acq_rel: the second one sees the effects of the first
   if (steps_.fetch_add(1, std::memory_order_acq_rel) == 1) {
     release();
@@ -35,6 +36,7 @@ void AcquireTask::abandon() {
 }
 
 void AcquireTask::release() {
+  accesses_[0].instance->count_acquired(-1);
   accesses_[0].instance->release(accesses_[0].mode);
   sequence().count_finished();
   delete this;

@@ -24,7 +24,7 @@ void Codelets::keep(const std::shared_ptr<CodeletCore>& codelet) {
 
 std::string Codelets::text_of(std::uint32_t hash) const {
   for (const char* const other : {"task", "register", "get", "wait", "migrate", "flush",
-                                  "unregister", "partition", "unpartition"}) {
+                                  "unregister", "partition", "unpartition", "sub_flow"}) {
     if (wire::fnv1a(other) == hash) return other;
   }
   const sync::Lock lock(mutex_);

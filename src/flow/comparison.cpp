@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace shoal::flow {
@@ -16,136 +17,167 @@ Comparison::Comparison(Core& core)
       end_(all_ended_.future()),
       report_(
           core.scope().channel(),
-          [this](int rank, std::uint64_t count, std::uint64_t fingerprint, bool last) {
-            on_report({rank, count, fingerprint, last});
+          [this](int rank, std::uint32_t first, std::vector<State> states, bool last) {
+            on_report({rank, first, std::move(states), last});
           },
           AmOptions{.name = fmt::format("flow '{}', fingerprint", core.name())}),
       question_(
-          core.scope().channel(), [this](std::uint64_t count) { on_question(count); },
+          core.scope().channel(),
+          [this](int rank, std::uint32_t sequence, const State& state, bool certain) {
+            on_question({rank, sequence, state, certain});
+          },
           AmOptions{.name = fmt::format("flow '{}', question", core.name())}),
       answer_(
           core.scope().channel(),
-          [this](int rank, std::uint64_t first, const std::vector<Digest>& digests) {
-            on_answer(rank, first, digests);
-          },
+          [this](int rank, std::uint32_t sequence, std::uint64_t first,
+                 const std::vector<Digest>& digests) { on_answer(rank, sequence, first, digests); },
           AmOptions{.name = fmt::format("flow '{}', comparison", core.name())}),
       goodbye_(
           core.scope().channel(), [this](int /*rank*/) { on_goodbye(); },
           AmOptions{.name = fmt::format("flow '{}', end", core.name())}) {}
 
-void Comparison::note(const Digest& digest) {
+ProgramLog& Comparison::add_log(const std::string& name) {
   const sync::Lock lock(mutex_);
-  if (kept_.size() < kKept) {
-    kept_.push_back(digest);
-  } else {
-    kept_[count_ % kKept] = digest;
-  }
-  ++count_;
+  reported_.push_back(0);
+  return logs_.emplace_back(name, static_cast<std::uint32_t>(logs_.size()));
 }
 
-const Comparison::Digest* Comparison::find(std::uint64_t number) const {
-  if (number == 0 || number > count_ || number + kKept <= count_) return nullptr;
-  return &kept_[(number - 1) % kKept];
+const ProgramLog* Comparison::find_log(std::uint32_t sequence) const {
+  return sequence < logs_.size() ? &logs_[sequence] : nullptr;
 }
 
-void Comparison::send_report(bool last) {
-  Report report{.rank = core_.rank(), .last = last};
+void Comparison::report(const ProgramLog& log) {
+  const State state = log.state();
   {
     const sync::Lock lock(mutex_);
-    report.count = count_;
-    if (const Digest* const newest = find(count_); newest != nullptr) {
-      report.fingerprint = newest->fingerprint;
-    }
-    ended_ = last;
+    if (std::exchange(reported_[log.index()], state.count) == state.count) return;
   }
   if (core_.rank() == 0) {
     compare();
   } else {
-    report_.send(Rank(0), report.rank, report.count, report.fingerprint, report.last);
+    report_.send(Rank(0), core_.rank(), log.index(), std::vector<State>{state}, false);
   }
 }
 
-void Comparison::on_report(const Report& report) {
+void Comparison::on_report(Report report) {
   {
     const sync::Lock lock(mutex_);
-    reports_.push_back(report);
+    reports_.push_back(std::move(report));
   }
   compare();
 }
 
+Comparison::Outcome Comparison::compare_one(Report& report, std::vector<Question>& questions) {
+  if (report.last && !ended_) return Outcome::waits;
+  std::uint32_t sequence = report.first;
+  for (const State& theirs : report.states) {
+    const ProgramLog* const log = find_log(sequence);
+    const State mine = log != nullptr ? log->state() : State();
+    Question question{report.rank, sequence, mine};
+    if (theirs.count > mine.count && !ended_) {
+      const bool waits_here = mine.count > 0 && reported_[sequence] == mine.count;
+      if (waits_here && std::exchange(report.asked, mine.count) != mine.count) {
+        questions.push_back(question);
+      }
+      return Outcome::waits;
+    }
+    const auto here = log != nullptr ? log->find(theirs.count) : std::nullopt;
+    if (theirs.count > mine.count || (report.last && theirs.count != mine.count) ||
+        (here.has_value() && here->fingerprint != theirs.fingerprint)) {
+      question.certain = true;
+      questions.push_back(question);
+      return Outcome::differs;
+    }
+    ++sequence;
+  }
+  return Outcome::agrees;
+}
+
 // The last report of a rank is compared with the last of this one: then the counts must agree.
 void Comparison::compare() {
-  std::vector<Report> equal;
-  std::vector<Report> different;
+  std::vector<int> ended;
+  std::vector<Question> questions;
+  bool all = false;
   {
     const sync::Lock lock(mutex_);
-    std::erase_if(reports_, [&](const Report& report) SHOAL_REQUIRES(mutex_) {
-      if (report.last ? !ended_ : report.count > count_ && !ended_) return false;
-      const Digest* const mine = find(report.count);
-      const bool fits = report.count <= count_ && (!report.last || report.count == count_) &&
-                        (mine == nullptr || mine->fingerprint == report.fingerprint);
-      (fits ? equal : different).push_back(report);
-      return true;
+    std::erase_if(reports_, [&](Report& report) SHOAL_REQUIRES(mutex_) {
+      const Outcome outcome = compare_one(report, questions);
+      if (outcome == Outcome::agrees && report.last) ended.push_back(report.rank);
+      return outcome != Outcome::waits;
     });
+    for (std::size_t i = 0; i < ended.size(); ++i) all = --expected_ == 0;
   }
-  bool all = false;
-  for (const Report& report : equal) {
-    if (!report.last) continue;
-    goodbye_.send(Rank(report.rank), 0);
-    const sync::Lock lock(mutex_);
-    all = --expected_ == 0;
+  for (const int rank : ended) goodbye_.send(Rank(rank), 0);
+  for (const Question& one : questions) {
+    question_.send(Rank(one.rank), 0, one.sequence, one.state, one.certain);
   }
-  for (const Report& report : different) question_.send(Rank(report.rank), report.count);
   if (all) all_ended_.set_value();
 }
 
-void Comparison::on_question(std::uint64_t count) {
-  std::vector<Digest> digests;
-  std::uint64_t first = 0;
+void Comparison::on_question(const Question& question) {
+  const ProgramLog* log = nullptr;
   {
     const sync::Lock lock(mutex_);
-    first = count_ > kKept ? count_ - kKept + 1 : 1;
-    for (std::uint64_t number = first; number <= count_; ++number) digests.push_back(*find(number));
+    log = find_log(question.sequence);
   }
-  static_cast<void>(count);
-  answer_.send(Rank(0), core_.rank(), first, std::move(digests));
+  if (!question.certain) {
+    const auto mine = log->find(question.state.count);
+    if (!mine.has_value() || mine->fingerprint == question.state.fingerprint) return;
+  }
+  auto [first, digests] = log->all();
+  answer_.send(Rank(0), core_.rank(), question.sequence, first, std::move(digests));
 }
 
 std::string Comparison::text_of(const Digest* digest) const {
   if (digest == nullptr) return "nothing";
   std::string text = core_.codelets().text_of(digest->codelet);
-  if (digest->has_datum != 0)
+  if (digest->datum != Digest::kNoDatum)
     text += fmt::format(" of '{}'", core_.handles().name_of(digest->datum));
+  if (digest->rank >= 0) text += fmt::format(" at rank {}", digest->rank);
   return text;
 }
 
-void Comparison::on_answer(int rank, std::uint64_t first, const std::vector<Digest>& digests) {
-  std::optional<Digest> mine;
-  const Digest* other = nullptr;
-  std::uint64_t number = first;
+void Comparison::on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
+                           const std::vector<Digest>& digests) {
+  const ProgramLog* log = nullptr;
   {
     const sync::Lock lock(mutex_);
-    while (number + kKept <= count_) ++number;
-    for (;; ++number) {
-      const Digest* const here = find(number);
-      other = number - first < digests.size() ? &digests[number - first] : nullptr;
-      if (here != nullptr && other != nullptr && here->fingerprint == other->fingerprint) continue;
-      if (here != nullptr) mine = *here;
-      break;
-    }
+    log = find_log(sequence);
   }
+  const std::uint64_t first_here = log != nullptr ? log->all().first : 1;
+  std::uint64_t number = std::max(first, first_here);
+  std::optional<Digest> here;
+  const Digest* other = nullptr;
+  for (;; ++number) {
+    here = log != nullptr ? log->find(number) : std::nullopt;
+    other = number - first < digests.size() ? &digests[number - first] : nullptr;
+    if (!here || other == nullptr || here->fingerprint != other->fingerprint) break;
+  }
+  const std::string mine = text_of(here ? &*here : nullptr);
+  const std::string theirs = text_of(other);
   throw CheckError(fmt::format(
-      "flow '{}': the ranks insert different programs: insertion {} is {} on rank 0, and {} on "
-      "rank "
-      "{}; all ranks must insert the same tasks in the same order (or make the flow with "
+      "flow '{}': the ranks insert different programs: insertion {}{} is {} on rank 0, and {}{} on "
+      "rank {}; all ranks must insert the same tasks in the same order (or make the flow with "
       "FlowOptions::pruned)",
-      core_.name(), number, text_of(mine ? &*mine : nullptr), text_of(other), rank));
+      log != nullptr ? log->name() : core_.name(), number,
+      number > 1 && number == std::max(first, first_here) ? ", or one before," : "", mine, theirs,
+      mine == theirs ? " with other arguments" : "", rank));
 }
 
 void Comparison::on_goodbye() { all_ended_.set_value(); }
 
 void Comparison::end() {
-  send_report(true);
+  std::vector<State> states;
+  {
+    const sync::Lock lock(mutex_);
+    for (const ProgramLog& log : logs_) states.push_back(log.state());
+    ended_ = true;
+  }
+  if (core_.rank() == 0) {
+    compare();
+  } else {
+    report_.send(Rank(0), core_.rank(), 0U, std::move(states), true);
+  }
   end_.get();
 }
 

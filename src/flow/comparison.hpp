@@ -1,12 +1,14 @@
 #pragma once
 // Whether all ranks have inserted the same program.
 
+#include "flow/program_log.hpp"
+
 #include <shoal/am/active_message.hpp>
 #include <shoal/sched/future.hpp>
 #include <shoal/sync/mutex.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -14,59 +16,67 @@ namespace shoal::flow {
 
 class Core;
 
-/// Keeps the last insertions of this rank; rank 0 compares the others' fingerprints with its own
-/// whenever they wait, and names the first task that differs.
+/// Rank 0 compares the others' fingerprints with its own whenever they wait, one sequence at a
+/// time, and names the first task that differs.
+///
+/// A rank that waits before it has inserted as much as another one may wait for ever because of a
+/// difference before: rank 0 then sends what it has to the other one, which looks.
+///
+/// **Caller**: any thread.
 class Comparison {
  public:
-  /// Description of one insertion.
-  struct Digest {
-    std::uint64_t fingerprint = 0;  // of this and all before it
-    std::uint64_t datum = 0;        // the last of its arguments, if it has one
-    std::uint32_t codelet = 0;      // hash of the name
-    std::uint32_t has_datum = 0;
-  };
-
   explicit Comparison(Core& core);
 
-  // The inserter.
-  void note(const Digest& digest);
-  /// Starts a comparison of the insertions so far. Returns at once.
-  void report() { send_report(false); }
+  /// For a new sequence. They are made in the same order on all ranks.
+  [[nodiscard]] ProgramLog& add_log(const std::string& name);
+  /// Starts a comparison of the insertions so far, if there are new ones. Returns at once.
+  void report(const ProgramLog& log);
   /// Collective: returns when rank 0 has compared all.
   void end();
 
  private:
-  static constexpr std::size_t kKept = 1U << 15U;
+  using State = ProgramLog::State;
   struct Report {
     int rank = 0;
-    std::uint64_t count = 0;
-    std::uint64_t fingerprint = 0;
+    std::uint32_t first = 0;    // sequence of states[0]
+    std::vector<State> states;  // of one sequence; in the last report of all
     bool last = false;
+    std::uint64_t asked = 0;  // insertions of rank 0 that the other one was asked to compare
   };
+  /// For a rank that has inserted more than `state`, or another program if it is certain.
+  struct Question {
+    int rank = 0;
+    std::uint32_t sequence = 0;
+    State state;
+    bool certain = false;
+  };
+  enum class Outcome { waits, differs, agrees };
 
-  void send_report(bool last);
-  void on_report(const Report& report);
-  void on_question(std::uint64_t count);
-  void on_answer(int rank, std::uint64_t first, const std::vector<Digest>& digests);
+  void on_report(Report report);
+  void on_question(const Question& question);
+  void on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
+                 const std::vector<Digest>& digests);
   void on_goodbye();
   /// Compares the reports that can be compared by now.
   void compare();
-  [[nodiscard]] const Digest* find(std::uint64_t number) const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] Outcome compare_one(Report& report, std::vector<Question>& questions)
+      SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] const ProgramLog* find_log(std::uint32_t sequence) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::string text_of(const Digest* digest) const;
 
   Core& core_;
   mutable sync::Mutex mutex_;
-  std::uint64_t count_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::vector<Digest> kept_ SHOAL_GUARDED_BY(mutex_);  // task number n stands at (n - 1) % kKept
+  std::deque<ProgramLog> logs_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> reported_ SHOAL_GUARDED_BY(mutex_);  // insertions of each sequence
   std::vector<Report> reports_ SHOAL_GUARDED_BY(mutex_);
   bool ended_ SHOAL_GUARDED_BY(mutex_) = false;
   int expected_ SHOAL_GUARDED_BY(mutex_);  // ranks that have not ended; elsewhere: goodbyes
   Promise<void> all_ended_;
   Future<void> end_;
 
-  const ActiveMessage<int, std::uint64_t, std::uint64_t, bool> report_;
-  const ActiveMessage<std::uint64_t> question_;
-  const ActiveMessage<int, std::uint64_t, std::vector<Digest>> answer_;
+  const ActiveMessage<int, std::uint32_t, std::vector<State>, bool> report_;
+  const ActiveMessage<int, std::uint32_t, State, bool> question_;
+  const ActiveMessage<int, std::uint32_t, std::uint64_t, std::vector<Digest>> answer_;
   const ActiveMessage<int> goodbye_;
 };
 

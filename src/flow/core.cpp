@@ -23,7 +23,7 @@ Core::Core(term::Scope& scope, std::string name, const FlowOptions& options)
   if (order != nullptr) dispatcher_ = std::make_unique<Dispatcher>(scheduler(), std::move(order));
   if (scope.size() > 1 && !options.pruned) comparison_ = std::make_unique<Comparison>(*this);
   static_cast<void>(add_sequence(name_, options));
-  reports_ = std::make_unique<Sequence>(*this, name_ + ", reports", options);
+  reports_ = std::make_unique<Sequence>(*this, name_ + ", reports", options, nullptr);
   scope_.add(*this);
 }
 
@@ -48,7 +48,8 @@ void Core::drop_waiting_tasks() {
 }
 
 Sequence& Core::add_sequence(std::string name, const FlowOptions& options) {
-  return *sequences_.emplace_back(std::make_unique<Sequence>(*this, std::move(name), options));
+  ProgramLog* const log = comparison_ != nullptr ? &comparison_->add_log(name) : nullptr;
+  return *sequences_.emplace_back(std::make_unique<Sequence>(*this, std::move(name), options, log));
 }
 
 // --- reports
@@ -73,9 +74,12 @@ std::vector<std::string> Core::describe_unsatisfied() const {
   instances_.for_each([&](const Instance& instance) {
     const Instance::State state = instance.state(true);
     if (state.waiting == 0) return;
-    add(fmt::format("flow '{}': {} accesses wait for '{}', which {} tasks hold in mode {}{}", name_,
-                    state.waiting, instance.handle().name(), state.granted, name_of(state.mode),
-                    fmt::format("; the first to wait is {}", state.first)));
+    const auto tasks = state.granted - static_cast<std::uint32_t>(state.acquired);
+    std::string holders = state.acquired > 0 ? "acquire() on this rank" : "";
+    if (tasks > 0) holders += fmt::format("{}{} tasks", holders.empty() ? "" : " and ", tasks);
+    add(fmt::format(
+        "flow '{}': {} accesses wait for '{}', held in mode {} by {}; the first to wait is {}",
+        name_, state.waiting, instance.handle().name(), name_of(state.mode), holders, state.first));
   });
   transfers_.describe_unmatched(name_, add);
   if (more > 0) lines.push_back(fmt::format("flow '{}': and {} more", name_, more));

@@ -37,11 +37,12 @@ Flow::~Flow() noexcept(false) {
 }
 
 void Flow::wait() {
-  if (core_->comparison() != nullptr && sequence_ == &core_->main()) core_->comparison()->report();
+  sequence_->report();
   sequence_->wait_until(0, "wait()");
 }
 
 Flow Flow::sub_flow(std::string name) {
+  sequence_->note("sub_flow", nullptr);
   return {core_, core_->add_sequence(std::move(name), sequence_->options())};
 }
 
@@ -72,15 +73,19 @@ std::uint32_t Flow::generation_of(const Handle& handle) { return handle.generati
 Handle& Flow::add_handle(const flow::DataType& type, const flow::Shape& shape,
                          const DataOptions& options, void* object, bool owned) {
   Handle& handle = core_->handles().add(type, shape, options, object, owned);
-  sequence_->note("register", &handle);
+  sequence_->note("register", &handle, handle.owner, shape.rows * shape.columns);
   return handle;
 }
 
 void Flow::check(const Request& request, const char* what) const {
   SHOAL_CHECK(request.handle != nullptr, "flow '{}': {} of a datum that was never registered",
               name(), what);
-  SHOAL_CHECK(request.handle->registered && request.handle->generation == request.generation,
+  const flow::Instances* const flow = request.handle->flow;
+  SHOAL_CHECK(flow != nullptr && request.handle->generation == request.generation,
               "flow '{}': {} of a datum that was unregistered before", name(), what);
+  SHOAL_CHECK(flow == &core_->instances(),
+              "flow '{}': {} of '{}', which is a datum of another flow", name(), what,
+              request.handle->name());
 }
 
 void Flow::set_reduction_functions(const Request& request, Function<void(void*)> init,
@@ -95,6 +100,12 @@ void Flow::set_reduction_functions(const Request& request, Function<void(void*)>
 
 // --- waiting
 
+void Flow::enter_and_wait(AcquireTask& task) {
+  sequence_->enter_all(task);
+  if (!task.future().is_ready()) sequence_->report();
+  task.future().get();
+}
+
 AcquiredTask Flow::begin_acquire(Request request, int rank) {
   check(request, "acquire()");
   SHOAL_CHECK(!request.handle->partitioned, "flow '{}': acquire() of '{}', which is partitioned",
@@ -106,6 +117,7 @@ AcquiredTask Flow::begin_acquire(Request request, int rank) {
   auto* const task = new AcquireTask(*sequence_, request);
   AcquiredTask owned(task);
   sequence_->submit(task, std::span(&request, 1));
+  if (!task->future().is_ready()) sequence_->report();
   return owned;
 }
 
@@ -133,8 +145,7 @@ AcquiredTask Flow::acquire_everywhere(const Request& request) {
   here.instance = handle.current;
   auto* const task = new AcquireTask(*sequence_, here);
   AcquiredTask owned(task);
-  sequence_->enter_all(*task);
-  task->future().get();
+  enter_and_wait(*task);
   return owned;
 }
 
@@ -147,8 +158,7 @@ void Flow::wait_for(const Request& request) {
   if (here.instance == nullptr) return;
   auto* const task = new AcquireTask(*sequence_, here);
   const AcquiredTask owned(task);
-  sequence_->enter_all(*task);
-  task->future().get();
+  enter_and_wait(*task);
 }
 
 // --- where data are
@@ -161,7 +171,7 @@ void Flow::migrate_to(const Request& request, Rank rank) {
               name(), rank.value(), core_->size() - 1);
   SHOAL_CHECK(!request.handle->partitioned, "flow '{}': migrate() of '{}', which is partitioned",
               name(), request.handle->name());
-  sequence_->note("migrate", request.handle);
+  sequence_->note("migrate", request.handle, rank);
   sequence_->migrate(*request.handle, rank);
 }
 
@@ -196,8 +206,7 @@ void Flow::unregister_request(const Request& request) {
     last.instance = handle.current;
     auto* const task = new AcquireTask(*sequence_, last);
     const AcquiredTask owned(task);
-    sequence_->enter_all(*task);
-    task->future().get();
+    enter_and_wait(*task);
   }
   core_->handles().remove(handle);
 }

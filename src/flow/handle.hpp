@@ -45,7 +45,6 @@ struct Handle {
   std::uint32_t generation = 0;
   std::uint32_t epoch = 1;       // changes whenever cached values end
   std::uint32_t sent_epoch = 0;  // when it was last sent
-  bool registered = false;
   bool partitioned = false;
   bool is_reducing = false;
   const DataType* type = nullptr;  // never changes while there are instances, likewise `shape`
@@ -56,6 +55,7 @@ struct Handle {
   Handle* whole = nullptr;      // that it is a part of
   std::vector<Peer> peers;
   std::unique_ptr<HandleExtras> extras;
+  const Instances* flow = nullptr;         // that it is registered with, by its instances
   std::atomic<std::int32_t> instances{0};  // alive. Any thread
   std::string text;  // its name, or ""; never changes while there are instances
 

@@ -65,7 +65,7 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
     } else {
       handle->id = next_id_++;
     }
-    handle->registered = true;
+    handle->flow = &instances_;
   }
   static_cast<void>(refused.release());
   handle->type = &type;
@@ -106,7 +106,7 @@ void Handles::remove(Handle& handle) {
   if (handle.at_home != nullptr) handle.at_home->detach();
   handle.current = handle.at_home = nullptr;
   const sync::Lock lock(mutex_);
-  handle.registered = false;
+  handle.flow = nullptr;
   ++handle.generation;
   if ((handle.id & kTagBit) != 0) tags_[handle.id & (kTagsMax - 1)].handle = nullptr;
   free_.push_back(&handle);
@@ -114,7 +114,7 @@ void Handles::remove(Handle& handle) {
 
 void Handles::remove_all() {
   for (Handle& handle : handles_) {
-    if (handle.registered) remove(handle);
+    if (handle.flow != nullptr) remove(handle);
   }
 }
 

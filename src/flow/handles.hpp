@@ -36,7 +36,7 @@ class Handles {
   void for_each(F f) {
     const sync::Lock lock(mutex_);
     for (Handle& handle : handles_) {
-      if (handle.registered) f(handle);
+      if (handle.flow != nullptr) f(handle);
     }
   }
 

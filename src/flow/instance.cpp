@@ -219,6 +219,7 @@ Instance::State Instance::state(bool with_name) const {
   const sync::StoreReleaseLock lock(mutex_);
   State state;
   state.granted = granted_;
+  state.acquired = acquired_.load(std::memory_order_relaxed);
   state.mode = kind_;
   for (const Access* one = first_; one != nullptr; one = one->next) ++state.waiting;
   for (const Access* one = turns_; one != nullptr; one = one->next) ++state.waiting;

@@ -77,11 +77,15 @@ class alignas(64) Instance {
     last_worker_.store(static_cast<std::int16_t>(worker), std::memory_order_relaxed);
   }
 
+  /// Accesses that acquire() has got, for reports.
+  void count_acquired(int by) { acquired_.fetch_add(by, std::memory_order_relaxed); }
+
   [[nodiscard]] Handle& handle() const { return *handle_; }
   /// Accesses that wait, and the mode of those that are granted. Any thread.
   struct State {
     std::uint32_t waiting = 0;
     std::uint32_t granted = 0;
+    int acquired = 0;  // of those granted
     Mode mode = Mode::read;
     std::string first;  // name of the first task that waits, if asked for
   };
@@ -112,6 +116,7 @@ class alignas(64) Instance {
   bool at_home_ = false;
   bool counted_ = false;  // among the bytes of copies
   std::atomic<std::int16_t> last_worker_{-1};
+  std::atomic<int> acquired_{0};
   Access* first_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   Access* last_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   void* object_ = nullptr;

@@ -70,7 +70,7 @@ Flow::Parts Flow::partition_request(
               name(), handle.name());
   SHOAL_CHECK(rows >= 1 && columns >= 1, "flow '{}': partition() of '{}' into {} x {} parts",
               name(), handle.name(), rows, columns);
-  sequence_->note("partition", &handle);
+  sequence_->note("partition", &handle, -1, rows << 32U | columns);
   sequence_->settle(handle, flow::Mode::read);
   sequence_->renew(handle);
   handle.partitioned = true;

@@ -3,23 +3,42 @@
 #include <shoal/flow/sequence.hpp>
 
 #include "flow/core.hpp"
+#include "flow/program_log.hpp"
 
 #include <shoal/base/check.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace shoal::flow {
 
-Sequence::Sequence(Core& core, std::string name, const FlowOptions& options)
+namespace {
+
+constexpr std::uint64_t kTaskHash = wire::fnv1a("task");
+
+Digest digest_of(std::span<const Request> requests, std::uint64_t name_hash, int rank) {
+  Digest digest{.codelet = static_cast<std::uint32_t>(name_hash), .rank = rank};
+  for (const Request& request : requests) {
+    digest.datum = request.handle->id;
+    digest.fingerprint =
+        digest.fingerprint * 31 + digest.datum * 8 + static_cast<std::uint64_t>(request.mode);
+  }
+  return digest;
+}
+
+}  // namespace
+
+Sequence::Sequence(Core& core, std::string name, const FlowOptions& options, ProgramLog* log)
     : core_(core),
       name_(std::move(name)),
       options_(options),
       rank_(core.rank()),
       size_(core.size()),
       watches_(options.check_reads || core.dispatcher() != nullptr),
+      log_(log),
       load_(static_cast<std::size_t>(size_), 0),
       progress_(core.scheduler(), name_) {
   SHOAL_CHECK(options.tasks_max >= 1, "flow '{}': tasks_max must be at least 1", name_);
@@ -34,21 +53,18 @@ bool Sequence::begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Requ
   }
   if (codelet != nullptr && !core_.codelets().keeps(*codelet)) core_.codelets().keep(codelet);
   ++count_;
-  const std::uint64_t name_hash = codelet != nullptr ? codelet->hash : wire::fnv1a("task");
-  std::uint64_t hash = name_hash;
-  for (const Request& request : requests) {
-    hash = hash * 31 + request.handle->id * 8 + static_cast<std::uint64_t>(request.mode);
-  }
-  stamp(hash);
   task_priority_ = options.priority;
   if (size_ == 1) {
-    if (options.rank > 0) static_cast<void>(place(requests, options));
+    if (options.rank != InsertOptions::kByOwner) static_cast<void>(place(requests, options));
     for (Request& request : requests) infer_one(request, 0);
     return true;
   }
-  keep_digest(name_hash, requests.empty() ? nullptr : requests.back().handle);
-  core_.open_handlers();
   task_rank_ = place(requests, options);
+  if (log_ != nullptr) {
+    const std::uint64_t name_hash = codelet != nullptr ? codelet->hash : kTaskHash;
+    log_->add(digest_of(requests, name_hash, task_rank_));
+  }
+  core_.open_handlers();
   ++load_[static_cast<std::size_t>(task_rank_)];
   infer(requests, task_rank_);
   if (task_rank_ == rank_) return true;
@@ -68,22 +84,19 @@ void Sequence::submit(FlowTask* task, std::span<const Request> requests) {
   if (size_ > 1) bring_back(requests, rank_);
 }
 
-void Sequence::note(const char* what, const Handle* handle) {
+void Sequence::note(const char* what, const Handle* handle, int rank, std::uint64_t count) {
   ++count_;
-  const std::uint64_t name_hash = wire::fnv1a(what);
-  stamp(name_hash * 31 + (handle != nullptr ? handle->id : 0));
-  if (size_ == 1) return;
-  keep_digest(name_hash, handle);
-  core_.open_handlers();
+  if (log_ != nullptr) {
+    log_->add({.fingerprint = count,
+               .datum = handle != nullptr ? handle->id : Digest::kNoDatum,
+               .codelet = wire::fnv1a(what),
+               .rank = rank});
+  }
+  if (size_ > 1) core_.open_handlers();
 }
 
-void Sequence::keep_digest(std::uint64_t name_hash, const Handle* handle) {
-  Comparison* const comparison = core_.comparison();
-  if (comparison == nullptr || this != &core_.main()) return;
-  comparison->note({.fingerprint = fingerprint_,
-                    .datum = handle != nullptr ? handle->id : 0,
-                    .codelet = static_cast<std::uint32_t>(name_hash),
-                    .has_datum = handle != nullptr ? 1U : 0U});
+void Sequence::report() {
+  if (log_ != nullptr) core_.comparison()->report(*log_);
 }
 
 // --- checks
@@ -98,8 +111,11 @@ void Sequence::check(std::span<const Request> requests, const CodeletCore* codel
     if (one.handle == nullptr) {
       refuse(fmt::format("argument {} is a datum that was never registered", i + 1));
     }
-    if (one.handle->generation != one.generation || !one.handle->registered) [[unlikely]] {
-      refuse(fmt::format("argument {} is a datum that was unregistered before", i + 1));
+    if (one.handle->generation != one.generation || one.handle->flow != &core_.instances())
+        [[unlikely]] {
+      const bool is_old = one.handle->generation != one.generation || one.handle->flow == nullptr;
+      refuse(is_old ? fmt::format("argument {} is a datum that was unregistered before", i + 1)
+                    : fmt::format("'{}' is a datum of another flow", one.handle->name()));
     }
     if (one.handle->partitioned) [[unlikely]] {
       refuse(fmt::format("'{}' is partitioned: use its parts, or unpartition() it first",
@@ -121,7 +137,7 @@ void Sequence::check(std::span<const Request> requests, const CodeletCore* codel
 
 // --- the rank that runs a task
 
-int Sequence::place(std::span<const Request> requests, const InsertOptions& options) const {
+int Sequence::place(std::span<const Request> requests, const InsertOptions& options) {
   if (options.rank >= 0) {
     SHOAL_CHECK(options.rank < size_, "flow '{}': on_rank({}): there are ranks 0 to {}", name_,
                 options.rank, size_ - 1);
@@ -143,11 +159,14 @@ int Sequence::place(std::span<const Request> requests, const InsertOptions& opti
   return requests.empty() ? 0 : requests.front().handle->owner;
 }
 
-// Caches are left out: only an owner knows where its value is.
-int Sequence::cheapest(std::span<const Request> requests) const {
-  int best = 0;
+// Caches are left out: only an owner knows where its value is. All ranks that insert the task find
+// the same rank: those of a pruned flow do not know the load.
+int Sequence::cheapest(std::span<const Request> requests) {
+  int best = -1;
   std::size_t best_bytes = 0;
-  bool found = false;
+  std::uint64_t best_key = 0;
+  std::uint64_t hash = 0;
+  for (const Request& one : requests) hash = hash * 31 + one.handle->id;
   for (const Request& candidate : requests) {
     if (candidate.mode == Mode::scratch) continue;
     const int rank = candidate.handle->owner;
@@ -157,16 +176,18 @@ int Sequence::cheapest(std::span<const Request> requests) const {
       bytes += one.handle->size_bytes() * (static_cast<std::size_t>(reads(one.mode)) +
                                            static_cast<std::size_t>(one.mode != Mode::read));
     }
-    const auto load = [&](int of) { return load_[static_cast<std::size_t>(of)]; };
-    if (!found || bytes < best_bytes ||
-        (bytes == best_bytes &&
-         (load(rank) < load(best) || (load(rank) == load(best) && rank < best)))) {
+    const std::uint64_t key = options_.pruned
+                                  ? (hash + static_cast<std::uint64_t>(rank)) * 0x9E3779B97F4A7C15U
+                                  : load_[static_cast<std::size_t>(rank)];
+    if (best < 0 || std::tie(bytes, key, rank) < std::tie(best_bytes, best_key, best)) {
       best = rank;
       best_bytes = bytes;
-      found = true;
+      best_key = key;
     }
   }
-  return best;
+  if (best >= 0) return best;
+  if (options_.pruned) return static_cast<int>(without_data_++ % static_cast<unsigned>(size_));
+  return static_cast<int>(std::ranges::min_element(load_) - load_.begin());
 }
 
 // --- limits
@@ -188,6 +209,7 @@ void Sequence::throttle() {
 
 void Sequence::wait_until(std::uint64_t count, const char* what) {
   if (size_ > 1) core_.open_handlers();
+  if (under_way() > count) report();
   progress_.wait_until(count, what);
 }
 

@@ -29,6 +29,7 @@ using shoal::Data;
 using shoal::Flow;
 using shoal::FlowOptions;
 using shoal::MatrixView;
+using shoal::on_cheapest;
 using shoal::on_rank;
 using shoal::Rank;
 using shoal::read;
@@ -448,6 +449,93 @@ TEST(Flow, Priorities_DecideAmongReadyTasks) {
   });
 }
 
+// Ranks 0 and 1 insert different tasks before those that run on either of them.
+TEST(Flow, Pruned_TiesAreBrokenAlikeOnAllRanks) {
+  run_seeds(3, 1, [](World& world) {
+    constexpr int kData = 6;
+    Flow flow(world, "pruned", {.pruned = true});
+    const auto add = [](int& a, int& b) {
+      ++a;
+      ++b;
+    };
+    std::vector<Data<int>> data;
+    for (int i = 0; i < kData; ++i) {
+      data.push_back(
+          flow.data(0, {.owner = Rank(i % 2), .tag = static_cast<std::uint64_t>(i) + 1}));
+    }
+    for (int i = 0; i < 5 && world.rank() == 0; ++i) {
+      flow.insert([](int& value) { ++value; }, read_write(data[0]));
+    }
+    for (int i = 0; i + 1 < kData && world.rank() < 2; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      flow.insert(add, read_write(data[at]), read_write(data[at + 1]), on_cheapest());
+      flow.insert(add, read_write(data[at]), read_write(data[at + 1]));
+    }
+    for (int i = 0; i < kData; ++i) {
+      if (i % 2 != world.rank()) continue;
+      EXPECT_EQ(*flow.acquire(read(data[static_cast<std::size_t>(i)])),
+                (i == 0 ? 5 : 2) + (i < kData - 1 ? 2 : 0));
+    }
+  });
+}
+
+TEST(Flow, OnCheapest_WithoutDataTakesAllRanks) {
+  for (const bool pruned : {false, true}) {
+    run_seeds(3, 1, [pruned](World& world) {
+      Flow flow(world, "spread", {.pruned = pruned});
+      std::atomic<int> ran{0};
+      const auto room = flow.vector<int>(nullptr, 4, {.tag = 1});
+      for (int i = 0; i < 6; ++i) flow.insert([&ran] { ++ran; }, on_cheapest());
+      for (int i = 0; i < 6; ++i) {
+        flow.insert([&ran](std::span<int>) { ++ran; }, scratch(room), on_cheapest());
+      }
+      flow.wait();
+      EXPECT_EQ(ran, 4);
+    });
+  }
+}
+
+TEST(Flow, Get_OfAVectorOrMatrixReturnsItsElements) {
+  run_seeds(2, 1, [](World& world) {
+    std::vector<int> memory{1, 2, -1, 3, 4, -1};
+    Flow flow(world);
+    const auto a = flow.vector<bool>(nullptr, 3, {.owner = Rank(1)});
+    const auto b = flow.matrix<int>(memory.data(), 2, 2, 3, {.owner = Rank(0)});
+    flow.insert([](std::span<bool> all) { std::ranges::fill(all, true); }, write(a));
+    EXPECT_EQ(flow.get(a), std::vector<bool>(3, true));
+    EXPECT_EQ(flow.get(b), (std::vector<int>{1, 2, 3, 4}));
+    EXPECT_EQ(flow.get(flow.vector<int>(nullptr, 0)), std::vector<int>());
+  });
+}
+
+TEST(Flow, AcquireAsync_OnARankThatIsNotTheOwner) {
+  run_seeds(2, 1, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(3, {.owner = Rank(0)});
+    const auto mine = flow.acquire_async(read(a), on_rank(Rank(1))).get();
+    EXPECT_EQ(mine.here(), world.rank() == 1);
+    if (mine.here()) {
+      EXPECT_EQ(*mine, 3);
+    }
+  });
+}
+
+void double_it(int& value) noexcept { value *= 2; }
+
+TEST(Flow, Codelet_OfAFunctionThatDoesNotThrow) {
+  run_seeds(1, 1, [](World& world) {
+    Flow flow(world);
+    const auto a = flow.data(1);
+    const Codelet add("add", [](int& value) noexcept { ++value; });
+    const Codelet add_more("add", [](int& value) mutable noexcept { value += 2; });
+    const Codelet twice("twice", double_it);
+    flow.insert(add, read_write(a));
+    flow.insert(add_more, read_write(a));
+    flow.insert(twice, read_write(a));
+    EXPECT_EQ(flow.get(a), 8);
+  });
+}
+
 TEST(FlowErrors, WrongInsertions_AreRefusedByName) {
   const auto body = [](const auto&) {};
   EXPECT_THAT(error_of([&](World& world) {
@@ -492,11 +580,32 @@ TEST(FlowErrors, WrongInsertions_AreRefusedByName) {
                 flow.insert([] {}, on_rank(Rank(4)));
               }),
               HasSubstr("on_rank(4): there are ranks 0 to 0"));
+  for (const int rank : {-1, -2}) {
+    EXPECT_THAT(error_of([&](World& world) {
+                  Flow flow(world, "f");
+                  flow.insert([] {}, on_rank(Rank(rank)));
+                }),
+                HasSubstr("on_rank(" + std::to_string(rank) + "): there are ranks 0 to 0"));
+  }
   EXPECT_THAT(error_of([&](World& world) {
                 Flow flow(world, "f");
                 static_cast<void>(flow.data(1, {.owner = Rank(2)}));
               }),
               HasSubstr("the owner of a datum is rank 2"));
+}
+
+TEST(FlowErrors, DatumOfAnotherFlow_IsRefused) {
+  const auto error = [](const std::function<void(Flow&, const Data<int>&)>& use) {
+    return error_of([&](World& world) {
+      Flow flow(world, "f");
+      Flow other(world, "g");
+      use(other, flow.data(1, {.name = "A"}));
+    });
+  };
+  EXPECT_THAT(error([](Flow& other, const auto& a) { other.insert([](int&) {}, read_write(a)); }),
+              HasSubstr("flow 'g': insert(task), task 1: 'A' is a datum of another flow"));
+  EXPECT_THAT(error([](Flow& other, const auto& a) { static_cast<void>(other.get(a)); }),
+              HasSubstr("flow 'g': get() of 'A', which is a datum of another flow"));
 }
 
 TEST(FlowErrors, TaskThatWritesWhatItReads_IsNamed) {
@@ -527,8 +636,7 @@ TEST(FlowErrors, AcquireThatCanNeverCome_IsReportedWithWhatWaits) {
     flow.insert([](const int&, int&) {}, read(a), write(b));
     const auto never = flow.acquire(read(b));
   });
-  EXPECT_THAT(error, HasSubstr("wait for 'A'"));
-  EXPECT_THAT(error, HasSubstr("mode read_write"));
+  EXPECT_THAT(error, HasSubstr("wait for 'A', held in mode read_write by acquire()"));
 }
 
 TEST(FlowErrors, DifferentPrograms_NameTheFirstInsertionThatDiffers) {
@@ -545,7 +653,7 @@ TEST(FlowErrors, DifferentPrograms_NameTheFirstInsertionThatDiffers) {
     flow.wait();
   };
   const std::string differs = errors_of(2, [&](World& world) { program(world, false); });
-  EXPECT_THAT(differs, HasSubstr("insertion 6 is add of 'A' on rank 0, and "));
+  EXPECT_THAT(differs, HasSubstr("insertion 6 is add of 'A' at rank 0 on rank 0, and "));
   EXPECT_THAT(differs, HasSubstr("on rank 1"));
   const std::string longer = errors_of(2, [&](World& world) { program(world, true); });
   EXPECT_THAT(longer, HasSubstr("insertion 12 is nothing on rank 0, and "));

@@ -46,11 +46,6 @@ struct TypedCodelet : CodeletCore {
     implementations[which](parameters...);
   }
 
-  /// Its cost says so.
-  [[nodiscard]] bool costs_memory(Ps... parameters) const {
-    return cost(parameters...).is_memory_bound();
-  }
-
   std::vector<Function<void(Ps...)>> implementations;
   Function<Cost(Ps...)> cost;
   Function<std::size_t(Ps...)> choose;
@@ -60,26 +55,22 @@ template <class... Ps>
 struct ParameterList {};
 template <class F>
 struct Signature;
-template <class R, class C, class... Ps>
-struct Signature<R (C::*)(Ps...)> {
+template <class R, class C, bool N, class... Ps>
+struct Signature<R (C::*)(Ps...) noexcept(N)> {
   using type = ParameterList<Ps...>;
 };
-template <class R, class C, class... Ps>
-struct Signature<R (C::*)(Ps...) const> {
+template <class R, class C, bool N, class... Ps>
+struct Signature<R (C::*)(Ps...) const noexcept(N)> {
   using type = ParameterList<Ps...>;
 };
-template <class R, class... Ps>
-struct Signature<R (*)(Ps...)> {
+template <class R, bool N, class... Ps>
+struct Signature<R (*)(Ps...) noexcept(N)> {
   using type = ParameterList<Ps...>;
 };
 template <class F>
-struct ParametersOf {
-  using type = typename Signature<decltype(&F::operator())>::type;
-};
-template <class R, class... Ps>
-struct ParametersOf<R (*)(Ps...)> {
-  using type = ParameterList<Ps...>;
-};
+struct ParametersOf : Signature<decltype(&F::operator())> {};
+template <class R, bool N, class... Ps>
+struct ParametersOf<R (*)(Ps...) noexcept(N)> : Signature<R (*)(Ps...)> {};
 
 }  // namespace flow
 

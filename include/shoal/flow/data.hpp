@@ -11,8 +11,6 @@
 
 namespace shoal {
 
-class Flow;
-
 /// A registered datum, the same on all ranks. T is a type that messages can carry, `std::span<U>`
 /// for a vector, or `MatrixView<U>` for a matrix or tile. Small; copied freely.
 template <class T>
@@ -103,7 +101,8 @@ template <class T>
 namespace flow {
 
 struct OnRank {
-  Rank rank;
+  static constexpr int kOwner = -(1 << 30);  // not -1, which a program may have computed
+  Rank rank{kOwner};
 };
 struct OnCheapest {};
 struct WithPriority {
@@ -111,8 +110,8 @@ struct WithPriority {
 };
 /// Options of one insertion.
 struct InsertOptions {
-  static constexpr int kByOwner = -1;
-  static constexpr int kCheapest = -2;
+  static constexpr int kByOwner = OnRank::kOwner;
+  static constexpr int kCheapest = kByOwner - 1;
   int rank = kByOwner;
   int priority = 0;
 
@@ -131,7 +130,8 @@ inline constexpr bool is_option_v =
 /// Runs the task on this rank, wherever its data live.
 [[nodiscard]] inline flow::OnRank on_rank(Rank rank) { return {rank}; }
 /// Runs the task on the owner of one of its data, so that the fewest bytes travel; of several such
-/// ranks, on the one that was given the fewest tasks.
+/// ranks, on the one that was given the fewest tasks. Without data all ranks are considered. In a
+/// pruned flow a hash of the data decides instead, and tasks without data take turns.
 [[nodiscard]] inline flow::OnCheapest on_cheapest() { return {}; }
 /// Priority of the task instead of that of the codelet: larger first.
 [[nodiscard]] inline flow::WithPriority with_priority(int priority) { return {priority}; }

@@ -107,7 +107,8 @@ class Flow {
   template <class F, class... Args>
     requires(!flow::is_codelet_v<std::decay_t<F>>)
   void insert(F function, Args&&... args) {
-    flow::insert_function(*sequence_, std::move(function), std::forward<Args>(args)...);
+    flow::insert_call(*sequence_, nullptr, flow::FunctionCall<F>{std::move(function)},
+                      std::forward<Args>(args)...);
   }
 
   // --- waiting
@@ -121,33 +122,35 @@ class Flow {
     wait_for(flow::to_request(read(data)));
   }
 
-  /// Waits for the datum on its owner, or on `rank`; other ranks return at once with nothing. Tasks
-  /// inserted later that conflict wait until it is released. **Caller**: all ranks, as insert().
+  /// Waits for the datum on its owner, or on_rank(r); other ranks return at once with nothing.
+  /// Tasks inserted later that conflict wait until it is released. **Caller**: all ranks, as
+  /// insert().
   /// **Blocks**: parks the caller on that rank. **Errors**: StuckError when it can never come,
   /// because the caller holds what the tasks before need.
   template <class T, flow::Mode M>
-  [[nodiscard]] Acquired<T, M> acquire(flow::TypedRequest<T, M> what) {
-    return Acquired<T, M>(acquire_request(flow::to_request(what), flow::InsertOptions::kByOwner));
-  }
-  /// The same on a rank that need not be the owner.
-  template <class T, flow::Mode M>
-  [[nodiscard]] Acquired<T, M> acquire(flow::TypedRequest<T, M> what, flow::OnRank where) {
+  [[nodiscard]] Acquired<T, M> acquire(flow::TypedRequest<T, M> what, flow::OnRank where = {}) {
     return Acquired<T, M>(acquire_request(flow::to_request(what), where.rank));
   }
   /// The same without waiting: in any order with others.
   template <class T, flow::Mode M>
-  [[nodiscard]] Future<Acquired<T, M>> acquire_async(flow::TypedRequest<T, M> what) {
-    flow::AcquiredTask task = begin_acquire(flow::to_request(what), flow::InsertOptions::kByOwner);
-    if (task == nullptr) return ready_future(Acquired<T, M>());
+  [[nodiscard]] Future<Acquired<T, M>> acquire_async(flow::TypedRequest<T, M> what,
+                                                     flow::OnRank where = {}) {
+    flow::AcquiredTask task = begin_acquire(flow::to_request(what), where.rank);
+    if (task == nullptr) {
+      Promise<Acquired<T, M>> nothing(scheduler(), "a datum of another rank");
+      nothing.set_value();
+      return nothing.future();
+    }
     Future<void> granted = std::move(task->future());
     return granted.then(
         [task = std::move(task)]() mutable { return Acquired<T, M>(std::move(task)); });
   }
-  /// A copy of the value, on every rank. **Caller** and **Blocks**: all ranks.
+  /// A copy of the value, on every rank: a T, or a std::vector<U> of the elements of a vector or,
+  /// column by column, of a matrix. **Caller** and **Blocks**: all ranks.
   template <class T>
-  [[nodiscard]] T get(Data<T> data) {
+  [[nodiscard]] auto get(Data<T> data) {
     const flow::AcquiredTask task = acquire_everywhere(flow::to_request(read(data)));
-    return flow::DataTraits<T>::read(task->object());
+    return flow::DataTraits<T>::copy(task->object());
   }
 
   // --- where data are. All ranks.
@@ -262,13 +265,6 @@ class Flow {
                                return part;
                              });
   }
-  template <class T>
-  Future<T> ready_future(T value) {
-    Promise<T> promise(scheduler(), "a datum of another rank");
-    Future<T> future = promise.future();
-    promise.set_value(std::move(value));
-    return future;
-  }
 
   [[nodiscard]] sched::Scheduler& scheduler() const;
   [[nodiscard]] flow::Handle& add_handle(const flow::DataType& type, const flow::Shape& shape,
@@ -277,6 +273,7 @@ class Flow {
   void check(const flow::Request& request, const char* what) const;
   void set_reduction_functions(const flow::Request& request, Function<void(void*)> init,
                                Function<void(void*, const void*)> combine);
+  void enter_and_wait(flow::AcquireTask& task);
   void wait_for(const flow::Request& request);
   [[nodiscard]] flow::AcquiredTask begin_acquire(flow::Request request, int rank);
   [[nodiscard]] flow::AcquiredTask acquire_request(const flow::Request& request, int rank);

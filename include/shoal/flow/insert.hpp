@@ -59,6 +59,12 @@ struct Passed<TypedRequest<T, M>> {
   }
 };
 
+/// The function takes the arguments of a task, as they are passed.
+template <class F, class... Args>
+inline constexpr bool accepts_v =
+    std::is_invocable_v<F, decltype(Passed<Args>::get(std::declval<typename Kept<Args>::type&>(),
+                                                      nullptr))...>;
+
 template <class... Args>
 inline constexpr std::size_t request_count_v = (std::size_t{is_request_v<Args>} + ... + 0);
 
@@ -77,8 +83,11 @@ class InsertedTask final : public FlowTask {
   [[nodiscard]] std::string_view plain_name() const noexcept override { return call_.name(); }
   [[nodiscard]] bool is_inserted() const override { return true; }
   [[nodiscard]] bool is_memory_bound() override {
-    return call_.is_marked() ||
-           (call_.has_cost() && find_objects() && costs_memory(std::index_sequence_for<Args...>()));
+    if constexpr (requires { call_.codelet; }) {
+      return call_.codelet->memory_bound || (call_.codelet->cost && find_objects() &&
+                                             costs_memory(std::index_sequence_for<Args...>()));
+    }
+    return false;
   }
 
  private:
@@ -90,8 +99,9 @@ class InsertedTask final : public FlowTask {
   }
   template <std::size_t... I>
   bool costs_memory(std::index_sequence<I...> /*indices*/) {
-    return call_.costs_memory(
+    const Cost cost = call_.codelet->cost(
         Passed<Args>::get(std::get<I>(kept_), list_.data() + requests_before(I))...);
+    return cost.is_memory_bound();
   }
   static constexpr std::size_t requests_before(std::size_t index) {
     constexpr std::array<bool, sizeof...(Args) + 1> kIsRequest{is_request_v<Args>..., false};
@@ -107,33 +117,23 @@ class InsertedTask final : public FlowTask {
 
 template <class... Ps>
 struct CodeletCall {
+  using Called = void (*)(Ps...);
   const TypedCodelet<Ps...>* codelet;
   template <class... Args>
   void operator()(Args&&... args) const {
     codelet->call(std::forward<Args>(args)...);
   }
   [[nodiscard]] std::string_view name() const { return codelet->name; }
-  [[nodiscard]] bool is_marked() const { return codelet->memory_bound; }
-  [[nodiscard]] bool has_cost() const { return static_cast<bool>(codelet->cost); }
-  template <class... Args>
-  [[nodiscard]] bool costs_memory(Args&&... args) const {
-    return codelet->costs_memory(std::forward<Args>(args)...);
-  }
 };
 template <class F>
 struct FunctionCall {
+  using Called = F&;
   F function;
   template <class... Args>
   void operator()(Args&&... args) {
     function(std::forward<Args>(args)...);
   }
   [[nodiscard]] static std::string_view name() { return "task"; }
-  [[nodiscard]] static bool is_marked() { return false; }
-  [[nodiscard]] static bool has_cost() { return false; }
-  template <class... Args>
-  [[nodiscard]] static bool costs_memory(Args&&... /*args*/) {
-    return false;
-  }
 };
 
 /// Makes the task of the arguments that are no options.
@@ -149,12 +149,21 @@ struct TaskMaker {
   }
   template <class... Kept>
   static FlowTask* make(Sequence& sequence, Call call, std::tuple<Kept...> kept) {
-    return std::apply(
-        [&](auto&&... args) -> FlowTask* {
-          return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),
-                                                               std::forward<Kept>(args)...);
-        },
-        std::move(kept));
+    constexpr bool kFits = accepts_v<typename Call::Called, std::decay_t<Kept>...>;
+    static_assert(
+        kFits,
+        "shoal: a task's function takes the arguments of insert() in their order: const T& "
+        "for read(), T& for other modes (views for vectors and matrices), and values");
+    if constexpr (kFits) {
+      return std::apply(
+          [&](auto&&... args) -> FlowTask* {
+            return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),
+                                                                 std::forward<Kept>(args)...);
+          },
+          std::move(kept));
+    } else {
+      return nullptr;
+    }
   }
 };
 
@@ -184,11 +193,6 @@ template <class... Ps, class... Args>
 void insert(Sequence& sequence, const std::shared_ptr<TypedCodelet<Ps...>>& codelet,
             Args&&... args) {
   insert_call(sequence, codelet, CodeletCall<Ps...>{codelet.get()}, std::forward<Args>(args)...);
-}
-
-template <class F, class... Args>
-void insert_function(Sequence& sequence, F function, Args&&... args) {
-  insert_call(sequence, nullptr, FunctionCall<F>{std::move(function)}, std::forward<Args>(args)...);
 }
 
 }  // namespace shoal::flow

@@ -29,8 +29,8 @@ struct FlowOptions {
   std::size_t early_bytes_max = 256UL << 20U;
   /// Tree along which a value leaves for several ranks.
   MulticastTree broadcast_tree = {};
-  /// Each rank inserts only the tasks that concern it: those that it runs, those that use data that
-  /// it owns, and those that write data that it reads. The ranks' sequences are not compared.
+  /// Each rank inserts only the tasks that concern it: see docs/flow.md. The ranks' sequences are
+  /// not compared.
   bool pruned = false;
   /// Finds tasks that change data which they only read, by hashes before and after. On in debug
   /// builds.
@@ -48,15 +48,15 @@ namespace flow {
 
 class Core;
 class Instance;
-class SendTask;
+class ProgramLog;
 struct Handle;
-struct Peer;
 
 /// Not a template; Flow::insert() is thin. **Caller**: one thread or task at a time, except where
 /// said otherwise.
 class Sequence {
  public:
-  Sequence(Core& core, std::string name, const FlowOptions& options);
+  /// `log` is nullptr if the ranks' programs are not compared.
+  Sequence(Core& core, std::string name, const FlowOptions& options, ProgramLog* log);
   ~Sequence() = default;
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
@@ -71,16 +71,17 @@ class Sequence {
 
   /// Parks the caller until no more than `count` tasks and transfers of this rank are under way.
   void wait_until(std::uint64_t count, const char* what);
-  /// An insertion on all ranks that is no task: for the fingerprint.
-  void note(const char* what, const Handle* handle);
+  /// Before the caller waits for what may never come: lets the ranks' programs be compared.
+  void report();
+  /// An insertion on all ranks that is no task, for the comparison: with a rank, or -1, and a count
+  /// that are to be alike.
+  void note(const char* what, const Handle* handle, int rank = -1, std::uint64_t count = 0);
 
   // Any thread.
   [[nodiscard]] Core& core() const { return core_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   void count_finished() { progress_.count_finished(); }
   [[nodiscard]] std::uint64_t under_way() const { return progress_.under_way(); }
-  [[nodiscard]] std::uint64_t inserted() const { return count_; }
-  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
   [[nodiscard]] const FlowOptions& options() const { return options_; }
   /// Something is to be done before and after each task.
   [[nodiscard]] bool watches() const { return watches_; }
@@ -103,19 +104,14 @@ class Sequence {
 
  private:
   void check(std::span<const Request> requests, const CodeletCore* codelet) const;
-  [[nodiscard]] int place(std::span<const Request> requests, const InsertOptions& options) const;
-  [[nodiscard]] int cheapest(std::span<const Request> requests) const;
+  [[nodiscard]] int place(std::span<const Request> requests, const InsertOptions& options);
+  [[nodiscard]] int cheapest(std::span<const Request> requests);
   void infer(std::span<Request> requests, int rank);
   void infer_one(Request& request, int rank);
   /// Values that were not written on their owner go back.
   void bring_back(std::span<const Request> requests, int rank);
   void combine(Handle& handle);
   void throttle();
-  void keep_digest(std::uint64_t name_hash, const Handle* handle);
-  void stamp(std::uint64_t hash) {
-    fingerprint_ = (fingerprint_ ^ hash) * 0x9E3779B97F4A7C15U;
-    fingerprint_ ^= fingerprint_ >> 29U;
-  }
 
   Core& core_;
   const std::string name_;
@@ -123,12 +119,13 @@ class Sequence {
   const int rank_;
   const int size_;
   const bool watches_;
+  ProgramLog* const log_;
   int task_rank_ = 0;  // of the insertion between begin() and submit()
   int task_priority_ = 0;
   std::uint64_t count_ = 0;
-  std::uint64_t fingerprint_ = 0;
   std::uint64_t finished_seen_ = 0;
-  std::vector<std::uint32_t> load_;  // tasks of each rank
+  std::vector<std::uint32_t> load_;  // tasks of each rank, as far as this one knows
+  std::uint64_t without_data_ = 0;   // tasks of a pruned flow whose ranks take turns
   SequenceProgress progress_;
 };
 

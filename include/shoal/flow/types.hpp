@@ -103,6 +103,7 @@ struct DataTraits {
   using Write = T&;
   static Read read(void* object) { return *static_cast<const T*>(object); }
   static Write write(void* object) { return *static_cast<T*>(object); }
+  static T copy(void* object) { return read(object); }
 
   static void* make(const Shape& /*shape*/) { return new T(); }
   static void destroy(void* object) { delete static_cast<T*>(object); }
@@ -140,6 +141,10 @@ struct DataTraits<std::span<U>> {
   using Write = std::span<U>;
   static Read read(void* object) { return static_cast<Object*>(object)->view; }
   static Write write(void* object) { return static_cast<Object*>(object)->view; }
+  static std::vector<U> copy(void* object) {
+    const Read view = read(object);
+    return {view.begin(), view.end()};
+  }
 
   static void* make(const Shape& shape) {
     Object* const object = Object::with_memory(shape.rows);
@@ -170,6 +175,14 @@ struct DataTraits<MatrixView<U>> {
   using Write = MatrixView<U>;
   static Read read(void* object) { return static_cast<Object*>(object)->view; }
   static Write write(void* object) { return static_cast<Object*>(object)->view; }
+  static std::vector<U> copy(void* object) {
+    const Read view = read(object);
+    std::vector<U> all;
+    for (std::size_t j = 0; j < view.columns(); ++j) {
+      all.insert(all.end(), &view(0, j), &view(0, j) + view.rows());
+    }
+    return all;
+  }
 
   static void* make(const Shape& shape) {
     Object* const object = Object::with_memory(shape.rows * shape.columns);
