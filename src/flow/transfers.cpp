@@ -27,14 +27,19 @@ void for_each_number(std::span<const Destination> to, F f) {
   }
 }
 
-Recipients recipients_of(std::span<const Destination> to, const MulticastTree& tree) {
+// The urgent lane is for short messages: nothing holds them back.
+constexpr std::size_t kUrgentBytesMax = 8192;
+
+Recipients recipients_of(std::span<const Destination> to, const MulticastTree& tree,
+                         bool urgent = false) {
   std::vector<Rank> ranks;
   std::vector<int> priorities;
   for (const Destination& one : to) {
     ranks.emplace_back(one.rank);
     priorities.push_back(one.priority);
   }
-  return {ranks, tree, std::move(priorities)};
+  Recipients recipients(ranks, tree, std::move(priorities));
+  return urgent ? std::move(recipients).urgent() : recipients;
 }
 
 }  // namespace
@@ -54,6 +59,8 @@ class Transfers::Release {
   Release& operator=(const Release&) = delete;
 
   [[nodiscard]] Instance& instance() const { return instance_; }
+  /// It overtakes values that are under way.
+  bool is_urgent = false;
   /// The value as it travels: where it is, or a copy in `encoded`.
   [[nodiscard]] std::span<const std::byte> payload(
       std::shared_ptr<const std::vector<std::byte>>& encoded) const {
@@ -124,6 +131,9 @@ void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Des
     for (const Destination& one : to) {
       const EarlyWindow::Answer answer = window_.admit(one.rank, payload.size());
       report = report || answer == EarlyWindow::Answer::report;
+      if (one.priority > std::exchange(priorities_[one.rank], one.priority)) {
+        release->is_urgent = payload.size() <= kUrgentBytesMax;
+      }
       (answer == EarlyWindow::Answer::no ? later : now).push_back(one);
     }
     if (report) core_.reports().count_created(now.size());
@@ -142,12 +152,14 @@ void Transfers::transmit(const std::shared_ptr<Release>& release,
     const bool is_large = payload.size() >= kLargeMessageBytes;
     if (some.size() == 1 && is_large) {
       large_.send(Rank(some.front().rank), payload, id, report, [release, encoded] {});
+    } else if (some.size() == 1 && release->is_urgent) {
+      small_.send_urgent(Rank(some.front().rank), id, report, payload);
     } else if (some.size() == 1) {
       small_.send(Rank(some.front().rank), id, report, payload);
     } else if (is_large) {
       large_.multicast(recipients_of(some, tree_), payload, id, report, [release, encoded] {});
     } else {
-      small_.multicast(recipients_of(some, tree_), id, report, payload);
+      small_.multicast(recipients_of(some, tree_, release->is_urgent), id, report, payload);
     }
   });
 }
@@ -162,7 +174,8 @@ void Transfers::announce(const std::shared_ptr<Release>& release, std::span<cons
     }
   }
   for_each_number(to, [&](std::uint32_t number, std::span<const Destination> some) {
-    announcement_.multicast(recipients_of(some, tree_), TransferId{handle, core_.rank(), number});
+    announcement_.multicast(recipients_of(some, tree_, release->is_urgent),
+                            TransferId{handle, core_.rank(), number});
   });
 }
 

@@ -136,6 +136,7 @@ class Transfers {
   ById<Match> matches_ SHOAL_GUARDED_BY(mutex_);                       // by source
   ById<std::shared_ptr<Release>> announced_ SHOAL_GUARDED_BY(mutex_);  // by destination
   EarlyWindow window_ SHOAL_GUARDED_BY(mutex_);
+  std::unordered_map<int, int> priorities_ SHOAL_GUARDED_BY(mutex_);  // of the last value, by rank
   std::uint64_t early_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;
 
   // The last members: their handlers use the others.
