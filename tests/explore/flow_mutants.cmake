@@ -121,3 +121,10 @@ shoal_add_mutant(
   "return match.report ? taken : 0;"
   "return match.report && match.early ? taken : 0;"
   PROGRAM random_flow_program)
+
+# Pruned flows: ranks break ties of the placement by the load that each of them sees.
+shoal_add_mutant(
+  flow_pruned_ties flow/sequence.cpp
+  "const std::uint64_t key = options_.pruned"
+  "const std::uint64_t key = hash == 0"
+  PROGRAM random_flow_program)

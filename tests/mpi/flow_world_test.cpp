@@ -7,6 +7,7 @@
 #include "support/flow_program.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,15 @@ using shoal::testing::run_with;
 
 void random_programs(World& world) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const auto program =
-        make_flow_program(seed, {.ranks = world.size(), .statements = 60, .data_max = 8});
+    constexpr const char* kSchedulers[] = {"locality", "fifo", "priority", "completion"};
+    const char* const scheduler = kSchedulers[seed % std::size(kSchedulers)];
+    const auto program = make_flow_program(
+        seed, {.ranks = world.size(), .statements = 60, .data_max = 8, .pruned = seed % 5 == 0});
     const auto expected = run_sequentially(program);
-    const std::string difference =
-        FlowProgramRun(world, program, {.tasks_max = 1 + seed % 50}).run(expected);
-    require(difference.empty(), "seed {}: {}", seed, difference);
+    const shoal::FlowOptions options{.tasks_max = 1 + seed % 50,
+                                     .scheduler = shoal::make_flow_scheduler(scheduler)};
+    const std::string difference = FlowProgramRun(world, program, options).run(expected);
+    require(difference.empty(), "seed {}, scheduler {}: {}", seed, scheduler, difference);
   }
 }
 

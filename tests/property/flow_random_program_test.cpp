@@ -40,7 +40,8 @@ struct Case {
     options.copy_bytes_max = random() % 4 == 0 ? 4096 : 1U << 30U;
     options.early_bytes_max = random() % 3 == 0 ? random() % 2000 : 1U << 28U;
     scheduler = kSchedulers[random() % std::size(kSchedulers)];
-    program = make_flow_program(random(), {.ranks = ranks});
+    const std::uint64_t program_seed = random();
+    program = make_flow_program(program_seed, {.ranks = ranks, .pruned = random() % 4 == 0});
   }
   /// Options of one rank.
   [[nodiscard]] FlowOptions options_here() const {

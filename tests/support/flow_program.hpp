@@ -2,6 +2,8 @@
 // Random programs of a sequential flow: tasks over data of several types, migrations, parts,
 // acquisitions. Run in a world, and one statement after the other as the reference.
 
+#include "support/flow_plan.hpp"
+
 #include <shoal/shoal.hpp>
 
 #include <cstdint>
@@ -23,96 +25,6 @@ inline Word mix(Word a, Word b) {
   Word x = a * 0x9E3779B97F4A7C15U ^ (b + 0x7F4A7C15U);
   x ^= x >> 29U;
   return x * 0xBF58476D1CE4E5B9U;
-}
-
-enum class DataKind { value, list, vector, matrix };
-
-struct DatumPlan {
-  DataKind kind = DataKind::value;
-  int owner = 0;
-  std::size_t size = 1;  // of a matrix the rows; it has two columns
-  bool tagged = false;
-};
-
-struct Statement {
-  enum class Kind {
-    task,
-    migrate,
-    flush,
-    flush_all,
-    acquire,
-    get,
-    wait,
-    wait_all,
-    parts,
-    renew,
-    fan  // tasks on all ranks read the source; then, perhaps, a task on one of them changes it
-  };
-  enum class Place { owner, rank, cheapest };
-  Kind kind = Kind::task;
-  int target = 0;
-  int source = 0;
-  flow::Mode mode = flow::Mode::read_write;
-  Place place = Place::owner;
-  int rank = 0;
-  int priority = 0;
-  int spawns = 0;  // of parts: updates of each; of a fan: 2 if its source is changed
-};
-
-struct ProgramOptions {
-  int ranks = 1;
-  int statements = 40;
-  int data_max = 6;
-};
-
-struct FlowProgram {
-  int ranks = 1;
-  std::vector<DatumPlan> data;
-  std::vector<Statement> statements;
-};
-
-inline FlowProgram make_flow_program(std::uint64_t seed, const ProgramOptions& options) {
-  std::mt19937_64 random(seed);
-  const auto below = [&random](int n) {
-    return static_cast<int>(random() % static_cast<unsigned>(n));
-  };
-  FlowProgram program;
-  program.ranks = options.ranks;
-  const int count = 1 + below(options.data_max);
-  for (int i = 0; i < count; ++i) {
-    DatumPlan plan;
-    plan.kind = static_cast<DataKind>(below(4));
-    plan.owner = below(options.ranks);
-    plan.size = below(8) == 0 ? 3000 : 1 + static_cast<std::size_t>(below(9));
-    if (plan.kind == DataKind::value) plan.size = 1;
-    plan.tagged = below(4) == 0;
-    program.data.push_back(plan);
-  }
-  for (int i = 0; i < options.statements; ++i) {
-    Statement one;
-    one.target = below(count);
-    one.source = below(count);
-    one.rank = below(options.ranks);
-    const int what = below(20);
-    using Kind = Statement::Kind;
-    constexpr Kind kKinds[] = {Kind::migrate, Kind::flush, Kind::acquire,
-                               Kind::get,     Kind::wait,  Kind::wait_all,
-                               Kind::parts,   Kind::renew, Kind::flush_all};
-    one.kind = what == 0 ? kKinds[below(9)] : Kind::task;
-    if (what == 1) one.kind = Kind::parts;
-    if (what == 2 && one.source != one.target) one.kind = Kind::fan;
-    constexpr flow::Mode kModes[] = {flow::Mode::write, flow::Mode::read_write,
-                                     flow::Mode::read_write, flow::Mode::commutative,
-                                     flow::Mode::reduction};
-    one.mode = kModes[below(5)];
-    const int place = below(4);
-    if (place == 0) one.place = Statement::Place::rank;
-    if (place == 1) one.place = Statement::Place::cheapest;
-    one.priority = below(3) - 1;
-    one.spawns = 1 + below(2);
-    program.statements.push_back(one);
-  }
-  return program;
 }
 
 // --- one statement's effect on plain words, used by tasks and by the reference alike
@@ -215,8 +127,12 @@ class FlowProgramRun {
       : world_(world),
         program_(program),
         task_seconds_(task_seconds),
-        flow_(world, "random", options) {
+        flow_(world, "random", with_pruning(options, program.pruned)) {
     for (std::size_t d = 0; d < program.data.size(); ++d) add(d);
+    if (program.pruned) concerned_ = Pruning(program).calls();
+    for (const Statement& one : program.statements) {
+      if (one.by_sub && sub_ == nullptr) sub_.reset(new Flow(flow_.sub_flow("sub")));
+    }
   }
 
   /// "" if all values are those of `expected`.
@@ -229,7 +145,10 @@ class FlowProgramRun {
     for (std::size_t d = 0; d < data_.size(); ++d) {
       std::visit(
           [&](auto& data) {
-            if (read_all(data) != expected[d]) {
+            if (!concerns()) return;
+            const bool equal =
+                program_.pruned ? is_at_home(data, d, expected[d]) : read_all(data) == expected[d];
+            if (!equal) {
               difference += "datum " + std::to_string(d) + " on rank " +
                             std::to_string(world_.rank().value()) + "; ";
             }
@@ -246,12 +165,27 @@ class FlowProgramRun {
       }
       if (home != expected[d]) difference += "memory of datum " + std::to_string(d) + "; ";
     }
-    flow_.wait();
+    wait_all();
     return difference;
   }
 
  private:
   using Any = std::variant<Data<Word>, Data<Words>, Data<std::span<Word>>, Data<MatrixView<Word>>>;
+
+  static FlowOptions with_pruning(FlowOptions options, bool pruned) {
+    options.pruned = pruned;
+    return options;
+  }
+  /// The next call is to be inserted on this rank.
+  bool concerns() {
+    if (!program_.pruned) return true;
+    return (concerned_.at(next_call_++) >> static_cast<unsigned>(world_.rank().value()) & 1U) != 0;
+  }
+  Flow& inserter(const Statement& one) { return one.by_sub ? *sub_ : flow_; }
+  void wait_all() {
+    flow_.wait();
+    if (sub_ != nullptr) sub_->wait();
+  }
 
   Any& at(int index) { return data_[static_cast<std::size_t>(index)]; }
 
@@ -316,45 +250,47 @@ class FlowProgramRun {
   }
 
   template <class T>
+  bool is_at_home(Data<T> data, std::size_t d, const Words& expected) {
+    const auto mine = flow_.acquire(read(data), on_rank(Rank(program_.data[d].owner)));
+    return !mine.here() || to_words(mine.get()) == expected;
+  }
+
+  template <class T>
   void execute(const Statement& one, Data<T>& data) {
     using Kind = Statement::Kind;
-    const Word number = number_;
+    if (one.kind == Kind::renew) return;
+    if (one.kind == Kind::parts) return update_parts(one, data);
+    if (one.kind == Kind::fan) return insert_fan(one, data);
+    if (!concerns()) return;
+    Flow& flow = inserter(one);
     switch (one.kind) {
       case Kind::task:
         insert_task(one, data);
         break;
       case Kind::migrate:
-        flow_.migrate(data, Rank(one.rank));
+        flow.migrate(data, Rank(one.rank));
         break;
       case Kind::flush:
-        flow_.flush(data);
+        flow.flush(data);
         break;
       case Kind::flush_all:
-        flow_.flush();
+        flow.flush();
         break;
       case Kind::acquire: {
-        auto mine = flow_.acquire(read_write(data), on_rank(Rank(one.rank)));
-        if (mine.here()) change(mine.get(), number);
+        auto mine = flow.acquire(read_write(data), on_rank(Rank(one.rank)));
+        if (mine.here()) change(mine.get(), number_);
         break;
       }
       case Kind::get: {
-        const auto mine = flow_.acquire_async(read(data)).get();
+        const auto mine = flow.acquire_async(read(data)).get();
         if (mine.here()) checksum_ += digest(to_words(mine.get()));
         break;
       }
       case Kind::wait:
-        flow_.wait(data);
+        flow.wait(data);
         break;
-      case Kind::wait_all:
-        flow_.wait();
-        break;
-      case Kind::parts:
-        update_parts(one, data);
-        break;
-      case Kind::renew:
-        break;
-      case Kind::fan:
-        insert_fan(one, data);
+      default:
+        wait_all();
         break;
     }
   }
@@ -374,27 +310,29 @@ class FlowProgramRun {
   template <class T>
   void update_parts(const Statement& one, Data<T>& data) {
     const Word number = number_;
+    Flow& flow = inserter(one);
     const auto all = [&](const auto& parts) {
       int rank = one.rank;
       for (const auto& part : parts) {
         rank = (rank + 1) % world_.size();
-        if (one.priority > 0) flow_.migrate(part, Rank(rank));
+        if (one.priority > 0) flow.migrate(part, Rank(rank));
         for (int k = 0; k < one.spawns; ++k) {
-          flow_.insert([this, number](auto&& view) { this->change(view, number); },
-                       read_write(part));
+          flow.insert([this, number](auto&& view) { this->change(view, number); },
+                      read_write(part));
         }
       }
-      flow_.unpartition(data);
+      flow.unpartition(data);
     };
-    if constexpr (std::is_same_v<T, std::span<Word>>) {
-      all(flow_.partition(data, 3));
-    } else if constexpr (std::is_same_v<T, MatrixView<Word>>) {
-      all(flow_.partition(data, 2, 2));
-    } else {
+    if (program_.pruned || std::is_same_v<T, Word> || std::is_same_v<T, Words>) {
       for (int k = 0; k < one.spawns; ++k) {
-        flow_.insert([this, number](auto&& value) { this->change(value, number); },
-                     read_write(data));
+        if (!concerns()) continue;
+        flow.insert([this, number](auto&& value) { this->change(value, number); },
+                    read_write(data));
       }
+    } else if constexpr (std::is_same_v<T, std::span<Word>>) {
+      all(flow.partition(data, 3));
+    } else if constexpr (std::is_same_v<T, MatrixView<Word>>) {
+      all(flow.partition(data, 2, 2));
     }
   }
 
@@ -456,20 +394,22 @@ class FlowProgramRun {
     const auto add = [this](auto&& target, const auto& from, Word id) {
       this->apply(flow::Mode::commutative, 0, target, from, id);
     };
+    Flow& flow = inserter(one);
     std::visit(
         [&](auto& source) {
           for (int rank = 0; rank < program_.ranks; ++rank) {
-            flow_.insert(add, commutative(data), read(source), number + static_cast<Word>(rank),
-                         on_rank(Rank(rank)), with_priority(rank % 3));
+            if (!concerns()) continue;
+            flow.insert(add, commutative(data), read(source), number + static_cast<Word>(rank),
+                        on_rank(Rank(rank)), with_priority(rank % 3));
           }
-          if (one.spawns < 2) return;
+          if (one.spawns < 2 || !concerns()) return;
           const auto renew = [this, number](auto&& target) {
             Words words = read_words(target);
             this->take_time();
             update(flow::Mode::read_write, number, words, 7);
             from_words(target, words);
           };
-          flow_.insert(renew, read_write(source), on_rank(Rank(one.rank)));
+          flow.insert(renew, read_write(source), on_rank(Rank(one.rank)));
         },
         at(one.source));
   }
@@ -479,7 +419,7 @@ class FlowProgramRun {
     flow::InsertOptions options{.priority = one.priority};
     if (one.place == Statement::Place::rank) options.rank = one.rank;
     if (one.place == Statement::Place::cheapest) options.rank = flow::InsertOptions::kCheapest;
-    flow_.insert(std::move(f), args..., options);
+    inserter(one).insert(std::move(f), args..., options);
   }
 
   World& world_;
@@ -487,7 +427,10 @@ class FlowProgramRun {
   const double task_seconds_;
   std::vector<Words> memory_;  // of the program, on the owners
   Flow flow_;
+  std::unique_ptr<Flow> sub_;
   std::vector<Any> data_;
+  std::vector<Ranks> concerned_;  // by each call of a pruned program
+  std::size_t next_call_ = 0;
   Word number_ = 0;
   Word checksum_ = 0;
 };
