@@ -51,6 +51,7 @@ void Comparison::report(const ProgramLog& log) {
   {
     const sync::Lock lock(mutex_);
     if (std::exchange(reported_[log.index()], state.count) == state.count) return;
+    if (core_.rank() == 0) ++comparing_;
   }
   if (core_.rank() == 0) {
     compare();
@@ -63,12 +64,14 @@ void Comparison::on_report(Report report) {
   {
     const sync::Lock lock(mutex_);
     reports_.push_back(std::move(report));
+    ++comparing_;
   }
   compare();
 }
 
 Comparison::Outcome Comparison::compare_one(Report& report, std::vector<Question>& questions) {
-  if (report.last && !ended_) return Outcome::waits;
+  // With the goodbye the flow may end: no other thread sends anything to that rank.
+  if (report.last && (!ended_ || comparing_ > 1)) return Outcome::waits;
   std::uint32_t sequence = report.first;
   for (const State& theirs : report.states) {
     const ProgramLog* const log = find_log(sequence);
@@ -93,8 +96,20 @@ Comparison::Outcome Comparison::compare_one(Report& report, std::vector<Question
   return Outcome::agrees;
 }
 
-// The last report of a rank is compared with the last of this one: then the counts must agree.
 void Comparison::compare() {
+  for (;;) {
+    if (compare_all()) return;
+    const sync::Lock lock(mutex_);
+    // Last reports have waited for the end of other comparisons.
+    const bool again = comparing_ == 1 && ended_ && std::ranges::any_of(reports_, &Report::last);
+    if (again) continue;
+    --comparing_;
+    return;
+  }
+}
+
+// The last report of a rank is compared with the last of this one: then the counts must agree.
+bool Comparison::compare_all() {
   std::vector<int> ended;
   std::vector<Question> questions;
   bool all = false;
@@ -107,11 +122,12 @@ void Comparison::compare() {
     });
     for (std::size_t i = 0; i < ended.size(); ++i) all = --expected_ == 0;
   }
-  for (const int rank : ended) goodbye_.send(Rank(rank), 0);
   for (const Question& one : questions) {
     question_.send(Rank(one.rank), 0, one.sequence, one.state, one.certain);
   }
-  if (all) all_ended_.set_value();
+  for (const int rank : ended) goodbye_.send(Rank(rank), 0);
+  if (all) all_ended_.set_value();  // the flow may be gone
+  return all;
 }
 
 void Comparison::on_question(const Question& question) {
@@ -172,6 +188,7 @@ void Comparison::end() {
     const sync::Lock lock(mutex_);
     for (const ProgramLog& log : logs_) states.push_back(log.state());
     ended_ = true;
+    if (core_.rank() == 0) ++comparing_;
   }
   if (core_.rank() == 0) {
     compare();

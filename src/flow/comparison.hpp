@@ -57,8 +57,10 @@ class Comparison {
   void on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests);
   void on_goodbye();
-  /// Compares the reports that can be compared by now.
+  /// Compares the reports that can be compared by now. The caller has raised comparing_.
   void compare();
+  /// Returns whether all ranks have ended.
+  [[nodiscard]] bool compare_all();
   [[nodiscard]] Outcome compare_one(Report& report, std::vector<Question>& questions)
       SHOAL_REQUIRES(mutex_);
   [[nodiscard]] const ProgramLog* find_log(std::uint32_t sequence) const SHOAL_REQUIRES(mutex_);
@@ -70,7 +72,8 @@ class Comparison {
   std::vector<std::uint64_t> reported_ SHOAL_GUARDED_BY(mutex_);  // insertions of each sequence
   std::vector<Report> reports_ SHOAL_GUARDED_BY(mutex_);
   bool ended_ SHOAL_GUARDED_BY(mutex_) = false;
-  int expected_ SHOAL_GUARDED_BY(mutex_);  // ranks that have not ended; elsewhere: goodbyes
+  int comparing_ SHOAL_GUARDED_BY(mutex_) = 0;  // calls of compare()
+  int expected_ SHOAL_GUARDED_BY(mutex_);       // ranks that have not ended; elsewhere: goodbyes
   Promise<void> all_ended_;
   Future<void> end_;
 

@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
       shoal::testing::seed_of(std::span<char*>(argv, static_cast<std::size_t>(argc)));
   return shoal::run(argc, argv, [seed](shoal::World& world) {
     constexpr double kTaskSeconds = 3e-6;
-    const auto program = shoal::testing::make_flow_program(
-        seed, {.ranks = world.size(), .pruned = seed % 6 == 5});
+    const auto program =
+        shoal::testing::make_flow_program(seed, {.ranks = world.size(), .pruned = seed % 6 == 5});
     const auto expected = shoal::testing::run_sequentially(program);
     const std::string difference =
         FlowProgramRun(world, program, options_of(seed), kTaskSeconds).run(expected);
