@@ -1,8 +1,6 @@
 #pragma once
 // Tiles: small dense matrices, the unit of work and of communication.
 
-#include <shoal/am/immutable.hpp>
-
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -45,10 +43,8 @@ class Tile {
   Tile(int rows, int columns)
       : rows_(rows), columns_(columns), values_(std::make_shared<TileValues>(count())) {}
   /// A tile with elements that others read as well: none of them writes to it.
-  Tile(int rows, int columns, const shoal::Immutable<TileValues>& values)
-      : rows_(rows),
-        columns_(columns),
-        values_(std::const_pointer_cast<TileValues>(values.shared())) {}
+  Tile(int rows, int columns, const std::shared_ptr<const TileValues>& values)
+      : rows_(rows), columns_(columns), values_(std::const_pointer_cast<TileValues>(values)) {}
   Tile(Tile&&) = default;
   Tile& operator=(Tile&&) = default;
   Tile(const Tile&) = delete;
@@ -67,9 +63,7 @@ class Tile {
   [[nodiscard]] double& operator()(int i, int j) { return (*values_)[index(i, j)]; }
   [[nodiscard]] double operator()(int i, int j) const { return (*values_)[index(i, j)]; }
   /// The elements themselves, which no one writes from now on.
-  [[nodiscard]] shoal::Immutable<TileValues> share() const {
-    return shoal::Immutable<TileValues>(values_);
-  }
+  [[nodiscard]] std::shared_ptr<const TileValues> share() const { return values_; }
 
  private:
   [[nodiscard]] std::size_t count() const {

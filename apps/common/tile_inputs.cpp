@@ -24,11 +24,13 @@ void TileInputs::send(const std::vector<shoal::Rank>& to, int i, int j) {
   std::vector<Key> keys;
   keys.reserve(to.size());
   for (const shoal::Rank rank : to) keys.push_back({rank.value(), i, j});
-  arrivals_.send_all(keys, 0, std::as_const(tiles_).at(i, j).share());
+  const shoal::Immutable<TileValues> values(std::as_const(tiles_).at(i, j).share());
+  arrivals_.send_all(keys, 0, values);
 }
 
 void TileInputs::arrive(int i, int j, const shoal::Immutable<TileValues>& values) {
-  tiles_.put(i, j, Tile(partition_.extent(i), partition_.extent(j), values), receiver_.uses(i, j));
+  Tile tile(partition_.extent(i), partition_.extent(j), values.shared());
+  tiles_.put(i, j, std::move(tile), receiver_.uses(i, j));
   receiver_.arrived(i, j);
 }
 
