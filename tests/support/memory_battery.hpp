@@ -325,7 +325,7 @@ class SignalOrder {
   /// The put before it, of the number to the next rank.
   void put_much(int number) {
     const std::vector<int> bulk(kBulk, number);
-    for (int i = 0; i < 8; ++i) memory_.put(data_.on(next_) + 1, bulk);
+    for (int i = 0; i < 30; ++i) memory_.put(data_.on(next_) + 1, bulk);
   }
   Transfer put(int number) {
     put_much(number);

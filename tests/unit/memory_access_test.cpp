@@ -77,6 +77,22 @@ TEST(GlobalMemory, Simulated_TheBatteryHoldsForManySeeds) {
   }
 }
 
+TEST(GlobalMemory, Simulated_SignalsComeBehindTheirData) {
+  const int seeds = sized_on_one_thread(400, 30);
+  for (int seed = 0; seed < seeds; ++seed) {
+    shoal::runtime::Config config =
+        shoal::testing::sim_config(2 + seed % 5, 1 + seed % 2, static_cast<std::uint64_t>(seed));
+    config.ranks_per_process = 1;
+    shoal::runtime::SimulatedWorld world(config);
+    ASSERT_NO_THROW(world.run([&](World& rank) {
+      GlobalMemory memory(rank, small(seed % 4 == 0 ? Checks::on : Checks::off));
+      shoal::testing::SignalOrder(rank, memory).run();
+      return 0;
+    })) << "seed "
+        << seed;
+  }
+}
+
 TEST(GlobalMemory, WrongPointers_AreRefusedAndNothingElseHappens) {
   EXPECT_EQ(run_world(2, 1,
                       [](World& world) {
@@ -509,6 +525,123 @@ TEST(Paper, OneSidedCommunication_EnablesTasks) {
                         world.wait();
                       }),
             0);
+}
+
+/// Runs a program of the paper on threads, and in the simulator over seeds.
+template <class F>
+void run_of_paper(F program) {
+  EXPECT_EQ(run_world(3, 1, program), 0);
+  for (int seed = 0; seed < sized_on_one_thread(20, 4); ++seed) {
+    SCOPED_TRACE(seed);
+    shoal::runtime::SimulatedWorld world(
+        shoal::testing::sim_config(3, 1, static_cast<std::uint64_t>(seed)));
+    world.run([&](World& rank) {
+      program(rank);
+      return 0;
+    });
+  }
+}
+
+// Section 2.1: spawn; yield, which lets another task run on the only worker; sync, by which one
+// task enables another, and waits for its end as in algorithm 1.
+TEST(Paper, SpawnYieldAndSync_EnableTasks) {
+  run_of_paper([](World& world) {
+    shoal::FullEmpty<int> sync;
+    std::atomic<bool> ran{false};
+    auto waits = world.async([&] { return sync.read_fe(); });  // spawn(...)
+    world.spawn([&] { ran = true; });
+    while (!ran) shoal::yield();
+    EXPECT_FALSE(waits.is_ready());  // it is disabled
+    sync.write_ef(7);
+    EXPECT_EQ(waits.get(), 7);  // .sync()
+    world.wait();
+  });
+}
+
+// Section 2.1: future spawns a task that is delayed until its requirement is met: here a promise,
+// data of another rank, and several inputs.
+TEST(Paper, Future_IsDelayedUntilItsRequirementIsMet) {
+  run_of_paper([](World& world) {
+    GlobalMemory memory(world, small());
+    const int me = world.rank().value();
+    const auto value = memory.collective_allocate<int>();
+    *memory.local(value) = 10 + me;
+    std::atomic<bool> ran{false};
+    shoal::Promise<int> requirement;
+    auto delayed = requirement.future().then([&ran](int given) {
+      ran = true;
+      return 2 * given;
+    });
+    world.barrier();
+    EXPECT_FALSE(ran);
+    requirement.set_value(21);
+    EXPECT_EQ(delayed.get(), 42);
+    const auto far = value.on(Rank((me + 1) % 3));
+    auto localized = memory.get_async(far).then([](int there) { return there + 1; });
+    EXPECT_EQ(localized.get(), 11 + (me + 1) % 3);
+    int sum = 0;
+    shoal::TaskGraph<int> futures(world, "futures");
+    futures.set_rank([](int rank) { return Rank(rank); })
+        .set_mapping([](int) { return 0; })
+        .set_task([&](int /*key*/, int a, int b) { sum = a + b; });
+    world.barrier();
+    futures.send((me + 1) % 3, 0, me);
+    futures.send((me + 2) % 3, 1, me);
+    world.wait();
+    EXPECT_EQ(sum, 3 - me);  // numbers of the others
+  });
+}
+
+// Section 2.3: a gvar is on one node, and read-only for the others; the chunks of a gvec have the
+// same offset on each, so that a thread computes the address of any location.
+TEST(Paper, GvarAndGvec_AreReachedFromEveryNode) {
+  run_of_paper([](World& world) {
+    GlobalMemory memory(world, small());
+    const int me = world.rank().value();
+    const int next = (me + 1) % 3;
+    shoal::GlobalVar<double> step(memory, Rank(1));
+    GlobalVector<int> chunks(memory, 12);
+    if (me == 1) step.set(0.025);
+    world.barrier();
+    EXPECT_EQ(step.get(), 0.025);
+    if (me != 1) {
+      EXPECT_THROW(step.set(1), CheckError);
+    }
+    EXPECT_EQ(chunks.at(Rank(next), 2).offset(), chunks.at(Rank(me), 2).offset());
+    chunks.put(static_cast<std::size_t>(4 * next + 2), me);  // in the chunk of the next node
+    memory.quiet();
+    world.barrier();
+    EXPECT_EQ(chunks.local()[2], (me + 2) % 3);
+    EXPECT_EQ(chunks.get(static_cast<std::size_t>(4 * next + 2)), me);
+    world.wait();
+  });
+}
+
+// Section 2.3: lget throws where there is no copy; get takes the copy, if there is one; a put
+// changes no copies; rget fetches anew, and updates the copy.
+TEST(Paper, LgetRgetAndGet_DifferInWhatTheyFetch) {
+  run_of_paper([](World& world) {
+    GlobalMemory memory(world, small());
+    GlobalVector<int> values(memory, 3);
+    ObjectCache<int> cache(memory);
+    const int next = (world.rank().value() + 1) % 3;
+    const auto gptr = values[static_cast<std::size_t>(next)];
+    values.local()[0] = 1;
+    world.barrier();
+    EXPECT_THROW(static_cast<void>(cache.lget(gptr)), shoal::CacheMiss);
+    EXPECT_EQ(*cache.get(gptr), 1);
+    EXPECT_EQ(*cache.lget(gptr), 1);
+    world.barrier();
+    memory.put(gptr, 2).wait();
+    EXPECT_EQ(*cache.get(gptr), 1);
+    EXPECT_EQ(*cache.lget(gptr), 1);
+    EXPECT_EQ(cache.statistics().fetches, 1U);
+    EXPECT_EQ(*cache.rget(gptr), 2);
+    EXPECT_EQ(*cache.lget(gptr), 2);
+    EXPECT_EQ(*cache.get(gptr), 2);
+    EXPECT_EQ(cache.statistics().fetches, 2U);
+    world.wait();
+  });
 }
 
 /// Evicts by chance: a policy of the program's own.
