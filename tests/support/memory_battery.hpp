@@ -245,7 +245,7 @@ class SignalOrder {
         size_(world.size()),
         next_((world.rank() + 1) % size_),
         before_((world.rank() + size_ - 1) % size_),
-        data_(memory.collective_allocate<int>(1 + kBulk)),
+        data_(memory.collective_allocate<int>(kEnd + kBulk)),
         looks_(world.make_am([this](int from, int n) { look(from, n); }, {.name = "look"})),
         tasks_(world.make_am([this](int from, int n) { look(from, n); }, {Delivery::task})),
         call_(world.make_function([this](int from, int n) { look(from, n); })),
@@ -257,6 +257,7 @@ class SignalOrder {
       events_.submit({{Rank(from), "to all"}}, [this, from] { look(from, kToAll); });
     }
     events_.submit({{before_, "to one"}}, [this] { look(before_.value(), kToOne); });
+    for (int number = 0; number < kEnd; ++number) memory.put(data_ + number, 0);
     const auto rank = [size = size_](int key) { return Rank(key % size); };
     const auto mapping = [](int /*key*/) { return 0; };
     keys_.set_indegree([](int) { return 1; })
@@ -325,21 +326,22 @@ class SignalOrder {
   /// The put before it, of the number to the next rank.
   void put_much(int number) {
     const std::vector<int> bulk(kBulk, number);
-    for (int i = 0; i < 30; ++i) memory_.put(data_.on(next_) + 1, bulk);
+    for (int i = 0; i < 30; ++i) memory_.put(data_.on(next_) + kEnd, bulk);
   }
   Transfer put(int number) {
     put_much(number);
-    return memory_.put(data_.on(next_), number);
+    return memory_.put(data_.on(next_) + number, number);
   }
   template <class F>
   void signal(int number, F send) {
     put_much(number);
-    memory_.put_signal(data_.on(next_), std::array{number}, send);
+    memory_.put_signal(data_.on(next_) + number, std::array{number}, send);
   }
-  /// All of its numbers grow: those of the rank before are here, or later ones.
+  /// Each number has a place of its own: the one of the rank before is here.
   void look(int from, int number) {
     if (from != before_.value()) return;
-    must(memory_.load(data_) >= number, "signal " + std::to_string(number) + " before its data");
+    must(memory_.load(data_ + number) == number,
+         "signal " + std::to_string(number) + " before its data");
     ++seen_;
   }
 
