@@ -46,6 +46,11 @@ const ProgramLog* Comparison::find_log(std::uint32_t sequence) const {
   return sequence < logs_.size() ? &logs_[sequence] : nullptr;
 }
 
+const ProgramLog* Comparison::log_of(std::uint32_t sequence) const {
+  const sync::Lock lock(mutex_);
+  return find_log(sequence);
+}
+
 void Comparison::report(const ProgramLog& log) {
   const State state = log.state();
   {
@@ -131,11 +136,7 @@ bool Comparison::compare_all() {
 }
 
 void Comparison::on_question(const Question& question) {
-  const ProgramLog* log = nullptr;
-  {
-    const sync::Lock lock(mutex_);
-    log = find_log(question.sequence);
-  }
+  const ProgramLog* const log = log_of(question.sequence);
   if (!question.certain) {
     const auto mine = log->find(question.state.count);
     if (!mine.has_value() || mine->fingerprint == question.state.fingerprint) return;
@@ -155,12 +156,8 @@ std::string Comparison::text_of(const Digest* digest) const {
 
 void Comparison::on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
                            const std::vector<Digest>& digests) {
-  const ProgramLog* log = nullptr;
-  {
-    const sync::Lock lock(mutex_);
-    log = find_log(sequence);
-  }
-  const std::uint64_t first_here = log != nullptr ? log->all().first : 1;
+  const ProgramLog* const log = log_of(sequence);
+  const std::uint64_t first_here = log != nullptr ? log->first() : 1;
   std::uint64_t number = std::max(first, first_here);
   std::optional<Digest> here;
   const Digest* other = nullptr;

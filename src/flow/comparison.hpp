@@ -64,6 +64,8 @@ class Comparison {
   [[nodiscard]] Outcome compare_one(Report& report, std::vector<Question>& questions)
       SHOAL_REQUIRES(mutex_);
   [[nodiscard]] const ProgramLog* find_log(std::uint32_t sequence) const SHOAL_REQUIRES(mutex_);
+  /// As find_log(), from where the lock is not held.
+  [[nodiscard]] const ProgramLog* log_of(std::uint32_t sequence) const;
   [[nodiscard]] std::string text_of(const Digest* digest) const;
 
   Core& core_;

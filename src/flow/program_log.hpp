@@ -59,6 +59,11 @@ class ProgramLog {
     if (number < first_kept() || number > state_.count) return std::nullopt;
     return kept_[(number - 1) % kKept];
   }
+  /// Number of the first one that is kept.
+  [[nodiscard]] std::uint64_t first() const {
+    const sync::Lock lock(mutex_);
+    return first_kept();
+  }
   /// All that are kept, and the number of the first one.
   [[nodiscard]] std::pair<std::uint64_t, std::vector<Digest>> all() const {
     const sync::Lock lock(mutex_);
