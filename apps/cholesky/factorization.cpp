@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -14,18 +12,6 @@
 namespace cholesky {
 
 using apps::Kernel;
-namespace {
-
-// Deep blocks keep tiles in caches; many of them let the panels of ranks that wait come first.
-apps::CacheOrder order_of(const apps::TriangleLayout& layout, int workers) {
-  const apps::ProcessGrid& grid = layout.grid();
-  constexpr int kDeepest = 32;
-  const int depth =
-      std::clamp(layout.n() / (2 * std::max(grid.rows(), grid.columns())), 1, kDeepest);
-  return {layout.n() / grid.rows(), layout.n() / grid.columns(), depth, workers};
-}
-
-}  // namespace
 
 Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& layout,
                              apps::TileTable& tiles, apps::RunMeter& meter)
@@ -33,8 +19,7 @@ Factorization::Factorization(shoal::World& world, const apps::TriangleLayout& la
       layout_(layout),
       tiles_(tiles),
       meter_(meter),
-      order_(order_of(layout, world.worker_count())),
-      critical_path_((layout.n() + order_.depth() - 1) / order_.depth()),
+      order_(layout.n(), layout.grid(), world.worker_count()),
       inputs_(world, layout.partition(), tiles,
               {.name = "tile of L",
                .uses = [this](int i, int k) { return use_count(i, k); },
@@ -63,7 +48,7 @@ void Factorization::define_potrf() {
   potrf_
       .set_indegree([](int) { return 1; })  // the last update of the tile, or run() for the first
       .set_task([this](int k) { run_potrf(k); })
-      .set_mapping([this](int k) { return worker_of(k, k); })
+      .set_mapping([this](int k) { return order_.worker_of(k, k); })
       .set_priority([this](int k) { return priority(k, k, k); })
       .set_name([](int k) { return fmt::format("potrf({})", k); });
 }
@@ -73,7 +58,7 @@ void Factorization::define_trsm() {
   trsm_
       .set_indegree([](const Key& key) { return key[1] == 0 ? 1 : 2; })  // L_kk, last update
       .set_task([this](const Key& key) { run_trsm(key[0], key[1]); })
-      .set_mapping([this](const Key& key) { return worker_of(key[0], key[1]); })
+      .set_mapping([this](const Key& key) { return order_.worker_of(key[0], key[1]); })
       .set_priority([this](const Key& key) { return priority(key[1], key[0], key[1]); })
       .set_name([](const Key& key) { return fmt::format("trsm({}, {})", key[0], key[1]); });
 }
@@ -86,7 +71,7 @@ void Factorization::define_gemm() {
         return (i == j ? 1 : 2) + (k == 0 ? 0 : 1);  // L_ik and L_jk, the update before
       })
       .set_task([this](const Key& key) { run_gemm(key[0], key[1], key[2]); })
-      .set_mapping([this](const Key& key) { return worker_of(key[1], key[2]); })
+      .set_mapping([this](const Key& key) { return order_.worker_of(key[1], key[2]); })
       .set_priority([this](const Key& key) { return priority(key[0], key[1], key[2]); })
       .set_name(
           [](const Key& key) { return fmt::format("gemm({}, {}, {})", key[0], key[1], key[2]); });
@@ -155,30 +140,8 @@ int Factorization::use_count(int i, int k) const {
   return count;
 }
 
-// Tasks on the critical path of blocks of tiles come first; within a block, tasks with data in the
-// cache. Panels come before updates, since other ranks wait for them.
 int Factorization::priority(int k, int i, int j) const {
-  if (!has_priorities_) return 0;
-  const int depth = order_.depth();
-  const int block = k / depth;
-  const int row = i / depth;
-  const int column = j / depth;
-  double path = critical_path_.potrf(block);
-  if (block < column) {
-    path = critical_path_.gemm(block, row, column);
-  } else if (column < row) {
-    path = critical_path_.trsm(row, column);
-  }
-  const apps::ProcessGrid& grid = layout_.grid();
-  const int later = k == j ? 0 : order_.place(i / grid.rows(), j / grid.columns(), k % depth);
-  const auto first = (static_cast<std::int64_t>(path) + 1) * order_.length();
-  return static_cast<int>(std::min<std::int64_t>(first - later, std::numeric_limits<int>::max()));
-}
-
-// All tasks of a square of tiles go to the same worker, neighbours of this rank to different ones.
-int Factorization::worker_of(int i, int j) const {
-  const apps::ProcessGrid& grid = layout_.grid();
-  return order_.square(i / grid.rows(), j / grid.columns()) % world_.worker_count();
+  return has_priorities_ ? order_.priority(k, i, j) : 0;
 }
 
 }  // namespace cholesky

@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "common/cache_order.hpp"
-#include "common/critical_path.hpp"
+#include "common/cholesky_order.hpp"
 #include "common/run_meter.hpp"
 #include "common/tile_inputs.hpp"
 #include "common/tile_table.hpp"
@@ -60,18 +59,15 @@ class Factorization {
   void fulfill_uses(int i, int k);
   /// The own tile (i, k) of L is final: sends it to all ranks that read it.
   void publish(int i, int k);
-  /// Priority of the task that writes the tile (i, j) after panel k, or as part of it.
   [[nodiscard]] int priority(int k, int i, int j) const;
-  [[nodiscard]] int worker_of(int i, int j) const;
   [[nodiscard]] int use_count(int i, int k) const;
 
   shoal::World& world_;
   const apps::TriangleLayout& layout_;
   apps::TileTable& tiles_;
   apps::RunMeter& meter_;
-  const apps::CacheOrder order_;
+  const apps::CholeskyOrder order_;
   bool has_priorities_ = true;
-  const apps::CriticalPath critical_path_;  // of blocks of order_.depth() x order_.depth() tiles
   apps::TileInputs inputs_;
   shoal::TaskGraph<int> potrf_;
   shoal::TaskGraph<std::array<int, 2>> trsm_;  // {i, k}

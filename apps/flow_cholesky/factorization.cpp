@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "common/cholesky_order.hpp"
 #include "common/flow_app.hpp"
 #include "common/flow_kernels.hpp"
 #include "common/flow_matrix.hpp"
@@ -27,8 +28,9 @@ namespace kernels = apps::kernels;
 /// The tasks of a run, in the order of the loops.
 class Factorization {
  public:
-  Factorization(apps::RunMeter& meter, shoal::Flow& flow)
+  Factorization(apps::RunMeter& meter, shoal::Flow& flow, const apps::CholeskyOrder& order)
       : flow_(flow),
+        order_(order),
         potrf_(
             "potrf",
             [&meter](TileView a, int k) {
@@ -56,14 +58,17 @@ class Factorization {
   void insert(const FlowMatrix& a) {
     const int n = a.rows().count();
     for (int k = 0; k < n; ++k) {
-      flow_.insert(potrf_, read_write(a.at(k, k)), k, with_priority(2 * (n - k)));
+      flow_.insert(potrf_, read_write(a.at(k, k)), k, with_priority(order_.priority(k, k, k)));
       for (int i = k + 1; i < n; ++i) {
-        flow_.insert(trsm_, read(a.at(k, k)), read_write(a.at(i, k)), with_priority(2 * (n - k)));
+        flow_.insert(trsm_, read(a.at(k, k)), read_write(a.at(i, k)),
+                     with_priority(order_.priority(k, i, k)));
       }
       for (int j = k + 1; j < n; ++j) {
-        flow_.insert(syrk_, read(a.at(j, k)), read_write(a.at(j, j)));
+        flow_.insert(syrk_, read(a.at(j, k)), read_write(a.at(j, j)),
+                     with_priority(order_.priority(k, j, j)));
         for (int i = j + 1; i < n; ++i) {
-          flow_.insert(gemm_, read(a.at(i, k)), read(a.at(j, k)), read_write(a.at(i, j)));
+          flow_.insert(gemm_, read(a.at(i, k)), read(a.at(j, k)), read_write(a.at(i, j)),
+                       with_priority(order_.priority(k, i, j)));
         }
       }
     }
@@ -87,6 +92,7 @@ class Factorization {
   }
 
   shoal::Flow& flow_;
+  const apps::CholeskyOrder& order_;
   Codelet<shoal::flow::ParameterList<TileView, int>> potrf_;
   Codelet<shoal::flow::ParameterList<ConstTileView, TileView>> trsm_;
   Codelet<shoal::flow::ParameterList<ConstTileView, TileView>> syrk_;
@@ -102,7 +108,8 @@ int run(shoal::World& world, const apps::FlowAppOptions& options) {
     return i < j ? 0 : apps::random_spd_element(seed, n, i, j);
   };
   apps::FlowSquare square(world, options, "flow_cholesky", element, FlowMatrix::Part::lower);
-  Factorization factorization(square.meter(), square.flow());
+  const apps::CholeskyOrder order(square.a().rows().count(), square.grid(), world.worker_count());
+  Factorization factorization(square.meter(), square.flow(), order);
   const double size = n;
   return square.run(
       "||A - LL^T||_F / ||A||_F", (size * size * size / 3 + size * size / 2 + size / 6) * 1e-9,

@@ -74,6 +74,35 @@ Timed gups(const Options& options, const Side& side, bool& good) {
   return timed;
 }
 
+/// Each rank reads words of the whole table at random, some at once (index gather).
+Timed gather(const Options& options, const Side& side, bool& good) {
+  const auto ranks = static_cast<std::size_t>(side.size);
+  const std::size_t here = (std::size_t{1} << static_cast<unsigned>(options.log_size)) / ranks;
+  side.prepare(here);
+  const auto value_of = [](Place place) {
+    return random_number((static_cast<Word>(place.rank) << 40U) + place.index);
+  };
+  for (std::size_t i = 0; i < here; ++i) side.update(side.rank, i, value_of({side.rank, i}));
+  side.finish_updates();
+  std::vector<Place> places(static_cast<std::size_t>(options.in_flight));
+  std::vector<Word> values(places.size());
+  side.barrier();
+  const Stopwatch watch;
+  Word next = static_cast<Word>(side.rank) << 40U;
+  for (std::int64_t done = 0; done < options.count; done += options.in_flight) {
+    for (Place& place : places) {
+      const Word number = random_number(++next);
+      place = {static_cast<int>(number % ranks), (number >> 8U) % here};
+    }
+    side.gather(places, values);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      good = good && values[i] == value_of(places[i]);
+    }
+  }
+  side.barrier();
+  return {watch.seconds(), 0};
+}
+
 /// The micro-benchmarks of the ppl paper, section 5.1: threads of rank 0 put to their partners on
 /// rank 1 (pairs), or to one rank each (fan_out).
 Timed puts_by_threads(const Options& options, const Side& side, bool& good) {
@@ -100,18 +129,21 @@ void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(cli::one_of({"latency", "rate", "bandwidth", "hit", "gups", "pairs", "fan_out"}));
+      ->check(cli::one_of(
+          {"latency", "rate", "bandwidth", "hit", "gups", "gather", "pairs", "fan_out"}));
   app.add_option("--op", options.op, "Operation on words")
       ->check(cli::one_of({"get", "put", "add", "exchange"}));
-  app.add_option("--count", options.count, "Operations, of gups: of each rank")
+  app.add_option("--count", options.count, "Operations, of gups and gather: of each rank")
       ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
-  app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate")
+  app.add_option("--in-flight", options.in_flight,
+                 "Operations in flight, of rate and gather; words, of hit")
       ->check(cli::range(1, 1 << 20));
   app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth and threads")
       ->check(cli::range(1, 1 << 30));
   app.add_option("--threads", options.threads, "Threads or tasks, of pairs and fan_out")
       ->check(cli::range(1, 1000));
-  app.add_option("--log-size", options.log_size, "Binary logarithm of the words of gups' table")
+  app.add_option("--log-size", options.log_size,
+                 "Binary logarithm of the words of the table of gups and gather")
       ->check(cli::range(4, 32));
   app.add_option("--busy-ms", options.busy_ms,
                  "Time for which the last rank calls nothing meanwhile")
@@ -120,7 +152,8 @@ void add_options(cli::App& app, Options& options) {
 
 int measure(const Options& options, const Side& side) {
   const bool by_threads = options.kernel == "pairs" || options.kernel == "fan_out";
-  if (side.size < 2 && (by_threads || options.kernel == "gups")) {
+  const bool by_all = options.kernel == "gups" || options.kernel == "gather";
+  if (side.size < 2 && (by_threads || by_all)) {
     throw std::invalid_argument("start 2 ranks");
   }
   std::vector<Sample> samples;
@@ -131,6 +164,10 @@ int measure(const Options& options, const Side& side) {
     if (options.kernel == "gups") {
       timed = gups(options, side, good);
       operations = options.count * side.size;
+    } else if (options.kernel == "gather") {
+      timed = gather(options, side, good);
+      const std::int64_t rounds = (options.count + options.in_flight - 1) / options.in_flight;
+      operations = rounds * options.in_flight * side.size;
     } else if (by_threads) {
       timed = puts_by_threads(options, side, good);
     } else if (options.kernel == "latency") {
@@ -139,7 +176,7 @@ int measure(const Options& options, const Side& side) {
       good = side.rank != 0 || is_good(options, timed.last, options.count);
     } else if (options.kernel == "hit") {
       if (!side.cached) throw std::invalid_argument("this side has no cache");
-      side.prepare(1);
+      side.prepare(static_cast<std::size_t>(options.in_flight));
       timed = time_on_first(options, side, side.cached, options.count);
       good = timed.last == 0;
     } else if (options.kernel == "rate") {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,21 +14,33 @@ namespace bench::global {
 
 using Word = std::uint64_t;
 
+/// A word: its rank, and its index among the words of that.
+struct Place {
+  int rank = 0;
+  std::size_t index = 0;
+};
+
 struct Options {
   RunOptions run;
-  std::string kernel;      // latency, rate, bandwidth, hit, gups, pairs, fan_out
+  std::string kernel;      // latency, rate, bandwidth, hit, gups, gather, pairs, fan_out
   std::string op = "get";  // get, put, add, exchange
   std::int64_t count = 100'000;
   std::int64_t in_flight = 1024;
   std::int64_t size_bytes = 1 << 20;
-  int log_size = 20;  // of the table of gups
+  int log_size = 20;  // of the table of gups and gather
   int threads = 2;    // or tasks, of pairs and fan_out
   int busy_ms = 0;    // for which the target computes meanwhile
 };
 void add_options(cli::App& app, Options& options);
 
-/// One side. Each function is called on all ranks. Rank 0 accesses words of the last rank; gups is
-/// done by all ranks.
+/// The word that is read after `at`, of `count`: none is followed by its neighbour.
+inline std::size_t next_word(std::size_t at, std::size_t count) {
+  at += 619;
+  return at < count ? at : at % count;
+}
+
+/// One side. Each function is called on all ranks. Rank 0 accesses words of the last rank; gups and
+/// gather are done by all ranks.
 struct Side {
   std::string name;
   /// Prepares `count` words of each rank, all zero. Collective.
@@ -39,12 +52,15 @@ struct Side {
   std::function<Word(std::int64_t rounds)> together;
   /// `count` transfers of all words.
   std::function<Word(std::int64_t count)> transfers;
-  /// Reads of word 0 through a cache. Empty: there is none.
+  /// Reads of the prepared words through a cache, in the order of next_word(). Empty: there is
+  /// none.
   std::function<Word(std::int64_t count)> cached;
   /// Exclusive-or of `number` into word `index` of a rank. Completed by finish_updates().
   std::function<void(int rank, std::size_t index, Word number)> update;
   std::function<void()> finish_updates;
   std::function<Word(std::size_t index)> local_word;
+  /// Reads words anywhere, all at once.
+  std::function<void(std::span<const Place> places, std::span<Word> values)> gather;
   /// Memory of `size_bytes` on each rank for each of the threads, all zero. Collective.
   std::function<void(int threads, std::size_t size_bytes)> prepare_threads;
   /// Puts by that many threads, or tasks, of rank 0 at once. Thread t writes to its memory on rank
@@ -75,6 +91,9 @@ Side side_of(Accesses& accesses) {
     accesses.update(rank, index, number);
   };
   side.finish_updates = [&] { accesses.finish_updates(); };
+  side.gather = [&](std::span<const Place> places, std::span<Word> values) {
+    accesses.gather(places, values);
+  };
   side.local_word = [&](std::size_t index) { return accesses.local_word(index); };
   if constexpr (requires { accesses.prepare_threads(1, 1); }) {
     side.prepare_threads = [&](int threads, std::size_t size_bytes) {

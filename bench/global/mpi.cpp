@@ -130,6 +130,13 @@ class Accesses {
     if (pending_ % operands_.size() == 0) MPI_Win_flush_all(window_);
   }
   void finish_updates() { MPI_Win_flush_all(window_); }
+  void gather(std::span<const bench::global::Place> places, std::span<Word> values) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      MPI_Get(&values[i], 1, MPI_UINT64_T, places[i].rank, static_cast<MPI_Aint>(places[i].index),
+              1, MPI_UINT64_T, window_);
+    }
+    MPI_Win_flush_all(window_);
+  }
   [[nodiscard]] Word local_word(std::size_t index) {
     MPI_Win_sync(window_);
     return words_[index];

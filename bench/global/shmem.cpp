@@ -84,6 +84,13 @@ class Accesses {
     shmem_uint64_atomic_xor(&words_[index], number, rank);
   }
   void finish_updates() { shmem_quiet(); }
+  void gather(std::span<const bench::global::Place> places, std::span<Word> values) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      shmem_ulong_get_nbi(ulong_at(&values[i]), ulong_at(&words_[places[i].index]), 1,
+                          places[i].rank);
+    }
+    shmem_quiet();
+  }
   [[nodiscard]] Word local_word(std::size_t index) const { return words_[index]; }
 
  private:

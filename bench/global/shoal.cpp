@@ -110,13 +110,24 @@ class Accesses {
   }
   Word cached(std::int64_t count) {
     Word sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) sum += *cache_.get(far_);
+    std::size_t at = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      sum += *cache_.get(far_ + static_cast<std::ptrdiff_t>(at));
+      at = bench::global::next_word(at, buffer_.size());
+    }
     return sum;
   }
   void update(int rank, std::size_t index, Word number) {
     memory_.xor_async(words_.on(shoal::Rank(rank)) + static_cast<std::ptrdiff_t>(index), number);
   }
   void finish_updates() { memory_.quiet(); }
+  void gather(std::span<const bench::global::Place> places, std::span<Word> values) {
+    pointers_.clear();
+    for (const auto& [rank, index] : places) {
+      pointers_.push_back(words_.on(shoal::Rank(rank)) + static_cast<std::ptrdiff_t>(index));
+    }
+    memory_.gather(std::span<const shoal::GlobalPtr<Word>>(pointers_), values);
+  }
   [[nodiscard]] Word local_word(std::size_t index) const { return memory_.local(words_)[index]; }
 
  private:
@@ -127,6 +138,7 @@ class Accesses {
   shoal::GlobalPtr<Word> words_;  // of this rank
   shoal::GlobalPtr<Word> far_;    // of the last one
   std::vector<Word> buffer_;
+  std::vector<shoal::GlobalPtr<Word>> pointers_;
   shoal::GlobalPtr<std::byte> thread_memory_;
   std::vector<std::vector<std::byte>> sources_;  // of each thread
 };

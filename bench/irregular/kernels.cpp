@@ -17,7 +17,7 @@ void add_options(cli::App& app, Options& options) {
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(cli::one_of({"histogram", "index_gather"}));
-  app.add_option("--table", options.table_log2, "Logarithm of the words of the table")
+  app.add_option("--table,--log-size", options.table_log2, "Logarithm of the words of the table")
       ->check(cli::range(10, 32));
   app.add_option("--count", options.count, "Updates or reads, of all ranks together")
       ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 32));

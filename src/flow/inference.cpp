@@ -7,12 +7,20 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
 namespace shoal::flow {
 
 namespace {
+
+/// Priority of a transfer, for the first task that waits for its value: transfers take little time
+/// and let others begin, so they come before all tasks, and in the order of those that wait.
+int ahead_of_tasks(int priority) {
+  constexpr int kAhead = std::numeric_limits<int>::max() / 2;
+  return priority < kAhead ? std::max(priority, -1) + kAhead : std::numeric_limits<int>::max();
+}
 
 /// Combines the partial values of one rank: into the value itself, or into one of them, which it
 /// leaves as the only one.
@@ -152,7 +160,7 @@ void Sequence::send(Handle& handle, Instance& instance, int rank) {
   if (instance.join_send(to)) return;
   const bool is_late = std::exchange(handle.sent_epoch, handle.epoch) == handle.epoch;
   auto* const task = new SendTask(*this, instance, to, is_late);
-  task->priority = task_priority_ + 1;  // other ranks wait for it
+  task->priority = ahead_of_tasks(task_priority_);
   task->missing.store(2, std::memory_order_relaxed);
   count_created();
   const std::int32_t there = instance.enter_send(*task) ? 2 : 1;
@@ -162,6 +170,7 @@ void Sequence::send(Handle& handle, Instance& instance, int rank) {
 void Sequence::receive(Handle& handle, Instance& instance, int source, bool combines) {
   const TransferId id{handle.id, source, handle.peer(source).expected++};
   auto* const task = new ReceiveTask(*this, instance, id, combines);
+  task->priority = ahead_of_tasks(task_priority_);
   // The access, the value, and the insertion.
   task->missing.store(3, std::memory_order_relaxed);
   count_created();
