@@ -31,7 +31,7 @@ std::string Codelets::text_of(std::uint32_t hash) const {
   for (const auto& [address, codelet] : codelets_) {
     if (static_cast<std::uint32_t>(codelet->hash) == hash) return codelet->name;
   }
-  return "a codelet that rank 0 does not have";
+  return "a codelet of another name";
 }
 
 }  // namespace shoal::flow

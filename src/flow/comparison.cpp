@@ -32,6 +32,13 @@ Comparison::Comparison(Core& core)
           [this](int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests) { on_answer(rank, sequence, first, digests); },
           AmOptions{.name = fmt::format("flow '{}', comparison", core.name())}),
+      difference_(
+          core.scope().channel(),
+          [this](std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
+                 const std::string& theirs, const std::vector<Digest>& digests) {
+            on_difference(sequence, number, is_first_kept, theirs, digests);
+          },
+          AmOptions{.name = fmt::format("flow '{}', difference", core.name())}),
       goodbye_(
           core.scope().channel(), [this](int /*rank*/) { on_goodbye(); },
           AmOptions{.name = fmt::format("flow '{}', end", core.name())}) {}
@@ -166,15 +173,24 @@ void Comparison::on_answer(int rank, std::uint32_t sequence, std::uint64_t first
     other = number - first < digests.size() ? &digests[number - first] : nullptr;
     if (!here || other == nullptr || here->fingerprint != other->fingerprint) break;
   }
-  const std::string mine = text_of(here ? &*here : nullptr);
-  const std::string theirs = text_of(other);
+  const bool is_first_kept = number > 1 && number == std::max(first, first_here);
+  std::vector<Digest> theirs;
+  if (other != nullptr) theirs.push_back(*other);
+  difference_.send(Rank(rank), sequence, number, is_first_kept, text_of(here ? &*here : nullptr),
+                   std::move(theirs));
+}
+
+// Only the rank that has inserted it knows the names of a codelet and a datum.
+void Comparison::on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
+                               const std::string& theirs,
+                               const std::vector<Digest>& digests) const {
+  const std::string mine = text_of(digests.empty() ? nullptr : &digests.front());
   throw CheckError(fmt::format(
       "flow '{}': the ranks insert different programs: insertion {}{} is {} on rank 0, and {}{} on "
       "rank {}; all ranks must insert the same tasks in the same order (or make the flow with "
       "FlowOptions::pruned)",
-      log != nullptr ? log->name() : core_.name(), number,
-      number > 1 && number == std::max(first, first_here) ? ", or one before," : "", mine, theirs,
-      mine == theirs ? " with other arguments" : "", rank));
+      log_of(sequence)->name(), number, is_first_kept ? ", or one before," : "", theirs, mine,
+      mine == theirs ? " with other arguments" : "", core_.rank()));
 }
 
 void Comparison::on_goodbye() { all_ended_.set_value(); }

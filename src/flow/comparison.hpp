@@ -56,6 +56,10 @@ class Comparison {
   void on_question(const Question& question);
   void on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests);
+  /// Rank 0 has inserted `theirs` as insertion `number`, and this rank what the digest says, or
+  /// nothing. **Errors**: CheckError, always.
+  void on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
+                     const std::string& theirs, const std::vector<Digest>& digests) const;
   void on_goodbye();
   /// Compares the reports that can be compared by now. The caller has raised comparing_.
   void compare();
@@ -82,6 +86,8 @@ class Comparison {
   const ActiveMessage<int, std::uint32_t, std::vector<State>, bool> report_;
   const ActiveMessage<int, std::uint32_t, State, bool> question_;
   const ActiveMessage<int, std::uint32_t, std::uint64_t, std::vector<Digest>> answer_;
+  const ActiveMessage<std::uint32_t, std::uint64_t, bool, std::string, std::vector<Digest>>
+      difference_;
   const ActiveMessage<int> goodbye_;
 };
 

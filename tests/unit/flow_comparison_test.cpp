@@ -82,6 +82,35 @@ TEST(FlowComparison, InsertionOfASubFlow) {
                                 "add of 'A' at rank 0 on rank 0, and add of 'B' at rank 1"));
 }
 
+TEST(FlowComparison, CodeletAndDatumOfOneRankOnly_AreNamed) {
+  for (const int odd : {0, 1}) {
+    const std::string errors = errors_of([odd](World& world) {
+      TwoData two(world);
+      if (world.rank() == odd) {
+        const Codelet halve("halve", [](long& value) { value /= 2; });
+        two.flow.insert(halve, read_write(two.a));
+      } else {
+        two.flow.insert(two.add, read_write(two.a));
+      }
+      two.flow.wait();
+    });
+    EXPECT_THAT(errors, HasSubstr(odd == 0 ? "insertion 3 is halve of 'A' at rank 0 on rank 0, "
+                                             "and add of 'A' at rank 0 on rank 1"
+                                           : "insertion 3 is add of 'A' at rank 0 on rank 0, "
+                                             "and halve of 'A' at rank 0 on rank 1"));
+    const std::string more = errors_of([odd](World& world) {
+      TwoData two(world);
+      if (world.rank() == odd) {
+        static_cast<void>(two.flow.data(0L, {.owner = Rank(1), .name = "C"}));
+      }
+    });
+    EXPECT_THAT(more, HasSubstr(odd == 0 ? "insertion 3 is register of 'C' at rank 1 on rank 0, "
+                                           "and nothing on rank 1"
+                                         : "insertion 3 is nothing on rank 0, and register of 'C' "
+                                           "at rank 1 on rank 1"));
+  }
+}
+
 TEST(FlowComparison, LengthOfASubFlow) {
   const std::string errors = errors_of([](World& world) {
     TwoData two(world);
