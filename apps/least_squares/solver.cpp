@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -54,11 +55,65 @@ GeneralMatrix load(shoal::World& world, const std::string& path) {
   return matrix;
 }
 
-Vector right_hand_side(shoal::World& world, const Options& options, int rows) {
+/// The matrix A: of a file, or random with half as many columns as rows.
+class Matrix {
+ public:
+  Matrix(shoal::World& world, const Options& options)
+      : is_random_(options.matrix.empty()), seed_(options.flow.common.seed) {
+    if (!is_random_) {
+      file_ = load(world, options.matrix);
+    } else {
+      file_.rows = options.flow.common.size;
+      file_.columns = (file_.rows + 1) / 2;
+    }
+    if (file_.rows >= file_.columns) return;
+    throw apps::InputError(
+        fmt::format("{}: the matrix is {} x {}: it needs at least as many rows as columns",
+                    options.matrix, file_.rows, file_.columns));
+  }
+
+  [[nodiscard]] int rows() const { return file_.rows; }
+  [[nodiscard]] int columns() const { return file_.columns; }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} x {}, {}", rows(), columns(),
+                       is_random_ ? "random" : fmt::format("{} entries", file_.entries.size()));
+  }
+  /// Calls f(row, column, value) for all entries that are not 0.
+  template <class F>
+  void for_each(F f) const {
+    for (const Entry& entry : file_.entries) f(entry.row, entry.column, entry.value);
+    for (int j = 0; is_random_ && j < columns(); ++j) {
+      for (int i = 0; i < rows(); ++i) f(i, j, apps::random_element(seed_, i, j));
+    }
+  }
+  /// Sets the tiles of this rank, while no task uses them.
+  void fill(const shoal::World& world, shoal::Flow& flow, FlowMatrix& a) const {
+    apps::fill(world, flow, a, [this](int i, int j) {
+      return is_random_ ? apps::random_element(seed_, i, j) : 0.0;
+    });
+    for (const Entry& entry : file_.entries) {
+      const int i = a.rows().block_of(entry.row);
+      const int j = a.columns().block_of(entry.column);
+      if (a.owner(i, j) != world.rank() || world.is_dry()) continue;
+      a.own(i, j)(entry.row - a.rows().offset(i), entry.column - a.columns().offset(j)) =
+          entry.value;
+    }
+  }
+
+ private:
+  const bool is_random_;
+  const std::uint64_t seed_;
+  GeneralMatrix file_;  // of a random one the shape
+};
+
+/// The vector b of a file, or a random one: as a further column of a random matrix would be.
+Vector right_hand_side(shoal::World& world, const Options& options, const Matrix& matrix) {
+  const int rows = matrix.rows();
   Vector b(static_cast<std::size_t>(rows), 0);
   if (options.rhs.empty()) {
     for (int i = 0; i < rows; ++i) {
-      b[static_cast<std::size_t>(i)] = apps::random_element(options.flow.common.seed, i, 0);
+      b[static_cast<std::size_t>(i)] =
+          apps::random_element(options.flow.common.seed, i, matrix.columns());
     }
     return b;
   }
@@ -130,16 +185,17 @@ struct Quality {
   double distance = 0;  // ||r||
 };
 
-Quality quality(const GeneralMatrix& a, const Vector& b, const Vector& x) {
+Quality quality(const Matrix& a, const Vector& b, const Vector& x) {
   Vector r = b;
   double squares = 0;
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
-  for (const Entry& e : a.entries) {
-    r[at(e.row)] -= e.value * x[at(e.column)];
-    squares += e.value * e.value;
-  }
+  a.for_each([&](int row, int column, double value) {
+    r[at(row)] -= value * x[at(column)];
+    squares += value * value;
+  });
   Vector gradient(x.size(), 0);
-  for (const Entry& e : a.entries) gradient[at(e.column)] += e.value * r[at(e.row)];
+  a.for_each(
+      [&](int row, int column, double value) { gradient[at(column)] += value * r[at(row)]; });
   const double size = std::sqrt(squares);
   return {norm(gradient) / (size * (size * norm(x) + norm(b))), norm(r)};
 }
@@ -157,16 +213,11 @@ bool write_solution(const std::string& path, const Vector& x) {
 
 int run(shoal::World& world, const Options& options) {
   apps::use_blas_threads(1);
-  const GeneralMatrix matrix = load(world, options.matrix);
-  if (matrix.rows < matrix.columns) {
-    throw apps::InputError(
-        fmt::format("{}: the matrix is {} x {}: it needs at least as many rows as columns",
-                    options.matrix, matrix.rows, matrix.columns));
-  }
-  const Vector rhs = right_hand_side(world, options, matrix.rows);
+  const Matrix matrix(world, options);
+  const Vector rhs = right_hand_side(world, options, matrix);
   const auto& common = options.flow.common;
-  const auto rows = BlockPartition::uniform(matrix.rows, common.tile);
-  const auto columns = BlockPartition::uniform(matrix.columns, common.tile);
+  const auto rows = BlockPartition::uniform(matrix.rows(), common.tile);
+  const auto columns = BlockPartition::uniform(matrix.columns(), common.tile);
   const auto grid = apps::grid_of(options.flow.grid, world.size());
   shoal::Flow flow(world, "least_squares", {.broadcast_tree = options.flow.tree});
   apps::RunMeter meter(world, "least_squares", false);
@@ -178,21 +229,15 @@ int run(shoal::World& world, const Options& options) {
   Quality good;
   apps::FlowProblem problem;
   problem.name = "least_squares";
-  problem.problem = fmt::format("{} x {}, {} entries, {}x{} tiles of up to {}, grid {}x{}",
-                                matrix.rows, matrix.columns, matrix.entries.size(), rows.count(),
-                                columns.count(), common.tile, grid.rows(), grid.columns());
+  problem.problem =
+      fmt::format("{}, {}x{} tiles of up to {}, grid {}x{}", matrix.text(), rows.count(),
+                  columns.count(), common.tile, grid.rows(), grid.columns());
   problem.formula = "||A^T(b - Ax)|| / (||A||_F (||A||_F ||x|| + ||b||))";
-  const double m = matrix.rows;
-  const double n = matrix.columns;
+  const double m = matrix.rows();
+  const double n = matrix.columns();
   problem.gflop = 2 * n * n * (m - n / 3) * 1e-9;
   problem.fill = [&] {
-    apps::fill(world, flow, a, [](int, int) { return 0.0; });
-    for (const Entry& entry : matrix.entries) {
-      const int i = rows.block_of(entry.row);
-      const int j = columns.block_of(entry.column);
-      if (a.owner(i, j) != world.rank() || world.is_dry()) continue;
-      a.own(i, j)(entry.row - rows.offset(i), entry.column - columns.offset(j)) = entry.value;
-    }
+    matrix.fill(world, flow, a);
     apps::fill(world, flow, b, [&](int i, int) { return rhs[static_cast<std::size_t>(i)]; });
   };
   problem.factor = [&] {
@@ -201,7 +246,7 @@ int run(shoal::World& world, const Options& options) {
   };
   problem.residual = [&] {
     check_rank(world, a);
-    x = gather(world, b, matrix.columns);
+    x = gather(world, b, matrix.columns());
     good = quality(matrix, rhs, x);
     return good.residual;
   };

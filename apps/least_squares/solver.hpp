@@ -1,5 +1,6 @@
 #pragma once
-// Solves min ||A x - b||_2 for the matrix of a Matrix Market file, by a tiled QR factorization.
+// Solves min ||A x - b||_2 for the matrix of a Matrix Market file, or a random one, by a tiled QR
+// factorization.
 
 #include <shoal/shoal.hpp>
 
@@ -11,7 +12,7 @@ namespace least_squares {
 
 struct Options {
   apps::FlowAppOptions flow;
-  std::string matrix;
+  std::string matrix;    // a file; empty: random, of flow.common.size rows
   std::string rhs;       // a file; empty: random
   std::string solution;  // where x goes; empty: nowhere
 };

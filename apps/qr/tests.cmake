@@ -20,6 +20,18 @@ foreach(ranks IN ITEMS 1 4)
     PATTERN "${least_squares_report}"
     COMMAND least_squares "${small_data}/tall.mtx" --tile 2 --ranks ${ranks})
 endforeach()
+shoal_add_app_test(
+  least_squares_random
+  APP least_squares
+  TIMEOUT 120
+  PATTERN "${least_squares_report}"
+  ARGS --n 301 --tile 48)
+shoal_add_app_run(least_squares_one_row COMMAND least_squares --n 200 --tile 32 --ranks 3 --grid 1x3
+                  --repeat 2)
+shoal_add_app_run(least_squares_sim COMMAND least_squares --sim-check --ranks 6 --workers 2 --n 120
+                  --tile 24)
+shoal_add_app_run(least_squares_one PATTERN "${least_squares_report}" COMMAND least_squares --n 1)
+shoal_add_app_run(least_squares_dry COMMAND least_squares --sim-dry --ranks 64 --n 2048 --tile 128)
 if(EXISTS "${SHOAL_DATA_DIR}/west0067.mtx")
   shoal_add_app_test(
     least_squares_west0067
@@ -36,3 +48,6 @@ shoal_add_error_test(
   COMMAND least_squares "${small_data}/dependent.mtx" --tile 2 --ranks 2)
 shoal_add_error_test(least_squares_no_file PATTERN "/nonexistent.mtx: cannot open this file"
                      COMMAND least_squares /nonexistent.mtx --ranks 2)
+shoal_add_error_test(
+  least_squares_file_and_size PATTERN "--n excludes FILE"
+  COMMAND least_squares "${small_data}/tall.mtx" --n 10 --ranks 2)
