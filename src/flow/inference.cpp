@@ -78,7 +78,7 @@ void Sequence::enter_all(FlowTask& task) {
   count_created();
   std::int32_t granted = 1;
   for (Access& access : accesses) {
-    if (access.mode == Mode::scratch || access.instance->enter(access)) ++granted;
+    if (access.instance->enter(access)) ++granted;
   }
   // acq_rel: as in satisfy()
   if (task.missing.fetch_sub(granted, std::memory_order_acq_rel) == granted) {

@@ -94,9 +94,7 @@ class alignas(64) Instance {
   [[nodiscard]] Access* take_waiting();
 
  private:
-  static bool is_shared(Mode mode) {
-    return mode == Mode::read || mode == Mode::commutative || mode == Mode::reduction;
-  }
+  static bool is_shared(Mode mode) { return mode != Mode::write && mode != Mode::read_write; }
   [[nodiscard]] bool admits(Mode mode) const SHOAL_REQUIRES(mutex_) {
     return first_ == nullptr && (granted_ == 0 || (mode == kind_ && is_shared(mode)));
   }

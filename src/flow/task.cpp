@@ -142,9 +142,7 @@ void FlowTask::run() {
     }
   }
   if (keeps_accesses()) return;
-  for (const Access& access : accesses()) {
-    if (access.mode != Mode::scratch) access.instance->release(access.mode);
-  }
+  for (const Access& access : accesses()) access.instance->release(access.mode);
   sequence_.count_finished();
 }
 

@@ -44,6 +44,34 @@ shoal_add_mutant(
     combine(handle);"
   PROGRAM random_flow_program)
 
+# Scratch memory is given to other tasks while a task still uses it.
+shoal_add_mutant(
+  flow_scratch flow/task.cpp
+  "        if (is_spare(access.mode) && access.object != nullptr) {
+          access.instance->put_spare(access.object);
+        }
+      }
+    }
+  };
+  {
+    const Spares spares{*this};
+    for (Access& access : accesses()) access.object = nullptr;
+    for (Access& access : accesses()) access.object = object_for(access);"
+  "        if (access.mode == Mode::reduction && access.object != nullptr) {
+          access.instance->put_spare(access.object);
+        }
+      }
+    }
+  };
+  {
+    const Spares spares{*this};
+    for (Access& access : accesses()) access.object = nullptr;
+    for (Access& access : accesses()) access.object = object_for(access);
+    for (Access& access : accesses()) {
+      if (access.mode == Mode::scratch) access.instance->put_spare(access.object);
+    }"
+  PROGRAM random_flow_program)
+
 # Parts of a datum are written while the whole is still read.
 shoal_add_mutant(
   flow_partition flow/partition.cpp

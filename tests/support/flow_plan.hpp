@@ -42,6 +42,7 @@ struct Statement {
   Place place = Place::owner;
   int rank = 0;
   int priority = 0;
+  int room = -1;        // of a task without a source: the datum that its scratch memory is like
   int spawns = 0;       // of parts: updates of each; of a fan: 2 if its source is changed
   bool by_sub = false;  // inserted by a sub-flow
 };
@@ -67,6 +68,7 @@ inline FlowProgram make_flow_program(std::uint64_t seed, const ProgramOptions& o
   };
   std::mt19937_64 inserters(seed + 1);
   const bool has_sub = inserters() % 3 == 0;
+  std::mt19937_64 rooms(seed + 2);
   FlowProgram program;
   program.ranks = options.ranks;
   program.pruned = options.pruned;
@@ -103,6 +105,12 @@ inline FlowProgram make_flow_program(std::uint64_t seed, const ProgramOptions& o
     one.priority = below(3) - 1;
     one.spawns = 1 + below(2);
     one.by_sub = has_sub && inserters() % 2 == 0;
+    const int room = static_cast<int>(rooms() % static_cast<unsigned>(count));
+    if (one.kind == Kind::task && rooms() % 6 == 0 && room != one.target) {
+      one.room = room;
+      one.source = one.target;
+      if (one.mode != flow::Mode::reduction) one.mode = flow::Mode::read_write;
+    }
     program.statements.push_back(one);
   }
   return program;

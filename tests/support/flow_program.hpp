@@ -53,6 +53,13 @@ inline std::size_t words_of(const DatumPlan& plan) {
   return plan.kind == DataKind::matrix ? 2 * plan.size : plan.size;
 }
 
+/// Content of the scratch memory of a task.
+inline Words room_words(Word number, const DatumPlan& plan) {
+  Words words(words_of(plan));
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = mix(number * 1000 + i, 3);
+  return words;
+}
+
 /// The values of all data after the program.
 inline std::vector<Words> run_sequentially(const FlowProgram& program) {
   std::vector<Words> data;
@@ -66,8 +73,11 @@ inline std::vector<Words> run_sequentially(const FlowProgram& program) {
     ++number;
     Words& target = data[static_cast<std::size_t>(one.target)];
     if (one.kind == Statement::Kind::task) {
-      const Word source =
-          one.source == one.target ? 7 : digest(data[static_cast<std::size_t>(one.source)]);
+      Word source = 7;
+      if (one.source != one.target) source = digest(data[static_cast<std::size_t>(one.source)]);
+      if (one.room >= 0) {
+        source = digest(room_words(number, program.data[static_cast<std::size_t>(one.room)]));
+      }
       update(one.mode, number, target, source);
     } else if (one.kind == Statement::Kind::fan) {
       Words& source = data[static_cast<std::size_t>(one.source)];
@@ -338,6 +348,10 @@ class FlowProgramRun {
 
   template <class T>
   void insert_task(const Statement& one, Data<T>& data) {
+    if (one.room >= 0 && one.mode == flow::Mode::reduction) {
+      return insert_with_room(one, reduction(data));
+    }
+    if (one.room >= 0) return insert_with_room(one, read_write(data));
     switch (one.mode) {
       case flow::Mode::write:
         return insert_in_mode(one, write(data));
@@ -377,6 +391,27 @@ class FlowProgramRun {
               request, read(source), number);
         },
         at(one.source));
+  }
+
+  /// The task leaves its worker to others while it uses its scratch memory.
+  template <class Request>
+  void insert_with_room(const Statement& one, const Request& request) {
+    const Words content = room_words(number_, program_.data[static_cast<std::size_t>(one.room)]);
+    std::visit(
+        [&](auto& room) {
+          insert_placed(
+              one,
+              [this, mode = one.mode, number = number_, content](auto&& target, auto&& own) {
+                from_words(own, content);
+                yield();
+                this->take_time();
+                Words words = read_words(target);
+                update(mode, number, words, digest(read_words(own)));
+                from_words(target, words);
+              },
+              request, scratch(room));
+        },
+        at(one.room));
   }
 
   template <class Target, class Source>

@@ -312,6 +312,29 @@ TEST(Flow, Modes_CommutativeReductionScratch) {
   });
 }
 
+TEST(Flow, Unregister_LeavesTasksTheirScratchMemory) {
+  run_seeds(2, 2, [](World& world) {
+    Flow flow(world);
+    const auto sum = flow.data(0L, {.owner = Rank(1)});
+    const auto room = flow.vector<int>(nullptr, 1000);
+    auto held = flow.acquire(read_write(sum));
+    for (int i = 0; i < 10; ++i) {
+      flow.insert(
+          [](long& value, std::span<int> work) {
+            std::fill(work.begin(), work.end(), 1);
+            value += std::accumulate(work.begin(), work.end(), 0);
+          },
+          read_write(sum), scratch(room));
+    }
+    flow.unregister(room);
+    const auto other = flow.vector<int>(nullptr, 3);  // has a place in which the room may have been
+    flow.insert([](std::span<int> values) { std::fill(values.begin(), values.end(), 7); },
+                write(other), on_rank(Rank(1)));
+    held.release();
+    EXPECT_EQ(flow.get(sum), 10'000);
+  });
+}
+
 TEST(Flow, Throttle_HoldsTheInserterBack) {
   run_seeds(2, 2, [](World& world) {
     Flow flow(world, "small", {.tasks_max = 8});
