@@ -12,6 +12,7 @@
 
 #include "calibrate/kernels.hpp"
 #include "calibrate/net.hpp"
+#include "calibrate/trees.hpp"
 #include "common/input_error.hpp"
 #include "common/options.hpp"
 #include "common/output_file.hpp"
@@ -52,7 +53,8 @@ int run(shoal::World& world, const std::string& what, const std::string& path) {
   }
   Output output(world, path);
   const std::string text =
-      kernels ? measure_kernels(world).dump(2) + "\n" : to_config(world, measure_net(world));
+      kernels ? measure_kernels(world).dump(2) + "\n"
+              : to_config(world, measure_net(world)) + trees_to_config(measure_trees(world));
   if (world.rank() == 0) output.write(text);
   return 0;
 }

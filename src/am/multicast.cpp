@@ -2,6 +2,7 @@
 
 #include <shoal/am/messenger.hpp>
 #include <shoal/am/payload_cast.hpp>
+#include <shoal/am/tree_costs.hpp>
 #include <shoal/base/check.hpp>
 
 #include <algorithm>
@@ -67,6 +68,18 @@ std::vector<Rank> check_recipients(const Channel& channel, const Recipients& rec
   return ranks;
 }
 
+// nullptr: the costs of this machine are not known.
+const TreeCosts* tree_costs(const Channel& channel) {
+  const auto* const costs = channel.messenger().services().find<TreeCosts>();
+  return costs != nullptr && costs->are_known() ? costs : nullptr;
+}
+
+MulticastTree resolve_short(const Channel& channel, const MulticastTree& tree, std::size_t count) {
+  const TreeCosts* const costs = tree_costs(channel);
+  if (tree.shape != TreeShape::automatic || costs == nullptr) return resolve(tree, count);
+  return fastest_tree(*costs, count);
+}
+
 void send_to(Channel& channel, net::Lane lane, Content content, const MulticastTree& tree,
              std::span<const Rank> ranks) {
   const MulticastTree lower = below(tree);
@@ -86,7 +99,7 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
   std::vector<Rank> ranks = check_recipients(channel, recipients);
   if (ranks.empty()) return;
   const Messenger& messenger = channel.messenger();
-  const MulticastTree tree = resolve(recipients.tree(), ranks.size());
+  const MulticastTree tree = resolve_short(channel, recipients.tree(), ranks.size());
   const net::Lane lane = recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal;
   Content content;
   content.route = route;
@@ -120,13 +133,30 @@ namespace {
 // of the announcement, of the request, of the segment and of its arrival. One that travels with its
 // message waits twice, for the first and the last of them, but it is passed on only as a whole. So
 // wide trees, which are for busy ranks, carry payloads of few segments.
-bool carries(const Recipients& recipients, std::size_t bytes) {
+bool carries(bool is_urgent, const MulticastTree& tree, std::size_t bytes) {
   constexpr int kWide = 4;
   constexpr std::size_t kBytesMax = 2 * PayloadCasts::kSegmentBytes;
-  const MulticastTree& tree = recipients.tree();
-  if (recipients.is_urgent()) return false;
+  if (is_urgent) return false;
   return tree.shape == TreeShape::flat ||
          (tree.shape == TreeShape::k_ary && tree.arity >= kWide && bytes <= kBytesMax);
+}
+
+std::size_t segments_of(std::size_t bytes) {
+  return (bytes + PayloadCasts::kSegmentBytes - 1) / PayloadCasts::kSegmentBytes;
+}
+
+bool are_local(const Channel& channel, std::span<const Rank> ranks) {
+  const net::Layout& layout = channel.messenger().fabric().layout();
+  return std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
+}
+
+// The tree that was asked for, or the fastest one by the measured costs, if these are known.
+MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
+                          std::span<const Rank> ranks, std::size_t bytes) {
+  const TreeCosts* const costs = tree_costs(channel);
+  if (tree.shape != TreeShape::automatic || costs == nullptr) return tree;
+  if (are_local(channel, ranks)) return tree;
+  return fastest_large_tree(*costs, ranks.size(), segments_of(bytes));
 }
 
 // Let the time of a segment on an interface be 1. Along a chain of n recipients S segments take
@@ -137,12 +167,8 @@ MulticastTree resolve_large(const Channel& channel, const MulticastTree& tree,
                             std::span<const Rank> ranks, std::size_t bytes) {
   const std::size_t count = ranks.size();
   if (tree.shape != TreeShape::automatic) return resolve(tree, count);
-  const net::Layout& layout = channel.messenger().fabric().layout();
-  const bool all_local =
-      std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
-  if (all_local) return {TreeShape::flat};
-  const std::size_t segments =
-      (bytes + PayloadCasts::kSegmentBytes - 1) / PayloadCasts::kSegmentBytes;
+  if (are_local(channel, ranks)) return {TreeShape::flat};
+  const std::size_t segments = segments_of(bytes);
   if (segments > 1 && count <= 2 * segments) return {TreeShape::chain};
   return {TreeShape::k_ary, 2};
 }
@@ -154,8 +180,9 @@ MulticastPlan::MulticastPlan(Channel& channel, const Recipients& recipients,
     : channel_(channel),
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
       ranks_(check_recipients(channel, recipients)),
-      carries_(messaging::carries(recipients, payload_bytes)),
-      tree_(resolve_large(channel, recipients.tree(), ranks_, payload_bytes)) {}
+      asked_(asked_large(channel, recipients.tree(), ranks_, payload_bytes)),
+      carries_(messaging::carries(recipients.is_urgent(), asked_, payload_bytes)),
+      tree_(resolve_large(channel, asked_, ranks_, payload_bytes)) {}
 
 std::vector<Rank> MulticastPlan::children() const {
   std::vector<Rank> children;

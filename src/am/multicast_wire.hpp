@@ -62,6 +62,7 @@ class MulticastPlan {
   Channel& channel_;
   const net::Lane lane_;
   const std::vector<Rank> ranks_;
+  const MulticastTree asked_;  // by the caller or by the measured costs
   const bool carries_;
   const MulticastTree tree_;
 };

@@ -6,6 +6,7 @@
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
+#include <shoal/am/tree_costs.hpp>
 #include <shoal/net/mpi_transport.hpp>
 #include <shoal/trace/event.hpp>
 
@@ -33,6 +34,7 @@ struct Config {
   std::uint64_t flush_ns = 20'000;          // a message waits this long for a busy MPI engine
   bool check_payloads = false;              // of large messages between processes, by a checksum
   std::optional<bool> check_graphs;         // task graphs remember what ran
+  messaging::TreeCosts multicast_costs;     // not known: the rules of TreeShape::automatic
   std::string flow_scheduler = "locality";  // see make_flow_scheduler()
   std::string flow_models;                  // directory of performance models; empty: none
   std::size_t global_heap_bytes = std::size_t{4} << 30;  // of a rank, in each GlobalMemory

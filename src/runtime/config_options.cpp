@@ -200,7 +200,22 @@ std::optional<int> parse_auto(const Setting& setting, std::string_view nothing,
   }
 }
 
-constexpr std::array<Option, 44> all_options{{
+messaging::TreeCosts parse_tree_costs(const Setting& setting) {
+  messaging::TreeCosts costs;
+  if (setting.value == "off") return costs;
+  if (std::ranges::count(setting.value, ',') != 3) {
+    refuse(setting, "these are not four times", "off or SEND,HOP,SEGMENT,SEGMENT_HOP");
+  }
+  std::string rest = setting.value + ",";
+  for (auto* field : {&costs.send_ns, &costs.hop_ns, &costs.segment_ns, &costs.segment_hop_ns}) {
+    const std::string one = rest.substr(0, rest.find(','));
+    *field = parse_number({setting.where, one}, step_kind);
+    rest.erase(0, one.size() + 1);
+  }
+  return costs;
+}
+
+constexpr std::array<Option, 45> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -239,6 +254,10 @@ constexpr std::array<Option, 44> all_options{{
     {"check-graphs", "", "report tasks that are fulfilled too often (always in simulations)",
      [](C& c, const S& s) { c.check_graphs = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_graphs.value_or(C::kDebugBuild), flag_words); }},
+    {"multicast-costs", "off|TIMES",
+     "times of `calibrate net` that decide between trees: SEND,HOP,SEGMENT,SEGMENT_HOP",
+     [](C& c, const S& s) { c.multicast_costs = parse_tree_costs(s); },
+     [](const C&) { return std::string("off"); }},
     {"flow-scheduler", "locality|fifo|priority|completion",
      "scheduler of the flows that choose none",
      [](C& c, const S& s) { c.flow_scheduler = parse_word(s, flow_scheduler_words); },

@@ -78,10 +78,12 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       world_({&scope_, &collectives_, options.args, options.launch, options.dry,
               options.machine != nullptr ? options.machine : std::make_shared<const Machine>()}),
       flow_(options.flow),
-      memory_(options.memory) {
+      memory_(options.memory),
+      multicast_costs_(options.multicast_costs) {
   messenger_.services().provide(world_);
   messenger_.services().provide(flow_);
   messenger_.services().provide(memory_);
+  messenger_.services().provide(multicast_costs_);
   scope_.channel().services().provide<Team>(world_);
   scope_.set_checks_graphs(options.check_graphs);
 }

@@ -31,6 +31,7 @@ struct RankOptions {
   std::shared_ptr<const Machine> machine;  // nullptr: all ranks are on one node
   flow::Defaults flow;
   memory::Defaults memory;
+  messaging::TreeCosts multicast_costs{};
   bool dry = false;
 };
 /// Settings of flows; with `read_only` the performance models stay as they are. **Errors**:
@@ -78,6 +79,7 @@ class RankRuntime {
   World world_;
   flow::Defaults flow_;
   memory::Defaults memory_;
+  messaging::TreeCosts multicast_costs_;
   int exit_code_ = 0;         // written by the main task, read after the workers stopped
   std::exception_ptr error_;  // likewise
 };

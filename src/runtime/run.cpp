@@ -196,7 +196,8 @@ void Process::make_ranks() {
                               config_.checks_graphs(),
                               machine_,
                               flow,
-                              memory};
+                              memory,
+                              config_.multicast_costs};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }

@@ -403,6 +403,65 @@ TEST(Multicasts, OfLargePayloads_ChooseATreeThatIsNearlyTheFastest) {
   }
 }
 
+/// Messages that rank 0 sends for a multicast to all others of a world with these costs.
+std::uint64_t messages_of_root(int ranks, std::size_t bytes, const messaging::TreeCosts& costs,
+                               const MulticastTree& tree = {}) {
+  runtime::Config config = shoal::testing::sim_config(ranks, 1, 1);
+  config.multicast_costs = costs;
+  runtime::SimulatedWorld simulated(config);
+  std::uint64_t sent = 0;
+  std::atomic<int> arrived{0};
+  simulated.run([&](World& world) {
+    const std::vector<std::byte> payload(bytes);
+    std::vector<std::byte> place(bytes);
+    const auto small = world.make_am([&](int) { ++arrived; });
+    const auto large =
+        world.make_large_am<std::byte>([&place](std::size_t) { return std::span(place); },
+                                       [&](std::span<std::byte>) { ++arrived; }, [] {});
+    std::vector<Rank> others;
+    for (int rank = 1; rank < ranks; ++rank) others.emplace_back(rank);
+    world.barrier();
+    if (world.rank() == 0) {
+      const std::uint64_t before = world.stats().messages_sent;
+      if (bytes == 0) small.multicast(Recipients(others, tree), 1);
+      if (bytes > 0) large.multicast(Recipients(others, tree), std::span(payload));
+      sent = world.stats().messages_sent - before;
+    }
+    world.wait();
+    return 0;
+  });
+  EXPECT_EQ(arrived.load(), ranks - 1);
+  return sent;
+}
+
+TEST(Multicasts, MeasuredCosts_DecideBetweenTrees) {
+  const messaging::TreeCosts cheap_sends{100, 10'000, 1'000, 200'000};
+  const messaging::TreeCosts cheap_hops{10'000, 10'000, 40'000, 45'000};
+  constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
+  EXPECT_EQ(messages_of_root(16, 0, {}), 4U);  // binomial
+  EXPECT_EQ(messages_of_root(16, 0, cheap_sends), 15U);
+  EXPECT_EQ(messages_of_root(16, 0, cheap_hops), 4U);
+  EXPECT_EQ(messages_of_root(16, 0, cheap_sends, {TreeShape::chain}), 1U);
+  EXPECT_EQ(messages_of_root(8, kMegabyte, {}), 1U);  // a chain
+  EXPECT_EQ(messages_of_root(8, kMegabyte, cheap_sends), 7U);
+  EXPECT_EQ(messages_of_root(8, kMegabyte, cheap_hops), 1U);
+  EXPECT_EQ(messages_of_root(16, 100'000, cheap_hops), 2U);  // binary
+}
+
+TEST(Multicasts, FastestTree_IsThatOfTheCosts) {
+  using messaging::fastest_large_tree;
+  using messaging::fastest_tree;
+  const messaging::TreeCosts costs{300, 1'600, 44'000, 51'000};
+  EXPECT_EQ(fastest_tree(costs, 1).shape, TreeShape::flat);
+  EXPECT_EQ(fastest_tree(costs, 8).shape, TreeShape::flat);
+  EXPECT_EQ(fastest_tree(costs, 38).shape, TreeShape::binomial);
+  EXPECT_EQ(fastest_large_tree(costs, 1, 4).shape, TreeShape::flat);
+  EXPECT_EQ(fastest_large_tree(costs, 7, 4).shape, TreeShape::chain);
+  EXPECT_EQ(fastest_large_tree(costs, 7, 1).shape, TreeShape::k_ary);
+  EXPECT_EQ(fastest_large_tree(costs, 1023, 2).shape, TreeShape::k_ary);
+  EXPECT_EQ(fastest_large_tree({300, 1'600, 44'000, 1}, 7, 1).shape, TreeShape::chain);
+}
+
 // --- order, early handlers, failures
 
 TEST(Multicasts, OfOneSenderToTheSameRecipients_KeepTheirOrder) {

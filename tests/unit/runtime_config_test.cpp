@@ -105,6 +105,23 @@ TEST(Config, TimesOfReports_AreRead) {
                     HasSubstr("--sim-limit TIME"), HasSubstr("(default: none)")));
 }
 
+TEST(Config, MulticastCosts_AreFourTimes) {
+  EXPECT_FALSE(parse({}).multicast_costs.are_known());
+  EXPECT_FALSE(parse({"--multicast-costs", "off"}).multicast_costs.are_known());
+  const auto costs = parse({"--multicast-costs", "300ns,2us,44us,1ms"}).multicast_costs;
+  EXPECT_EQ(costs.send_ns, 300U);
+  EXPECT_EQ(costs.hop_ns, 2'000U);
+  EXPECT_EQ(costs.segment_ns, 44'000U);
+  EXPECT_EQ(costs.segment_hop_ns, 1'000'000U);
+  for (const char* const text : {"1us,2us,3us", "1us,2us,3us,4us,5us"}) {
+    EXPECT_THAT(error_of({"--multicast-costs", text}),
+                HasSubstr("--multicast-costs: these are not four times; allowed: off or SEND"));
+  }
+  EXPECT_THAT(error_of({"--multicast-costs", "1us,2us,3,4us"}),
+              HasSubstr("--multicast-costs: '3' is not a time with its unit"));
+  EXPECT_THAT(error_of({"--multicast-costs", "0ns,2us,3us,4us"}), HasSubstr("0ns is out of range"));
+}
+
 TEST(Config, StallAbort_IsOffUnlessAskedFor) {
   EXPECT_EQ(parse({}).stall_abort_ns, 0U);
   EXPECT_EQ(parse({"--stall-abort", "100ms"}).stall_abort_ns, 100'000'000U);
