@@ -64,7 +64,7 @@ class Counters final : private shoal::term::Unsatisfied {
 
   void on_add(Rank source, int key, int amount, std::uint64_t number) {
     const std::lock_guard lock(mutex_);
-    // Checker: simulated runs with --sim-check go through orders that no machine shows.
+    // Checker: on in simulated runs, which go through orders that no machine shows.
     if (team_.scope().checks_graphs() && number != ++received_[source.value()]) {
       throw shoal::CheckError("an addition of rank " + std::to_string(source.value()) +
                               " was lost, came twice or overtook another");

@@ -1,5 +1,6 @@
 #include <shoal/memory/pending.hpp>
 
+#include <shoal/sched/park.hpp>
 #include <shoal/sync/waiter.hpp>
 
 namespace shoal::memory {
@@ -7,6 +8,21 @@ namespace shoal::memory {
 void Pending::fail(std::exception_ptr error) {
   const sync::Lock lock(mutex_);
   if (error_ == nullptr) error_ = std::move(error);
+}
+
+bool Pending::refuse(std::exception_ptr error) {
+  fail(std::move(error));
+  return (fate_.fetch_or(kRefused, std::memory_order_acq_rel) & kDropped) == 0;
+}
+
+void Pending::report() noexcept {
+  if (!sched::on_worker()) return;  // the run is over
+  std::exception_ptr error;
+  {
+    const sync::Lock lock(mutex_);
+    error = error_;
+  }
+  sched::current_scope(scheduler()).fail("a put that nothing waited for", error);
 }
 
 void Pending::finish_all() {

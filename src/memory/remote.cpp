@@ -288,7 +288,8 @@ void Remote::on_done(const RequestId& id, std::uint64_t value) {
 void Remote::on_refused(const RequestId& id, const std::string& text) {
   const Request request = requests_.take(id);
   if (request.pending == nullptr) return;
-  request.pending->fail(std::make_exception_ptr(CheckError(text)));
+  const auto error = std::make_exception_ptr(CheckError(text));
+  if (!request.pending->refuse(error)) scope_.fail("a put that nothing waited for", error);
   request.pending->end_one();
 }
 

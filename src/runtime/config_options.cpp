@@ -251,7 +251,7 @@ constexpr std::array<Option, 45> all_options{{
     {"check-payloads", "", "detect damaged payloads of large messages (always in simulations)",
      [](C& c, const S& s) { c.check_payloads = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_payloads, flag_words); }},
-    {"check-graphs", "", "report tasks that are fulfilled too often (always in simulations)",
+    {"check-graphs", "", "check uses of task graphs and global memory (default in simulations: on)",
      [](C& c, const S& s) { c.check_graphs = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_graphs.value_or(C::kDebugBuild), flag_words); }},
     {"multicast-costs", "off|TIMES",

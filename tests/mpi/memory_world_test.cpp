@@ -12,6 +12,8 @@
 
 #include <sys/resource.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -45,6 +47,35 @@ void ways(World& world, bool shared) {
     require(statistics.direct_ranks + 1 == static_cast<std::uint64_t>(world.size()),
             "{} ranks are near", statistics.direct_ranks);
   }
+}
+
+/// With checks on, a put that is refused is an error of the call, and its signal does not come.
+void refused_signal(World& world) {
+  GlobalMemory memory(world, shoal::testing::battery_options(Checks::on));
+  const auto array = memory.collective_allocate<int>(4);
+  std::atomic<int> seen{0};
+  const auto signal = world.make_am([&] { ++seen; });
+  world.barrier();
+  const Rank next((world.rank().value() + 1) % world.size());
+  const std::array<int, 2> values{1, 2};
+  std::string text;
+  try {
+    memory.put_signal(array.on(next) + 3, values, [&] { signal.send(next); });
+  } catch (const shoal::CheckError& error) {
+    text = error.what();
+  }
+  require(text.find("4 bytes past the allocation") != std::string::npos, "refused with: {}", text);
+  world.wait();
+  require(seen == 0, "a signal came behind a put that was refused");
+}
+
+/// One that nothing waits for fails the run.
+void refused_put(World& world) {
+  GlobalMemory memory(world, shoal::testing::battery_options(Checks::on));
+  const auto array = memory.collective_allocate<int>(4);
+  world.barrier();
+  const Rank last(world.size() - 1);
+  if (world.rank() == 0) static_cast<void>(memory.put(array.on(last) + 4, 1));
 }
 
 /// The largest resident set of this process so far, in MiB.
@@ -209,8 +240,16 @@ int main(int argc, char** argv) {
       }
       run([](World& world) { shoal::testing::whole_battery(world, Checks::on); }, "1");
       run([&](World& world) { ways(world, together && near != "1"); }, "1");
+      run(&refused_signal, "1");
+      require(run_on_launch({"--workers", "1", "--node-processes", near}, &refused_put) != 0,
+              "a put past an allocation was not found, {} near", near);
       run([](World& world) { random_programs(world, shoal::testing::sized(40, 10)); }, "2");
       run(&many, "2");
     }
+    // Each of 4 processes reaches one in memory and the others by messages.
+    require(
+        run_on_launch({"--workers", "2", "--node-processes", "2"},
+                      [](World& world) { shoal::testing::whole_battery(world, Checks::off); }) == 0,
+        "failed with both ways to the same words");
   });
 }

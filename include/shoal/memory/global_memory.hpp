@@ -239,6 +239,7 @@ class GlobalMemory {
     auto pending = make_pending<void>();
     core_->follow(*pending);
     Transfer transfer(pending, pending->future(), false);
+    const memory::Sending sending(*pending);
     for (std::size_t i = 0; i < from.size(); ++i) {
       core_->check_pointer(to[i].memory(), Access::scatter);
       if (std::byte* place = at(to[i], sizeof(T), Access::scatter)) {
@@ -248,20 +249,23 @@ class GlobalMemory {
                    reinterpret_cast<const std::byte*>(&from[i]), *pending);
       }
     }
-    pending->end_one();
     return transfer;
   }
 
   /// Writes the elements, and calls signal() on this rank as soon as a message that it sends to the
   /// rank of `to` in the usual order is handled after the data is there: send() or call() there, an
-  /// event fired to that rank, fulfill() or send() to one task of a graph there. For large data
-  /// that is after remote completion, which parks the caller. Urgent messages and multicasts
-  /// (fire() to all, send_all()) overtake small data: send them after put(...).wait() instead.
+  /// event fired to that rank, fulfill() or send() to one task of a graph there. For large data,
+  /// and with checks on, that is after remote completion, which parks the caller. Urgent messages
+  /// and multicasts (fire() to all, send_all()) overtake small data: send them after
+  /// put(...).wait() instead. **Errors**: where the put is refused, signal() is not called.
   template <memory::Copied T, std::invocable<> Signal>
   void put_signal(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from, Signal signal) {
     Transfer transfer = put(to, from);
-    // Messages between two ranks are handled in order: a small put is one.
-    if (from.size_bytes() >= kLargeMessageBytes || sync::watches_strands()) transfer.wait();
+    // Messages between two ranks are handled in order: a small put is one. With checks on, its
+    // target may refuse it.
+    if (from.size_bytes() >= kLargeMessageBytes || checks() || sync::watches_strands()) {
+      transfer.wait();
+    }
     signal();
   }
 
@@ -448,8 +452,8 @@ class GlobalMemory {
     auto pending = make_pending<void>();
     core_->follow(*pending);
     Transfer transfer(pending, pending->future(), false);
+    const memory::Sending sending(*pending);
     core_->put(to, from, *pending);
-    pending->end_one();
     return transfer;
   }
 
@@ -490,8 +494,8 @@ class GlobalMemory {
     auto pending = make_pending<void>();
     core_->follow(*pending);
     Transfer transfer(pending, pending->future(), false);
+    const memory::Sending sending(*pending);
     core_->word(at.rank().value(), at.offset(), word, nullptr, *pending);
-    pending->end_one();
     return transfer;
   }
 

@@ -32,6 +32,14 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   }
   /// Keeps the first error.
   void fail(std::exception_ptr error);
+  /// The same for an error of the target. False: the Transfer was dropped, and the caller reports
+  /// the error.
+  [[nodiscard]] bool refuse(std::exception_ptr error);
+  /// The Transfer of puts goes, and nothing has waited for it. An error that has come is reported:
+  /// it fails the run.
+  void drop() noexcept {
+    if ((fate_.fetch_or(kDropped, std::memory_order_acq_rel) & kRefused) != 0) report();
+  }
   /// `next` has one request more, which ends with the last of these. Before end_one().
   void then(sync::Ref<Pending> next) { then_ = std::move(next); }
 
@@ -65,14 +73,31 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
 
  private:
   static constexpr std::uint32_t kAbandoned = 1U << 31U;
+  static constexpr std::uint8_t kDropped = 1;
+  static constexpr std::uint8_t kRefused = 2;
 
   void finish_all();
+  void report() noexcept;
 
   std::atomic<std::uint32_t> references_{1};
   std::atomic<std::uint32_t> left_{1};
   std::atomic<std::uint32_t> writing_{0};  // how many write, and whether it is abandoned
+  // refuse() and drop() set a bit each, and the later one reports. acq_rel: it sees the error.
+  std::atomic<std::uint8_t> fate_{0};
   std::exception_ptr error_ SHOAL_GUARDED_BY(mutex_);
   sync::Ref<Pending> then_;
+};
+
+/// Ends the sender's own request at the end of a block, also where an error leaves it.
+class Sending {
+ public:
+  explicit Sending(Pending& pending) : pending_(pending) {}
+  ~Sending() { pending_.end_one(); }
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+
+ private:
+  Pending& pending_;
 };
 
 /// Ends in a promise.
@@ -126,8 +151,8 @@ namespace shoal {
 /// An access to global memory that goes on: its remote completion. Movable.
 ///
 /// A put may be dropped: the data travels on, and GlobalMemory::quiet() and Team::wait() wait for
-/// it. A get waits in its destructor until its memory is not written any more, or takes the request
-/// back.
+/// it. If its target refuses it then, the team fails. A get waits in its destructor until its
+/// memory is not written any more, or takes the request back.
 class Transfer {
  public:
   /// A complete transfer.
@@ -164,7 +189,10 @@ class Transfer {
 
  private:
   void release() noexcept {
-    if (writes_here_ && pending_ != nullptr) {
+    if (pending_ == nullptr) return;
+    if (!writes_here_) {
+      if (future_.valid()) pending_->drop();
+    } else {
       if (future_.valid() && !future_.is_ready()) pending_->abandon();
       sync::observe(pending_.get());
     }
