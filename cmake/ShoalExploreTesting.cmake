@@ -68,9 +68,11 @@ function(shoal_add_explore_tests)
   endforeach()
   shoal_explored_program(explore_random_object_program random_object_program)
   shoal_explored_program(explore_random_flow_program random_flow_program)
+  shoal_explored_program(explore_random_memory_program random_memory_program)
   foreach(program IN LISTS programs
           ITEMS cholesky gemm2d gemm3d bfs explore_random_program explore_random_event_program
-                explore_random_object_program explore_random_flow_program)
+                explore_random_object_program explore_random_flow_program
+                explore_random_memory_program)
     if(NOT TARGET ${program})
       continue()
     endif()

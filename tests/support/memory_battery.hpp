@@ -361,6 +361,68 @@ class SignalOrder {
   TaskGraph<int> vectors_;
 };
 
+/// A copy that was asked for before its object changed is not kept when it comes after the
+/// invalidation: the owner changes the object behind the request, and tells the reader by way of a
+/// third rank.
+class LateAnswers {
+ public:
+  LateAnswers(World& world, GlobalMemory& memory)
+      : world_(world),
+        memory_(memory),
+        size_(world.size()),
+        data_(memory.collective_allocate<int>()),
+        cache_(memory),
+        change_(world.make_am([this](int reader, int round) { change(reader, round); },
+                              {Delivery::task})),
+        pass_on_(
+            world.make_am([this](int reader, int round) { changed_.send(Rank(reader), round); })),
+        changed_(world.make_am([this](int round) { look(round); }, {Delivery::task})) {
+    *memory.local(data_) = 0;
+    world.barrier();
+  }
+  ~LateAnswers() { memory_.collective_free(data_); }
+  LateAnswers(const LateAnswers&) = delete;
+  LateAnswers& operator=(const LateAnswers&) = delete;
+
+  void run() {
+    const Rank owner = after(1);
+    for (int round = 1; round <= 5; ++round) {
+      cache_.invalidate();
+      cache_.prefetch(data_.on(owner));
+      change_.send(owner, world_.rank().value(), round);
+      world_.wait();
+      must(*cache_.get(data_.on(owner)) == round, "a late answer was kept");
+    }
+    world_.barrier();
+  }
+
+ private:
+  [[nodiscard]] Rank after(int ranks) const { return Rank((world_.rank() + ranks) % size_); }
+
+  void change(int reader, int round) {
+    memory_.put(data_, round).wait();
+    pass_on_.send(after(1), reader, round);
+  }
+  void look(int round) {
+    const GlobalPtr<int> object = data_.on(after(1));
+    if (round % 2 == 0) {
+      cache_.invalidate();
+    } else {
+      cache_.invalidate(object);
+    }
+    must(*cache_.get(object) == round, "a copy from before the invalidation");
+  }
+
+  World& world_;
+  GlobalMemory& memory_;
+  const int size_;
+  const GlobalPtr<int> data_;  // here
+  ObjectCache<int> cache_;
+  ActiveMessage<int, int> change_;
+  ActiveMessage<int, int> pass_on_;
+  ActiveMessage<int> changed_;
+};
+
 inline void heaps(World& world, GlobalMemory& memory) {
   const Rank next((world.rank().value() + 1) % world.size());
   world.barrier();
@@ -444,6 +506,7 @@ inline void whole_battery(World& world, GlobalMemoryOptions::Checks checks) {
   signals(world, memory);
   signals_of_models(world, memory);
   SignalOrder(world, memory).run();
+  LateAnswers(world, memory).run();
   heaps(world, memory);
   caches(world, memory, KeepAll());
   caches(world, memory, Lru(2000));

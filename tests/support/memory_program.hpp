@@ -119,6 +119,7 @@ class MemoryProgram {
 
   void write_all() {
     shared_salt_ = draw(1000);
+    writers_.emplace();
     if (draw(2) == 0) {
       write_anywhere();
     } else {
@@ -139,7 +140,7 @@ class MemoryProgram {
         if (mine(writer)) {
           Words piece(expected_.begin() + static_cast<std::ptrdiff_t>(first),
                       expected_.begin() + static_cast<std::ptrdiff_t>(first + length));
-          world_.spawn([this, first, piece = std::move(piece)] {
+          writers_->spawn([this, first, piece = std::move(piece)] {
             if (first % 2 == 0) {
               words_.put(first, piece);
             } else {
@@ -176,7 +177,7 @@ class MemoryProgram {
       }
       if (mine(writer) && !values.empty()) {
         const GlobalPtr<std::uint64_t> to = words_.at(rank, first);
-        world_.spawn([this, to, kind, stride, block, values = std::move(values)] {
+        writers_->spawn([this, to, kind, stride, block, values = std::move(values)] {
           write_piece(to, kind, stride, block, values);
         });
       }
@@ -216,7 +217,7 @@ class MemoryProgram {
       if (which == 2) sum = std::max(sum, value);
       if (which == 3) sum |= value;
       if (!mine(rank)) continue;
-      world_.spawn([this, which, value] { update(counters_[which], which, value); });
+      writers_->spawn([this, which, value] { update(counters_[which], which, value); });
     }
   }
   void update(GlobalPtr<std::uint64_t> at, std::size_t which, std::uint64_t value) {
@@ -254,7 +255,12 @@ class MemoryProgram {
 
   /// Everything is at its place, and outdated copies are gone.
   void end_writes() {
-    world_.wait();
+    writers_->wait();
+    if (draw(2) == 0) {
+      quiet_all();
+    } else {
+      world_.wait();
+    }
     const std::uint64_t how = draw(3);
     if (how == 0) {
       documents_.collective_invalidate(world_);
@@ -265,6 +271,13 @@ class MemoryProgram {
     }
     changed_.clear();
     cached_words_.invalidate();
+  }
+  /// By two tasks at once, each of which waits for all puts.
+  void quiet_all() {
+    writers_->spawn([this] { memory_.quiet(); });
+    memory_.quiet();
+    world_.barrier();
+    writers_->wait();
   }
 
   // --- reads
@@ -363,6 +376,7 @@ class MemoryProgram {
   Words expected_;
   std::vector<std::uint64_t> versions_;
   std::vector<std::size_t> changed_;
+  std::optional<TaskGroup> writers_;  // tasks that write in this phase
   Words counts_;
   GlobalVector<std::uint64_t> words_;
   GlobalVector<std::uint64_t> counters_;
