@@ -69,13 +69,21 @@ void refused_signal(World& world) {
   require(seen == 0, "a signal came behind a put that was refused");
 }
 
-/// One that nothing waits for fails the run.
+/// One that nothing waits for fails the run with its reason.
 void refused_put(World& world) {
   GlobalMemory memory(world, shoal::testing::battery_options(Checks::on));
   const auto array = memory.collective_allocate<int>(4);
   world.barrier();
-  const Rank last(world.size() - 1);
-  if (world.rank() == 0) static_cast<void>(memory.put(array.on(last) + 4, 1));
+  const std::array<int, 2> values{1, 2};
+  try {
+    const Rank last(world.size() - 1);
+    if (world.rank() == 0) static_cast<void>(memory.put(array.on(last) + 3, values));
+    world.wait();
+  } catch (const shoal::Error& error) {
+    const std::string text = error.what();
+    require(text.find("4 bytes past the allocation") != std::string::npos, "failed with: {}", text);
+    throw;
+  }
 }
 
 /// The largest resident set of this process so far, in MiB.
