@@ -1,6 +1,8 @@
 #include "global/kernels.hpp"
 
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "cli/command_line.hpp"
@@ -123,20 +125,26 @@ Timed puts_by_threads(const Options& options, const Side& side, bool& good) {
   return timed;
 }
 
+std::optional<Cached> cached_way(const std::string& kernel) {
+  if (kernel == "hit") return Cached::hit;
+  if (kernel == "miss") return Cached::miss;
+  if (kernel == "table") return Cached::table;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(cli::one_of(
-          {"latency", "rate", "bandwidth", "hit", "gups", "gather", "pairs", "fan_out"}));
+      ->check(cli::one_of({"latency", "rate", "bandwidth", "hit", "miss", "table", "gups", "gather",
+                           "pairs", "fan_out"}));
   app.add_option("--op", options.op, "Operation on words")
       ->check(cli::one_of({"get", "put", "add", "exchange"}));
   app.add_option("--count", options.count, "Operations, of gups and gather: of each rank")
       ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
-  app.add_option("--in-flight", options.in_flight,
-                 "Operations in flight, of rate and gather; words, of hit")
+  app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate and gather")
       ->check(cli::range(1, 1 << 20));
   app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth and threads")
       ->check(cli::range(1, 1 << 30));
@@ -174,10 +182,11 @@ int measure(const Options& options, const Side& side) {
       side.prepare(1);
       timed = time_on_first(options, side, side.one_by_one, options.count);
       good = side.rank != 0 || is_good(options, timed.last, options.count);
-    } else if (options.kernel == "hit") {
+    } else if (const std::optional<Cached> way = cached_way(options.kernel)) {
       if (!side.cached) throw std::invalid_argument("this side has no cache");
-      side.prepare(static_cast<std::size_t>(options.in_flight));
-      timed = time_on_first(options, side, side.cached, options.count);
+      side.prepare(1);
+      const auto read = [&](std::int64_t count) { return side.cached(count, *way); };
+      timed = time_on_first(options, side, read, options.count);
       good = timed.last == 0;
     } else if (options.kernel == "rate") {
       side.prepare(static_cast<std::size_t>(options.in_flight));

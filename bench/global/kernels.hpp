@@ -22,7 +22,8 @@ struct Place {
 
 struct Options {
   RunOptions run;
-  std::string kernel;      // latency, rate, bandwidth, hit, gups, gather, pairs, fan_out
+  // latency, rate, bandwidth, hit, miss, table, gups, gather, pairs, fan_out
+  std::string kernel;
   std::string op = "get";  // get, put, add, exchange
   std::int64_t count = 100'000;
   std::int64_t in_flight = 1024;
@@ -33,11 +34,8 @@ struct Options {
 };
 void add_options(cli::App& app, Options& options);
 
-/// The word that is read after `at`, of `count`: none is followed by its neighbour.
-inline std::size_t next_word(std::size_t at, std::size_t count) {
-  at += 619;
-  return at < count ? at : at % count;
-}
+/// A copy is found; it was invalidated, and is fetched; it is found in a std::unordered_map.
+enum class Cached : std::uint8_t { hit, miss, table };
 
 /// One side. Each function is called on all ranks. Rank 0 accesses words of the last rank; gups and
 /// gather are done by all ranks.
@@ -52,9 +50,8 @@ struct Side {
   std::function<Word(std::int64_t rounds)> together;
   /// `count` transfers of all words.
   std::function<Word(std::int64_t count)> transfers;
-  /// Reads of the prepared words through a cache, in the order of next_word(). Empty: there is
-  /// none.
-  std::function<Word(std::int64_t count)> cached;
+  /// Reads of word 0 through a cache. Empty: there is none.
+  std::function<Word(std::int64_t count, Cached way)> cached;
   /// Exclusive-or of `number` into word `index` of a rank. Completed by finish_updates().
   std::function<void(int rank, std::size_t index, Word number)> update;
   std::function<void()> finish_updates;
@@ -84,8 +81,8 @@ Side side_of(Accesses& accesses) {
   side.one_by_one = [&](std::int64_t count) { return accesses.one_by_one(count); };
   side.together = [&](std::int64_t rounds) { return accesses.together(rounds); };
   side.transfers = [&](std::int64_t count) { return accesses.transfers(count); };
-  if constexpr (requires { accesses.cached(1); }) {
-    side.cached = [&](std::int64_t count) { return accesses.cached(count); };
+  if constexpr (requires { accesses.cached(1, Cached::hit); }) {
+    side.cached = [&](std::int64_t count, Cached way) { return accesses.cached(count, way); };
   }
   side.update = [&](int rank, std::size_t index, Word number) {
     accesses.update(rank, index, number);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -108,12 +109,17 @@ class Accesses {
         memory_.local(thread_memory_) + static_cast<std::size_t>(thread) * size;
     return {begin[0], begin[size - 1]};
   }
-  Word cached(std::int64_t count) {
+  Word cached(std::int64_t count, bench::global::Cached way) {
     Word sum = 0;
-    std::size_t at = 0;
+    table_[far_] = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      sum += *cache_.get(far_ + static_cast<std::ptrdiff_t>(at));
-      at = bench::global::next_word(at, buffer_.size());
+      if (way == bench::global::Cached::table) {
+        asm volatile("" ::: "memory");  // looks again
+        sum += table_.find(far_)->second;
+        continue;
+      }
+      if (way == bench::global::Cached::miss) cache_.invalidate(far_);
+      sum += *cache_.get(far_);
     }
     return sum;
   }
@@ -135,6 +141,7 @@ class Accesses {
   const char op_;  // first letter of the operation
   shoal::GlobalMemory memory_;
   shoal::ObjectCache<Word> cache_;
+  std::unordered_map<shoal::GlobalPtr<Word>, Word> table_;
   shoal::GlobalPtr<Word> words_;  // of this rank
   shoal::GlobalPtr<Word> far_;    // of the last one
   std::vector<Word> buffer_;

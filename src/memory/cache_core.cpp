@@ -10,25 +10,18 @@ CacheCore::CacheCore(sched::Scheduler& scheduler, std::string name,
                      std::unique_ptr<AnyPolicy> policy, Fetch fetch)
     : scheduler_(scheduler),
       name_(std::move(name)),
+      fetch_name_(fmt::format("cache '{}': a fetch of ", name_)),
       policy_(std::move(policy)),
+      notes_use_(policy_->notes_use()),
       fetch_(std::move(fetch)) {}
 CacheCore::~CacheCore() = default;
 
-const CacheCore::Kept* CacheCore::fresh(const CacheKey& key) {
-  const auto found = kept_.find(key);
-  if (found == kept_.end()) return nullptr;
-  policy_->on_use(key);
-  return &found->second;
-}
+void CacheCore::note_use(CacheKey key) { policy_->on_use(key); }
 
 CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
   ++statistics_.fetches;
   const std::uint64_t ticket = ++tickets_;
-  Fetching fetching{
-      key,
-      Promise<Copy>(scheduler_, fmt::format("cache '{}': a fetch of {}", name_, to_string(key))),
-      {},
-      phase_};
+  Fetching fetching{key, Promise<Copy>(scheduler_, fetch_name_ + to_string(key)), {}, phase_};
   const Awaited awaited{fetching.promise.future().shared_state(), ticket};
   fetching.result = awaited.result;
   fetching_.emplace(ticket, std::move(fetching));
@@ -52,11 +45,8 @@ Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
 CacheCore::Found CacheCore::get(const CacheKey& key) {
   Awaited awaited;
   {
-    const sync::Lock lock(mutex_);
-    if (const Kept* const kept = fresh(key)) {
-      ++statistics_.hits;
-      return {kept->copy, true, kept->fetched_in};
-    }
+    const sync::StoreReleaseLock lock(mutex_);
+    if (const Kept* const kept = fresh(key)) return {kept->copy, true, kept->fetched_in};
     ++statistics_.misses;
     awaited = join(key);
   }
@@ -66,7 +56,7 @@ CacheCore::Found CacheCore::get(const CacheKey& key) {
 Copy CacheCore::fetch(const CacheKey& key) {
   Awaited awaited;
   {
-    const sync::Lock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     ++statistics_.misses;
     // Not one that is under way: its request may have been answered before the caller's reason to
     // want a new copy.
@@ -75,39 +65,31 @@ Copy CacheCore::fetch(const CacheKey& key) {
   return await(key, awaited);
 }
 
-CacheCore::Found CacheCore::find(const CacheKey& key) {
-  const sync::Lock lock(mutex_);
-  const Kept* const kept = fresh(key);
-  if (kept == nullptr) return {};
-  ++statistics_.hits;
-  return {kept->copy, true, kept->fetched_in};
-}
-
 void CacheCore::prefetch(const CacheKey& key) {
   Awaited awaited;
   {
-    const sync::Lock lock(mutex_);
-    if (kept_.contains(key)) return;
+    const sync::StoreReleaseLock lock(mutex_);
+    if (kept_.find(key) != nullptr) return;
     awaited = join(key);
   }
   if (awaited.ticket != 0) fetch_(key, awaited.ticket);
 }
 
 void CacheCore::remove(const CacheKey& key) {
-  const auto found = kept_.find(key);
-  if (found == kept_.end()) return;
-  statistics_.bytes -= found->second.size_bytes;
+  const Kept* const kept = kept_.find(key);
+  if (kept == nullptr) return;
+  statistics_.bytes -= kept->size_bytes;
   --statistics_.copies;
   policy_->on_remove(key);
-  kept_.erase(found);
+  kept_.erase(key);
 }
 
 void CacheCore::evict() {
   for (std::size_t tries = kept_.size(); tries > 0; --tries) {
     const std::optional<CacheKey> victim = policy_->victim();
     if (!victim) return;
-    const auto found = kept_.find(*victim);
-    if (found != kept_.end() && found->second.copy.use_count() > 1) {
+    const Kept* const kept = kept_.find(*victim);
+    if (kept != nullptr && kept->copy.use_count() > 1) {
       policy_->on_use(*victim);  // referenced
       continue;
     }
@@ -127,7 +109,7 @@ std::optional<CacheCore::Fetching> CacheCore::take(std::uint64_t ticket) {
 void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes) {
   std::optional<Fetching> fetching;
   {
-    const sync::Lock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     fetching = take(ticket);
     if (!fetching) return;
     const CacheKey key = fetching->key;
@@ -136,7 +118,7 @@ void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes)
       current_.erase(current);
       if (policy_->keeps()) {
         remove(key);
-        kept_.emplace(key, Kept{copy, size_bytes, fetching->begun_in});
+        kept_.insert(key, Kept{copy, size_bytes, fetching->begun_in});
         statistics_.bytes += size_bytes;
         ++statistics_.copies;
         policy_->on_insert(key, size_bytes);
@@ -150,7 +132,7 @@ void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes)
 void CacheCore::failed(std::uint64_t ticket, std::exception_ptr error) {
   std::optional<Fetching> fetching;
   {
-    const sync::Lock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     fetching = take(ticket);
     if (!fetching) return;
     const auto current = current_.find(fetching->key);
@@ -160,22 +142,24 @@ void CacheCore::failed(std::uint64_t ticket, std::exception_ptr error) {
 }
 
 void CacheCore::invalidate(const CacheKey& key) {
-  const sync::Lock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   remove(key);
   current_.erase(key);
 }
 
 void CacheCore::next_phase() {
-  const sync::Lock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   ++phase_;
-  while (!kept_.empty()) remove(CacheKey(kept_.begin()->first));
+  kept_.for_each_key([this](const CacheKey& key) { policy_->on_remove(key); });
+  kept_.clear();
+  statistics_.copies = statistics_.bytes = 0;
   current_.clear();
 }
 
 CacheCore::Comparison CacheCore::begin_comparison() {
   Promise<Compared> promise(scheduler_, fmt::format("cache '{}': a comparison", name_));
   Future<Compared> result = promise.future();
-  const sync::Lock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   const std::uint64_t number = ++tickets_;
   comparisons_.emplace(number, std::move(promise));
   return {number, std::move(result)};
@@ -184,7 +168,7 @@ CacheCore::Comparison CacheCore::begin_comparison() {
 void CacheCore::end_comparison(std::uint64_t number, const Compared& result) {
   std::optional<Promise<Compared>> promise;
   {
-    const sync::Lock lock(mutex_);
+    const sync::StoreReleaseLock lock(mutex_);
     const auto found = comparisons_.find(number);
     if (found == comparisons_.end()) return;
     promise = std::move(found->second);
@@ -194,12 +178,12 @@ void CacheCore::end_comparison(std::uint64_t number, const Compared& result) {
 }
 
 std::uint64_t CacheCore::phase() const {
-  const sync::Lock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   return phase_;
 }
 
 CacheStatistics CacheCore::statistics() const {
-  const sync::Lock lock(mutex_);
+  const sync::StoreReleaseLock lock(mutex_);
   return statistics_;
 }
 

@@ -3,8 +3,9 @@
 
 #include <shoal/base/function.hpp>
 #include <shoal/memory/cache_policy.hpp>
+#include <shoal/memory/key_table.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/sync/store_release_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -47,6 +49,8 @@ using Copy = std::shared_ptr<const void>;
 class AnyPolicy {
  public:
   virtual ~AnyPolicy() = default;
+  /// on_use() does something.
+  [[nodiscard]] virtual bool notes_use() const = 0;
   [[nodiscard]] virtual bool keeps() const = 0;
   virtual void on_insert(const CacheKey& key, std::size_t size_bytes) = 0;
   virtual void on_use(const CacheKey& key) = 0;
@@ -58,6 +62,9 @@ template <CachePolicy P>
 class PolicyOf final : public AnyPolicy {
  public:
   explicit PolicyOf(P policy) : policy_(std::move(policy)) {}
+  [[nodiscard]] bool notes_use() const override {
+    return !std::is_same_v<P, KeepAll> && !std::is_same_v<P, NoCache>;
+  }
   [[nodiscard]] bool keeps() const override { return policy_.keeps(); }
   void on_insert(const CacheKey& key, std::size_t bytes) override { policy_.on_insert(key, bytes); }
   void on_use(const CacheKey& key) override { policy_.on_use(key); }
@@ -88,10 +95,15 @@ class CacheCore {
     std::uint64_t fetched_in = 0;
   };
   [[nodiscard]] Found get(const CacheKey& key);
+  /// The copy that is kept; nullptr: there is none. Inline: most calls of most programs end here.
+  [[nodiscard]] Copy find(CacheKey key) {
+    const sync::StoreReleaseLock lock(mutex_);
+    const Kept* const kept = fresh(key);
+    if (kept == nullptr) return {};
+    return kept->copy;
+  }
   /// Fetches it whether there is a copy or not.
   [[nodiscard]] Copy fetch(const CacheKey& key);
-  /// nullptr: there is none.
-  [[nodiscard]] Found find(const CacheKey& key);
   /// Begins to fetch it, if there is no copy.
   void prefetch(const CacheKey& key);
   void invalidate(const CacheKey& key);
@@ -137,7 +149,16 @@ class CacheCore {
   [[nodiscard]] Awaited begin(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   /// A fetch that is under way, else one that begins.
   [[nodiscard]] Awaited join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
-  [[nodiscard]] const Kept* fresh(const CacheKey& key) SHOAL_REQUIRES(mutex_);
+  /// A hit; nullptr: there is no copy.
+  [[nodiscard]] const Kept* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
+    const Kept* const kept = kept_.find(key);
+    if (kept == nullptr) return nullptr;
+    if (notes_use_) note_use(key);
+    ++statistics_.hits;
+    return kept;
+  }
+  // Not inline: the key stays in registers where no policy wants it.
+  void note_use(CacheKey key) SHOAL_REQUIRES(mutex_);
   void remove(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   void evict() SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::optional<Fetching> take(std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
@@ -145,10 +166,12 @@ class CacheCore {
 
   sched::Scheduler& scheduler_;
   const std::string name_;
+  const std::string fetch_name_;  // of the promise of a fetch, before the object
   const std::unique_ptr<AnyPolicy> policy_;
+  const bool notes_use_;
   const Fetch fetch_;
-  mutable sync::Mutex mutex_;
-  std::unordered_map<CacheKey, Kept> kept_ SHOAL_GUARDED_BY(mutex_);
+  mutable sync::StoreReleaseMutex mutex_;
+  KeyTable<Kept> kept_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Fetching> fetching_ SHOAL_GUARDED_BY(mutex_);  // by ticket
   // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
   // it since.

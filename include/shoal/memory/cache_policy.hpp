@@ -2,12 +2,12 @@
 // Policies of object caches: which copies are kept, and which go.
 
 #include <shoal/memory/global_ptr.hpp>
+#include <shoal/memory/key_table.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <list>
 #include <optional>
-#include <unordered_map>
 
 namespace shoal {
 
@@ -69,21 +69,21 @@ class Lru {
   /// See CachePolicy.
   void on_insert(const CacheKey& key, std::size_t size_bytes) {
     order_.push_front({key, size_bytes});
-    places_[key] = order_.begin();
+    places_.insert(key, order_.begin());
     bytes_ += size_bytes;
   }
   /// See CachePolicy.
   void on_use(const CacheKey& key) {
-    const auto found = places_.find(key);
-    if (found != places_.end()) order_.splice(order_.begin(), order_, found->second);
+    const auto* const place = places_.find(key);
+    if (place != nullptr) order_.splice(order_.begin(), order_, *place);
   }
   /// See CachePolicy.
   void on_remove(const CacheKey& key) {
-    const auto found = places_.find(key);
-    if (found == places_.end()) return;
-    bytes_ -= found->second->size_bytes;
-    order_.erase(found->second);
-    places_.erase(found);
+    const auto* const place = places_.find(key);
+    if (place == nullptr) return;
+    bytes_ -= (*place)->size_bytes;
+    order_.erase(*place);
+    places_.erase(key);
   }
   /// See CachePolicy.
   [[nodiscard]] std::optional<CacheKey> victim() const {
@@ -99,7 +99,7 @@ class Lru {
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
   std::list<Copy> order_;  // used last: first
-  std::unordered_map<CacheKey, std::list<Copy>::iterator> places_;
+  memory::KeyTable<std::list<Copy>::iterator> places_;
 };
 
 }  // namespace shoal

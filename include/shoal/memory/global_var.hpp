@@ -4,6 +4,7 @@
 #include <shoal/memory/global_memory.hpp>
 #include <shoal/sync/mutex.hpp>
 
+#include <cstdint>
 #include <optional>
 
 namespace shoal {
@@ -37,19 +38,22 @@ class GlobalVar {
   /// **Blocks**: parks the task when the value must be fetched.
   [[nodiscard]] T get() {
     if (memory_.rank() == owner()) return memory_.get(place_);
+    std::uint64_t refreshes = 0;
     {
       const sync::Lock lock(mutex_);
       if (copy_) return *copy_;
+      refreshes = refreshes_;
     }
     const T value = memory_.get(place_);
     const sync::Lock lock(mutex_);
-    copy_ = value;
+    if (refreshes == refreshes_) copy_ = value;  // else it may be from before the refresh
     return value;
   }
   /// The next get() on this rank fetches the value again.
   void refresh() {
     const sync::Lock lock(mutex_);
     copy_.reset();
+    ++refreshes_;
   }
 
  private:
@@ -57,6 +61,7 @@ class GlobalVar {
   const GlobalPtr<T> place_;
   sync::Mutex mutex_;
   std::optional<T> copy_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t refreshes_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace shoal

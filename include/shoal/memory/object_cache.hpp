@@ -42,6 +42,7 @@ class ObjectCache {
   /// A cache for objects of this memory.
   explicit ObjectCache(GlobalMemory& memory, Policy policy = Policy(), std::string name = "cache")
       : memory_(memory),
+        compares_(kComparable && memory.checks()),
         core_(scheduler(), name, std::make_unique<memory::PolicyOf<Policy>>(std::move(policy)),
               [this](const CacheKey& key, std::uint64_t ticket) { request(key, ticket); }),
         arrived_(channel(),
@@ -77,9 +78,10 @@ class ObjectCache {
   /// time share a fetch. **Blocks**: parks the task during a fetch.
   [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
-    const memory::CacheCore::Found found = core_.get(key_of(object));
-    if (kComparable && found.hit && memory_.checks()) check_fresh(object, found);
-    return as_ref(found.copy);
+    if (!compares_) {
+      if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
+    }
+    return fetch_or_compare(object);
   }
   /// Fetches the object, and replaces the copy. References to the old one stay as they are.
   [[nodiscard]] CacheRef<T> rget(GlobalPtr<T> object) {
@@ -89,12 +91,9 @@ class ObjectCache {
   /// The copy. **Blocks**: never. **Errors**: CacheMiss when there is none.
   [[nodiscard]] CacheRef<T> lget(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
-    const memory::CacheCore::Found found = core_.find(key_of(object));
-    if (!found.hit) {
-      throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
-                      to_string(key_of(object)) + ": lget() fetches nothing, get() does");
-    }
-    return as_ref(found.copy);
+    if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
+    throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
+                    to_string(key_of(object)) + ": lget() fetches nothing, get() does");
   }
   /// Begins to fetch an object of which there is no copy. **Blocks**: never.
   void prefetch(GlobalPtr<T> object) {
@@ -148,7 +147,9 @@ class ObjectCache {
   [[nodiscard]] sched::Scheduler& scheduler() const { return memory_.core().scope().scheduler(); }
   [[nodiscard]] messaging::Channel& channel() const { return memory_.core().scope().channel(); }
   static CacheKey key_of(GlobalPtr<T> object) { return object.template cast<const std::byte>(); }
-  static CacheRef<T> as_ref(const Copy& copy) { return std::static_pointer_cast<const T>(copy); }
+  static CacheRef<T> as_ref(Copy copy) {
+    return std::static_pointer_cast<const T>(std::move(copy));
+  }
   [[nodiscard]] bool is_own(GlobalPtr<T> object) const {
     memory_.core().check_pointer(object.memory(), memory::Access::cached);
     return object.rank() == memory_.rank();
@@ -185,6 +186,12 @@ class ObjectCache {
     return bytes;
   }
 
+  /// get() where there is no copy, or with checks on.
+  [[gnu::noinline]] CacheRef<T> fetch_or_compare(GlobalPtr<T> object) {
+    memory::CacheCore::Found found = core_.get(key_of(object));
+    if (compares_ && found.hit) check_fresh(object, found);
+    return as_ref(std::move(found.copy));
+  }
   void request(const CacheKey& key, std::uint64_t ticket) {
     if constexpr (kRaw) {
       const sync::Ref<RawFetch> fetch(new RawFetch(*this, ticket));
@@ -233,6 +240,7 @@ class ObjectCache {
   }
 
   GlobalMemory& memory_;
+  const bool compares_;  // copies that are found with their objects
   memory::CacheCore core_;
   // Answers come first: the handlers behind them use them, and may run at once.
   const ActiveMessage<std::uint64_t, T> arrived_;

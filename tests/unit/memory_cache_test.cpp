@@ -1,0 +1,142 @@
+// Parts of the caches of global memory: the table of copies, and copies that come late.
+
+#include <shoal/memory.hpp>
+
+#include "support/sizes.hpp"
+#include "support/turn_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+
+namespace {
+
+using shoal::CacheKey;
+using shoal::GlobalMemory;
+using shoal::GlobalMemoryOptions;
+using shoal::GlobalPtr;
+using shoal::GlobalVar;
+using shoal::GlobalVector;
+using shoal::ObjectCache;
+using shoal::Rank;
+using shoal::World;
+using shoal::memory::KeyTable;
+using shoal::testing::sized;
+using shoal::testing::sized_on_one_thread;
+
+CacheKey key_of(std::uint64_t number) {
+  return {Rank(static_cast<int>(number % 3)), 7, 64 * (number / 3)};
+}
+
+TEST(KeyTable, RandomChanges_LeaveWhatAMapHas) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(sized(100, 20)); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const std::uint64_t keys = 2 + random() % 200;
+    KeyTable<std::unique_ptr<int>> table;
+    std::map<CacheKey, int> map;
+    for (int step = 0; step < 2000; ++step) {
+      const CacheKey key = key_of(random() % keys);
+      const std::uint64_t kind = random() % 300;
+      if (kind == 0) {
+        table.clear();
+        map.clear();
+      } else if (map.contains(key) && kind % 2 == 0) {
+        table.erase(key);
+        map.erase(key);
+      } else if (!map.contains(key)) {
+        table.insert(key, std::make_unique<int>(step));
+        map.emplace(key, step);
+      }
+      ASSERT_EQ(table.size(), map.size());
+    }
+    for (std::uint64_t number = 0; number < keys; ++number) {
+      const auto* const found = table.find(key_of(number));
+      ASSERT_EQ(found != nullptr, map.contains(key_of(number)));
+      if (found != nullptr) {
+        EXPECT_EQ(**found, map.at(key_of(number)));
+      }
+    }
+    std::set<CacheKey> visited;
+    table.for_each_key([&](const CacheKey& key) { EXPECT_TRUE(visited.insert(key).second); });
+    EXPECT_EQ(visited.size(), map.size());
+  }
+}
+
+// The owner changes the variable behind the request of a get(), and tells the reader by way of a
+// third rank.
+void refresh_while_fetched(World& world) {
+  GlobalMemory memory(world, {.name = "m", .checks = GlobalMemoryOptions::Checks::off});
+  GlobalVar<double> step(memory, Rank(1));
+  const auto refresh = world.make_am([&] { step.refresh(); });
+  const auto pass_on = world.make_am([&] { refresh.send(Rank(0)); });
+  const auto change = world.make_am([&] {
+    step.set(0.5);
+    pass_on.send(Rank(2));
+  });
+  world.barrier();
+  if (world.rank() == 0) {
+    world.spawn([&] { static_cast<void>(step.get()); });
+    for (int i = 0; i < 100 && memory.statistics().requests == 0; ++i) shoal::yield();
+    change.send(Rank(1));
+  }
+  world.wait();
+  EXPECT_EQ(step.get(), 0.5);
+  world.wait();
+}
+
+TEST(GlobalVar, RefreshedWhileItIsFetched_IsFetchedAgain) {
+  for (std::uint64_t seed = 0; seed < sized_on_one_thread(300, 60); ++seed) {
+    SCOPED_TRACE(seed);
+    const auto result = shoal::testing::run_turns({.seed = seed, .ranks = 3}, [](World& world) {
+      refresh_while_fetched(world);
+      return 0;
+    });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << shoal::describe(error);
+    }
+  }
+}
+
+struct Block {
+  std::array<std::uint64_t, 1U << 16U> words;
+};
+
+// Larger than packets and windows.
+TEST(ObjectCache, ObjectsOfHalfAMebibyte_AreFetchedWhole) {
+  for (std::uint64_t seed = 0; seed < sized_on_one_thread(12, 4); ++seed) {
+    SCOPED_TRACE(seed);
+    const auto result = shoal::testing::run_turns({.seed = seed, .ranks = 2}, [](World& world) {
+      GlobalMemory memory(world, {.name = "m"});
+      GlobalVector<GlobalPtr<std::string>> texts(memory, 2);
+      const auto block = memory.collective_allocate<Block>();
+      const auto letter = [](Rank rank) { return static_cast<char>('a' + rank.value()); };
+      texts.local()[0] = memory.create<std::string>(std::size_t{1} << 19U, letter(world.rank()));
+      memory.local(block)->words.fill(static_cast<std::uint64_t>(world.rank().value()));
+      ObjectCache<std::string> strings(memory);
+      ObjectCache<Block> blocks(memory);
+      world.barrier();
+      const Rank next((world.rank().value() + 1) % 2);
+      const auto text = strings.get(texts.get(static_cast<std::size_t>(next.value())));
+      EXPECT_EQ(*text, std::string(std::size_t{1} << 19U, letter(next)));
+      EXPECT_EQ(blocks.get(block.on(next))->words.back(), static_cast<std::uint64_t>(next.value()));
+      EXPECT_GE(strings.statistics().bytes, std::size_t{1} << 19U);
+      world.wait();
+      memory.destroy(texts.local()[0]);
+      return 0;
+    });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << shoal::describe(error);
+    }
+  }
+}
+
+}  // namespace
