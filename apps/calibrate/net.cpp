@@ -108,20 +108,20 @@ double measure_get(shoal::World& world, shoal::GlobalMemory& memory,
                    shoal::GlobalPtr<std::byte> from, std::size_t bytes) {
   constexpr std::size_t kAtOnce = 8;
   std::vector<std::vector<std::byte>> places(kAtOnce, std::vector<std::byte>(bytes));
-  const std::size_t rounds = std::clamp<std::size_t>((std::size_t{8} << 20) / bytes, 2, 100);
-  return median_of([&] {
-    return timed(world,
-                 [&] {
-                   for (std::size_t i = 0; world.rank() == 0 && i < rounds; ++i) {
-                     std::vector<shoal::Transfer> transfers;
-                     for (auto& place : places) {
-                       transfers.push_back(memory.get_async(from, std::span(place)));
-                     }
-                     for (shoal::Transfer& transfer : transfers) transfer.wait();
-                   }
-                 }) /
-           static_cast<double>(rounds * kAtOnce);
-  });
+  const auto time_of = [&](std::size_t rounds) {
+    return timed(world, [&] {
+      for (std::size_t i = 0; world.rank() == 0 && i < rounds; ++i) {
+        std::vector<shoal::Transfer> transfers;
+        for (auto& place : places) {
+          transfers.push_back(memory.get_async(from, std::span(place)));
+        }
+        for (shoal::Transfer& transfer : transfers) transfer.wait();
+      }
+    });
+  };
+  static_cast<void>(time_of(1));  // finds the way
+  const std::size_t rounds = rounds_of_gets(time_of(1), bytes);
+  return median_of([&] { return time_of(rounds) / static_cast<double>(rounds * kAtOnce); });
 }
 
 /// Both ways of gets. Collective.
@@ -164,6 +164,13 @@ std::string gets_to_config(const std::vector<GetFigure>& gets) {
 }
 
 }  // namespace
+
+std::size_t rounds_of_gets(double round_ns, std::size_t bytes) {
+  constexpr double kTimeMax_ns = 50e6;
+  const std::size_t most = std::clamp<std::size_t>((std::size_t{8} << 20) / bytes, 2, 100);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(kTimeMax_ns / std::max(round_ns, 1.0)), 1,
+                                 most);
+}
 
 std::size_t faster_by_rma_from(const std::vector<GetFigure>& gets) {
   std::size_t from = 0;

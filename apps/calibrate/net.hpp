@@ -30,6 +30,10 @@ struct NetFigures {
 /// Blocks: collective.
 NetFigures measure_net(shoal::World& world);
 
+/// Number of rounds of a measurement of gets, by the time of the first one: some MPIs take
+/// milliseconds for each get.
+std::size_t rounds_of_gets(double round_ns, std::size_t bytes);
+
 /// The size from which on gets by MPI-3 RMA were at least as fast as those by messages; 0: none.
 std::size_t faster_by_rma_from(const std::vector<GetFigure>& gets);
 

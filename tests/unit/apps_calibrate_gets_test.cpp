@@ -8,6 +8,7 @@
 namespace {
 
 using calibrate::faster_by_rma_from;
+using calibrate::rounds_of_gets;
 
 TEST(CalibrateGets, TheSizeIsTheFirstFromWhichOnRmaIsNeverSlower) {
   EXPECT_EQ(faster_by_rma_from({}), 0U);
@@ -15,6 +16,14 @@ TEST(CalibrateGets, TheSizeIsTheFirstFromWhichOnRmaIsNeverSlower) {
   EXPECT_EQ(faster_by_rma_from({{1024, 10, 11}, {4096, 20, 19}, {16384, 40, 30}}), 4096U);
   EXPECT_EQ(faster_by_rma_from({{1024, 10, 9}, {4096, 20, 21}, {16384, 40, 30}}), 16384U);
   EXPECT_EQ(faster_by_rma_from({{1024, 10, 9}, {4096, 20, 21}}), 0U);  // never: off
+}
+
+TEST(CalibrateGets, SlowOnes_AreMeasuredFewerTimes) {
+  EXPECT_EQ(rounds_of_gets(0, 1024), 100U);
+  EXPECT_EQ(rounds_of_gets(1e5, 1024), 100U);
+  EXPECT_EQ(rounds_of_gets(13e6, 1024), 3U);
+  EXPECT_EQ(rounds_of_gets(1e10, 1024), 1U);
+  EXPECT_EQ(rounds_of_gets(1e5, std::size_t{4} << 20), 2U);
 }
 
 }  // namespace
