@@ -35,9 +35,9 @@ bool chosen_checks(const GlobalMemoryOptions& options, term::Scope& scope) {
   return options.checks == GlobalMemoryOptions::Checks::on;
 }
 
-net::RemoteMemory* windows_of(term::Scope& scope) {
+Defaults defaults_of(term::Scope& scope) {
   const auto* const defaults = scope.messenger().services().find<Defaults>();
-  return defaults != nullptr ? defaults->windows : nullptr;
+  return defaults != nullptr ? *defaults : Defaults();
 }
 
 /// Calls f(part, offset of its data) for parts that each fit a message, or are one large block.
@@ -98,7 +98,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
       checks_(chosen_checks(options, scope_)),
       may_share_(process_shares(scope_)),
       local_heap_bytes_(options.local_heap_bytes),
-      windows_(checks_ ? nullptr : windows_of(scope_)),
+      windows_(checks_ ? nullptr : defaults_of(scope_).windows),
       rma_bytes_(options.rma_bytes),
       heap_({.owner = owner_text("global"),
              .option = "--global-heap, GlobalMemoryOptions::heap_bytes",
@@ -170,7 +170,9 @@ std::uint32_t Remote::id() const {
   const std::uint64_t mixed =
       (scope_.channel().team().id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) *
       0xD6E8FEB86659FD93U;
-  return static_cast<std::uint32_t>(mixed >> 32U) | 1U;
+  // Memories of one world differ whatever its number is.
+  const std::uint64_t world = defaults_of(scope_).world * 0x9E3779B97F4A7C15U;
+  return static_cast<std::uint32_t>((mixed ^ world) >> 32U) | 1U;
 }
 
 // --- requests

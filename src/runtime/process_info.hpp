@@ -16,6 +16,7 @@ namespace shoal::runtime {
 struct ProcessInfo {
   std::string host{};
   std::int64_t pid = 0;
+  std::uint64_t salt = 0;          // random: that of the first process tells worlds apart
   std::vector<int> allowed_pus{};  // sorted indices of the operating system
   int node_pus = 1;                // that it could use if nothing bound it
   int ranks_asked = 0;             // of the world; 0: no number
@@ -28,7 +29,7 @@ struct ProcessInfo {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(host, pid, allowed_pus, node_pus, ranks_asked, ranks, workers, places, unbindable,
+    ar(host, pid, salt, allowed_pus, node_pus, ranks_asked, ranks, workers, places, unbindable,
        near_count, sites);
   }
 };

@@ -102,6 +102,7 @@ void Process::agree() {
   ProcessInfo mine;
   mine.host = env::host_name();
   mine.pid = env::process_id();
+  mine.salt = env_->random_seed();
   mine.allowed_pus = topology_.allowed().indices();
   mine.node_pus = topology_.machine_pus();
   mine.ranks_asked = config_.ranks;
@@ -187,6 +188,7 @@ void Process::make_ranks() {
   const flow::Defaults flow = flow_defaults(config_, false);
   memory::Defaults memory = memory_defaults(config_);
   if (transport_ != nullptr) memory.windows = transport_->remote_memory();
+  memory.world = all_.front().salt;
   for (int i = 0; i < layout_.ranks_per_process; ++i) {
     const Rank rank(layout_.first_local() + i);
     const RankOptions options{scheduler_options(rank),

@@ -116,6 +116,7 @@ void SimulatedWorld::make_ranks() {
     options.flow = flow;
     options.memory = memory_defaults(config_);
     options.multicast_costs = config_.multicast_costs;
+    options.memory.world = config_.sim_seed;
     net::Fabric& fabric = *fabrics_[static_cast<std::size_t>(layout_.process_of(Rank(i)))];
     ranks_.push_back(std::make_unique<RankRuntime>(
         simulator_, fabric, options, [this](const std::string& text) { end_at_once(text); }));

@@ -162,6 +162,27 @@ TEST(RefusedPut, InTheMiddleOfAScatter_LeavesNothingForQuietToWaitFor) {
   }
 }
 
+TEST(PointerOfAnotherWorld, IsRefused) {
+  GlobalPtr<int> kept;
+  const auto use = [&kept](World& world) {
+    GlobalMemory memory(world, {.name = "m"});
+    const GlobalPtr<int> here = memory.collective_allocate<int>();
+    if (kept) {
+      EXPECT_THAT(refusal_of([&] { static_cast<void>(memory.get(kept)); }),
+                  HasSubstr("a pointer that belongs to another memory (or to one of another team "
+                            "or world)"));
+    }
+    kept = here;
+    EXPECT_EQ(memory.get(kept), 0);
+    world.wait();
+    return 0;
+  };
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(run_world(1, 1, use), 0);
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    shoal::runtime::SimulatedWorld(shoal::testing::sim_config(1, 1, seed)).run(use);
+  }
+}
+
 TEST(MemoryChecks, AreOnInSimulations_UnlessTheRunSaysOtherwise) {
   for (const std::optional<bool> asked : {std::optional<bool>(), std::optional(false)}) {
     shoal::runtime::Config config = shoal::testing::sim_config(2, 1, 1);

@@ -59,6 +59,7 @@ struct Defaults {
   std::size_t local_heap_bytes = std::size_t{4} << 30U;
   std::size_t rma_bytes = 0;             // smallest get by `windows`
   net::RemoteMemory* windows = nullptr;  // of the transport; nullptr: none
+  std::uint64_t world = 0;               // the same on all ranks, another one in other worlds
 };
 
 /// Kind of an access.
