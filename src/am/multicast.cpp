@@ -68,15 +68,17 @@ std::vector<Rank> check_recipients(const Channel& channel, const Recipients& rec
   return ranks;
 }
 
-// nullptr: the costs of this machine are not known.
+// nullptr: nothing is known of this machine.
 const TreeCosts* tree_costs(const Channel& channel) {
   const auto* const costs = channel.messenger().services().find<TreeCosts>();
-  return costs != nullptr && costs->are_known() ? costs : nullptr;
+  return costs != nullptr && (costs->are_known() || costs->all_share_cores) ? costs : nullptr;
 }
 
 MulticastTree resolve_short(const Channel& channel, const MulticastTree& tree, std::size_t count) {
   const TreeCosts* const costs = tree_costs(channel);
-  if (tree.shape != TreeShape::automatic || costs == nullptr) return resolve(tree, count);
+  if (tree.shape != TreeShape::automatic || costs == nullptr || !costs->are_known()) {
+    return resolve(tree, count);
+  }
   return fastest_tree(*costs, count);
 }
 
@@ -150,12 +152,15 @@ bool are_local(const Channel& channel, std::span<const Rank> ranks) {
   return std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
 }
 
-// The tree that was asked for, or the fastest one by the measured costs, if these are known.
+// The tree that was asked for, or the fastest one by the measured costs, if these are known. Where
+// all ranks share cores, a hop waits for a turn of the cores and gains nothing: 8 processes on 2
+// cores took half the time along a flat tree (docs/performance.md).
 MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
                           std::span<const Rank> ranks, std::size_t bytes) {
+  if (tree.shape != TreeShape::automatic || are_local(channel, ranks)) return tree;
   const TreeCosts* const costs = tree_costs(channel);
-  if (tree.shape != TreeShape::automatic || costs == nullptr) return tree;
-  if (are_local(channel, ranks)) return tree;
+  if (costs == nullptr) return tree;
+  if (!costs->are_known()) return {TreeShape::flat};
   return fastest_large_tree(*costs, ranks.size(), segments_of(bytes));
 }
 

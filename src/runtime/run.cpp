@@ -52,6 +52,7 @@ class Process {
   void make_ranks();
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
   [[nodiscard]] bool is_oversubscribed() const;
+  [[nodiscard]] messaging::TreeCosts tree_costs() const;
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   void leave_words_to_launcher() const;
   [[noreturn]] void end_at_once(const std::string& text);
@@ -168,6 +169,12 @@ bool Process::is_oversubscribed() const {
   return workers_ * ranks_sharing_ > topology_.allowed_pus();
 }
 
+messaging::TreeCosts Process::tree_costs() const {
+  messaging::TreeCosts costs = config_.multicast_costs;
+  costs.all_share_cores = is_oversubscribed() && ranks_sharing_ == layout_.world_size;
+  return costs;
+}
+
 messaging::MessengerOptions Process::messenger_options(Rank rank) const {
   messaging::MessengerOptions options;
   options.rank = rank;
@@ -199,7 +206,7 @@ void Process::make_ranks() {
                               machine_,
                               flow,
                               memory,
-                              config_.multicast_costs};
+                              tree_costs()};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }

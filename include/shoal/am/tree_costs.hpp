@@ -15,6 +15,7 @@ struct TreeCosts {
   std::uint64_t hop_ns = 0;          // until one that was received has come to the next rank
   std::uint64_t segment_ns = 0;      // as send_ns, of a segment of a payload
   std::uint64_t segment_hop_ns = 0;  // as hop_ns
+  bool all_share_cores = false;      // all ranks have the same processors, too few for all
 
   [[nodiscard]] bool are_known() const { return send_ns > 0; }
 };
