@@ -52,4 +52,35 @@ TEST(FlowPriority, SmallValueForAnUrgentTask_OvertakesThoseUnderWay) {
   EXPECT_LT(urgent_ns, last_ns / 2);
 }
 
+// Share of the run after which a task of rank 1 reads a value of rank 0, when the busy rank has
+// many tasks that are more important than a transfer by itself.
+double reading_begins(int busy, int priority_of_reader) {
+  constexpr int kTasks = 50;
+  const auto work = [](int& value) {
+    shoal::compute(shoal::Cost::of_flops(1e6), [&] { ++value; });
+  };
+  std::uint64_t reader_ns = 0;
+  std::uint64_t end_ns = 0;
+  shoal::runtime::SimulatedWorld world(shoal::testing::sim_config(2, 1, 1));
+  world.run([&](World& world) {
+    Flow flow(world);
+    const auto sent = flow.data(0);
+    const auto received = flow.data(0, {.owner = Rank(1)});
+    flow.insert(work, read_write(sent), with_priority(5));
+    for (int i = 0; i < kTasks; ++i) {
+      flow.insert(work, read_write(flow.data(0, {.owner = Rank(busy)})), with_priority(4));
+    }
+    flow.insert([&](const int&, int&) { reader_ns = world.now_ns(); }, read(sent),
+                read_write(received), with_priority(priority_of_reader));
+    flow.wait();
+    end_ns = world.now_ns();
+    return 0;
+  });
+  EXPECT_GT(reader_ns, 0U);
+  return static_cast<double>(reader_ns) / static_cast<double>(end_ns);
+}
+
+TEST(FlowPriority, SendingComesBeforeTasks) { EXPECT_LT(reading_begins(0, 0), 0.1); }
+TEST(FlowPriority, ReceivingComesBeforeTasks) { EXPECT_LT(reading_begins(1, 5), 0.1); }
+
 }  // namespace
