@@ -35,8 +35,18 @@ CacheCore::Awaited CacheCore::join(const CacheKey& key) {
   return {fetching_.at(found->second).result, 0};
 }
 
+// A request that is refused at the call ends its fetch: others may wait for it by now.
+void CacheCore::send(const CacheKey& key, const Awaited& awaited) {
+  if (awaited.ticket == 0) return;
+  try {
+    fetch_(key, awaited.ticket);
+  } catch (...) {
+    failed(awaited.ticket, std::current_exception());
+  }
+}
+
 Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
-  if (awaited.ticket != 0) fetch_(key, awaited.ticket);
+  send(key, awaited);
   if (!awaited.result->is_ready()) awaited.result->await();
   awaited.result->rethrow_error();
   return *awaited.result->value;
@@ -72,7 +82,7 @@ void CacheCore::prefetch(const CacheKey& key) {
     if (kept_.find(key) != nullptr) return;
     awaited = join(key);
   }
-  if (awaited.ticket != 0) fetch_(key, awaited.ticket);
+  send(key, awaited);
 }
 
 void CacheCore::remove(const CacheKey& key) {

@@ -345,8 +345,8 @@ std::uint64_t Remote::unsatisfied_count() const {
 std::vector<std::string> Remote::describe_unsatisfied() const {
   std::vector<std::string> lines;
   for (const auto& [target, count] : requests_.counts()) {
-    lines.push_back(fmt::format("memory '{}': {} requests to rank {} are not answered yet", name_,
-                                count, target));
+    lines.push_back(fmt::format("memory '{}': requests to rank {} without an answer: {}", name_,
+                                target, count));
   }
   const sync::Lock lock(mutex_);
   for (const auto& [number, made] : theirs_) {

@@ -28,6 +28,7 @@ using shoal::GlobalMemory;
 using shoal::GlobalMemoryOptions;
 using shoal::GlobalPtr;
 using shoal::GlobalVector;
+using shoal::ObjectCache;
 using shoal::Rank;
 using shoal::Transfer;
 using shoal::World;
@@ -160,6 +161,66 @@ TEST(RefusedPut, InTheMiddleOfAScatter_LeavesNothingForQuietToWaitFor) {
                         }),
               0);
   }
+}
+
+/// Reads by a cache that are refused, twice each, and one that is not.
+template <class T>
+void refuse_cached(World& world, const GlobalMemoryOptions& options) {
+  GlobalMemory memory(world, options);
+  ObjectCache<T> cache(memory);
+  const Rank next((world.rank().value() + 1) % 2);
+  GlobalVector<GlobalPtr<T>> objects(memory, 2);
+  objects.local()[0] = memory.create<T>();
+  world.barrier();
+  const GlobalPtr<T> far = objects.get(static_cast<std::size_t>(next.value()));
+  for (int i = 0; i < 2; ++i) {
+    if (memory.checks()) {
+      EXPECT_THAT(refusal_of([&] { static_cast<void>(cache.get(far + 1)); }),
+                  HasSubstr("of rank " + std::to_string(next.value()) + ": "));
+    }
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(cache.get(far.on(Rank(2)))); }),
+                HasSubstr("ank 2"));
+    cache.prefetch(far.on(Rank(2)));
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(cache.rget(far.on(Rank(2)))); }),
+                HasSubstr("ank 2"));
+    EXPECT_EQ(*cache.get(far), T());
+  }
+  world.wait();
+  memory.destroy(objects.local()[0]);
+}
+
+TEST(RefusedFetch, OfACache_IsAnErrorOfEachCall) {
+  on_threads_and_simulated([](World& world) {
+    refuse_cached<int>(world, checked());
+    refuse_cached<std::string>(world, checked());
+    refuse_cached<int>(world, {.name = "m", .checks = Checks::off});
+    refuse_cached<std::string>(world, {.name = "m", .checks = Checks::off});
+  });
+}
+
+TEST(Reports, SayHowManyRequestsHaveNoAnswer) {
+  shoal::runtime::Config config = shoal::testing::sim_config(2, 1, 1);
+  config.sim_net = "fixed:1s,1G";
+  config.sim_limit_ns = 10'000'000'000;
+  std::string text;
+  try {
+    shoal::runtime::SimulatedWorld(config).run([](World& world) {
+      GlobalMemory memory(world, checked());
+      const auto place = memory.collective_allocate<int>();
+      world.barrier();
+      std::vector<shoal::Future<int>> values;
+      while (world.rank() == 0) {
+        for (int i = 0; i < 3; ++i) values.push_back(memory.get_async(place.on(Rank(1))));
+        for (auto& value : values) static_cast<void>(value.get());
+        values.clear();
+      }
+      world.wait();
+      return 0;
+    });
+  } catch (const shoal::Error& error) {
+    text = error.what();
+  }
+  EXPECT_THAT(text, HasSubstr("memory 'm': requests to rank 1 without an answer: 3"));
 }
 
 TEST(PointerOfAnotherWorld, IsRefused) {

@@ -162,6 +162,8 @@ class CacheCore {
   void remove(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   void evict() SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::optional<Fetching> take(std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
+  /// Sends the request of a fetch that the caller begins.
+  void send(const CacheKey& key, const Awaited& awaited);
   [[nodiscard]] Copy await(const CacheKey& key, const Awaited& awaited);
 
   sched::Scheduler& scheduler_;
