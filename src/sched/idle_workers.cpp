@@ -14,14 +14,13 @@ namespace shoal::sched {
 
 namespace {
 
-constexpr unsigned kSpinRounds = 64;   // steps with a pause between, a few microseconds
-constexpr unsigned kYieldRounds = 64;  // then steps with a yield between
-constexpr unsigned kYieldsInTask = 8;  // within a task that waits, where others need the cores
-// Between two sleeps where others need the cores: MPI looks at its sockets in one of several polls.
-constexpr unsigned kCrowdedRounds = 16;
-constexpr std::uint64_t kLongYieldNs = 2'000'000;  // another process had its turn
-constexpr std::uint64_t kCrowdedNs = 100'000'000;  // workers sleep instead
-constexpr unsigned kPollRounds = 512;              // longer when arrivals come without a wake-up
+constexpr unsigned kSpinRounds = 64;     // steps with a pause between, a few microseconds
+constexpr unsigned kYieldRounds = 64;    // then steps with a yield between
+constexpr unsigned kYieldsInTask = 8;    // within a task that waits, where others need the cores
+constexpr unsigned kCrowdedRounds = 16;  // before the first sleep where others need the cores
+// Between two such sleeps: MPI looks at its sockets in one of several polls.
+constexpr unsigned kCrowdedPolls = 4;
+constexpr unsigned kPollRounds = 512;  // longer when arrivals come without a wake-up
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
@@ -48,43 +47,32 @@ bool IdleWorkers::expire_timers() {
   return timers_.expire(env_.now_ns());
 }
 
-bool IdleWorkers::is_crowded() const {
-  // relaxed: a hint
-  const std::uint64_t until_ns = crowded_until_ns_.load(std::memory_order_relaxed);
-  return until_ns != 0 && env_.now_ns() < until_ns;
-}
-
-// A worker that yields to a program that computes waits for a turn of the scheduler, a few
-// milliseconds; one that sleeps runs soon after it wakes up. One long yield may be a task of
-// another process of the run.
-void IdleWorkers::yield() {
-  const std::uint64_t begin_ns = env_.now_ns();
-  env_.yield();
-  const std::uint64_t end_ns = env_.now_ns();
-  // relaxed, all of it: hints
-  const bool was_long = end_ns - begin_ns >= kLongYieldNs;
-  const bool again = last_yield_was_long_.exchange(was_long, std::memory_order_relaxed);
-  if (was_long && again) {
-    crowded_until_ns_.store(end_ns + kCrowdedNs, std::memory_order_relaxed);
-  }
-}
-
+// Payloads move while workers poll, so that these do not sleep for long then. Nor do they keep a
+// processor that others need: the other end of the payload may be among them.
 bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll) {
+  static_assert(std::min({kCrowdedRounds, kYieldRounds, kPollRounds}) >
+                IdleWorker::kAskAfterRounds);
+  static_assert(kCrowdedRounds % kCrowdedPolls == 0 && kPollRounds % kCrowdedPolls == 0);
   const unsigned spins = oversubscribed_ ? 0 : kSpinRounds;
-  if (must_poll && progress.is_streaming()) me.rounds = std::min(me.rounds, std::max(spins, 1U));
+  const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
+  const bool crowded = me.rounds > spins && crowding_.is_crowded(env_);
+  if (must_poll && progress.is_streaming()) {
+    if (!crowded) {
+      me.rounds = std::min(me.rounds, std::max(spins, 1U));
+    } else if (me.rounds > kPollRounds) {  // the next sleep is a short one, like the last
+      me.rounds = kPollRounds - kCrowdedPolls + 1;
+    }
+  }
   if (me.rounds <= spins) {
     // To poll takes long enough, unless another worker does it.
     if (!must_poll || workers_.size() > 1) sync::pause_briefly();
     return true;
   }
-  const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
   if (me.rounds > spins + yields) return false;
-  static_assert(std::min({kCrowdedRounds, kYieldRounds, kPollRounds}) >
-                IdleWorker::kAskAfterRounds);
-  if (is_crowded()) {
-    return me.rounds < kCrowdedRounds || (must_poll && me.rounds % kCrowdedRounds != 0);
+  if (crowded) {
+    return me.rounds < kCrowdedRounds || (must_poll && me.rounds % kCrowdedPolls != 0);
   }
-  yield();
+  crowding_.yield(env_);
   return true;
 }
 
@@ -92,8 +80,8 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
 bool IdleWorkers::pause_in_task(unsigned rounds, bool must_poll) {
   if (rounds > (oversubscribed_ ? kYieldsInTask : kSpinRounds)) return false;
   if (oversubscribed_) {
-    if (is_crowded()) return false;
-    yield();
+    if (crowding_.is_crowded(env_)) return false;
+    crowding_.yield(env_);
   } else if (!must_poll || workers_.size() > 1) {
     sync::pause_briefly();
   }

@@ -5,6 +5,7 @@
 #include "sched/idle_worker.hpp"
 #include "sched/task_queues.hpp"
 #include "sched/worker_activity.hpp"
+#include "support/slow_yields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,30 +18,13 @@ namespace {
 using shoal::WorkerId;
 using namespace shoal::sched;  // NOLINT(google-build-using-namespace): what is tested
 
-/// Time that passes only while a worker yields.
-class SlowYields final : public shoal::env::Env {
- public:
-  std::uint64_t now_ns() override { return now_; }
-  std::uint64_t random_seed() override { return 0; }
-  std::unique_ptr<shoal::env::Parker> make_parker() override { return nullptr; }
-  void yield() override {
-    ++yields;
-    now_ += yield_ns;
-  }
-  void drive(const std::vector<shoal::env::Steppable*>& /*all*/) override {}
-  void pass(std::uint64_t ns) { now_ += ns; }
-
-  std::uint64_t yield_ns = 0;
-  int yields = 0;
-
- private:
-  std::uint64_t now_ = 1;
-};
-
 struct NoProgress final : Progress {
   bool poll(bool /*idle*/) override { return false; }
   [[nodiscard]] bool looks_busy() const override { return false; }
   [[nodiscard]] bool must_poll(WorkerId /*worker*/) const override { return true; }
+  [[nodiscard]] bool is_streaming() const override { return streams; }
+
+  bool streams = false;
 };
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -56,7 +40,7 @@ class IdleWorkersTest : public ::testing::TestWithParam<bool> {
     }
   }
 
-  SlowYields env_;
+  shoal::testing::SlowYields env_;
   NoProgress progress_;
   TaskQueues::All all_;
   TaskQueues queues_{all_, WorkerId(0), 0};
@@ -95,6 +79,22 @@ TEST_P(IdleWorkersTest, OneLongYield_IsATaskOfAnotherProcess) {
   EXPECT_TRUE(workers_.pause(me_, progress_, true));
   env_.yield_ns = 1000;
   EXPECT_GT(rounds_until_sleep(true), 500U);
+}
+
+// Else it would keep its processor, which the other end of the payload needs.
+TEST_P(IdleWorkersTest, WhilePayloadsMove_OthersHaveTheirTurnAllTheSame) {
+  env_.yield_ns = 4 * kMs;
+  rounds_until_sleep(true);
+  progress_.streams = true;
+  me_.rounds = 600;
+  int sleeps = 0;
+  for (int i = 0; i < 200; ++i) {
+    ++me_.rounds;
+    if (!workers_.pause(me_, progress_, true)) ++sleeps;
+  }
+  EXPECT_GT(sleeps, 20);
+  EXPECT_LT(sleeps, 100);  // between sleeps it polls several times
+  EXPECT_EQ(env_.yields, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(OwnCoresOrNot, IdleWorkersTest, ::testing::Values(false, true));

@@ -2,6 +2,7 @@
 // Sleeping and waking of a rank's workers, and the timers that wake them.
 
 #include <shoal/base/ids.hpp>
+#include <shoal/env/crowding.hpp>
 #include <shoal/env/env.hpp>
 #include <shoal/sched/progress.hpp>
 #include <shoal/sched/task.hpp>
@@ -60,8 +61,6 @@ class IdleWorkers {
   void wake_up(IdleWorker& me);
 
  private:
-  [[nodiscard]] bool is_crowded() const;
-  void yield();
   void wake_a_sleeper(int preferred);
   bool wake_if_asleep(IdleWorker& worker);
   [[nodiscard]] bool sees_work(const IdleWorker& me, const Progress& progress) const;
@@ -76,8 +75,7 @@ class IdleWorkers {
   std::atomic<bool> poller_taken_{false};            // one sleeper at a time wakes up to poll
   std::atomic<bool> look_again_{false};  // set by look_again(), lowered before on_idle()
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> last_yield_was_long_{false};
-  std::atomic<std::uint64_t> crowded_until_ns_{0};  // other programs use the processors
+  env::Crowding crowding_;  // of all workers
 };
 
 }  // namespace shoal::sched
