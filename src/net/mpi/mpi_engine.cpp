@@ -4,6 +4,7 @@
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
+#include "net/mpi/mpi_rest.hpp"
 
 namespace shoal::net {
 
@@ -128,6 +129,7 @@ bool MpiEngine::try_round(Extent extent, bool& worked, DirectArrivals* direct) {
     const AdoptedLock lock(mutex_);
     if (closed_) return false;
     polling_.store(true, std::memory_order_relaxed);  // seen too late: a call of advance() too many
+    const MpiYields::Off off(session_.yields());
     try {
       if (extent == Extent::sends ? send() : round(direct)) worked = true;
     } catch (...) {
@@ -239,12 +241,18 @@ void MpiEngine::finish() {
 }
 
 void MpiEngine::drain() {
-  const auto round_or_yield = [this]() SHOAL_REQUIRES(mutex_) {
-    if (!round(nullptr)) options_.env->yield();
+  const MpiYields::Off off(session_.yields());
+  MpiRest rest(*options_.env);
+  const auto round_or_rest = [&]() SHOAL_REQUIRES(mutex_) {
+    if (round(nullptr)) {
+      rest.end();
+    } else {
+      rest.pause();
+    }
     static_cast<void>(outbox_.take_credits());  // no sender waits for room any more
   };
   do {
-    round_or_yield();
+    round_or_rest();
   } while (has_submissions() || !outbox_.is_quiet() || transfers_.is_reading());
   const std::vector<std::uint64_t> sent = outbox_.sent_counts();
   std::vector<std::uint64_t> due(sent.size());
@@ -253,11 +261,11 @@ void MpiEngine::drain() {
                           session_.communicator(), &request),
             {"MPI_Ialltoall", session_.process()});
   for (int all_here = 0; all_here == 0;) {
-    round_or_yield();
+    round_or_rest();
     mpi_check(MPI_Test(&request, &all_here, MPI_STATUS_IGNORE),
               {"MPI_Ialltoall", session_.process()});
   }
-  while (!inbox_.has_received(due)) round_or_yield();
+  while (!inbox_.has_received(due)) round_or_rest();
 }
 
 }  // namespace shoal::net

@@ -1,17 +1,6 @@
 #include "net/mpi/mpi_progress.hpp"
 
-#include <algorithm>
-
 namespace shoal::net {
-
-namespace {
-// Arrivals announce themselves to polls only, so the engine looks again after a while; the longer
-// nothing came, the longer the while.
-constexpr int kSpins = 64;
-constexpr int kYields = 64;
-constexpr std::uint64_t kFirstParkNs = 10'000;
-constexpr std::uint64_t kLongestParkNs = 200'000;
-}  // namespace
 
 env::StepResult MpiProgress::step() {
   if (stop_.load(std::memory_order_seq_cst)) return env::StepResult::stopped;
@@ -21,29 +10,23 @@ env::StepResult MpiProgress::step() {
 }
 
 void MpiProgress::run() {
-  int idle_steps = 0;
   while (true) {
     switch (step()) {
       case env::StepResult::stopped:
         return;
       case env::StepResult::worked:
-        idle_steps = 0;
+        rest_.end();
         break;
       case env::StepResult::idle:
-        rest(++idle_steps);
+        rest();
         break;
     }
   }
 }
 
-void MpiProgress::rest(int idle_steps) {
-  if (idle_steps <= kSpins) return;
-  if (idle_steps <= kSpins + kYields) {
-    env_.yield();
-    return;
-  }
-  const int doublings = std::min(idle_steps - kSpins - kYields - 1, 10);
-  const std::uint64_t timeout_ns = std::min(kFirstParkNs << doublings, kLongestParkNs);
+void MpiProgress::rest() {
+  const std::uint64_t timeout_ns = rest_.next_sleep_ns();
+  if (timeout_ns == 0) return;
   parked_.store(true, std::memory_order_seq_cst);
   if (!engine_.has_submissions() && !stop_.load(std::memory_order_seq_cst))
     parker_->park(timeout_ns);

@@ -7,13 +7,14 @@
 #include <functional>
 
 #include "net/mpi/mpi_engine.hpp"
+#include "net/mpi/mpi_rest.hpp"
 
 namespace shoal::net {
 
 class MpiProgress final : public env::Steppable {
  public:
   MpiProgress(MpiEngine& engine, env::Env& env)
-      : engine_(engine), env_(env), parker_(env.make_parker()) {}
+      : engine_(engine), parker_(env.make_parker()), rest_(env) {}
 
   env::StepResult step() override;
   void run() override;
@@ -28,11 +29,11 @@ class MpiProgress final : public env::Steppable {
   void set_failure_waker(std::function<void()> waker) { failure_waker_ = std::move(waker); }
 
  private:
-  void rest(int idle_steps);
+  void rest();
 
   MpiEngine& engine_;
-  env::Env& env_;
   std::unique_ptr<env::Parker> parker_;
+  MpiRest rest_;
   std::function<void()> failure_waker_;
   // seq_cst, both: the parking thread raises parked_ and then looks for work; the others add work
   // and then look at parked_.

@@ -12,6 +12,7 @@
 #include "env/host.hpp"
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
+#include "net/mpi/mpi_rest.hpp"
 #include "net/settings.hpp"
 
 namespace shoal::net {
@@ -119,9 +120,19 @@ void check_communicator(MPI_Comm communicator) {
 
 }  // namespace
 
-MpiSession::MpiSession(const MpiOptions& options)
-    : policy_(options.progress), main_thread_(std::this_thread::get_id()) {
+namespace {
+
+env::Env& checked_env(const MpiOptions& options) {
   SHOAL_CHECK(options.env != nullptr, "the transport over MPI needs an environment");
+  return *options.env;
+}
+
+}  // namespace
+
+MpiSession::MpiSession(const MpiOptions& options)
+    : env_(checked_env(options)),
+      policy_(options.progress),
+      main_thread_(std::this_thread::get_id()) {
   SHOAL_CHECK(options.ranks_per_process >= 1, "ranks_per_process is {}, must be at least 1",
               options.ranks_per_process);
   SHOAL_CHECK(options.node_processes >= 1, "node_processes is {}, must be at least 1",
@@ -132,6 +143,7 @@ MpiSession::MpiSession(const MpiOptions& options)
   SHOAL_CHECK(options.link.packet_bytes <= part_max, "packet_bytes is {}, must be at most {}",
               options.link.packet_bytes, part_max);
   const std::string thread_note = initialize(options);
+  yields_ = MpiYields::of_mpi();
   duplicate(options);
   if (const std::string problem = find_disagreement(options); !problem.empty()) {
     close();  // all processes are here: none waits
@@ -180,7 +192,9 @@ std::string MpiSession::initialize(const MpiOptions& options) {
 void MpiSession::duplicate(const MpiOptions& options) {
   MPI_Comm parent = MPI_COMM_WORLD;
   if (options.communicator != nullptr) parent = *static_cast<const MPI_Comm*>(options.communicator);
-  mpi_check(MPI_Comm_dup(parent, &communicator_), {"MPI_Comm_dup"});
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi_check(MPI_Comm_idup(parent, &communicator_, &request), {"MPI_Comm_idup"});
+  wait(request, {"MPI_Comm_idup"});
   mpi_check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
   int process = 0;
   int count = 0;
@@ -206,12 +220,28 @@ std::string MpiSession::find_disagreement(const MpiOptions& options) const {
   return thread_error_.empty() ? net::find_disagreement(all) : thread_error_;
 }
 
+void MpiSession::wait(MPI_Request& request, const MpiCall& call) const {
+  MpiRest rest(env_);
+  while (true) {
+    int ended = 0;
+    {
+      const MpiYields::Off off(yields_);
+      mpi_check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE), call);
+    }
+    if (ended != 0) return;
+    rest.pause();
+  }
+}
+
 std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
   const auto count = static_cast<std::size_t>(layout_.process_count());
   const std::uint64_t size = mine.size();
   std::vector<std::uint64_t> sizes(count);
-  mpi_check(MPI_Allgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, communicator_),
-            {"MPI_Allgather", process()});
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi_check(MPI_Iallgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, communicator_,
+                           &request),
+            {"MPI_Iallgather", process()});
+  wait(request, {"MPI_Iallgather", process()});
   std::vector<int> counts(count);
   std::vector<int> offsets(count);
   std::uint64_t total = 0;
@@ -224,9 +254,10 @@ std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
   SHOAL_CHECK(total <= std::numeric_limits<int>::max(), "exchange of {} bytes: at most {} in all",
               total, std::numeric_limits<int>::max());
   std::string all(total, '\0');
-  mpi_check(MPI_Allgatherv(mine.data(), static_cast<int>(size), MPI_BYTE, all.data(), counts.data(),
-                           offsets.data(), MPI_BYTE, communicator_),
-            {"MPI_Allgatherv", process()});
+  mpi_check(MPI_Iallgatherv(mine.data(), static_cast<int>(size), MPI_BYTE, all.data(),
+                            counts.data(), offsets.data(), MPI_BYTE, communicator_, &request),
+            {"MPI_Iallgatherv", process()});
+  wait(request, {"MPI_Iallgatherv", process()});
   std::vector<std::string> texts(count);
   for (std::size_t i = 0; i < count; ++i) {
     texts[i] = all.substr(static_cast<std::size_t>(offsets[i]), sizes[i]);

@@ -7,6 +7,9 @@
 
 #include <thread>
 
+#include "net/mpi/mpi_check.hpp"
+#include "net/mpi/mpi_yields.hpp"
+
 namespace shoal::net {
 
 /// How the threads of this process use MPI.
@@ -55,6 +58,11 @@ class MpiSession {
   /// The largest tag that a message may have.
   [[nodiscard]] int tag_max() const { return tag_max_; }
 
+  /// Yields inside of MPI's calls, off during polls.
+  [[nodiscard]] const MpiYields& yields() const { return yields_; }
+
+  /// MPI_Wait() that leaves the processor to others.
+  void wait(MPI_Request& request, const MpiCall& call) const;
   /// Collective, blocking.
   std::vector<std::string> exchange(const std::string& mine) const;
   /// Collective: frees the communicator.
@@ -66,7 +74,9 @@ class MpiSession {
   void duplicate(const MpiOptions& options);
   [[nodiscard]] std::string find_disagreement(const MpiOptions& options) const;
 
+  env::Env& env_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
+  MpiYields yields_;
   Layout layout_;
   ProgressPolicy policy_;
   const std::thread::id main_thread_;
