@@ -46,7 +46,9 @@ endfunction()
 # one for each MPI, mpi_<variant>_tests (tests/support/joined_program.hpp). Sources without mpi.h
 # are compiled once. Each *_test.cpp runs on each number of processes as
 # mpi.<variant>.<name>.np<processes>; for 4/2, on 4 of which 2 at most share memory, as ..._near2,
-# except tests that take long or send little.
+# except tests that take long or send little. A source that says "Run on N processes." runs on as
+# many only. Over each MPI but the first, long tests of layers above the transport run on 2 and on
+# 4/2, which between them have all ways of a message.
 function(shoal_add_mpi_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "PROCESSES")
   if(NOT SHOAL_MPI_VARIANTS)
@@ -68,6 +70,7 @@ function(shoal_add_mpi_tests)
   add_library(mpi_tests OBJECT)
   shoal_test_defaults(mpi_tests shoal_object shoal_runtime)
   shoal_join_sources(mpi_tests "tests$" ${uses_none})
+  list(GET SHOAL_MPI_VARIANTS 0 first)
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     shoal_test_program(mpi_${variant}_tests
                        "${PROJECT_SOURCE_DIR}/tests/support/joined_programs_main.cpp"
@@ -75,7 +78,14 @@ function(shoal_add_mpi_tests)
     shoal_join_sources(mpi_${variant}_tests "tests$" ${uses_mpi})
     foreach(source IN LISTS tests)
       cmake_path(GET source STEM name)
-      foreach(entry IN LISTS arg_PROCESSES)
+      set(entries ${arg_PROCESSES})
+      file(STRINGS "${source}" own REGEX "^// .*Run on [0-9]+ processes\\.")
+      if(own)
+        string(REGEX REPLACE ".*Run on ([0-9]+) processes.*" "\\1" entries "${own}")
+      elseif(NOT variant STREQUAL first AND name MATCHES "_(world|lifetime|stall)_test$")
+        set(entries 2 4/2)
+      endif()
+      foreach(entry IN LISTS entries)
         string(REGEX MATCH "^([0-9]+)(/([0-9]+))?$" matched "${entry}")
         set(processes ${CMAKE_MATCH_1})
         set(near ${CMAKE_MATCH_3})
