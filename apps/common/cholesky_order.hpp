@@ -11,7 +11,7 @@ namespace apps {
 /// cache. Panels come before updates, since other ranks wait for them.
 class CholeskyOrder {
  public:
-  /// Of n x n tiles on the grid, with that many workers of each rank.
+  /// The order of n x n tiles on the grid, with that many workers of each rank.
   CholeskyOrder(int n, const ProcessGrid& grid, int workers);
 
   /// Priority of the task that writes the tile (i, j) after panel k, or as part of it.

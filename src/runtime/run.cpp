@@ -51,8 +51,9 @@ class Process {
   void agree();
   void make_ranks();
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
-  [[nodiscard]] bool is_oversubscribed() const;
-  [[nodiscard]] messaging::TreeCosts tree_costs() const;
+  [[nodiscard]] bool is_oversubscribed() const {
+    return workers_ * ranks_sharing_ > topology_.allowed_pus();
+  }
   [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
   void leave_words_to_launcher() const;
   [[noreturn]] void end_at_once(const std::string& text);
@@ -165,16 +166,6 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   return options;
 }
 
-bool Process::is_oversubscribed() const {
-  return workers_ * ranks_sharing_ > topology_.allowed_pus();
-}
-
-messaging::TreeCosts Process::tree_costs() const {
-  messaging::TreeCosts costs = config_.multicast_costs;
-  costs.all_share_cores = is_oversubscribed() && ranks_sharing_ == layout_.world_size;
-  return costs;
-}
-
 messaging::MessengerOptions Process::messenger_options(Rank rank) const {
   messaging::MessengerOptions options;
   options.rank = rank;
@@ -196,6 +187,8 @@ void Process::make_ranks() {
   memory::Defaults memory = memory_defaults(config_);
   if (transport_ != nullptr) memory.windows = transport_->remote_memory();
   memory.world = all_.front().salt;
+  messaging::TreeCosts costs = config_.multicast_costs;
+  costs.all_share_cores = is_oversubscribed() && ranks_sharing_ == layout_.world_size;
   for (int i = 0; i < layout_.ranks_per_process; ++i) {
     const Rank rank(layout_.first_local() + i);
     const RankOptions options{scheduler_options(rank),
@@ -206,14 +199,13 @@ void Process::make_ranks() {
                               machine_,
                               flow,
                               memory,
-                              tree_costs()};
+                              costs};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }
   if (transport_ == nullptr) return;
   // A message waits to be sent and no thread polls: wakes a sleeping worker that may poll. An
-  // engine with its own thread calls this only when it has failed, which no other thread would
-  // notice.
+  // engine with its own thread calls this only when it has failed.
   transport_->set_poll_waker([this] {
     if (transport_->engine() != nullptr) {
       try {
