@@ -1,5 +1,6 @@
 #include <shoal/sched/idle_workers.hpp>
 
+#include <shoal/env/crowding.hpp>
 #include <shoal/sync/strand.hpp>
 #include <shoal/trace/probes.hpp>
 
@@ -32,6 +33,9 @@ std::uint64_t poll_timeout_ns(unsigned idle_rounds) {
 
 }  // namespace
 
+IdleWorkers::IdleWorkers(env::Env& env, bool oversubscribed)
+    : env_(env), oversubscribed_(oversubscribed), crowding_(std::make_shared<env::Crowding>()) {}
+
 // --- before sleep
 
 bool IdleWorkers::take_look_again() {
@@ -55,7 +59,7 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
   static_assert(kCrowdedRounds % kCrowdedPolls == 0 && kPollRounds % kCrowdedPolls == 0);
   const unsigned spins = oversubscribed_ ? 0 : kSpinRounds;
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
-  const bool crowded = me.rounds > spins && crowding_.is_crowded(env_);
+  const bool crowded = me.rounds > spins && crowding_->is_crowded(env_);
   if (must_poll && progress.is_streaming()) {
     if (!crowded) {
       me.rounds = std::min(me.rounds, std::max(spins, 1U));
@@ -72,7 +76,7 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
   if (crowded) {
     return me.rounds < kCrowdedRounds || (must_poll && me.rounds % kCrowdedPolls != 0);
   }
-  crowding_.yield(env_);
+  crowding_->yield(env_);
   return true;
 }
 
@@ -80,8 +84,8 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
 bool IdleWorkers::pause_in_task(unsigned rounds, bool must_poll) {
   if (rounds > (oversubscribed_ ? kYieldsInTask : kSpinRounds)) return false;
   if (oversubscribed_) {
-    if (crowding_.is_crowded(env_)) return false;
-    crowding_.yield(env_);
+    if (crowding_->is_crowded(env_)) return false;
+    crowding_->yield(env_);
   } else if (!must_poll || workers_.size() > 1) {
     sync::pause_briefly();
   }

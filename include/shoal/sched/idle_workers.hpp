@@ -2,7 +2,6 @@
 // Sleeping and waking of a rank's workers, and the timers that wake them.
 
 #include <shoal/base/ids.hpp>
-#include <shoal/env/crowding.hpp>
 #include <shoal/env/env.hpp>
 #include <shoal/sched/progress.hpp>
 #include <shoal/sched/task.hpp>
@@ -10,7 +9,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+namespace shoal::env {
+class Crowding;
+}
 
 namespace shoal::sched {
 
@@ -21,7 +25,7 @@ struct IdleWorker;
 class IdleWorkers {
  public:
   /// `oversubscribed`: more workers than CPUs, which do not spin.
-  IdleWorkers(env::Env& env, bool oversubscribed) : env_(env), oversubscribed_(oversubscribed) {}
+  IdleWorkers(env::Env& env, bool oversubscribed);
   IdleWorkers(const IdleWorkers&) = delete;
   IdleWorkers& operator=(const IdleWorkers&) = delete;
 
@@ -75,7 +79,7 @@ class IdleWorkers {
   std::atomic<bool> poller_taken_{false};            // one sleeper at a time wakes up to poll
   std::atomic<bool> look_again_{false};  // set by look_again(), lowered before on_idle()
   std::atomic<bool> stopping_{false};
-  env::Crowding crowding_;  // of all workers
+  const std::shared_ptr<env::Crowding> crowding_;  // of all workers
 };
 
 }  // namespace shoal::sched
