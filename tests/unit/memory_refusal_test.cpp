@@ -82,6 +82,7 @@ TEST(RefusedPut, WithASignal_IsAnErrorOfTheCallAndTheSignalDoesNotCome) {
                 HasSubstr("nothing is allocated there, or not any more"));
     world.wait();
     EXPECT_EQ(seen, 0);
+    world.barrier();
     memory.put_signal(array.on(next), values, send);
     world.wait();
     EXPECT_EQ(seen, 1);
