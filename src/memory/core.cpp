@@ -19,7 +19,7 @@ namespace shoal {
 std::string to_string(const GlobalPtr<const std::byte>& pointer) {
   if (!pointer) return "null";
   // Not by fmt, which takes longer: each fetch of a cache has such a name.
-  std::array<char, 2 * sizeof(std::uint64_t)> digits;
+  std::array<char, 2 * sizeof(std::uint64_t)> digits{};
   const auto end = std::to_chars(digits.begin(), digits.end(), pointer.offset(), 16).ptr;
   std::string text = "rank ";
   text += std::to_string(pointer.rank().value());
