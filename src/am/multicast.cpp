@@ -157,9 +157,9 @@ bool are_local(const Channel& channel, std::span<const Rank> ranks) {
 // cores took half the time along a flat tree (docs/performance.md).
 MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
                           std::span<const Rank> ranks, std::size_t bytes) {
-  if (tree.shape != TreeShape::automatic || are_local(channel, ranks)) return tree;
   const TreeCosts* const costs = tree_costs(channel);
-  if (costs == nullptr) return tree;
+  if (tree.shape != TreeShape::automatic || costs == nullptr) return tree;
+  if (are_local(channel, ranks)) return tree;
   if (!costs->are_known()) return {TreeShape::flat};
   return fastest_large_tree(*costs, ranks.size(), segments_of(bytes));
 }
