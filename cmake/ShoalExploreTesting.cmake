@@ -43,6 +43,15 @@ function(shoal_add_mutant name file from to)
   shoal_test_properties(explore.mutant_${name} explore 120 PROCESSORS 2)
 endfunction()
 
+# Reference of a program's mutants: the same options, and no bug.
+function(shoal_add_mutant_reference program)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SEEDS" "")
+  add_test(NAME explore.no_mutant_of_${program}
+           COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --
+                   $<TARGET_FILE:explore_${program}> ${SHOAL_MUTANT_OPTIONS})
+  shoal_test_properties(explore.no_mutant_of_${program} explore 120 PROCESSORS 2)
+endfunction()
+
 # Hundreds of seeds of every application, program of the tutorial and random program, in all orders
 # and with faults that must not change any result.
 function(shoal_add_explore_tests)
@@ -60,11 +69,7 @@ function(shoal_add_explore_tests)
                        ${fate})
       shoal_test_properties(explore.${program}${fate} explore ${arg_TIMEOUT} PROCESSORS 2)
     endforeach()
-    # Reference of the mutants: the same options, and no bug.
-    add_test(NAME explore.no_mutant_of_${program}
-             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --
-                     $<TARGET_FILE:explore_${program}> ${SHOAL_MUTANT_OPTIONS})
-    shoal_test_properties(explore.no_mutant_of_${program} explore ${arg_TIMEOUT} PROCESSORS 2)
+    shoal_add_mutant_reference(${program} SEEDS ${arg_SEEDS})
   endforeach()
   shoal_explored_program(explore_random_object_program random_object_program)
   shoal_explored_program(explore_random_flow_program random_flow_program)

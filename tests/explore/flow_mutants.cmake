@@ -1,10 +1,6 @@
 # Planted bugs of the sequential flow that its random programs must find: see shoal_add_mutant().
 
-# Reference: the same options, and no bug.
-add_test(NAME explore.no_mutant_of_random_flow_program
-         COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 200 --
-                 $<TARGET_FILE:explore_random_flow_program> ${SHOAL_MUTANT_OPTIONS})
-shoal_test_properties(explore.no_mutant_of_random_flow_program explore 120 PROCESSORS 2)
+shoal_add_mutant_reference(random_flow_program SEEDS 200)
 
 # Dependencies: a task writes while others still read.
 shoal_add_mutant(

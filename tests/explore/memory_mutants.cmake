@@ -1,10 +1,6 @@
 # Planted bugs of global memory that its random programs must find: see shoal_add_mutant().
 
-# Reference: the same options, and no bug.
-add_test(NAME explore.no_mutant_of_random_memory_program
-         COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 100 --
-                 $<TARGET_FILE:explore_random_memory_program> ${SHOAL_MUTANT_OPTIONS})
-shoal_test_properties(explore.no_mutant_of_random_memory_program explore 120 PROCESSORS 2)
+shoal_add_mutant_reference(random_memory_program SEEDS 100)
 
 # Signals: a task of its own writes the data, so that messages behind the put overtake it.
 shoal_add_mutant(
