@@ -8,6 +8,7 @@
 #include "support/run_world.hpp"
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
+#include "support/succeeds_on.hpp"
 #include "support/wait_world.hpp"
 
 #include <gmock/gmock.h>
@@ -39,6 +40,7 @@ using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using shoal::testing::sized;
 using shoal::testing::sized_on_one_thread;
+using shoal::testing::succeeds_on;
 using shoal::testing::text_of;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -47,18 +49,6 @@ using Checks = GlobalMemoryOptions::Checks;
 
 GlobalMemoryOptions small(Checks checks = Checks::off) {
   return {.name = "m", .heap_bytes = std::size_t{1} << 20U, .checks = checks};
-}
-
-/// Number of ranks of a simulated world on which it did not throw: run() itself does not.
-template <class F>
-int succeeds_on(const shoal::runtime::Config& config, F function) {
-  int count = 0;
-  shoal::runtime::SimulatedWorld(config).run([&](World& rank) {
-    function(rank);
-    ++count;
-    return 0;
-  });
-  return count;
 }
 
 TEST(GlobalMemory, Embedded_TheBatteryHolds) {

@@ -8,6 +8,7 @@
 #include "support/run_world.hpp"
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
+#include "support/succeeds_on.hpp"
 #include "support/wait_world.hpp"
 
 #include <gmock/gmock.h>
@@ -35,6 +36,7 @@ using shoal::World;
 using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using shoal::testing::sized_on_one_thread;
+using shoal::testing::succeeds_on;
 using shoal::testing::text_of;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -51,15 +53,9 @@ void on_threads_and_simulated(F program) {
   EXPECT_EQ(run_world(2, 1, program), 0);
   for (int seed = 0; seed < sized_on_one_thread(20, 4); ++seed) {
     SCOPED_TRACE(seed);
-    int ended = 0;
-    shoal::runtime::SimulatedWorld(
-        shoal::testing::sim_config(2, 1, static_cast<std::uint64_t>(seed)))
-        .run([&](World& world) {
-          program(world);
-          ++ended;
-          return 0;
-        });
-    EXPECT_EQ(ended, 2);
+    EXPECT_EQ(
+        succeeds_on(shoal::testing::sim_config(2, 1, static_cast<std::uint64_t>(seed)), program),
+        2);
   }
 }
 
