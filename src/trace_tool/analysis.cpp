@@ -114,6 +114,12 @@ std::vector<NameStatistics> name_statistics(const Model& model) {
     const auto middle = of_name.begin() + static_cast<std::ptrdiff_t>(of_name.size() / 2);
     std::nth_element(of_name.begin(), middle, of_name.end());
     sum.median = *middle;
+    const auto last = of_name.end() - 1 - static_cast<std::ptrdiff_t>(of_name.size() / 100);
+    std::nth_element(middle, last, of_name.end());
+    sum.total_without_turns = sum.total;
+    for (auto longer = last + 1; longer != of_name.end(); ++longer) {
+      sum.total_without_turns -= *longer - *last;
+    }
     sum.name = quoted(model.input().name(id));
     all.push_back(std::move(sum));
   }

@@ -21,6 +21,9 @@ struct NameStatistics {
   std::string name;
   std::uint64_t count = 0;
   std::int64_t total = 0;
+  // The total, if the longest hundredth of the tasks took no longer than the others. A worker that
+  // loses its processor to other programs for a turn of the scheduler makes few tasks long.
+  std::int64_t total_without_turns = 0;
   std::int64_t least = 0;
   std::int64_t median = 0;
   std::int64_t most = 0;

@@ -44,9 +44,14 @@ class Advisor {
   /// Overhead of tasks that costs so much is worth a hint. It is compared with the work that it
   /// serves: the start of a short run, and workers that take turns on a processor, would hide it.
   [[nodiscard]] bool is_much_overhead(double cost) const {
+    double measured = 0;
     double work = 0;
-    for (const RankUsage& rank : analysis_.ranks) work += static_cast<double>(rank.sum.tasks);
-    return cost >= kNoticeable * (work + cost) && cost >= kNegligible * worker_time();
+    for (const NameStatistics& name : analysis_.names) {
+      measured += static_cast<double>(name.total);
+      work += static_cast<double>(name.total_without_turns);
+    }
+    const double with_turns = measured > 0 ? work / measured : 1;  // the rest went to others
+    return cost >= kNoticeable * (work + cost) && cost >= kNegligible * with_turns * worker_time();
   }
 
   /// Times between a task and the next one on its worker, where that one was ready already.

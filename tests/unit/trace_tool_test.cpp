@@ -174,6 +174,15 @@ TEST_F(TraceTool, ShortTasks_AreNamedLongOnesAreNot) {
   }
 }
 
+// A turn of the scheduler for another program makes a task long, and is no work.
+TEST_F(TraceTool, ShortTasks_AreNamedWhereOtherProgramsHadTurns) {
+  TraceWorld world(2);
+  world.overhead_ns = 300;
+  for (int i = 0; i < 2000; ++i) world.add("tiny", i % 2, i % 250 == 0 ? 10'000'000U : 1'000U);
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint_kinds(), Contains("short-tasks"));
+}
+
 TEST_F(TraceTool, OverloadedRank_IsNamed) {
   TraceWorld world(4);
   for (int i = 0; i < 400; ++i) world.add("part", i < 220 ? 3 : i % 3, 50'000);
