@@ -123,16 +123,16 @@ shoal_add_wrong_result(
 
 # An update is lost, once.
 shoal_add_wrong_result(
-  gups_lost gups/updates.cpp "memory_.xor_async(words_[number % words_.size()], number);"
-  "if (static std::atomic<int> count = 0; ++count != 1000) {
-        memory_.xor_async(words_[number % words_.size()], number);
-      }"
+  gups_lost gups/updates.cpp "numbers[i] = random_number(options_.seed, first + done + i);"
+  "numbers[i] = random_number(options_.seed, first + done + i);
+        if (static std::atomic<int> count = 0; ++count == 1000) numbers[i] = 0;"
   RUN --ranks 4 --log-size 12)
 
 # An update is lost each time, so that the table is restored all the same.
 shoal_add_wrong_result(
-  gups_skipped gups/updates.cpp "memory_.xor_async(words_[number % words_.size()], number);"
-  "if (i != 1000) memory_.xor_async(words_[number % words_.size()], number);"
+  gups_skipped gups/updates.cpp "numbers[i] = random_number(options_.seed, first + done + i);"
+  "numbers[i] = random_number(options_.seed, first + done + i);
+        if (first + done + i == 1000) numbers[i] = 0;"
   RUN --ranks 4 --log-size 12)
 
 # A word is not as it should be when it is read.

@@ -7,6 +7,16 @@ function(shoal_add_compile_fail_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
   set(includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
   set(folder "${PROJECT_SOURCE_DIR}/tests/compile_fail")
+  # Parsing the headers would take most of the time.
+  set(headers "${CMAKE_CURRENT_BINARY_DIR}/compile_fail.hpp")
+  file(WRITE "${headers}" "#include <shoal/event.hpp>\n#include <shoal/shoal.hpp>\n")
+  add_test(
+    NAME compile_fail.precompile
+    COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 "-I$<JOIN:$<REMOVE_DUPLICATES:${includes}>,;-I>" -x
+            c++-header "${headers}" -o "${headers}.gch"
+    COMMAND_EXPAND_LISTS)
+  shoal_test_properties(compile_fail.precompile compile_fail ${arg_TIMEOUT} FIXTURES_SETUP
+                        compile_fail)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   foreach(source IN LISTS sources ITEMS "${folder}/harness/compiles.cpp")
     cmake_path(GET source STEM name)
@@ -14,9 +24,10 @@ function(shoal_add_compile_fail_tests)
       NAME compile_fail.${name}
       COMMAND
         "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DSOURCE=${source}"
-        "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>" -P
+        "-DHEADERS=${headers}" "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>" -P
         "${folder}/harness/expect_failure.cmake")
-    shoal_test_properties(compile_fail.${name} compile_fail ${arg_TIMEOUT})
+    shoal_test_properties(compile_fail.${name} compile_fail ${arg_TIMEOUT} FIXTURES_REQUIRED
+                          compile_fail)
   endforeach()
   set_tests_properties(compile_fail.compiles PROPERTIES PASS_REGULAR_EXPRESSION
                                                         "compiles, but must not")

@@ -12,7 +12,7 @@
 namespace gups {
 namespace {
 
-constexpr std::size_t kTogether = 512;  // reads under way of one task
+constexpr std::size_t kTogether = 512;  // operations of one task that go together
 
 /// A number that depends on nothing but its arguments: one of a splitmix64 sequence.
 std::uint64_t random_number(std::uint64_t seed, std::uint64_t index) {
@@ -51,9 +51,15 @@ class Table {
   }
 
   void update(std::uint64_t first, std::uint64_t count) {
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      const std::uint64_t number = random_number(options_.seed, i);
-      memory_.xor_async(words_[number % words_.size()], number);
+    std::vector<shoal::GlobalPtr<std::uint64_t>> places(kTogether);
+    std::vector<std::uint64_t> numbers(kTogether);
+    for (std::uint64_t done = 0; done < count; done += kTogether) {
+      const std::uint64_t some = std::min<std::uint64_t>(kTogether, count - done);
+      for (std::uint64_t i = 0; i < some; ++i) {
+        numbers[i] = random_number(options_.seed, first + done + i);
+        places[i] = words_[numbers[i] % words_.size()];
+      }
+      memory_.xor_async(std::span(places).first(some), std::span(numbers).first(some));
     }
   }
   /// Returns how many reads were wrong.

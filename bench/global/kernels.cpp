@@ -1,5 +1,6 @@
 #include "global/kernels.hpp"
 
+#include <bit>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -50,41 +51,67 @@ bool is_good(const Options& options, Word last, std::int64_t count) {
   return options.op == "get" ? last == 0 : last >= static_cast<Word>(count);
 }
 
+/// Words of a table that all ranks share.
+class Table {
+ public:
+  Table(const Options& options, const Side& side)
+      : ranks_(static_cast<Word>(side.size)),
+        words_((Word{1} << static_cast<unsigned>(options.log_size)) / ranks_) {
+    if (!std::has_single_bit(ranks_)) {
+      throw std::invalid_argument("the number of ranks is not a power of two");
+    }
+    side.prepare(words_);
+  }
+  [[nodiscard]] std::size_t words_of_rank() const { return words_; }
+  [[nodiscard]] Place place_of(Word number) const {
+    return {static_cast<int>(number & (ranks_ - 1)), (number >> 8U) & (words_ - 1)};
+  }
+
+ private:
+  const Word ranks_;
+  const Word words_;
+};
+
 /// All ranks update the whole table, twice: it is zeros again. The first time is measured.
 Timed gups(const Options& options, const Side& side, bool& good) {
-  const auto ranks = static_cast<std::size_t>(side.size);
-  const std::size_t here = (std::size_t{1} << static_cast<unsigned>(options.log_size)) / ranks;
-  side.prepare(here);
+  const Table table(options, side);
+  std::vector<Place> places(static_cast<std::size_t>(options.in_flight));
+  std::vector<Word> numbers(places.size());
   Timed timed;
   for (int pass = 0; pass < 2; ++pass) {
     side.barrier();
     const Stopwatch watch;
-    const Word first = static_cast<Word>(side.rank) * static_cast<Word>(options.count);
-    for (Word i = first; i < first + static_cast<Word>(options.count); ++i) {
-      const Word number = random_number(i + 1);
-      side.update(static_cast<int>(number % ranks), (number >> 8U) % here, number);
+    Word next = static_cast<Word>(side.rank) << 40U;
+    for (std::int64_t done = 0; done < options.count; done += options.in_flight) {
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        numbers[i] = random_number(++next);
+        places[i] = table.place_of(numbers[i]);
+      }
+      side.update(places, numbers);
     }
     side.finish_updates();
     side.barrier();
     if (pass == 0) {
       timed.seconds = watch.seconds();
-      for (std::size_t i = 0; i < here; ++i) timed.last |= side.local_word(i);
+      for (std::size_t i = 0; i < table.words_of_rank(); ++i) timed.last |= side.local_word(i);
     }
   }
   good = timed.last != 0;
-  for (std::size_t i = 0; i < here; ++i) good = good && side.local_word(i) == 0;
+  for (std::size_t i = 0; i < table.words_of_rank(); ++i) good = good && side.local_word(i) == 0;
   return timed;
 }
 
 /// Each rank reads words of the whole table at random, some at once (index gather).
 Timed gather(const Options& options, const Side& side, bool& good) {
-  const auto ranks = static_cast<std::size_t>(side.size);
-  const std::size_t here = (std::size_t{1} << static_cast<unsigned>(options.log_size)) / ranks;
-  side.prepare(here);
+  const Table table(options, side);
   const auto value_of = [](Place place) {
     return random_number((static_cast<Word>(place.rank) << 40U) + place.index);
   };
-  for (std::size_t i = 0; i < here; ++i) side.update(side.rank, i, value_of({side.rank, i}));
+  for (std::size_t i = 0; i < table.words_of_rank(); ++i) {
+    const Place place{side.rank, i};
+    const Word value = value_of(place);
+    side.update({&place, 1}, {&value, 1});
+  }
   side.finish_updates();
   std::vector<Place> places(static_cast<std::size_t>(options.in_flight));
   std::vector<Word> values(places.size());
@@ -92,10 +119,7 @@ Timed gather(const Options& options, const Side& side, bool& good) {
   const Stopwatch watch;
   Word next = static_cast<Word>(side.rank) << 40U;
   for (std::int64_t done = 0; done < options.count; done += options.in_flight) {
-    for (Place& place : places) {
-      const Word number = random_number(++next);
-      place = {static_cast<int>(number % ranks), (number >> 8U) % here};
-    }
+    for (Place& place : places) place = table.place_of(random_number(++next));
     side.gather(places, values);
     for (std::size_t i = 0; i < places.size(); ++i) {
       good = good && values[i] == value_of(places[i]);
@@ -144,7 +168,7 @@ void add_options(cli::App& app, Options& options) {
       ->check(cli::one_of({"get", "put", "add", "exchange"}));
   app.add_option("--count", options.count, "Operations, of gups and gather: of each rank")
       ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
-  app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate and gather")
+  app.add_option("--in-flight", options.in_flight, "Operations in flight, of rate, gups and gather")
       ->check(cli::range(1, 1 << 20));
   app.add_option("--size", options.size_bytes, "Bytes of a transfer, of bandwidth and threads")
       ->check(cli::range(1, 1 << 30));
@@ -169,11 +193,8 @@ int measure(const Options& options, const Side& side) {
   for (int i = 0; i < options.run.repeat; ++i) {
     Timed timed;
     bool good = true;
-    if (options.kernel == "gups") {
-      timed = gups(options, side, good);
-      operations = options.count * side.size;
-    } else if (options.kernel == "gather") {
-      timed = gather(options, side, good);
+    if (by_all) {
+      timed = (options.kernel == "gups" ? gups : gather)(options, side, good);
       const std::int64_t rounds = (options.count + options.in_flight - 1) / options.in_flight;
       operations = rounds * options.in_flight * side.size;
     } else if (by_threads) {

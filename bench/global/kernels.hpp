@@ -52,8 +52,8 @@ struct Side {
   std::function<Word(std::int64_t count)> transfers;
   /// Reads of word 0 through a cache. Empty: there is none.
   std::function<Word(std::int64_t count, Cached way)> cached;
-  /// Exclusive-or of `number` into word `index` of a rank. Completed by finish_updates().
-  std::function<void(int rank, std::size_t index, Word number)> update;
+  /// Exclusive-or of numbers into words anywhere. Completed by finish_updates().
+  std::function<void(std::span<const Place> places, std::span<const Word> numbers)> update;
   std::function<void()> finish_updates;
   std::function<Word(std::size_t index)> local_word;
   /// Reads words anywhere, all at once.
@@ -84,8 +84,8 @@ Side side_of(Accesses& accesses) {
   if constexpr (requires { accesses.cached(1, Cached::hit); }) {
     side.cached = [&](std::int64_t count, Cached way) { return accesses.cached(count, way); };
   }
-  side.update = [&](int rank, std::size_t index, Word number) {
-    accesses.update(rank, index, number);
+  side.update = [&](std::span<const Place> places, std::span<const Word> numbers) {
+    accesses.update(places, numbers);
   };
   side.finish_updates = [&] { accesses.finish_updates(); };
   side.gather = [&](std::span<const Place> places, std::span<Word> values) {

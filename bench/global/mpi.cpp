@@ -122,12 +122,14 @@ class Accesses {
     MPI_Win_sync(mine.window);
     return {mine.memory.front(), mine.memory.back()};
   }
-  void update(int rank, std::size_t index, Word number) {
-    Word& operand = operands_[pending_++ % operands_.size()];
-    operand = number;
-    MPI_Accumulate(&operand, 1, MPI_UINT64_T, rank, static_cast<MPI_Aint>(index), 1, MPI_UINT64_T,
-                   MPI_BXOR, window_);
-    if (pending_ % operands_.size() == 0) MPI_Win_flush_all(window_);
+  void update(std::span<const bench::global::Place> places, std::span<const Word> numbers) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      Word& operand = operands_[pending_++ % operands_.size()];
+      operand = numbers[i];
+      MPI_Accumulate(&operand, 1, MPI_UINT64_T, places[i].rank,
+                     static_cast<MPI_Aint>(places[i].index), 1, MPI_UINT64_T, MPI_BXOR, window_);
+      if (pending_ % operands_.size() == 0) MPI_Win_flush_all(window_);
+    }
   }
   void finish_updates() { MPI_Win_flush_all(window_); }
   void gather(std::span<const bench::global::Place> places, std::span<Word> values) {

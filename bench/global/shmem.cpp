@@ -80,8 +80,10 @@ class Accesses {
     }
     return buffer_.back();
   }
-  void update(int rank, std::size_t index, Word number) {
-    shmem_uint64_atomic_xor(&words_[index], number, rank);
+  void update(std::span<const bench::global::Place> places, std::span<const Word> numbers) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      shmem_uint64_atomic_xor(&words_[places[i].index], numbers[i], places[i].rank);
+    }
   }
   void finish_updates() { shmem_quiet(); }
   void gather(std::span<const bench::global::Place> places, std::span<Word> values) {

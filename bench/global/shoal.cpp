@@ -123,20 +123,25 @@ class Accesses {
     }
     return sum;
   }
-  void update(int rank, std::size_t index, Word number) {
-    memory_.xor_async(words_.on(shoal::Rank(rank)) + static_cast<std::ptrdiff_t>(index), number);
+  void update(std::span<const bench::global::Place> places, std::span<const Word> numbers) {
+    memory_.xor_async(pointers_to(places), numbers);
   }
   void finish_updates() { memory_.quiet(); }
   void gather(std::span<const bench::global::Place> places, std::span<Word> values) {
-    pointers_.clear();
-    for (const auto& [rank, index] : places) {
-      pointers_.push_back(words_.on(shoal::Rank(rank)) + static_cast<std::ptrdiff_t>(index));
-    }
-    memory_.gather(std::span<const shoal::GlobalPtr<Word>>(pointers_), values);
+    memory_.gather(pointers_to(places), values);
   }
   [[nodiscard]] Word local_word(std::size_t index) const { return memory_.local(words_)[index]; }
 
  private:
+  std::span<const shoal::GlobalPtr<Word>> pointers_to(
+      std::span<const bench::global::Place> places) {
+    pointers_.clear();
+    for (const auto& [rank, index] : places) {
+      pointers_.push_back(words_.on(shoal::Rank(rank)) + static_cast<std::ptrdiff_t>(index));
+    }
+    return pointers_;
+  }
+
   shoal::World& world_;
   const char op_;  // first letter of the operation
   shoal::GlobalMemory memory_;

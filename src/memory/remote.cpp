@@ -53,8 +53,6 @@ void for_parts(const Range& range, F f) {
   }
 }
 
-Rank rank_of(const Asker& asker) { return Rank(static_cast<int>(asker.rank)); }
-
 bool is_large(const Range& range) {
   return range.count == 1 && range.block_bytes >= kLargeMessageBytes;
 }
@@ -139,6 +137,12 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
       word_(
           scope_.channel(), [this](const WordRequest& request) { on_word(request); },
           named("operation on a word")),
+      many_(
+          scope_.channel(),
+          [this](const ManyRequest& request, Offsets offsets, Bytes values) {
+            on_many(request, offsets, values);
+          },
+          named("operation on many elements")),
       allocate_(
           scope_.channel(), [this](const AllocateRequest& request) { on_allocate(request); },
           named("allocate")),
@@ -210,7 +214,14 @@ void Remote::on_get(const GetRequest& request) {
 void Remote::on_got(const RequestId& id, Bytes bytes) {
   const Request request = requests_.take(id);
   if (request.pending == nullptr || !request.pending->enter()) return;
-  std::memcpy(request.to, bytes.data(), std::min<std::size_t>(bytes.size(), request.size_bytes));
+  if (request.element_count > 0) {
+    const std::size_t each = request.size_bytes / request.element_count;
+    for (std::uint32_t i = 0; i < request.element_count; ++i) {
+      std::memcpy(request.to + request.elements[i].index * each, bytes.data() + i * each, each);
+    }
+  } else {
+    std::memcpy(request.to, bytes.data(), std::min<std::size_t>(bytes.size(), request.size_bytes));
+  }
   request.pending->leave();
   request.pending->end_one();
 }

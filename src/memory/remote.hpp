@@ -42,6 +42,7 @@ struct Asker {
   RequestId id;
   std::int64_t rank = 0;
 };
+[[nodiscard]] inline Rank rank_of(const Asker& asker) { return Rank(static_cast<int>(asker.rank)); }
 
 struct GetRequest {
   Asker asker;
@@ -56,6 +57,10 @@ struct WordRequest {
   Asker asker;
   std::uint64_t offset = 0;
   Word word;
+};
+struct ManyRequest {
+  Asker asker;
+  ManyOp op;
 };
 struct AllocateRequest {
   Asker asker;
@@ -107,6 +112,7 @@ class Remote final : private term::Unsatisfied {
   void put(const Range& to, const std::byte* from, Pending& pending);
   void word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
             Pending& pending);
+  void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
   void follow(Pending& pending);
   void quiet();
 
@@ -128,6 +134,7 @@ class Remote final : private term::Unsatisfied {
     Future<void> known;
   };
   using Bytes = std::span<const std::byte>;
+  using Offsets = std::span<const std::uint64_t>;
   template <class... Ws>
   using Am = ActiveMessage<Ws...>;
 
@@ -148,7 +155,11 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] std::uint64_t window_address(const Range& from);
   void get_by_window(const Range& from, std::uint64_t address, std::byte* to, Pending& pending);
 
-  Asker begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes);
+  void one_of_many(const Element& element, const ManyOp& op, std::byte* data, Pending& pending);
+  void many_of_rank(std::span<const Element> elements, const ManyOp& op, std::byte* data,
+                    Pending& pending);
+  Asker begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes,
+              std::span<const Element> elements = {});
   // With --sim-races: accesses by strands of their own. Each comes behind the caller so far, and
   // before what the end of `pending` comes before. nullptr: `rank` is reached by messages.
   [[nodiscard]] std::byte* base_apart(int rank) const;
@@ -168,6 +179,8 @@ class Remote final : private term::Unsatisfied {
   void on_got(const RequestId& id, Bytes bytes);
   void on_put(const PutRequest& request, Bytes bytes);
   void on_word(const WordRequest& request);
+  void on_many(const ManyRequest& request, Offsets offsets, Bytes values);
+  void change(const ManyRequest& request, std::uint64_t offset, const std::byte* value);
   void on_done(const RequestId& id, std::uint64_t value);
   void on_refused(const RequestId& id, const std::string& text);
   void on_allocate(const AllocateRequest& request);
@@ -225,6 +238,7 @@ class Remote final : private term::Unsatisfied {
   const Am<GetRequest> get_;
   const Am<PutRequest, Bytes> put_;
   const Am<WordRequest> word_;
+  const Am<ManyRequest, Offsets, Bytes> many_;
   const Am<AllocateRequest> allocate_;
   const Am<std::uint64_t> free_;
   const Am<Declaration> declare_;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace shoal::memory {
 
 const char* to_text(Access access) {
@@ -56,12 +58,19 @@ void Remote::note_write(const Range& range, std::int64_t rank) {
   if (checks_) heap_.note_write(range.offset, range.extent_bytes(), static_cast<int>(rank));
 }
 
-Asker Remote::begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes) {
+Asker Remote::begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes,
+                    std::span<const Element> elements) {
   pending.add();
   request_count_.fetch_add(1, std::memory_order_relaxed);
   request_bytes_.fetch_add(size_bytes, std::memory_order_relaxed);
   add_reference(&pending);
-  return {requests_.add({sync::Ref<Pending>(&pending), to, size_bytes, target}), core_.rank_};
+  Request request{sync::Ref<Pending>(&pending),
+                  to,
+                  size_bytes,
+                  target,
+                  static_cast<std::uint32_t>(elements.size()),
+                  elements.data()};
+  return {requests_.add(std::move(request)), core_.rank_};
 }
 
 }  // namespace shoal::memory

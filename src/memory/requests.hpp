@@ -1,6 +1,7 @@
 #pragma once
 // Requests of a rank that have not been answered, by the numbers that travel with them.
 
+#include <shoal/memory/core.hpp>
 #include <shoal/memory/pending.hpp>
 #include <shoal/sync/slot_table.hpp>
 
@@ -19,6 +20,8 @@ struct Request {
   std::byte* to = nullptr;     // where the answer is written; nullptr: it has none
   std::uint64_t size_bytes = 0;
   int target = 0;
+  std::uint32_t element_count = 0;    // more than 0: the answer is that many elements
+  const Element* elements = nullptr;  // each goes to `to` at its index
 };
 
 /// Any thread. Lock-free.

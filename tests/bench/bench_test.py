@@ -129,6 +129,17 @@ class Cases(WithFolder):
         _, _, result = self.bench("--rounds", "3")
         self.assertEqual(result["sides"]["peer"]["shoal_ratio"], 0.5)
 
+    def test_every_second_round_goes_backwards(self):
+        order = self.folder / "order"
+        line = json.dumps({"values": {"ns": 1}, "config": {}, "verified": True})
+        for name in ("shoal", "peer"):
+            self.script(name, f"echo {name} >> '{order}'; echo '{line}'")
+        self.cases()
+        code, text, _ = self.bench("--rounds", "3")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(order.read_text().split(),
+                         ["shoal", "peer", "peer", "shoal", "shoal", "peer"])
+
     def test_target_of_another_form_of_shoal(self):
         self.side("dense", 5)
         self.side("peer", 20)

@@ -134,6 +134,41 @@ inline void gather_and_scatter(World& world, GlobalMemory& memory) {
   world.barrier();
 }
 
+/// All ranks update the same words at random, many at a time.
+template <class T>
+void updates_of_many(World& world, GlobalMemory& memory) {
+  constexpr int kRounds = 3;
+  const auto size = static_cast<std::size_t>(world.size());
+  GlobalVector<T> sums(memory, size * 50, VectorDistribution::cyclic());
+  GlobalVector<std::uint32_t> bits(memory, size * 50, VectorDistribution::cyclic());
+  world.barrier();
+  std::vector<GlobalPtr<T>> places;
+  std::vector<GlobalPtr<std::uint32_t>> words;
+  std::vector<T> values;
+  std::vector<std::uint32_t> masks;
+  for (std::size_t i = 0; i < 2 * sums.size(); ++i) {  // each word twice
+    const std::size_t index = i * 7 % sums.size();
+    places.push_back(sums[index]);
+    words.push_back(bits[index]);
+    values.push_back(static_cast<T>(index + 1));
+    masks.push_back(1U << static_cast<unsigned>((i < sums.size() ? 0 : 16) + world.rank().value()));
+  }
+  for (int i = 0; i < kRounds; ++i) {
+    static_cast<void>(memory.add_async(places, values));
+    static_cast<void>(memory.xor_async(words, masks));
+  }
+  memory.add_async(std::span(places).first(0), std::span<const T>()).wait();
+  memory.quiet();
+  world.barrier();
+  const std::uint32_t all = (1U << static_cast<unsigned>(world.size())) - 1;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    must(sums.get(i) == static_cast<T>(2 * kRounds * world.size()) * static_cast<T>(i + 1),
+         "a sum of many");
+    must(bits.get(i) == (all | all << 16U), "bits of many");
+  }
+  world.barrier();
+}
+
 /// All ranks work on the same words, also by tasks at once.
 inline void words(World& world, GlobalMemory& memory) {
   const int size = world.size();
@@ -502,6 +537,8 @@ inline void whole_battery(World& world, GlobalMemoryOptions::Checks checks) {
   GlobalMemory memory(world, battery_options(checks));
   values_and_ranges(world, memory);
   gather_and_scatter(world, memory);
+  updates_of_many<std::int64_t>(world, memory);
+  updates_of_many<double>(world, memory);
   words(world, memory);
   signals(world, memory);
   signals_of_models(world, memory);

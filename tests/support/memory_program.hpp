@@ -223,7 +223,7 @@ class MemoryProgram {
   void update(GlobalPtr<std::uint64_t> at, std::size_t which, std::uint64_t value) {
     if (which == 0) {
       if (value % 3 == 0) {
-        static_cast<void>(memory_.add_async(at, value));
+        add_parts(at, value);
       } else if (value % 3 == 1) {
         memory_.fetch_add(at, value);
       } else {
@@ -240,6 +240,15 @@ class MemoryProgram {
     } else {
       memory_.fetch_or(at, value);
     }
+  }
+
+  /// Additions that give `value` together.
+  void add_parts(GlobalPtr<std::uint64_t> at, std::uint64_t value) {
+    if (value % 2 == 0) return static_cast<void>(memory_.add_async(at, value));
+    const std::vector<GlobalPtr<std::uint64_t>> places(value % 50 + 1, at);
+    Words parts(places.size(), 1);
+    parts.back() = value - (parts.size() - 1);  // wraps around
+    static_cast<void>(memory_.add_async(places, parts));
   }
 
   void change_documents() {

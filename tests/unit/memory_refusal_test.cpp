@@ -110,6 +110,9 @@ TEST(RefusedPut, ThatNothingWaitsFor_FailsTheTeam) {
   fail_with([](GlobalMemory& memory, auto gone) {
     static_cast<void>(memory.scatter(std::array{gone, gone + 1}, std::array{1, 2}));
   });
+  fail_with([](GlobalMemory& memory, auto gone) {
+    static_cast<void>(memory.xor_async(std::array{gone, gone + 1}, std::array{1, 2}));
+  });
 }
 
 TEST(RefusedPut, WhoseEndWasSeenButNotItsError_FailsTheTeam) {
@@ -140,7 +143,7 @@ TEST(RefusedPut, WhoseErrorWasThrown_FailsNothing) {
 }
 
 // The requests before a pointer that is refused at the call are on their way.
-TEST(RefusedPut, InTheMiddleOfAScatter_LeavesNothingForQuietToWaitFor) {
+TEST(RefusedPut, InTheMiddleOfMany_LeavesNothingForQuietToWaitFor) {
   for (const Checks checks : {Checks::off, Checks::on}) {
     EXPECT_EQ(run_world(2, 1,
                         [checks](World& world) {
@@ -154,10 +157,49 @@ TEST(RefusedPut, InTheMiddleOfAScatter_LeavesNothingForQuietToWaitFor) {
                                       HasSubstr("scatter through a null pointer"));
                           memory.quiet();
                           EXPECT_EQ(values.get(0) + values.get(1), 11);
+                          world.barrier();
+                          EXPECT_THAT(
+                              refusal_of([&] {
+                                static_cast<void>(memory.add_async(to, std::array{1, 2, 3}));
+                              }),
+                              HasSubstr("through a null pointer"));
+                          memory.quiet();
+                          world.barrier();
+                          EXPECT_EQ(values.get(0) + values.get(1), 11 + 2 * 3);
                           world.wait();
                         }),
               0);
   }
+}
+
+TEST(RefusedPut, OfOneOfMany_LeavesTheOthers) {
+  on_threads_and_simulated([](World& world) {
+    GlobalMemory memory(world, checked());
+    const Rank next((world.rank().value() + 1) % 2);
+    const auto kept = memory.allocate_on<int>(next, 2);
+    const auto gone = memory.allocate_on<int>(next);
+    memory.free(gone);
+    const std::array to{kept, gone, kept + 1};
+    EXPECT_THAT(refusal_of([&] {
+                  memory.scatter(to, std::array{1, 2, 3}).wait();
+                }),
+                HasSubstr("scatter of rank"));
+    EXPECT_THAT(refusal_of([&] {
+                  memory.add_async(to, std::array{10, 20, 30}).wait();
+                }),
+                HasSubstr("operation on a word of rank"));
+    EXPECT_THAT(refusal_of([&] {
+                  memory.xor_async(to, std::array{64, 64, 64}).wait();
+                }),
+                HasSubstr("nothing is allocated there, or not any more"));
+    std::array<int, 3> got{};
+    EXPECT_THAT(refusal_of([&] { memory.gather(to, got); }), HasSubstr("gather of rank"));
+    memory.quiet();
+    std::array<int, 2> others{};
+    memory.gather(std::array{kept + 1, kept}, others);
+    EXPECT_EQ(others, (std::array{33 ^ 64, 11 ^ 64}));
+    world.wait();
+  });
 }
 
 /// Reads by a cache that are refused, twice each, and one that is not.

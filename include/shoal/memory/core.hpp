@@ -146,6 +146,24 @@ struct Word {
 
 /// Applies it to the word at `place`; returns the value before.
 std::uint64_t apply_word(std::byte* place, const Word& word);
+/// The same without the value, which is cheaper.
+void update_word(std::byte* place, const Word& word);
+
+/// One of many elements at places of their own.
+struct Element {
+  int rank = 0;
+  std::uint64_t offset = 0;
+  std::size_t index = 0;  // in the caller's memory
+};
+
+/// Operation on each of many elements.
+struct ManyOp {
+  enum class Kind : std::uint8_t { read, write, update };
+  Kind kind = Kind::read;
+  WordOp op = WordOp::load;  // of update
+  WordType type = WordType::u64;
+  std::uint64_t element_bytes = 0;
+};
 
 class Remote;
 
@@ -197,6 +215,9 @@ class Core {
   /// `result` is written before the end; it may be part of `pending`.
   void word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
             Pending& pending);
+  /// Elements of one rank share messages. `data` is the caller's memory, which is written (read) or
+  /// read; `elements` are sorted, and read until the end (read).
+  void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
   /// Counts the puts of `pending` for quiet(): call before put() and word().
   void follow(Pending& pending);
   void quiet();

@@ -8,16 +8,20 @@
 #include <shoal/memory/pending.hpp>
 #include <shoal/memory/word.hpp>
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace shoal {
 
@@ -209,47 +213,39 @@ class GlobalMemory {
                        std::size_t block, std::size_t stride) {
     return put_blocks(to, from, block, stride);
   }
-  /// to[i] is the value at pointers[i]; the pointers are a vector, an array or a span. All requests
-  /// are under way at once.
+  /// to[i] is the value at pointers[i]; the pointers are a vector, an array or a span. Elements of
+  /// one rank share messages, which are all under way at once.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   void gather(const Pointers& pointers, std::span<std::remove_cv_t<memory::Pointee<Pointers>>> to) {
     const std::span<const GlobalPtr<T>> from(pointers);
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
                 from.size(), to.size());
+    std::vector<memory::Element> far;
+    const std::exception_ptr refused =
+        for_places<1>(from, Access::gather, far,
+                      [&](const std::byte* place, std::size_t i) { memory::load(to[i], place); });
+    if (refused) std::rethrow_exception(refused);
+    if (far.empty()) return;
     auto pending = make_pending<void>();
     Transfer transfer(pending, pending->future(), true);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      core_->check_pointer(from[i].memory(), Access::gather);
-      if (const std::byte* place = at(from[i], sizeof(T), Access::gather)) {
-        memory::load(to[i], place);
-      } else {
-        core_->get({from[i].rank().value(), from[i].offset(), sizeof(T), 0, 1}, bytes(to[i]),
-                   *pending);
-      }
-    }
+    core_->many(far, {.element_bytes = sizeof(T)}, reinterpret_cast<std::byte*>(to.data()),
+                *pending);
     pending->end_one();
     transfer.wait();
   }
-  /// Writes from[i] to pointers[i].
+  /// Writes from[i] to pointers[i]. **Errors**: also of the operations on many words below: where a
+  /// pointer is refused, the elements before it are written, and where the target refuses one, all
+  /// others are.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   Transfer scatter(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> from) {
     const std::span<const GlobalPtr<T>> to(pointers);
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': scatter() of {} elements to {}", name(),
                 from.size(), to.size());
-    auto pending = make_pending<void>();
-    core_->follow(*pending);
-    Transfer transfer(pending, pending->future(), false);
-    const memory::Sending sending(*pending);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      core_->check_pointer(to[i].memory(), Access::scatter);
-      if (std::byte* place = at(to[i], sizeof(T), Access::scatter)) {
-        memory::store(place, from[i]);
-      } else {
-        core_->put({to[i].rank().value(), to[i].offset(), sizeof(T), 0, 1},
-                   reinterpret_cast<const std::byte*>(&from[i]), *pending);
-      }
-    }
-    return transfer;
+    std::vector<memory::Element> far;
+    const std::exception_ptr refused =
+        for_places<1>(to, Access::scatter, far,
+                      [&](std::byte* place, std::size_t i) { memory::store(place, from[i]); });
+    return send_many({memory::ManyOp::Kind::write, {}, {}, sizeof(T)}, far, from, refused);
   }
 
   /// Writes the elements, and calls signal() on this rank as soon as a message that it sends to the
@@ -348,6 +344,17 @@ class GlobalMemory {
   template <std::integral T>
   Transfer xor_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
     return update_async(at, memory::WordOp::bit_xor, value);
+  }
+  /// Adds values[i] to the word at pointers[i], for all i; a word may occur several times. Faster
+  /// for random updates: words in reach are brought into the cache together.
+  template <class Pointers, memory::Atomic T = memory::Pointee<Pointers>>
+  Transfer add_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
+    return update_all_async<T>(pointers, memory::WordOp::add, values);
+  }
+  /// The same with exclusive or.
+  template <class Pointers, std::integral T = memory::Pointee<Pointers>>
+  Transfer xor_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
+    return update_all_async<T>(pointers, memory::WordOp::bit_xor, values);
   }
   /// fetch_add() with the future of the value before.
   template <memory::Atomic T>
@@ -488,7 +495,7 @@ class GlobalMemory {
     check_aligned(at);
     const memory::Word word = word_for<T>(op, value, T());
     if (std::byte* place = this->at(at, sizeof(T), Access::word_async)) {
-      static_cast<void>(memory::apply_word(place, word));
+      memory::update_word(place, word);
       return {};
     }
     auto pending = make_pending<void>();
@@ -496,6 +503,67 @@ class GlobalMemory {
     Transfer transfer(pending, pending->future(), false);
     const memory::Sending sending(*pending);
     core_->word(at.rank().value(), at.offset(), word, nullptr, *pending);
+    return transfer;
+  }
+  template <class T>
+  Transfer update_all_async(std::span<const GlobalPtr<T>> at, memory::WordOp op,
+                            std::span<const T> values) {
+    SHOAL_CHECK(at.size() == values.size(), "memory '{}': {} values for {} words", name(),
+                values.size(), at.size());
+    std::vector<memory::Element> far;
+    const std::exception_ptr refused =
+        for_places<32>(at, Access::word_async, far, [&](std::byte* place, std::size_t i) {
+          memory::update_word(place, word_for<T>(op, values[i], T()));
+        });
+    return send_many({memory::ManyOp::Kind::update, op, memory::word_type<T>(), sizeof(T)}, far,
+                     values, refused);
+  }
+  /// Calls f(place, i) for the elements in this address space, after kTogether of their lines were
+  /// asked for; the others are added to `far`. Returns why a pointer is refused: this one and those
+  /// behind it are left out.
+  template <std::size_t kTogether, class T, class F>
+  std::exception_ptr for_places(std::span<const GlobalPtr<T>> elements, Access access,
+                                std::vector<memory::Element>& far, F f) {
+    std::exception_ptr refused;
+    for (std::size_t first = 0; first < elements.size() && !refused; first += kTogether) {
+      std::array<std::byte*, kTogether> places;
+      const std::size_t count = std::min(kTogether, elements.size() - first);
+      std::size_t known = 0;
+      try {
+        for (; known < count; ++known) {
+          const GlobalPtr<T> to = elements[first + known];
+          core_->check_pointer(to.memory(), access);
+          if (access == Access::word_async) check_aligned(to);
+          places[known] = at(to, sizeof(T), access);
+          if (places[known] == nullptr) {
+            far.push_back({to.rank().value(), to.offset(), first + known});
+          } else if (kTogether > 1) {
+            __builtin_prefetch(places[known], 1);
+          }
+        }
+      } catch (...) {
+        refused = std::current_exception();
+      }
+      for (std::size_t i = 0; i < known; ++i) {
+        if (places[i] != nullptr) f(places[i], first + i);
+      }
+    }
+    return refused;
+  }
+  template <class T>
+  Transfer send_many(const memory::ManyOp& op, std::span<memory::Element> far,
+                     std::span<const T> from, const std::exception_ptr& refused) {
+    Transfer transfer;
+    if (!far.empty()) {
+      auto pending = make_pending<void>();
+      core_->follow(*pending);
+      transfer = Transfer(pending, pending->future(), false);
+      const memory::Sending sending(*pending);
+      // only read
+      auto* const data = reinterpret_cast<std::byte*>(const_cast<T*>(from.data()));
+      core_->many(far, op, data, *pending);
+    }
+    if (refused) std::rethrow_exception(refused);
     return transfer;
   }
 

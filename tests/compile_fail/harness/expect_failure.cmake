@@ -1,6 +1,7 @@
-# cmake -DCOMPILER=... -DSOURCE=... -DINCLUDES=... -P expect_failure.cmake
+# cmake -DCOMPILER=... -DSOURCE=... -DHEADERS=... -DINCLUDES=... -P expect_failure.cmake
 # Succeeds when SOURCE does not compile and the output matches the regex of its first line, which is
 # `// expect: <regex>`. A second line `// lines: <= <number>` limits the lines of the output.
+# HEADERS is a file of headers, precompiled beside it.
 
 file(STRINGS "${SOURCE}" lines LIMIT_COUNT 2)
 set(lines_max 1000000)
@@ -20,7 +21,7 @@ string(STRIP "${CMAKE_MATCH_1}" expected)
 set(ENV{LC_ALL} C) # plain quotes in the messages
 list(TRANSFORM INCLUDES PREPEND -I)
 execute_process(
-  COMMAND "${COMPILER}" -std=c++20 -fsyntax-only ${INCLUDES} "${SOURCE}"
+  COMMAND "${COMPILER}" -std=c++20 -fsyntax-only -include "${HEADERS}" ${INCLUDES} "${SOURCE}"
   RESULT_VARIABLE result
   OUTPUT_VARIABLE output
   ERROR_VARIABLE output)
