@@ -103,43 +103,43 @@ void update(std::byte* place, const Word& word) {
   static_cast<void>(apply<T>(place, word));
 }
 
-// Calls f with a value of the type.
+// Calls f with the type.
 template <class F>
 auto with_type(WordType type, F f) {
   switch (type) {
     case WordType::u8:
-      return f(std::uint8_t());
+      return f.template operator()<std::uint8_t>();
     case WordType::u16:
-      return f(std::uint16_t());
+      return f.template operator()<std::uint16_t>();
     case WordType::u32:
-      return f(std::uint32_t());
+      return f.template operator()<std::uint32_t>();
     case WordType::i8:
-      return f(std::int8_t());
+      return f.template operator()<std::int8_t>();
     case WordType::i16:
-      return f(std::int16_t());
+      return f.template operator()<std::int16_t>();
     case WordType::i32:
-      return f(std::int32_t());
+      return f.template operator()<std::int32_t>();
     case WordType::i64:
-      return f(std::int64_t());
+      return f.template operator()<std::int64_t>();
     case WordType::f32:
-      return f(float());
+      return f.template operator()<float>();
     case WordType::f64:
-      return f(double());
+      return f.template operator()<double>();
     case WordType::u64:
-      return f(std::uint64_t());
+      return f.template operator()<std::uint64_t>();
   }
   SHOAL_CHECK(false, "{} is not a type of a word", static_cast<int>(type));
-  return f(std::uint64_t());
+  return f.template operator()<std::uint64_t>();
 }
 
 }  // namespace
 
 std::uint64_t apply_word(std::byte* place, const Word& word) {
-  return with_type(word.type, [&](auto type) { return apply<decltype(type)>(place, word); });
+  return with_type(word.type, [&]<class T> { return apply<T>(place, word); });
 }
 
 void update_word(std::byte* place, const Word& word) {
-  with_type(word.type, [&](auto type) { update<decltype(type)>(place, word); });
+  with_type(word.type, [&]<class T> { update<T>(place, word); });
 }
 
 }  // namespace shoal::memory
