@@ -52,7 +52,7 @@ void Remote::change(const ManyRequest& request, std::uint64_t offset, const std:
   } else {
     Word update{op.op, op.type};
     std::memcpy(&update.operand, value, op.element_bytes);
-    update_word(place(offset), update);
+    static_cast<void>(apply_word(place(offset), update));
   }
   note_write({core_.rank_, offset, op.element_bytes, 0, 1}, request.asker.rank);
 }

@@ -77,69 +77,33 @@ std::uint64_t apply(std::byte* place, const Word& word) {
   return to_bits(old);
 }
 
-// The same without the result: processors have more instructions for that.
-template <class T>
-void update(std::byte* place, const Word& word) {
-  if constexpr (std::is_integral_v<T>) {
-    const std::atomic_ref<T> target(*reinterpret_cast<T*>(place));
-    const T operand = from_bits<T>(word.operand);
-    switch (word.op) {
-      case WordOp::add:
-        target += operand;
-        return;
-      case WordOp::bit_and:
-        target &= operand;
-        return;
-      case WordOp::bit_or:
-        target |= operand;
-        return;
-      case WordOp::bit_xor:
-        target ^= operand;
-        return;
-      default:
-        break;
-    }
-  }
-  static_cast<void>(apply<T>(place, word));
-}
-
-// Calls f with the type.
-template <class F>
-auto with_type(WordType type, F f) {
-  switch (type) {
-    case WordType::u8:
-      return f.template operator()<std::uint8_t>();
-    case WordType::u16:
-      return f.template operator()<std::uint16_t>();
-    case WordType::u32:
-      return f.template operator()<std::uint32_t>();
-    case WordType::i8:
-      return f.template operator()<std::int8_t>();
-    case WordType::i16:
-      return f.template operator()<std::int16_t>();
-    case WordType::i32:
-      return f.template operator()<std::int32_t>();
-    case WordType::i64:
-      return f.template operator()<std::int64_t>();
-    case WordType::f32:
-      return f.template operator()<float>();
-    case WordType::f64:
-      return f.template operator()<double>();
-    case WordType::u64:
-      return f.template operator()<std::uint64_t>();
-  }
-  SHOAL_CHECK(false, "{} is not a type of a word", static_cast<int>(type));
-  return f.template operator()<std::uint64_t>();
-}
-
 }  // namespace
 
 std::uint64_t apply_word(std::byte* place, const Word& word) {
-  return with_type(word.type, [&]<class T> { return apply<T>(place, word); });
-}
-
-void update_word(std::byte* place, const Word& word) {
-  with_type(word.type, [&]<class T> { update<T>(place, word); });
+  switch (word.type) {
+    case WordType::u8:
+      return apply<std::uint8_t>(place, word);
+    case WordType::u16:
+      return apply<std::uint16_t>(place, word);
+    case WordType::u32:
+      return apply<std::uint32_t>(place, word);
+    case WordType::u64:
+      return apply<std::uint64_t>(place, word);
+    case WordType::i8:
+      return apply<std::int8_t>(place, word);
+    case WordType::i16:
+      return apply<std::int16_t>(place, word);
+    case WordType::i32:
+      return apply<std::int32_t>(place, word);
+    case WordType::i64:
+      return apply<std::int64_t>(place, word);
+    case WordType::f32:
+      return apply<float>(place, word);
+    case WordType::f64:
+      return apply<double>(place, word);
+  }
+  SHOAL_CHECK(false, "{} is not a type of a word", static_cast<int>(word.type));
+  return 0;
 }
 
 }  // namespace shoal::memory

@@ -146,8 +146,6 @@ struct Word {
 
 /// Applies it to the word at `place`; returns the value before.
 std::uint64_t apply_word(std::byte* place, const Word& word);
-/// The same without the value, which is cheaper.
-void update_word(std::byte* place, const Word& word);
 
 /// One of many elements at places of their own.
 struct Element {

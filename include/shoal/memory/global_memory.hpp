@@ -221,10 +221,14 @@ class GlobalMemory {
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
                 from.size(), to.size());
     std::vector<memory::Element> far;
-    const std::exception_ptr refused =
-        for_places<1>(from, Access::gather, far,
-                      [&](const std::byte* place, std::size_t i) { memory::load(to[i], place); });
-    if (refused) std::rethrow_exception(refused);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      core_->check_pointer(from[i].memory(), Access::gather);
+      if (const std::byte* place = at(from[i], sizeof(T), Access::gather)) {
+        memory::load(to[i], place);
+      } else {
+        far.push_back({from[i].rank().value(), from[i].offset(), i});
+      }
+    }
     if (far.empty()) return;
     auto pending = make_pending<void>();
     Transfer transfer(pending, pending->future(), true);
@@ -338,23 +342,23 @@ class GlobalMemory {
   /// fetch_add() without the result. quiet() waits for it.
   template <memory::Atomic T>
   Transfer add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
-    return update_async(at, memory::WordOp::add, value);
+    return update_async<memory::WordOp::add>(at, value);
   }
   /// fetch_xor() without the result.
   template <std::integral T>
   Transfer xor_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
-    return update_async(at, memory::WordOp::bit_xor, value);
+    return update_async<memory::WordOp::bit_xor>(at, value);
   }
   /// Adds values[i] to the word at pointers[i], for all i; a word may occur several times. Faster
   /// for random updates: words in reach are brought into the cache together.
   template <class Pointers, memory::Atomic T = memory::Pointee<Pointers>>
   Transfer add_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
-    return update_all_async<T>(pointers, memory::WordOp::add, values);
+    return update_all_async<memory::WordOp::add, T>(pointers, values);
   }
   /// The same with exclusive or.
   template <class Pointers, std::integral T = memory::Pointee<Pointers>>
   Transfer xor_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
-    return update_all_async<T>(pointers, memory::WordOp::bit_xor, values);
+    return update_all_async<memory::WordOp::bit_xor, T>(pointers, values);
   }
   /// fetch_add() with the future of the value before.
   template <memory::Atomic T>
@@ -489,32 +493,29 @@ class GlobalMemory {
     done.get();
     return memory::from_word<T>(pending->word);
   }
-  template <class T>
-  Transfer update_async(GlobalPtr<T> at, memory::WordOp op, const T& value) {
+  template <memory::WordOp op, class T>
+  Transfer update_async(GlobalPtr<T> at, const T& value) {
     core_->check_pointer(at.memory(), Access::word_async);
     check_aligned(at);
-    const memory::Word word = word_for<T>(op, value, T());
     if (std::byte* place = this->at(at, sizeof(T), Access::word_async)) {
-      memory::update_word(place, word);
+      memory::update<op>(place, value);
       return {};
     }
     auto pending = make_pending<void>();
     core_->follow(*pending);
     Transfer transfer(pending, pending->future(), false);
     const memory::Sending sending(*pending);
-    core_->word(at.rank().value(), at.offset(), word, nullptr, *pending);
+    core_->word(at.rank().value(), at.offset(), word_for<T>(op, value, T()), nullptr, *pending);
     return transfer;
   }
-  template <class T>
-  Transfer update_all_async(std::span<const GlobalPtr<T>> at, memory::WordOp op,
-                            std::span<const T> values) {
+  template <memory::WordOp op, class T>
+  Transfer update_all_async(std::span<const GlobalPtr<T>> at, std::span<const T> values) {
     SHOAL_CHECK(at.size() == values.size(), "memory '{}': {} values for {} words", name(),
                 values.size(), at.size());
     std::vector<memory::Element> far;
-    const std::exception_ptr refused =
-        for_places<32>(at, Access::word_async, far, [&](std::byte* place, std::size_t i) {
-          memory::update_word(place, word_for<T>(op, values[i], T()));
-        });
+    const std::exception_ptr refused = for_places<32>(
+        at, Access::word_async, far,
+        [&](std::byte* place, std::size_t i) { memory::update<op>(place, values[i]); });
     return send_many({memory::ManyOp::Kind::update, op, memory::word_type<T>(), sizeof(T)}, far,
                      values, refused);
   }

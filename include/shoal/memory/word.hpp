@@ -52,6 +52,19 @@ T from_word(std::uint64_t word) {
   return value;
 }
 
+/// apply_word() without its result, for which processors have instructions.
+template <WordOp op, Atomic T>
+void update(std::byte* place, const T& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> &&
+                (op == WordOp::add || op == WordOp::bit_xor)) {
+    const std::atomic_ref<T> word(*reinterpret_cast<T*>(place));
+    if constexpr (op == WordOp::add) word += value;
+    if constexpr (op == WordOp::bit_xor) word ^= value;
+  } else {
+    static_cast<void>(apply_word(place, {op, word_type<T>(), to_word(value)}));
+  }
+}
+
 /// Reads a value of global memory. Words are read atomically, but with --sim-races: a get beside a
 /// put is a race there, unless the program orders them.
 template <class T>
