@@ -34,7 +34,7 @@ demo: setup-demo
 	cmake --build --preset release --parallel $(JOBS) --target cholesky
 	@tools/demo
 
-# With the preset of that name; beside tests, which go first.
+# Builds a preset, after the tests of another one have had the processors they want.
 build-%: setup-check
 	cmake --preset $* --log-level=NOTICE
 	NINJA_STATUS="[$* %f/%t] " nice cmake --build --preset $* --parallel $(JOBS)
