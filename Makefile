@@ -14,7 +14,8 @@ export CCACHE_BASEDIR = $(CURDIR)
 export CCACHE_NOHASHDIR = 1
 
 .DEFAULT_GOAL := build
-.PHONY: demo build check bench docs lint format clean
+.NOTPARALLEL:
+.PHONY: demo build check check-dev check-asan check-tsan bench docs lint format clean
 .PHONY: setup-demo setup-check setup-bench setup-docs
 
 setup-demo:
@@ -34,24 +35,20 @@ demo: setup-demo
 	cmake --build --preset release --parallel $(JOBS) --target cholesky
 	@tools/demo
 
-# Builds a preset, after the tests of another one have had the processors they want.
-build-%: setup-check
-	cmake --preset $* --log-level=NOTICE
-	NINJA_STATUS="[$* %f/%t] " nice cmake --build --preset $* --parallel $(JOBS)
+build: setup-check
+	cmake --preset dev
+	cmake --build --preset dev --parallel $(JOBS)
 
-check-%: build-%
-	ctest --preset $* --parallel $(TEST_JOBS)
+# Each phase ends with a run of ctest; the first one that fails ends the check.
+check: setup-check check-dev check-asan check-tsan
 
-build: build-dev
-
-# The tests of a preset run while the next one is built: they wait more than they compute. The first
-# run of ctest that fails ends the check.
-check:
-	@$(MAKE) --no-print-directory --jobs=2 check-tsan
-build-asan-ubsan: build-dev
-build-tsan: build-asan-ubsan
-check-asan-ubsan: check-dev
-check-tsan: check-asan-ubsan
+check-dev: PRESET = dev
+check-asan: PRESET = asan-ubsan
+check-tsan: PRESET = tsan
+check-dev check-asan check-tsan: setup-check
+	cmake --preset $(PRESET) --log-level=NOTICE
+	cmake --build --preset $(PRESET) --parallel $(JOBS)
+	ctest --preset $(PRESET) --parallel $(TEST_JOBS)
 
 # BENCH: further options of tools/shoal-bench, such as BENCH="--group tasks --rounds 3".
 bench: setup-bench
