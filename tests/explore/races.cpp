@@ -178,6 +178,18 @@ void racy_add_beside_put(World& world) {
   world.wait();
 }
 
+void racy_additions_beside_put(World& world) {
+  shoal::GlobalMemory memory(world, {.name = "counters"});
+  const Cell cells = memory.collective_allocate<long>(3).on(Rank(0));
+  world.barrier();
+  if (world.rank() == 0) {
+    memory.put(cells + 1, 1);
+  } else {
+    memory.add_async(std::array{cells + 2, cells + 1}, std::array{1L, 2L});
+  }
+  world.wait();
+}
+
 // A put is at its place when its remote completion was waited for: not on return, and not behind a
 // barrier alone.
 void racy_get_before_remote_completion(World& world) {
@@ -225,6 +237,8 @@ void by_remote_completion(World& world) {
     mine[0] = 2;  // its memory may be reused
     memory.put(row.on(other(world)) + 60, 7);
     static_cast<void>(memory.add_async(counter.on(Rank(0)), 1));
+    const std::array counters{counter.on(Rank(0)), counter.on(Rank(0))};
+    static_cast<void>(memory.add_async(counters, std::array{2L, -2L}));
     transfer.wait();
     memory.get(row.on(other(world)), std::span(mine));
     memory.quiet();
@@ -514,6 +528,7 @@ const std::map<std::string_view, Body>& bodies() {
       {"racy_get_beside_put", racy_get_beside_put},
       {"racy_puts_of_ranges", racy_puts_of_ranges},
       {"racy_add_beside_put", racy_add_beside_put},
+      {"racy_additions_beside_put", racy_additions_beside_put},
       {"racy_get_before_remote_completion", racy_get_before_remote_completion},
       {"racy_own_get_before_remote_completion", racy_own_get_before_remote_completion},
       {"racy_use_before_the_end_of_a_get", racy_use_before_the_end_of_a_get},

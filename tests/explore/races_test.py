@@ -22,6 +22,8 @@ SIDES = {
     "racy_get_beside_put": {("write", PUT.format(1)), ("read", r"task, rank \d")},
     "racy_puts_of_ranges": {("write", PUT.format(1)), ("write", MAIN.format(0))},
     "racy_add_beside_put": {("atomic write", MAIN.format(1)), ("write", MAIN.format(0))},
+    "racy_additions_beside_put": {
+        ("atomic write", r"operation of 'the main function', rank 1"), ("write", MAIN.format(0))},
     "racy_get_before_remote_completion": {("write", PUT.format(1)), ("read", MAIN.format(0))},
     "racy_own_get_before_remote_completion": {("write", PUT.format(1)), ("read", MAIN.format(1))},
     "racy_use_before_the_end_of_a_get": {
