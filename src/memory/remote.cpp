@@ -214,9 +214,9 @@ void Remote::on_get(const GetRequest& request) {
 void Remote::on_got(const RequestId& id, Bytes bytes) {
   const Request request = requests_.take(id);
   if (request.pending == nullptr || !request.pending->enter()) return;
-  if (request.element_count > 0) {
-    const std::size_t each = request.size_bytes / request.element_count;
-    for (std::uint32_t i = 0; i < request.element_count; ++i) {
+  if (const std::size_t count = request.elements.size(); count > 0) {
+    const std::size_t each = request.size_bytes / count;
+    for (std::size_t i = 0; i < count; ++i) {
       std::memcpy(request.to + request.elements[i].index * each, bytes.data() + i * each, each);
     }
   } else {

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 namespace shoal::memory {
 
 const char* to_text(Access access) {
@@ -64,13 +62,8 @@ Asker Remote::begin(Pending& pending, int target, std::byte* to, std::uint64_t s
   request_count_.fetch_add(1, std::memory_order_relaxed);
   request_bytes_.fetch_add(size_bytes, std::memory_order_relaxed);
   add_reference(&pending);
-  Request request{sync::Ref<Pending>(&pending),
-                  to,
-                  size_bytes,
-                  target,
-                  static_cast<std::uint32_t>(elements.size()),
-                  elements.data()};
-  return {requests_.add(std::move(request)), core_.rank_};
+  return {requests_.add({sync::Ref<Pending>(&pending), to, size_bytes, target, elements}),
+          core_.rank_};
 }
 
 }  // namespace shoal::memory

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace shoal::memory {
@@ -20,8 +21,7 @@ struct Request {
   std::byte* to = nullptr;     // where the answer is written; nullptr: it has none
   std::uint64_t size_bytes = 0;
   int target = 0;
-  std::uint32_t element_count = 0;    // more than 0: the answer is that many elements
-  const Element* elements = nullptr;  // each goes to `to` at its index
+  std::span<const Element> elements;  // if any: the answer has these, each for `to` at its index
 };
 
 /// Any thread. Lock-free.
