@@ -32,7 +32,7 @@ void Remote::many(std::span<Element> elements, const ManyOp& op, std::byte* data
 void Remote::many_of_rank(std::span<const Element> elements, const ManyOp& op, std::byte* data,
                           Pending& pending) {
   const int target = elements.front().rank;
-  const bool reads = op.kind == ManyOp::Kind::read;
+  const bool reads = op.access == Access::gather;
   const Range first{target, elements.front().offset, op.element_bytes, 0, 1};
   if (elements.size() == 1 || base_apart(target) != nullptr ||
       (reads && window_address(first) != 0)) {
@@ -56,9 +56,9 @@ void Remote::one_of_many(const Element& element, const ManyOp& op, std::byte* da
                          Pending& pending) {
   const Range range{element.rank, element.offset, op.element_bytes, 0, 1};
   std::byte* const here = data + element.index * op.element_bytes;
-  if (op.kind == ManyOp::Kind::read) {
+  if (op.access == Access::gather) {
     get(range, here, pending);
-  } else if (op.kind == ManyOp::Kind::write) {
+  } else if (op.access == Access::scatter) {
     put(range, here, pending);
   } else {
     Word update{op.op, op.type};

@@ -11,24 +11,15 @@
 
 namespace shoal::memory {
 
-namespace {
-
-const char* to_text(ManyOp::Kind kind) {
-  if (kind == ManyOp::Kind::read) return "gather";
-  return kind == ManyOp::Kind::write ? "scatter" : "operation on a word";
-}
-
-}  // namespace
-
 void Remote::on_many(const ManyRequest& request, Offsets offsets, Bytes values) {
   answer(request.asker, [&] {
     const std::uint64_t size = request.op.element_bytes;
-    const bool reads = request.op.kind == ManyOp::Kind::read;
+    const bool reads = request.op.access == Access::gather;
     std::vector<std::byte> got(reads ? offsets.size() * size : 0);
     std::exception_ptr refused;  // the first one: the others are done
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       try {
-        check_here({core_.rank_, offsets[i], size, 0, 1}, to_text(request.op.kind));
+        check_here({core_.rank_, offsets[i], size, 0, 1}, to_text(request.op.access));
       } catch (const Error&) {
         if (refused == nullptr) refused = std::current_exception();
         continue;
@@ -47,7 +38,7 @@ void Remote::on_many(const ManyRequest& request, Offsets offsets, Bytes values) 
 
 void Remote::change(const ManyRequest& request, std::uint64_t offset, const std::byte* value) {
   const ManyOp& op = request.op;
-  if (op.kind == ManyOp::Kind::write) {
+  if (op.access == Access::scatter) {
     std::memcpy(place(offset), value, op.element_bytes);
   } else {
     Word update{op.op, op.type};

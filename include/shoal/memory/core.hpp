@@ -154,11 +154,10 @@ struct Element {
   std::size_t index = 0;  // in the caller's memory
 };
 
-/// Operation on each of many elements.
+/// Operation on each of many elements: a gather, a scatter, or one on words.
 struct ManyOp {
-  enum class Kind : std::uint8_t { read, write, update };
-  Kind kind = Kind::read;
-  WordOp op = WordOp::load;  // of update
+  Access access = Access::gather;
+  WordOp op = WordOp::load;  // on words
   WordType type = WordType::u64;
   std::uint64_t element_bytes = 0;
 };
@@ -213,8 +212,8 @@ class Core {
   /// `result` is written before the end; it may be part of `pending`.
   void word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
             Pending& pending);
-  /// Elements of one rank share messages. `data` is the caller's memory, which is written (read) or
-  /// read; `elements` are sorted, and read until the end (read).
+  /// Elements of one rank share messages. `data` is the caller's memory; it is written to only by a
+  /// gather. `elements` are sorted by rank; those of a gather are read until its end.
   void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
   /// Counts the puts of `pending` for quiet(): call before put() and word().
   void follow(Pending& pending);

@@ -249,7 +249,7 @@ class GlobalMemory {
     const std::exception_ptr refused =
         for_places<1>(to, Access::scatter, far,
                       [&](std::byte* place, std::size_t i) { memory::store(place, from[i]); });
-    return send_many({memory::ManyOp::Kind::write, {}, {}, sizeof(T)}, far, from, refused);
+    return send_many({.access = Access::scatter, .element_bytes = sizeof(T)}, far, from, refused);
   }
 
   /// Writes the elements, and calls signal() on this rank as soon as a message that it sends to the
@@ -516,8 +516,8 @@ class GlobalMemory {
     const std::exception_ptr refused = for_places<32>(
         at, Access::word_async, far,
         [&](std::byte* place, std::size_t i) { memory::update<op>(place, values[i]); });
-    return send_many({memory::ManyOp::Kind::update, op, memory::word_type<T>(), sizeof(T)}, far,
-                     values, refused);
+    return send_many({Access::word_async, op, memory::word_type<T>(), sizeof(T)}, far, values,
+                     refused);
   }
   /// Calls f(place, i) for the elements in this address space, after kTogether of their lines were
   /// asked for; the others are added to `far`. Returns why a pointer is refused: this one and those
