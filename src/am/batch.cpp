@@ -9,6 +9,11 @@ void Batch::compact() {
   at_ = packet->body() + offset;
 }
 
+KeptRun KeptRun::rest(std::uint64_t index) const {
+  packet->add_reference();
+  return {net::PacketHolder(packet.get()), first + index * step, size_bytes, step, count - index};
+}
+
 KeptRun Batch::keep() {
   if (has_changed()) return {};
   compact();

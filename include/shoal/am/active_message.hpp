@@ -93,7 +93,8 @@ class ActiveMessage {
       explicit Instance(F f) : function(std::move(f)) {}
       F function;
     };
-    auto instance = std::make_shared<Instance>(std::move(function));
+    auto* const instance = new Instance(std::move(function));
+    std::shared_ptr<messaging::Handler> handler(static_cast<messaging::Handler*>(instance));
     instance->signature = signature();
     instance->delivery = options.delivery;
     instance->priority = options.priority;
@@ -102,7 +103,7 @@ class ActiveMessage {
       messaging::handle_all(*static_cast<F*>(self), batch, messaging::TypeList<Wires...>{});
     };
     handler_ = messaging::kInstanceBit | channel.flag_bits() |
-               channel.add_handler(std::move(instance), options.name, naming::spelled<F>());
+               channel.add_handler(std::move(handler), options.name, naming::spelled<F>());
   }
   ~ActiveMessage() {
     if (channel_ != nullptr) channel_->remove_handler(handler_ & messaging::kIndexMask);

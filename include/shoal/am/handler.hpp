@@ -69,10 +69,7 @@ struct KeptRun {
   std::uint64_t count = 0;
 
   /// Its messages from `index` on.
-  [[nodiscard]] KeptRun rest(std::uint64_t index) const {
-    packet->add_reference();
-    return {net::PacketHolder(packet.get()), first + index * step, size_bytes, step, count - index};
-  }
+  [[nodiscard]] KeptRun rest(std::uint64_t index) const;
 };
 
 /// Messages for one handler, one behind the other in a packet. To run it for a whole batch, and not
@@ -164,8 +161,11 @@ void invoke_each(void* self, Batch& batch) {
   while (const Message* message = batch.next()) One(self, *message);
 }
 
-/// One entry of a handler table.
+/// One entry of a handler table. Pointers own it as this type, not as the type of each handler:
+/// programs with many handlers compile faster so.
 struct Handler : std::enable_shared_from_this<Handler> {
+  virtual ~Handler() = default;
+
   std::string name;
   std::uint32_t signature = 0;
   /// Where the handler runs.
@@ -323,8 +323,8 @@ template <class F, class... Ws>
 void with_arguments(const Message& message, TypeList<Ws...>, const F& f) {
   if (message.is_object) {
     using Object = ArgumentsObject<Storage<Ws>...>;
-    const std::unique_ptr<Object> object(static_cast<Object*>(object_of(message)));
-    if (!message.dropped) std::apply(f, object->values);
+    const std::unique_ptr<ObjectMessage> object(object_of(message));
+    if (!message.dropped) std::apply(f, static_cast<Object&>(*object).values);
   } else if (!message.dropped) {
     auto values = decode<Ws...>(message.arguments);
     std::apply(f, values);

@@ -90,7 +90,7 @@ class FunctionEvent final : public CountedEvent {
 };
 template <class F>
 std::unique_ptr<CountedEvent> make_event(Channel& channel, const std::string& name, F f) {
-  return std::make_unique<FunctionEvent<F>>(channel, name, std::move(f));
+  return std::unique_ptr<CountedEvent>(new FunctionEvent<F>(channel, name, std::move(f)));
 }
 
 struct Payload {
@@ -116,7 +116,9 @@ void drop_large(const Message& message, const LargeHeader& header);
 /// A Function of an object that need not be copied.
 template <class F>
 Function<void()> share_function(F f) {
-  return [shared = std::make_shared<F>(std::move(f))] { (*shared)(); };
+  void (*const destroy)(void*) = [](void* object) { delete static_cast<F*>(object); };
+  std::shared_ptr<void> shared(static_cast<void*>(new F(std::move(f))), destroy);
+  return [shared = std::move(shared)] { (*static_cast<F*>(shared.get()))(); };
 }
 /// Takes part in the multicast of a payload that `message` announces.
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
@@ -332,21 +334,22 @@ class LargeMessage {
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
   LargeMessage(messaging::Channel& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
                const AmOptions& options)
-      : channel_(&channel), instance_(std::make_shared<Instance>()) {
-    instance_->buffer = with_first<std::size_t>(std::move(buffer));
-    set_arrival(std::move(arrival));
-    instance_->release_takes_any = messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
+      : channel_(&channel), handler_(static_cast<messaging::Handler*>(new Instance)) {
+    Instance& instance = instance_of(*handler_);
+    instance.buffer = with_first<std::size_t>(std::move(buffer));
+    set_arrival(instance, std::move(arrival));
+    instance.release_takes_any = messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
     if constexpr (messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0) {
-      instance_->release = with_first<>(std::move(release));
+      instance.release = with_first<>(std::move(release));
     } else {
-      instance_->bare_release = std::move(release);
+      instance.bare_release = std::move(release);
     }
-    instance_->arrive_as_task = options.delivery == Delivery::task;
-    instance_->signature = signature();
-    instance_->priority = options.priority;
-    instance_->self = instance_.get();
-    instance_->invoke = &messaging::invoke_each<&LargeMessage::on_header>;
-    index_ = channel.add_handler(instance_, options.name, naming::spelled<LargeMessage>());
+    instance.arrive_as_task = options.delivery == Delivery::task;
+    instance.signature = signature();
+    instance.priority = options.priority;
+    instance.self = &instance;
+    instance.invoke = &messaging::invoke_each<&LargeMessage::on_header>;
+    index_ = channel.add_handler(handler_, options.name, naming::spelled<LargeMessage>());
   }
   ~LargeMessage() {
     if (channel_ != nullptr) channel_->remove_handler(index_);
@@ -354,7 +357,7 @@ class LargeMessage {
   /// The moved-from message cannot be sent any more.
   LargeMessage(LargeMessage&& other) noexcept
       : channel_(std::exchange(other.channel_, nullptr)),
-        instance_(std::move(other.instance_)),
+        handler_(std::move(other.handler_)),
         index_(other.index_) {}
   LargeMessage& operator=(LargeMessage&&) = delete;
 
@@ -408,39 +411,44 @@ class LargeMessage {
     bool arrive_as_task = false;
     messaging::PayloadSizes sizes;
   };
+  static Instance& instance_of(messaging::Handler& handler) {
+    return static_cast<Instance&>(handler);
+  }
 
   /// A payload that is only read.
   class Reading {
    public:
-    Reading(std::shared_ptr<Instance> instance, std::span<T> place, std::tuple<Wires...> values)
-        : instance(std::move(instance)), place(place), values_(std::move(values)) {}
+    Reading(std::shared_ptr<messaging::Handler> handler, std::span<T> place,
+            std::tuple<Wires...> values)
+        : place(place), handler_(std::move(handler)), values_(std::move(values)) {}
 
-    const std::shared_ptr<Instance> instance;
     const std::span<T> place;
+    [[nodiscard]] const Instance& instance() const { return instance_of(*handler_); }
 
     void arrive() {
-      std::apply([this](const auto&... args) { instance->arrival(place, args...); }, values_);
+      std::apply([this](const auto&... args) { instance().arrival(place, args...); }, values_);
       finish();
     }
     // acq_rel: the last one runs after all that the other one did.
     void finish() {
       if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-      std::apply([this](const auto&... args) { instance->passed_on(place, args...); }, values_);
+      std::apply([this](const auto&... args) { instance().passed_on(place, args...); }, values_);
     }
 
    private:
+    const std::shared_ptr<messaging::Handler> handler_;
     const std::tuple<Wires...> values_;
     std::atomic<int> unfinished_{2};  // `arrival`, and the passing on
   };
 
   template <class ArrivalFn>
-  void set_arrival(ArrivalFn arrival) {
-    instance_->arrival = with_first<std::span<T>>(std::move(arrival));
+  static void set_arrival(Instance& instance, ArrivalFn arrival) {
+    instance.arrival = with_first<std::span<T>>(std::move(arrival));
   }
   template <class ArrivalFn, class PassedOnFn>
-  void set_arrival(ReadOnly<ArrivalFn, PassedOnFn> functions) {
-    set_arrival(std::move(functions.arrival));
-    instance_->passed_on = with_first<std::span<T>>(std::move(functions.passed_on));
+  static void set_arrival(Instance& instance, ReadOnly<ArrivalFn, PassedOnFn> functions) {
+    set_arrival(instance, std::move(functions.arrival));
+    instance.passed_on = with_first<std::span<T>>(std::move(functions.passed_on));
   }
 
   // `f` with the parameters that it leaves out.
@@ -470,7 +478,7 @@ class LargeMessage {
   void send_wires(const To& target, std::span<const T> payload, Then&& then,
                   const Wires&... wires) const {
 #ifndef NDEBUG
-    instance_->sizes.note(instance_->name, payload.size_bytes());
+    instance_of(*handler_).sizes.note(handler_->name, payload.size_bytes());
 #endif
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
     encode<Wires...>(std::span(arguments), wires...);
@@ -481,9 +489,9 @@ class LargeMessage {
         messaging::multicast_large(*channel_, {handler, signature()}, target, bytes, arguments,
                                    messaging::share_function(std::move(release)));
       } else {
-        messaging::send_large(
-            *channel_, {handler | messaging::kLargeBit, signature(), target}, bytes, arguments,
-            messaging::make_event(*channel_, instance_->name, std::move(release)));
+        messaging::send_large(*channel_, {handler | messaging::kLargeBit, signature(), target},
+                              bytes, arguments,
+                              messaging::make_event(*channel_, handler_->name, std::move(release)));
       }
     };
     with_release(use, std::forward<Then>(then), wires...);
@@ -495,15 +503,15 @@ class LargeMessage {
     const auto finish = [](auto& function) {
       if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<decltype(function)>>) function();
     };
-    if (!instance_->release_takes_any) {
-      return use([instance = instance_, finish, then = std::forward<Then>(then)]() mutable {
-        instance->bare_release();
+    if (!instance_of(*handler_).release_takes_any) {
+      return use([handler = handler_, finish, then = std::forward<Then>(then)]() mutable {
+        instance_of(*handler).bare_release();
         finish(then);
       });
     }
-    use([instance = instance_, values = std::make_tuple(wires...), finish,
+    use([handler = handler_, values = std::make_tuple(wires...), finish,
          then = std::forward<Then>(then)]() mutable {
-      std::apply(instance->release, values);
+      std::apply(instance_of(*handler).release, values);
       finish(then);
     });
   }
@@ -516,40 +524,41 @@ class LargeMessage {
       return;
     }
     // The handler's own reference: the event may outlive the LargeMessage.
-    auto instance =
-        std::static_pointer_cast<Instance>(static_cast<Instance*>(self)->shared_from_this());
+    Instance& instance = *static_cast<Instance*>(self);
+    std::shared_ptr<messaging::Handler> handler = instance.shared_from_this();
     std::span<T> place;
     std::optional<std::tuple<Wires...>> values;
     try {
       values.emplace(decode<Wires...>(rest));
       const auto get_buffer = [&](const auto&... args) {
-        return instance->buffer(header.count, args...);
+        return instance.buffer(header.count, args...);
       };
       place = std::apply(get_buffer, *values);
       if (place.size() != header.count) {
-        messaging::refuse_buffer(instance->name, header.count, place.size());
+        messaging::refuse_buffer(instance.name, header.count, place.size());
       }
     } catch (...) {
       messaging::drop_payload(message, header);  // the sender is not to wait for ever
       throw;
     }
     const std::span<std::byte> bytes = std::as_writable_bytes(place);
-    if (instance->passed_on) {
+    if (instance.passed_on) {
       return receive_reading(
           message, header,
-          std::make_shared<Reading>(std::move(instance), place, std::move(*values)));
+          std::make_shared<Reading>(std::move(handler), place, std::move(*values)));
     }
-    auto arrive = [instance, place, values = std::move(*values)] {
-      std::apply([&](const auto&... args) { instance->arrival(place, args...); }, values);
+    auto arrive = [handler, place, values = std::move(*values)] {
+      std::apply([&](const auto&... args) { instance_of(*handler).arrival(place, args...); },
+                 values);
     };
-    if (!instance->arrive_as_task) {
-      messaging::receive_payload(message, header, bytes, instance->name, std::move(arrive));
+    if (!instance.arrive_as_task) {
+      messaging::receive_payload(message, header, bytes, instance.name, std::move(arrive));
       return;
     }
-    messaging::receive_payload(message, header, bytes, instance->name,
-                               [channel = message.channel, instance, arrive = std::move(arrive)] {
-                                 messaging::submit_delivered(*channel, instance->name,
-                                                             instance->priority, arrive);
+    messaging::receive_payload(message, header, bytes, instance.name,
+                               [channel = message.channel, handler, arrive = std::move(arrive)] {
+                                 messaging::submit_delivered(*channel, handler->name,
+                                                             handler->priority, arrive);
                                });
   }
 
@@ -558,10 +567,10 @@ class LargeMessage {
                               const std::shared_ptr<Reading>& reading) {
     const auto done = [reading] { reading->finish(); };
     Function<void()> arrived = [reading] { reading->arrive(); };
-    const Instance& instance = *reading->instance;
+    const Instance& instance = reading->instance();
     if (instance.arrive_as_task) {
       arrived = [channel = message.channel, reading, arrive = std::move(arrived)] {
-        const Instance& to = *reading->instance;
+        const Instance& to = reading->instance();
         messaging::submit_delivered(*channel, to.name, to.priority, arrive);
       };
     }
@@ -570,7 +579,7 @@ class LargeMessage {
   }
 
   messaging::Channel* channel_;
-  std::shared_ptr<Instance> instance_;
+  std::shared_ptr<messaging::Handler> handler_;
   std::uint32_t index_ = 0;
 };
 

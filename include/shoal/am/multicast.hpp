@@ -47,7 +47,7 @@ class ArgumentsOf<TypeList<Ws...>, Args...> final : public MulticastArguments {
   [[nodiscard]] Copy copy() const override {
     if constexpr (kIsShared) {
       return [](const ObjectMessage& object) -> std::unique_ptr<ObjectMessage> {
-        return std::make_unique<Object>(static_cast<const Object&>(object));
+        return std::unique_ptr<ObjectMessage>(new Object(static_cast<const Object&>(object)));
       };
     } else {
       return nullptr;

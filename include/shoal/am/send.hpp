@@ -83,8 +83,8 @@ template <net::Lane lane, class... Ws, class... Args>
     if (channel.is_local(link)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
       channel.append_object(link, channel.header_of(route, 0), weight,
-                            std::make_unique<ArgumentsObject<Storage<Ws>...>>(
-                                std::in_place, as_storage<Ws>(std::forward<Args>(args))...),
+                            std::unique_ptr<ObjectMessage>(new ArgumentsObject<Storage<Ws>...>(
+                                std::in_place, as_storage<Ws>(std::forward<Args>(args))...)),
                             route.prefix);
       return;
     }

@@ -579,7 +579,7 @@ class TaskGraph final : private term::Unsatisfied {
     const int workers = scope_.scheduler().worker_count();
     const int worker = mapping_(k);
     if (worker < 0 || worker >= workers) graph::refuse_worker(task_name(k), worker, workers);
-    auto task = std::make_unique<KeyTask>(*this, k);
+    std::unique_ptr<sched::Task> task(new KeyTask(*this, k));
     task->scope = &scope_;
     task->worker = static_cast<std::int16_t>(worker);
     if (priority_) task->priority = priority_(k);

@@ -32,10 +32,11 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
   Handle<RootOf<T>> handle;
   std::string error;
   try {
-    auto made = std::make_unique<Constructed<T>>(team, std::move(args)...);
+    auto* const made = new Constructed<T>(team, std::move(args)...);
+    std::unique_ptr<Kept> owner(made);
     handle = Handle<RootOf<T>>(made->get());
     // Before rank 0 gives the handle away: its user may delete the object while this task waits.
-    Objects::of(team).keep(handle.address(), std::move(made));
+    Objects::of(team).keep(handle.address(), std::move(owner));
   } catch (const CancelledError&) {
     throw;
   } catch (...) {

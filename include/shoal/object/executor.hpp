@@ -101,7 +101,8 @@ class Executor : public DistributedObject<Executor> {
   template <class F>
     requires std::is_invocable_v<F&>
   void submit(F function, int priority = 0) {
-    add(std::make_unique<object::LocalExecutorTask<F>>(priority, std::move(function)));
+    add(std::unique_ptr<object::ExecutorTask>(
+        new object::LocalExecutorTask<F>(priority, std::move(function))));
   }
   /// Adds a task `Function(args...)`, which runs on another rank if that has none and the policy is
   /// `stealing`. `Function`: a function, or a lambda without captures. The arguments travel as in
@@ -109,8 +110,8 @@ class Executor : public DistributedObject<Executor> {
   /// it.
   template <auto Function, class... Args>
   void submit_with_priority(int priority, Args... args) {
-    add(std::make_unique<object::MovableExecutorTask<Function, Args...>>(priority,
-                                                                         std::move(args)...));
+    add(std::unique_ptr<object::ExecutorTask>(
+        new object::MovableExecutorTask<Function, Args...>(priority, std::move(args)...)));
   }
   /// The same with priority 0.
   template <auto Function, class... Args>
@@ -153,7 +154,8 @@ void object::MovableExecutorTask<Function, Args...>::send(const Executor& execut
 template <auto Function, class... Args>
 void object::MovableExecutorTask<Function, Args...>::receive(Executor& executor, int priority,
                                                              Args... args) {
-  executor.accept(std::make_unique<MovableExecutorTask>(priority, std::move(args)...));
+  executor.accept(
+      std::unique_ptr<ExecutorTask>(new MovableExecutorTask(priority, std::move(args)...)));
 }
 /// @endcond
 

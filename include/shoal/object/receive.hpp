@@ -133,7 +133,7 @@ class PackedInvocations final : public Invocation {
   }
   [[nodiscard]] std::unique_ptr<Invocation> split() override {
     if (left() == 0) return nullptr;
-    std::unique_ptr<PackedInvocations> rest(new PackedInvocations(*this));
+    std::unique_ptr<Invocation> rest(new PackedInvocations(*this));
     give_away();
     return rest;
   }
@@ -203,8 +203,8 @@ void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   const messaging::Message& message = batch.message();
   messaging::Channel& channel = *message.channel;
   Objects::of(channel).accept(
-      std::make_unique<Together>(message, channel.team().from_world(message.source), std::move(run),
-                                 fixed...),
+      std::unique_ptr<Invocation>(new Together(message, channel.team().from_world(message.source),
+                                               std::move(run), fixed...)),
       nullptr);
 }
 
@@ -242,8 +242,9 @@ struct Receiver {
                     typename One::Values&& values) {
     messaging::Channel& channel = *message.channel;
     Objects::of(channel).accept(
-        std::make_unique<One>(Target::from(*message.prefix),
-                              channel.team().from_world(message.source), reply, std::move(values)),
+        std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
+                                            channel.team().from_world(message.source), reply,
+                                            std::move(values))),
         outside);
   }
   /// A view owns its elements from here on.

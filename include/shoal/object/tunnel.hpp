@@ -56,8 +56,9 @@ struct TunnelReceiver {
   static void open(const messaging::Message& message, TypeList<Ws...> wires) {
     messaging::with_arguments(message, wires, [&](auto&... values) {
       Objects::of(*message.channel)
-          .open_tunnel(Target::from(*message.prefix).context,
-                       std::make_unique<End>(Kept(To::template stored<Ws>(values)...)));
+          .open_tunnel(
+              Target::from(*message.prefix).context,
+              std::unique_ptr<TunnelEnd>(new End(Kept(To::template stored<Ws>(values)...))));
     });
   }
   static void invoke_item(void* /*self*/, messaging::Batch& batch) {

@@ -32,19 +32,7 @@ class Machine {
   explicit Machine(std::vector<Place> places) : places_(std::move(places)) {}
 
   /// Number of the part of this level that `rank` is in.
-  [[nodiscard]] int part_of(Rank rank, MachineLevel level) const {
-    if (places_.empty()) return 0;
-    const Place& place = places_.at(static_cast<std::size_t>(rank.value()));
-    switch (level) {
-      case MachineLevel::node:
-        return place.node;
-      case MachineLevel::socket:
-        return place.socket;
-      case MachineLevel::numa:
-        break;
-    }
-    return place.numa;
-  }
+  [[nodiscard]] int part_of(Rank rank, MachineLevel level) const;
 
  private:
   std::vector<Place> places_;  // by rank of the world

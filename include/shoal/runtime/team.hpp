@@ -181,9 +181,10 @@ class Team : public TeamCollectives {
   template <class F>
   [[nodiscard]] auto async(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      auto task = std::make_unique<sched::AsyncTask<F>>(scheduler(), scope(), std::move(function));
+      auto* const task = new sched::AsyncTask<F>(scheduler(), scope(), std::move(function));
+      std::unique_ptr<sched::Task> owner(task);
       auto future = task->future();
-      scheduler().submit(std::move(task));
+      scheduler().submit(std::move(owner));
       return future;
     }
   }
@@ -192,10 +193,11 @@ class Team : public TeamCollectives {
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
-      auto task = std::make_unique<sched::Named<sched::AsyncTask<F>>>(
-          options.name, scheduler(), scope(), options.name, std::move(function));
+      auto* const task = new sched::Named<sched::AsyncTask<F>>(options.name, scheduler(), scope(),
+                                                               options.name, std::move(function));
+      std::unique_ptr<sched::Task> owner(task);
       auto future = task->future();
-      submit(std::move(task), options);
+      submit(std::move(owner), options);
       return future;
     }
   }

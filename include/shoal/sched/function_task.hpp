@@ -46,13 +46,13 @@ class Named final : public T {
 /// Reports call it "task".
 template <class F>
 std::unique_ptr<Task> make_function_task(TaskScope& scope, F function) {
-  auto task = std::make_unique<FunctionTask<F>>(std::move(function));
+  std::unique_ptr<Task> task(new FunctionTask<F>(std::move(function)));
   task->scope = &scope;
   return task;
 }
 template <class F>
 std::unique_ptr<Task> make_function_task(TaskScope& scope, std::string name, F function) {
-  auto task = std::make_unique<Named<FunctionTask<F>>>(std::move(name), std::move(function));
+  std::unique_ptr<Task> task(new Named<FunctionTask<F>>(std::move(name), std::move(function)));
   task->scope = &scope;
   return task;
 }

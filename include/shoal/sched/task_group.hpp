@@ -32,12 +32,13 @@ class TaskGroup {
   /// Runs f() as a task of this rank; not at all if the group is cancelled before it begins.
   template <class F>
   void spawn(F f) {
-    submit(std::make_unique<GroupTask<F>>(*this, std::move(f)));
+    submit(std::unique_ptr<sched::Task>(new GroupTask<F>(*this, std::move(f))));
   }
   /// The same with a name for reports.
   template <class F>
   void spawn(F f, std::string name) {
-    submit(std::make_unique<sched::Named<GroupTask<F>>>(std::move(name), *this, std::move(f)));
+    submit(std::unique_ptr<sched::Task>(
+        new sched::Named<GroupTask<F>>(std::move(name), *this, std::move(f))));
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
