@@ -93,7 +93,9 @@ void MpiLifetime::at_exit() {
     const auto deadline = limit_exit(exit_timeout_ns_);
     if (!parted_) static_cast<void>(all_go_on(false));
     static_cast<void>(MPI_Finalize());
-  } catch (const TransportError&) {  // the launcher says that this process did not finalize MPI
+  } catch (const TransportError& error) {  // the launcher only says that MPI was not finalized
+    fmt::print(stderr, "shoal: error: process {} could not finalize MPI: {}\n", process_,
+               error.what());
   }
 }
 
