@@ -15,12 +15,6 @@ if(SHOAL_SANITIZE MATCHES "thread" AND SHOAL_SETARCH)
   endif()
 endif()
 
-# The compiler's time is most of a check. The libraries under test keep the flags of the build type.
-set(SHOAL_TEST_OPTIONS ${SHOAL_PROGRAM_OPTIONS})
-if(NOT SHOAL_TEST_OPTIONS)
-  set(SHOAL_TEST_OPTIONS -O1 -g1)
-endif()
-
 # The compiler cache of the builds that tests start.
 set(SHOAL_TEST_CCACHE "${SHOAL_CCACHE}")
 if(NOT SHOAL_CCACHE)
@@ -55,9 +49,8 @@ endfunction()
 function(shoal_test_program target source)
   add_executable(${target} "${source}")
   shoal_test_defaults(${target} ${ARGN})
-  # The sanitizers' presets run none of these (CMakePresets.json); clang-tidy reads them.
-  if((SHOAL_SANITIZE AND target MATCHES "^mpi_") OR (SHOAL_SANITIZE MATCHES "thread"
-                                                     AND target MATCHES "^model_"))
+  string(REGEX MATCH "^[a-z]+" kind "${target}")
+  if(kind IN_LIST SHOAL_TESTS_ON_DEMAND)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
@@ -66,7 +59,8 @@ endfunction()
 function(shoal_test_properties test label timeout)
   math(EXPR timeout "${timeout} * ${SHOAL_TEST_TIMEOUT_SCALE}")
   set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${timeout} ${ARGN})
-  if(label MATCHES "^(tidy|install|cluster)$") # long ones begin first, so that none is left alone
+  # Long ones begin first, so that none is left alone.
+  if(label MATCHES "^(tidy|install|cluster|docs|property)$")
     set_tests_properties(${test} PROPERTIES COST 100)
   endif()
 endfunction()
@@ -163,14 +157,16 @@ endfunction()
 
 # Every tests/<kind>/*_test.cpp is one ctest test <kind>.<file>. Files that link the same libraries
 # are one program, <kind>_tests or <kind>_tests_<library>, whose first argument names the file to
-# run; a test has a process of its own all the same. A file that replaces operator new, itself or by
-# a header, is a program alone. The program <kind>_<file> of one file alone is built on demand, and
-# known to clang-tidy. ThreadSanitizer would see nothing in a file that says "One thread".
+# run; a test has a process of its own all the same. The target tests_<kind> builds them all. A file
+# that replaces operator new, itself or by a header, is a program alone. The program <kind>_<file>
+# of one file alone is built on demand, and known to clang-tidy. ThreadSanitizer would see nothing
+# in a file that says "One thread".
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
   set(programs "")
+  set(own_programs "")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     shoal_gtest_libraries(${name} libraries)
@@ -188,6 +184,7 @@ function(shoal_add_gtests kind)
     endif()
     if(own)
       set(command $<TARGET_FILE:${alone}>)
+      list(APPEND own_programs ${alone})
     else()
       set_target_properties(${alone} PROPERTIES EXCLUDE_FROM_ALL ON)
       list(GET libraries 0 first)
@@ -205,6 +202,7 @@ function(shoal_add_gtests kind)
     shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT})
   endforeach()
   list(REMOVE_DUPLICATES programs)
+  add_custom_target(tests_${kind} DEPENDS ${programs} ${own_programs})
   foreach(program IN LISTS programs)
     shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/support/joined_main.cpp"
                        ${libraries_${program}})
@@ -229,5 +227,5 @@ function(shoal_add_gdb_test)
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/gdb/gdb_test.py" "${SHOAL_GDB}"
                    "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py" $<TARGET_FILE:gdb_parked_tasks>
                    "${CMAKE_CURRENT_BINARY_DIR}/gdb")
-  shoal_test_properties(gdb.parked_tasks unit ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
+  shoal_test_properties(gdb.parked_tasks gdb ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,16 +10,6 @@
 #include "common/report.hpp"
 
 namespace apps {
-namespace {
-
-void add_count(cli::App& app, const std::string& name, int& value, const std::string& help) {
-  app.add_option(name, value, help)
-      ->check(cli::range(1, std::numeric_limits<int>::max()))
-      ->option_text(fmt::format("N [{}]", value));
-}
-
-}  // namespace
-
 void add_flow_options(cli::App& app, FlowAppOptions& options, bool with_size) {
   CommonOptions& common = options.common;
   if (with_size) {

@@ -17,18 +17,18 @@ namespace {
 
 constexpr int kBadInput = 2;
 
-void add_count(cli::App& app, const std::string& name, int& value, const std::string& help) {
-  app.add_option(name, value, help)
-      ->check(cli::range(1, std::numeric_limits<int>::max()))
-      ->option_text(fmt::format("N [{}]", value));
-}
-
 std::string to_lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
 }  // namespace
+
+void add_count(cli::App& app, const std::string& name, int& value, const std::string& help) {
+  app.add_option(name, value, help)
+      ->check(cli::range(1, std::numeric_limits<int>::max()))
+      ->option_text(fmt::format("N [{}]", value));
+}
 
 void add_choice(cli::App& app, const std::string& name, const std::vector<std::string>& words,
                 const std::string& help, const std::function<void(std::size_t word)>& choose) {

@@ -27,6 +27,9 @@ struct CommonOptions {
   std::string kernel_rates;  // a file, for simulated runs; empty: all at --sim-flops
 };
 
+/// Adds an option whose value is a number from 1 on.
+void add_count(cli::App& app, const std::string& name, int& value, const std::string& help);
+
 /// Adds an option whose value is one of `words`; choose() is called with its index. The first word
 /// is shown as the default.
 void add_choice(cli::App& app, const std::string& name, const std::vector<std::string>& words,

@@ -149,7 +149,7 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     TIMEOUT 300
     PROCESSORS 4 # 4 processes that poll take 20 s, and minutes beside others
     ARGS ${options} ${programs})
-  # These wait more than they compute.
+  # These wait more than they compute: one at a time leaves the processors to other tests.
   foreach(case IN ITEMS top mended cut killed different slurm)
     shoal_add_cluster_test(
       ${variant}.${case}
@@ -157,5 +157,6 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
       TIMEOUT 180
       PROCESSORS 1
       ARGS ${options})
+    set_tests_properties(cluster.${variant}.${case} PROPERTIES RESOURCE_LOCK cluster_waits)
   endforeach()
 endforeach()

@@ -42,6 +42,7 @@ using shoal::sim::OrderKind;
 using shoal::testing::run_with;
 using shoal::testing::sim_config;
 using shoal::testing::sized;
+using shoal::testing::sized_on_one_thread;
 using testing::AllOf;
 using testing::Contains;
 using testing::Each;
@@ -143,7 +144,7 @@ TEST(Simulation, OfOtherSeeds_TakesOtherOrders) {
 }
 
 TEST(Simulation, RandomGraphs_HaveTheSameValuesInEveryOrder) {
-  constexpr int kSeeds = sized(40, 8);
+  constexpr int kSeeds = sized_on_one_thread(40, 8);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const shoal::testing::DagOptions options{
         .seed = seed, .nodes = 300, .ranks = 1 + static_cast<int>(seed % 7), .workers = 2};
@@ -166,7 +167,7 @@ TEST(Simulation, RandomGraphs_HaveTheSameValuesInEveryOrder) {
 
 // Members are in processes of their own, so large values and arrays are payloads.
 TEST(Simulation, CollectiveOperations_GiveTheKnownResultsInEveryOrder) {
-  for (std::uint64_t seed = 0; seed < sized(240, 24); ++seed) {
+  for (std::uint64_t seed = 0; seed < sized_on_one_thread(240, 24); ++seed) {
     Config config =
         sim_config(2 + static_cast<int>(seed % 5), 1 + static_cast<int>(seed % 2), seed);
     config.sim_order = kOrders[seed % std::size(kOrders)];
@@ -183,7 +184,7 @@ TEST(Simulation, CollectiveOperations_GiveTheKnownResultsInEveryOrder) {
 // 1 to 9 members, in the world and in a section, on arrays at and above the sizes of the pipelined
 // algorithms.
 TEST(Simulation, PipelinedCollectiveOperations_GiveTheKnownResultsInEveryOrder) {
-  for (std::uint64_t seed = 0; seed < sized(108, 9); ++seed) {
+  for (std::uint64_t seed = 0; seed < sized_on_one_thread(108, 9); ++seed) {
     const int ranks = 1 + static_cast<int>(seed % 9);
     Config config = sim_config(ranks, 1 + static_cast<int>(seed % 2), seed);
     config.sim_order = kOrders[seed / 9 % std::size(kOrders)];
@@ -457,7 +458,7 @@ TEST(Options, ProcessesOnTwoNodes_AreRefused) {
 // Tasks stop sending at the window; only messages that are already decided when it fills exceed it:
 // one of each worker.
 TEST(Budget, OfBytesInFlight_IsKeptInEveryOrder) {
-  for (std::uint64_t seed = 1; seed <= std::uint64_t{sized(30, 6)}; ++seed) {
+  for (std::uint64_t seed = 1; seed <= std::uint64_t{sized_on_one_thread(30, 6)}; ++seed) {
     Config config = sim_config(3, 2, seed);
     config.sim_order = kOrders[seed % std::size(kOrders)];
     config.packet_bytes = 1024;
@@ -526,7 +527,7 @@ TEST(Completion, IsFoundSoonAfterTheLastTask) {
 }
 
 TEST(Simulation, OfAThousandRanks_Ends) {
-  SimulatedWorld world(sim_config(sized(1024, 128), 1, 1));
+  SimulatedWorld world(sim_config(sized(1024, 64), 1, 1));
   world.run([](World& mine) {
     EXPECT_EQ(mine.allreduce(1, [](int a, int b) { return a + b; }), mine.size());
     return 0;

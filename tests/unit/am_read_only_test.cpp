@@ -3,6 +3,7 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 
 #include <gmock/gmock.h>
@@ -38,6 +39,7 @@ constexpr Way kWays[] = {
     {"with its message", {TreeShape::k_ary, 4}, 5, 100'000},
 };
 constexpr int kRanks = 9;
+constexpr int kSeeds = shoal::testing::sized_on_one_thread(24, 8);
 
 bool all_are(std::span<const int> values, int number) {
   return std::ranges::all_of(values, [number](int value) { return value == number; });
@@ -52,7 +54,7 @@ std::vector<Rank> others() {
 template <class F>
 void run_seeds(F program) {
   for (const Way& way : kWays) {
-    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    for (std::uint64_t seed = 0; seed < std::uint64_t{kSeeds}; ++seed) {
       SCOPED_TRACE(::testing::Message() << way.name << ", seed " << seed);
       const auto result = run_turns({.seed = seed, .ranks = kRanks}, [&](World& world) {
         program(world, way);
@@ -163,7 +165,7 @@ TEST(ReadOnlyPayload, OfASingleSend_IsFreedAfterItWasRead) {
 // A rank fails when it has read, while it and others pass on.
 TEST(ReadOnlyPayload, WhileTheWorldFails_LeavesNothingBehind) {
   for (const Way& way : kWays) {
-    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    for (std::uint64_t seed = 0; seed < std::uint64_t{kSeeds}; ++seed) {
       const int failing = 1 + static_cast<int>(seed % (kRanks - 1));
       std::atomic<int> alive{0};
       const auto result = run_turns({.seed = seed, .ranks = kRanks}, [&](World& world) {
