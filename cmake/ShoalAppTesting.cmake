@@ -51,7 +51,8 @@ endfunction()
 
 # shoal_add_app_mpi_test(<name> APP <app> TIMEOUT <s> [PATTERN <regex>] PROCESSES <n>...
 #                        ARGS <argument>...)
-# Runs an application on the processes of each MPI.
+# Runs an application on the processes of an MPI. Those after the first MPI run the last number of
+# processes only.
 function(shoal_add_app_mpi_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT;PATTERN" "PROCESSES;ARGS")
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
@@ -66,6 +67,7 @@ function(shoal_add_app_mpi_test name)
           PATTERN "${arg_PATTERN}"
           COMMAND $<TARGET_FILE:${program}> ${arg_ARGS})
       endforeach()
+      list(GET arg_PROCESSES -1 arg_PROCESSES)
     endif()
   endforeach()
 endfunction()
@@ -73,7 +75,7 @@ endfunction()
 # shoal_add_app_test(<name> APP <app> TIMEOUT <s> [PATTERN <regex>] [LABEL <l>] [RANKS <n>...]
 #                    [PROCESSES <n>...] ARGS <argument>...)
 # Runs an application, which verifies its result: embedded, by default on 1 and 4 ranks, and on the
-# processes of each MPI, by default 2 and 4. PATTERN: what it must also print. LABEL: of the
+# processes of the MPIs, by default 2 and 4. PATTERN: what it must also print. LABEL: of the
 # embedded runs; those labelled apps_small also run under the sanitizers.
 function(shoal_add_app_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT;PATTERN;LABEL" "RANKS;PROCESSES;ARGS")
