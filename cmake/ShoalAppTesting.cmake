@@ -51,8 +51,8 @@ endfunction()
 
 # shoal_add_app_mpi_test(<name> APP <app> TIMEOUT <s> [PATTERN <regex>] PROCESSES <n>...
 #                        ARGS <argument>...)
-# Runs an application on the processes of an MPI. Those after the first MPI run the last number of
-# processes only.
+# Runs an application over each MPI: over the first one on all these numbers of processes, over the
+# others on the last of them.
 function(shoal_add_app_mpi_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT;PATTERN" "PROCESSES;ARGS")
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
