@@ -7,7 +7,7 @@
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute.
-TEST_JOBS ?= $(shell echo $$(($(JOBS) * 3)))
+TEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
 export JOBS TEST_JOBS
 # Paths relative to the checkout: another clone of the same sources hits the compiler cache.
 export CCACHE_BASEDIR = $(CURDIR)
