@@ -52,7 +52,7 @@ function(shoal_add_mutant_reference program)
   shoal_test_properties(explore.no_mutant_of_${program} explore 120 PROCESSORS 2)
 endfunction()
 
-# Hundreds of seeds of every application, program of the tutorial and random program, in all orders
+# A hundred seeds of every application, program of the tutorial and random program, in all orders
 # and with faults that must not change any result.
 function(shoal_add_explore_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SEEDS;TIMEOUT" "")
