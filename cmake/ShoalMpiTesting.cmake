@@ -116,7 +116,4 @@ function(shoal_add_mpi_tests)
   list(GET SHOAL_MPI_VARIANTS 0 variant)
   add_library(mpi_single_files OBJECT EXCLUDE_FROM_ALL ${sources}) # for clang-tidy
   shoal_test_defaults(mpi_single_files shoal::shoal_${variant})
-  if(SHOAL_SANITIZE) # run none of these
-    set_target_properties(mpi_tests PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
 endfunction()

@@ -35,7 +35,7 @@ set(SHOAL_MPI_ENVIRONMENT
     OMPI_MCA_btl_vader_single_copy_mechanism=none)
 
 # Options and libraries of a program of the tests, or of a part of one. It may also use the private
-# headers of src/ and of apps/.
+# headers of src/ and of apps/. The first word of its name is the kind of its tests.
 function(shoal_test_defaults target)
   shoal_target_defaults(${target})
   target_compile_options(${target} PRIVATE ${SHOAL_TEST_OPTIONS})
@@ -43,16 +43,16 @@ function(shoal_test_defaults target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gtest) # the PCH includes it
+  string(REGEX MATCH "^[a-z]+" kind "${target}")
+  if(kind IN_LIST SHOAL_TESTS_ON_DEMAND)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 # A program of the tests, of a source file or of objects.
 function(shoal_test_program target source)
   add_executable(${target} "${source}")
   shoal_test_defaults(${target} ${ARGN})
-  string(REGEX MATCH "^[a-z]+" kind "${target}")
-  if(kind IN_LIST SHOAL_TESTS_ON_DEMAND)
-    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
 endfunction()
 
 # Label and time limit (stretched by sanitizers) of a test; then further properties with values.

@@ -10,6 +10,7 @@
 #include "common/report.hpp"
 
 namespace apps {
+
 void add_flow_options(cli::App& app, FlowAppOptions& options, bool with_size) {
   CommonOptions& common = options.common;
   if (with_size) {
