@@ -6,7 +6,7 @@ function(shoal_explored_program target program)
     add_library(explored_${program} OBJECT "${PROJECT_SOURCE_DIR}/tests/explore/${program}.cpp")
     shoal_test_defaults(explored_${program} shoal_runtime)
   endif()
-  shoal_test_program(${target} "$<TARGET_OBJECTS:explored_${program}>" shoal::shoal)
+  shoal_test_program(${target} "$<TARGET_OBJECTS:explored_${program}>" test_programs shoal::shoal)
 endfunction()
 
 set(SHOAL_MUTANT_OPTIONS --ranks 7 --workers 3 --packet-bytes 512 --window-bytes 2048)

@@ -74,7 +74,7 @@ function(shoal_add_mpi_tests)
   foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     shoal_test_program(mpi_${variant}_tests
                        "${PROJECT_SOURCE_DIR}/tests/support/joined_programs_main.cpp"
-                       mpi_tests shoal::shoal_${variant})
+                       mpi_tests test_programs shoal::shoal_${variant})
     shoal_join_sources(mpi_${variant}_tests "tests$" ${uses_mpi})
     foreach(source IN LISTS tests)
       cmake_path(GET source STEM name)

@@ -55,6 +55,14 @@ function(shoal_test_program target source)
   shoal_test_defaults(${target} ${ARGN})
 endfunction()
 
+# Large programs that tests of several kinds run, compiled once.
+set(support "${PROJECT_SOURCE_DIR}/tests/support")
+add_library(
+  test_programs STATIC EXCLUDE_FROM_ALL
+  "${support}/flow_program.cpp" "${support}/memory_battery.cpp" "${support}/memory_program.cpp"
+  "${support}/random_collectives.cpp")
+shoal_test_defaults(test_programs shoal_object shoal_runtime)
+
 # Label and time limit (stretched by sanitizers) of a test; then further properties with values.
 function(shoal_test_properties test label timeout)
   math(EXPR timeout "${timeout} * ${SHOAL_TEST_TIMEOUT_SCALE}")
@@ -81,7 +89,7 @@ endfunction()
 # applications share, those named apps_<app>_* that application, bench_<group>_* that group, and
 # those named edat_api_*, contention_* or trace_* that layer. Empty: they are not built.
 function(shoal_gtest_libraries name out)
-  set(libraries shoal::shoal GTest::gmock)
+  set(libraries test_programs shoal::shoal GTest::gmock)
   if(name MATCHES "^(edat_api|contention|trace)_")
     list(PREPEND libraries shoal_${CMAKE_MATCH_1})
     if(name MATCHES "^trace_")
@@ -134,9 +142,6 @@ function(shoal_join_sources program part_of_name)
     list(APPEND sources_${part} "${source}")
   endforeach()
   list(REMOVE_DUPLICATES parts)
-  # Such units need so much memory that gcc's collector only costs time (a tenth of it).
-  target_compile_options(${program}
-                         PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=500000>)
   set(script "${PROJECT_SOURCE_DIR}/cmake/join_sources")
   foreach(part IN LISTS parts)
     set(number 0)
@@ -189,7 +194,7 @@ function(shoal_add_gtests kind)
       set_target_properties(${alone} PROPERTIES EXCLUDE_FROM_ALL ON)
       list(GET libraries 0 first)
       set(program ${kind}_tests)
-      if(NOT first STREQUAL "shoal::shoal")
+      if(NOT first STREQUAL "test_programs")
         string(REGEX REPLACE "^shoal_" "" suffix "${first}")
         string(APPEND program _${suffix})
       endif()

@@ -30,6 +30,11 @@ if(SHOAL_MOLD AND SHOAL_BUILD_TESTS)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# Where all tests are built, gcc's collector of garbage takes a tenth of its time.
+if(SHOAL_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=500000>)
+endif()
+
 if(SHOAL_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)
   add_link_options(--coverage)

@@ -14,8 +14,6 @@
 #include <stdexcept>
 #include <string>
 
-using shoal::testing::FlowProgramRun;
-
 namespace {
 
 shoal::FlowOptions options_of(std::uint64_t seed) {
@@ -37,7 +35,7 @@ int main(int argc, char** argv) {
         shoal::testing::make_flow_program(seed, {.ranks = world.size(), .pruned = seed % 6 == 5});
     const auto expected = shoal::testing::run_sequentially(program);
     const std::string difference =
-        FlowProgramRun(world, program, options_of(seed), kTaskSeconds).run(expected);
+        shoal::testing::run_flow_program(world, program, options_of(seed), expected, kTaskSeconds);
     if (!difference.empty()) throw std::logic_error("not the sequential result: " + difference);
   });
 }

@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
     {
       shoal::GlobalMemory memory(world, shoal::testing::battery_options(checks));
       shoal::testing::signals(world, memory);
-      shoal::testing::SignalOrder(world, memory).run();
-      shoal::testing::LateAnswers(world, memory).run();
+      shoal::testing::signals_behind_much(world, memory);
+      shoal::testing::late_answers(world, memory);
       world.wait();
     }
     shoal::testing::run_memory_program(world, seed, checks);

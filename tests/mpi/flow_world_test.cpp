@@ -14,9 +14,9 @@
 namespace {
 
 using shoal::World;
-using shoal::testing::FlowProgramRun;
 using shoal::testing::make_flow_program;
 using shoal::testing::require;
+using shoal::testing::run_flow_program;
 using shoal::testing::run_sequentially;
 using shoal::testing::run_with;
 
@@ -29,7 +29,7 @@ void random_programs(World& world) {
     const auto expected = run_sequentially(program);
     const shoal::FlowOptions options{.tasks_max = 1 + seed % 50,
                                      .scheduler = shoal::make_flow_scheduler(scheduler)};
-    const std::string difference = FlowProgramRun(world, program, options).run(expected);
+    const std::string difference = run_flow_program(world, program, options, expected);
     require(difference.empty(), "seed {}, scheduler {}: {}", seed, scheduler, difference);
   }
 }

@@ -238,7 +238,8 @@ int main(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     if (has_windows()) windows();
     const bool together = shoal::testing::collective_one_node();
-    for (const std::string near : {"64", "1"}) {
+    // On several hosts, there are messages between them anyway.
+    for (const std::string near : together ? std::vector{"64", "1"} : std::vector{"64"}) {
       const auto run = [&near](const auto& part, const std::string& workers) {
         const int code = run_on_launch({"--workers", workers, "--node-processes", near}, part);
         require(code == 0, "ended with {}, {} near", code, near);

@@ -22,8 +22,8 @@ namespace {
 using shoal::FlowOptions;
 using shoal::World;
 using shoal::testing::FlowProgram;
-using shoal::testing::FlowProgramRun;
 using shoal::testing::make_flow_program;
+using shoal::testing::run_flow_program;
 using shoal::testing::run_sequentially;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
@@ -73,7 +73,7 @@ TEST(RandomFlow, InTheSimulator_HasTheSequentialResult) {
     const auto expected = run_sequentially(one.program);
     const auto result =
         run_turns({.seed = seed, .ranks = one.ranks, .workers = one.workers}, [&](World& world) {
-          EXPECT_EQ(FlowProgramRun(world, one.program, one.options_here()).run(expected), "");
+          EXPECT_EQ(run_flow_program(world, one.program, one.options_here(), expected), "");
           return 0;
         });
     for (const std::exception_ptr& error : result.errors) {
@@ -93,7 +93,7 @@ TEST(RandomFlow, OnThreads_HasTheSequentialResult) {
     std::mutex mutex;
     std::string difference;
     const int code = run_world(one.ranks, one.workers, [&](World& world) {
-      const std::string mine = FlowProgramRun(world, one.program, one.options_here()).run(expected);
+      const std::string mine = run_flow_program(world, one.program, one.options_here(), expected);
       const std::lock_guard lock(mutex);
       difference += mine;
     });

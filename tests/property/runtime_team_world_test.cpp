@@ -53,7 +53,7 @@ struct Truth {
   [[nodiscard]] std::uint64_t decide(const std::string& place, const char* what) const {
     const std::uint64_t mixed =
         std::hash<std::string>{}(place + what) ^ (seed * 0x9E3779B97F4A7C15);
-    return std::mt19937_64(mixed)();
+    return shoal::detail::mix64(mixed);
   }
   [[nodiscard]] int alive_in(const std::string& place) const {
     int sum = 0;

@@ -1,4 +1,5 @@
 // Priorities of tasks reach the messages with their data.
+// One thread: not in the preset tsan.
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"

@@ -1,5 +1,6 @@
 // Accesses to global memory of other processes take the time of the simulated network, and share
 // its packets.
+// One thread: not in the preset tsan.
 
 #include <shoal/memory.hpp>
 #include <shoal/shoal.hpp>

@@ -12,9 +12,9 @@ inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 /// `full`, or `sanitized` under a sanitizer.
 constexpr int sized(int full, int sanitized) { return kSanitized ? sanitized : full; }
 
-/// The same for seeds of runs on one thread, in which ThreadSanitizer sees no more than a few show.
+/// The same for seeds of runs on one thread, in which ThreadSanitizer sees no more than one shows.
 constexpr int sized_on_one_thread(int full, int sanitized) {
-  return kThreadSanitizer ? std::min(sanitized, 4) : sized(full, sanitized);
+  return kThreadSanitizer ? std::min(sanitized, 1) : sized(full, sanitized);
 }
 
 }  // namespace shoal::testing

@@ -1,4 +1,5 @@
 // Advice of the contention model: times of phases by hand, and a search over all choices.
+// One thread: not in the preset tsan.
 
 #include <shoal/contention/advice.hpp>
 

@@ -1,4 +1,5 @@
 // The contention model against the tables, figures and sentences of the thesis.
+// One thread: not in the preset tsan.
 
 #include <shoal/contention/model.hpp>
 

@@ -1,4 +1,5 @@
 // Meaning of EDAT's keys and environment variables, and refused values.
+// One thread: not in the preset tsan.
 
 #include "edat_api/configuration.hpp"
 

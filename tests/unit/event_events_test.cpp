@@ -1,4 +1,5 @@
 // Tasks driven by events, as programs use them: order, names, and what is refused.
+// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 

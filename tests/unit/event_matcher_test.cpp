@@ -1,4 +1,5 @@
 // The rules of matching, one by one.
+// One thread: not in the preset tsan.
 
 #include "event/matcher.hpp"
 

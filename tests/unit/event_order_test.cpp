@@ -1,4 +1,5 @@
 // The order of events, where messages overtake each other as they like.
+// One thread: not in the preset tsan.
 
 #include "event/order.hpp"
 

@@ -1,4 +1,5 @@
 // Tasks that throw, tasks that wait for ever, events that no task takes: their reports.
+// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 

@@ -1,4 +1,5 @@
 // Values of events, as fired and as got.
+// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 

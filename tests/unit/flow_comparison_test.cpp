@@ -1,4 +1,5 @@
 // Ranks that insert different programs are told so, by name, also where they would hang.
+// One thread: not in the preset tsan.
 
 #include "support/turn_world.hpp"
 

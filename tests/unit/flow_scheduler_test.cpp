@@ -1,4 +1,5 @@
 // Schedulers of flows, and the performance models that one of them uses.
+// One thread: not in the preset tsan.
 
 #include "support/turn_world.hpp"
 

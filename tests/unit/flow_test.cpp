@@ -1,4 +1,5 @@
 // Sequential flows: what programs rely on, and what they are told when they are wrong.
+// One thread: not in the preset tsan.
 
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"

@@ -1,4 +1,5 @@
 // Copies of large inputs that travel along the edges of a graph.
+// One thread: not in the preset tsan.
 
 #include "support/heap_meter.hpp"
 #include "support/turn_world.hpp"

@@ -1,4 +1,5 @@
 // Task graphs over all ranks: set_rank(), send(), send_all().
+// One thread: not in the preset tsan.
 
 #include "support/turn_world.hpp"
 

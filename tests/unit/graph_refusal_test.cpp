@@ -1,4 +1,5 @@
 // Refusals of a task graph, and names of its tasks in errors.
+// One thread: not in the preset tsan.
 
 #include <shoal/graph/task_graph.hpp>
 

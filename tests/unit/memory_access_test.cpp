@@ -92,7 +92,7 @@ TEST(GlobalMemory, Simulated_SignalsComeBehindTheirData) {
                           [&](World& rank) {
                             GlobalMemory memory(rank,
                                                 small(seed % 4 == 0 ? Checks::on : Checks::off));
-                            shoal::testing::SignalOrder(rank, memory).run();
+                            shoal::testing::signals_behind_much(rank, memory);
                           }),
               config.ranks)
         << "seed " << seed;

@@ -1,4 +1,5 @@
 // Parts of the caches of global memory: the table of copies, and copies that come late.
+// One thread: not in the preset tsan.
 
 #include <shoal/memory.hpp>
 

@@ -1,4 +1,5 @@
 // Addresses in global memory as values.
+// One thread: not in the preset tsan.
 
 #include <shoal/memory.hpp>
 

@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include <shoal/base/error.hpp>
 #include <shoal/net/packet.hpp>
 

@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include "net/settings.hpp"
 
 #include <gmock/gmock.h>

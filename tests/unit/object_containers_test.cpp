@@ -1,4 +1,5 @@
 // Distributions, distributed arrays and maps, algorithms, tunnels, and counted copies.
+// One thread: not in the preset tsan.
 
 #include "support/object_worlds.hpp"
 

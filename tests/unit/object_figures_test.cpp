@@ -1,4 +1,5 @@
 // The programs of the figures of the STAPL-RTS thesis, chapters 3 and 8 and its appendices.
+// One thread: not in the preset tsan.
 
 #include "support/object_worlds.hpp"
 

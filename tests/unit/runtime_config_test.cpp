@@ -1,4 +1,5 @@
 // The settings of a run: every source, their precedence, and every way to get one wrong.
+// One thread: not in the preset tsan.
 
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"

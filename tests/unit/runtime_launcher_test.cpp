@@ -1,4 +1,5 @@
 // Launcher of this process, recognized from environments as real launchers leave them.
+// One thread: not in the preset tsan.
 
 #include "runtime/launcher.hpp"
 

@@ -1,4 +1,5 @@
 // The text of a report: what is said once, what is left out, how it stays short.
+// One thread: not in the preset tsan.
 
 #include "runtime/rank_report.hpp"
 

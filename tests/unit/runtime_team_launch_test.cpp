@@ -1,5 +1,6 @@
 // Teams that one rank makes: their sections, ends and failures, handles and shared ownership.
 // Simulated, in many orders.
+// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 #include <shoal/term/scope_state.hpp>

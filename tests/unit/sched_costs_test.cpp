@@ -1,4 +1,5 @@
 // Costs of tasks: in steady state no task takes anything from the heap.
+// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 

@@ -1,4 +1,5 @@
 // Idle workers beside other programs that compute.
+// One thread: not in the preset tsan.
 
 #include <shoal/sched/idle_workers.hpp>
 

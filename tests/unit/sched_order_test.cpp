@@ -1,4 +1,5 @@
 // In which order one worker runs its tasks. Driven by step(): nothing here depends on threads.
+// One thread: not in the preset tsan.
 
 #include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/inspector.hpp>

@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include <shoal/sync/mpsc_queue.hpp>
 
 #include <gtest/gtest.h>

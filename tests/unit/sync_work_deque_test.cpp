@@ -1,3 +1,5 @@
+// One thread: not in the preset tsan.
+
 #include <shoal/sync/work_deque.hpp>
 
 #include <gtest/gtest.h>

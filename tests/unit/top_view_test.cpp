@@ -1,4 +1,5 @@
 // Lines and JSON of shoal-top.
+// One thread: not in the preset tsan.
 
 #include "top/view.hpp"
 
