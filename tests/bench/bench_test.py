@@ -386,7 +386,7 @@ class Budgets(WithFolder):
         self.script("kernel", "")
         valgrind = self.tools / "valgrind"
         valgrind.write_text('#!/bin/sh\nfor last; do :; done\n'
-                            'echo "==1== I   refs: $((1000 + 50 * last))" >&2\n')
+                            'echo "==1== #   Total instructions: $((1000 + 50 * last))" >&2\n')
         valgrind.chmod(stat.S_IRWXU)
         self.strace("700", errors="60")
         self.environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
