@@ -30,8 +30,8 @@ if(SHOAL_MOLD AND SHOAL_BUILD_TESTS)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Where all tests are built, gcc's collector of garbage takes a tenth of its time.
-if(SHOAL_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# Units of joined tests need so much memory that gcc's collector takes a tenth of the time.
+if(SHOAL_BUILD_TESTS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=500000>)
 endif()
 

@@ -6,7 +6,6 @@
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
-#include "support/memory_battery.hpp"
 #include "support/sizes.hpp"
 
 #include <sys/mman.h>

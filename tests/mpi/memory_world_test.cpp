@@ -237,9 +237,11 @@ void windows() {
 int main(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     if (has_windows()) windows();
-    const bool together = shoal::testing::collective_one_node();
-    // On several hosts, there are messages between them anyway.
-    for (const std::string near : together ? std::vector{"64", "1"} : std::vector{"64"}) {
+    const int near_count = shoal::testing::collective_near_count();
+    const bool together = near_count == shoal::testing::processes_of_launch();
+    std::vector<std::string> limits{"64"};
+    if (near_count > 1) limits.emplace_back("1");  // otherwise the same again
+    for (const std::string& near : limits) {
       const auto run = [&near](const auto& part, const std::string& workers) {
         const int code = run_on_launch({"--workers", workers, "--node-processes", near}, part);
         require(code == 0, "ended with {}, {} near", code, near);

@@ -31,13 +31,14 @@ int processes_of_launch() {
   return count;
 }
 
-bool collective_one_node() {
+int collective_near_count() {
   MPI_Comm near = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
   int near_count = 0;
   MPI_Comm_size(near, &near_count);
   MPI_Comm_free(&near);
-  return near_count == processes_of_launch();
+  MPI_Allreduce(MPI_IN_PLACE, &near_count, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return near_count;
 }
 
 std::string collective_gather(std::string mine, int size) {

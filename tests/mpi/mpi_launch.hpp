@@ -20,8 +20,8 @@ const void* communicator_of_launch();
 int process_of_launch();
 int processes_of_launch();
 
-/// Whether all processes of the launch are on one node.
-bool collective_one_node();
+/// The most processes of the launch that share a node.
+int collective_near_count();
 
 /// The texts of all processes, `size` bytes of each, at process 0.
 std::string collective_gather(std::string mine, int size);

@@ -3,6 +3,7 @@
 // failure must reach only the members of its team.
 // One thread: not in the preset tsan.
 
+#include <shoal/base/key.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/term/scope_state.hpp>
 

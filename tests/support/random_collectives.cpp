@@ -1,5 +1,7 @@
 #include "support/random_collectives.hpp"
 
+#include <shoal/shoal.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <shoal/shoal.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -220,12 +220,14 @@ void expect_travels(const T& value) {
   EXPECT_TRUE(std::get<1>(travel(std::uint8_t{7}, value)) == value) << typeid(T).name();
   if constexpr (std::is_copy_constructible_v<T>) {
     expect_same(std::vector<T>(3, value));
+    expect_same(std::list<T>(2, value));
+    expect_same(std::deque<T>(2, value));
+    expect_same(std::pair(value, 'c'));
+    expect_same(std::tuple(value));
     expect_same(std::array<T, 2>{value, value});
-    expect_same(std::list(2, std::pair(value, 'c')));
-    expect_same(std::deque(2, std::tuple(value)));
-    using Either = std::variant<std::string, std::optional<T>>;
-    expect_same(Either(std::in_place_index<1>, value));
-    expect_same(Either(std::in_place_index<1>));
+    expect_same(std::optional<T>(value));
+    expect_same(std::optional<T>());
+    expect_same(std::variant<std::string, T>(std::in_place_index<1>, value));
   }
 }
 
