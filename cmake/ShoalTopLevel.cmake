@@ -14,10 +14,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(SHOAL_CCACHE ccache)
 if(SHOAL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SHOAL_CCACHE}")
+  # In its depend mode, ccache does not preprocess what it has to compile anyway.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=true "${SHOAL_CCACHE}")
   if(SHOAL_PCH) # without these, ccache passes over whatever uses precompiled headers
-    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-         CCACHE_SLOPPINESS=pch_defines,time_macros)
+    list(INSERT CMAKE_CXX_COMPILER_LAUNCHER 1 CCACHE_SLOPPINESS=pch_defines,time_macros)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
     endif()

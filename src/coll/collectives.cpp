@@ -29,6 +29,7 @@ Combine on_copies(CombineInto combine, Kind kind) {
 std::vector<Block> parts_of(std::span<const std::byte> array, int members) {
   const std::size_t part_bytes = array.size() / static_cast<std::size_t>(members);
   std::vector<Block> parts;
+  parts.reserve(static_cast<std::size_t>(members));
   for (std::size_t i = 0; i < static_cast<std::size_t>(members); ++i) {
     parts.emplace_back(array.subspan(i * part_bytes, part_bytes));
   }

@@ -3,6 +3,7 @@
 
 #include <shoal/am/multicast.hpp>
 #include <shoal/am/send.hpp>
+#include <shoal/base/inline.hpp>
 #include <shoal/base/type_name.hpp>
 
 #include <concepts>
@@ -57,7 +58,7 @@ template <auto Function, Delivery How>
 inline constexpr bool is_static_am_v<StaticAm<Function, How>> = true;
 
 template <class Static, net::Lane lane = net::Lane::normal, class... Args>
-[[gnu::always_inline]] inline void send_static(Channel& channel, Rank target, Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_static(Channel& channel, Rank target, Args&&... args) {
   send_message<lane>(
       channel, {Static::handler.index() | channel.flag_bits(), Static::handler.signature(), target},
       typename Static::Traits::Wires{}, std::forward<Args>(args)...);

@@ -7,6 +7,7 @@
 // found by comparing it with the bytes that are left, before anything is allocated.
 
 #include <shoal/am/archive_traits.hpp>
+#include <shoal/base/inline.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -97,7 +98,7 @@ class WriteArchive : public wire::Saver<WriteArchive> {
 
   /// Writes a block of bytes at a multiple of `alignment`.
   /// Inlined: a value of constant size takes a few stores then.
-  [[gnu::always_inline]] void put(const void* data, std::size_t size_bytes, std::size_t alignment) {
+  SHOAL_ALWAYS_INLINE void put(const void* data, std::size_t size_bytes, std::size_t alignment) {
     const std::size_t begin = wire::align_up(position_, alignment);
     if (begin > size_ || size_bytes > size_ - begin) [[unlikely]] {
       wire::throw_size_mismatch(begin + size_bytes, size_);

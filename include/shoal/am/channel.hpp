@@ -5,6 +5,7 @@
 #include <shoal/am/handler_table.hpp>
 #include <shoal/am/services.hpp>
 #include <shoal/am/team_ranks.hpp>
+#include <shoal/base/inline.hpp>
 #include <shoal/net/transport.hpp>
 #include <shoal/sched/scheduler.hpp>
 
@@ -78,9 +79,9 @@ class Channel {
   void set_crosses(bool crosses) { crosses_.store(crosses, std::memory_order_relaxed); }
   /// Appends a counted message; see Link::append for `write`.
   template <class Write>
-  [[gnu::always_inline]] void append(net::Link& link, const net::MessageHeader& header,
-                                     std::size_t extra_bytes, Write&& write,
-                                     const net::RunPrefix* prefix = nullptr) {
+  SHOAL_ALWAYS_INLINE void append(net::Link& link, const net::MessageHeader& header,
+                                  std::size_t extra_bytes, Write&& write,
+                                  const net::RunPrefix* prefix = nullptr) {
     const int slot = scheduler_.count_slot();
     scope_.counts.message_queued(slot);
     bool closed = false;

@@ -2,6 +2,7 @@
 // Sending of typed arguments to a handler.
 
 #include <shoal/am/channel.hpp>
+#include <shoal/base/inline.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -40,11 +41,10 @@ decltype(auto) as_storage(Arg&& arg) {
 }
 
 template <class... Ws, class... Args>
-[[gnu::always_inline]] inline void send_as_bytes(Channel& channel, net::Link& link,
-                                                 const Route& route, TypeList<Ws...>,
-                                                 const Args&... args) {
+SHOAL_ALWAYS_INLINE inline void send_as_bytes(Channel& channel, net::Link& link, const Route& route,
+                                              TypeList<Ws...>, const Args&... args) {
   net::MessageHeader header = channel.header_of(route, 0);
-  const auto with_wires = [&](const auto&... wires) __attribute__((always_inline)) {
+  const auto with_wires = [&](const auto&... wires) SHOAL_ALWAYS_INLINE {
     header.size_bytes = encoded_size<Ws...>(wires...);
     if constexpr ((is_plain_v<Ws> && ...)) {
       const auto write = [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); };
@@ -76,8 +76,8 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
 /// Within the process, arguments that own memory travel as objects, without encoding: a moved
 /// argument is moved, an Immutable is shared, anything else is copied once.
 template <net::Lane lane, class... Ws, class... Args>
-[[gnu::always_inline]] inline void send_fitting(Channel& channel, const Route& route,
-                                                TypeList<Ws...> wires, Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& route,
+                                             TypeList<Ws...> wires, Args&&... args) {
   net::Link& link = channel.admit<lane>(route.target);
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
     if (channel.is_local(link)) {
@@ -93,8 +93,8 @@ template <net::Lane lane, class... Ws, class... Args>
 }
 
 template <net::Lane lane = net::Lane::normal, class Wires, class... Args>
-[[gnu::always_inline]] inline void send_message(Channel& channel, const Route& route, Wires wires,
-                                                Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_message(Channel& channel, const Route& route, Wires wires,
+                                             Args&&... args) {
   constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
   if constexpr (fits) send_fitting<lane>(channel, route, wires, std::forward<Args>(args)...);
 }

@@ -76,6 +76,7 @@ class Function<R(Args...)> {
       return (*static_cast<F*>(object))(std::forward<Args>(args)...);
     }
   }
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature of call()
   [[noreturn]] static R call_none(void* /*object*/, Args... /*args*/) { std::terminate(); }
   template <class F>
   static void* manage(void* object, Action action) {

@@ -3,6 +3,7 @@
 // an array for dense keys.
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/inline.hpp>
 #include <shoal/base/key.hpp>
 
 #include <atomic>
@@ -74,8 +75,8 @@ class DependencyTable {
   }
   /// The same for callers that know the hash of the key already, KeyHash<K>.
   template <std::invocable<const K&> IndegreeFn>
-  [[gnu::always_inline]] Fulfill fulfill_hashed(std::size_t key_hash, const K& key, int count,
-                                                IndegreeFn&& indegree_of, Entry* out = nullptr) {
+  SHOAL_ALWAYS_INLINE Fulfill fulfill_hashed(std::size_t key_hash, const K& key, int count,
+                                             IndegreeFn&& indegree_of, Entry* out = nullptr) {
     SHOAL_CHECK(count >= 1, "key {} fulfilled {} times: the count must be at least 1",
                 format_key(key), count);
     const std::uint32_t hash = slot_hash(key_hash);

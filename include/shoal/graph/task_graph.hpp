@@ -3,6 +3,7 @@
 
 #include <shoal/base/check.hpp>
 #include <shoal/base/function.hpp>
+#include <shoal/base/inline.hpp>
 #include <shoal/base/key.hpp>
 #include <shoal/graph/dependency_table.hpp>
 #include <shoal/graph/history.hpp>
@@ -511,8 +512,8 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   // `entry` is filled if it is refused.
-  [[gnu::always_inline]] graph::Fulfill count_hashed(std::size_t hash, const K& k, int count,
-                                                     int indegree, graph::Entry& entry) {
+  SHOAL_ALWAYS_INLINE graph::Fulfill count_hashed(std::size_t hash, const K& k, int count,
+                                                  int indegree, graph::Entry& entry) {
     Shard& shard = shards_[hash & shard_mask_];
     const sync::StoreReleaseLock lock(shard.mutex);
     const graph::Fulfill result =

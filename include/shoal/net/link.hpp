@@ -1,6 +1,7 @@
 #pragma once
 // The sending end of one lane between two ranks: aggregation and flow control.
 
+#include <shoal/base/inline.hpp>
 #include <shoal/net/message_id.hpp>
 #include <shoal/net/port.hpp>
 #include <shoal/sync/store_release_mutex.hpp>
@@ -67,9 +68,9 @@ class Link : public PacketOwner {
   /// look for messages next. Never blocks. True: a packet is full now, which could leave. Any
   /// thread.
   template <class Write>
-  [[gnu::always_inline]] bool append(const MessageHeader& message, std::size_t extra_bytes,
-                                     Write&& write, bool polls_next = false,
-                                     const RunPrefix* prefix = nullptr) {
+  SHOAL_ALWAYS_INLINE bool append(const MessageHeader& message, std::size_t extra_bytes,
+                                  Write&& write, bool polls_next = false,
+                                  const RunPrefix* prefix = nullptr) {
     bool announce_now = false;
     bool closed = false;
     const sync::Quiet quiet;
@@ -123,10 +124,9 @@ class Link : public PacketOwner {
 
  private:
   // Inlined at any level of optimization: the cost of a message is this code.
-  [[gnu::always_inline]] std::span<std::byte> reserve(const MessageHeader& message,
-                                                      std::size_t extra_bytes,
-                                                      const RunPrefix* prefix, bool& closed)
-      SHOAL_REQUIRES(mutex_) {
+  SHOAL_ALWAYS_INLINE std::span<std::byte> reserve(const MessageHeader& message,
+                                                   std::size_t extra_bytes, const RunPrefix* prefix,
+                                                   bool& closed) SHOAL_REQUIRES(mutex_) {
     bool continues = open_ != nullptr && open_->continues(message, prefix);
     std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message, continues, prefix);
     if (open_ == nullptr || open_->room_bytes() < needed) [[unlikely]] {

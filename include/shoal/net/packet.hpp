@@ -2,6 +2,7 @@
 // Packets: the unit that travels between two ranks. A packet holds whole messages.
 
 #include <shoal/base/ids.hpp>
+#include <shoal/base/inline.hpp>
 #include <shoal/sync/prefetch.hpp>
 
 #include <atomic>
@@ -170,17 +171,17 @@ class Packet {
   // signature, is known here.
 
   /// True: the message joins the last run.
-  [[nodiscard]] [[gnu::always_inline]] bool continues(const MessageHeader& message,
-                                                      const RunPrefix* prefix = nullptr) const {
+  [[nodiscard]] SHOAL_ALWAYS_INLINE bool continues(const MessageHeader& message,
+                                                   const RunPrefix* prefix = nullptr) const {
     return run_ != nullptr && run_->may_take(message) &&
            ((message.handler & kTeamBit) == 0 ||
             (tag_of(run_)->team == message.team && tag_of(run_)->sender == message.sender)) &&
            (prefix == nullptr || *prefix_of(run_, message.handler) == *prefix);
   }
   /// The bytes that one more message takes: with padding, and headers if it starts a run.
-  [[nodiscard]] [[gnu::always_inline]] std::size_t bytes_for(const MessageHeader& message,
-                                                             bool continues,
-                                                             const RunPrefix* prefix) const {
+  [[nodiscard]] SHOAL_ALWAYS_INLINE std::size_t bytes_for(const MessageHeader& message,
+                                                          bool continues,
+                                                          const RunPrefix* prefix) const {
     const std::size_t step = message_step(message.size_bytes);
     if (continues) return step;
     return align_up(header_.size_bytes) - header_.size_bytes + header_bytes(message, prefix) + step;
@@ -201,8 +202,8 @@ class Packet {
                                    const RunPrefix* prefix = nullptr) {
     return add_message(message, continues(message, prefix), prefix);
   }
-  [[gnu::always_inline]] std::span<std::byte> add_message(const MessageHeader& message,
-                                                          bool continues, const RunPrefix* prefix) {
+  SHOAL_ALWAYS_INLINE std::span<std::byte> add_message(const MessageHeader& message, bool continues,
+                                                       const RunPrefix* prefix) {
     if (!continues) [[unlikely]]
       start_run(message, prefix);
     ++run_->count;

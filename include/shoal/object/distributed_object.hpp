@@ -106,6 +106,7 @@ class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
     registration_->move_to(self());
   }
   /// Each keeps its registration.
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   DistributedObject& operator=(const DistributedObject& /*other*/) { return *this; }
   /// Takes the registration over.
   DistributedObject& operator=(DistributedObject&& other) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 // Probes: one inline function each. Off, a probe is one relaxed load of a word and a branch.
 
+#include <shoal/base/inline.hpp>
 #include <shoal/base/sanitizers.hpp>
 #include <shoal/trace/event.hpp>
 
@@ -24,7 +25,7 @@ inline constexpr std::uint32_t kSteppedBit = 0x80U;
 /// Whether a bit of the mask is set. The assembler text is the load and the branch in two
 /// instructions, where compilers take three: they do not fold an atomic load into a test.
 template <std::uint32_t mask>
-[[gnu::always_inline]] inline bool any_set() {
+SHOAL_ALWAYS_INLINE inline bool any_set() {
   static_assert(mask != 0 && mask <= 0xffU);
 #if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(SHOAL_TSAN)
   __asm__ goto("testb %0, %1\n\tjnz %l[is_set]"
@@ -53,7 +54,7 @@ void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexc
 /// Whether events of any of the categories are recorded now. **Cost**: two instructions. Code with
 /// several probes on a hot path asks once and has a copy of the path that records.
 template <Category... categories>
-[[nodiscard]] [[gnu::always_inline]] inline bool on() {
+[[nodiscard]] SHOAL_ALWAYS_INLINE inline bool on() {
   return detail::any_set<(bit_of(categories) | ...)>();
 }
 [[nodiscard]] inline bool on(Category category) {
@@ -63,7 +64,7 @@ template <Category... categories>
 /// Whether events of a category are recorded now, or workers are stepped: one test for both, where
 /// either needs the slow path.
 template <Category category>
-[[nodiscard]] [[gnu::always_inline]] inline bool is_watched() {
+[[nodiscard]] SHOAL_ALWAYS_INLINE inline bool is_watched() {
   return detail::any_set<bit_of(category) | detail::kSteppedBit>();
 }
 /// From now on is_watched() in this process: some worker is stepped.
