@@ -81,8 +81,14 @@ function(shoal_add_lint_tests)
   endif()
   add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" format)
   add_test(NAME lint.tidy_refuses_bad_code COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" bad)
+  add_test(NAME lint.wheel_without_network COMMAND "${PROJECT_SOURCE_DIR}/tools/wheel" nothing==1
+                                                   sha256:0)
+  set_tests_properties(
+    lint.wheel_without_network
+    PROPERTIES ENVIRONMENT "PIP_INDEX_URL=http://127.0.0.1:9" PASS_REGULAR_EXPRESSION
+               "tools/wheel: nothing==1 cannot be fetched from PyPI")
   foreach(test IN ITEMS layers docs layers_refuse_bad_trees calls_refuse_cycles prose
-                        prose_refuses_odd_texts format tidy_refuses_bad_code)
+                        prose_refuses_odd_texts format tidy_refuses_bad_code wheel_without_network)
     shoal_test_properties(lint.${test} lint 120)
   endforeach()
 endfunction()
