@@ -1,4 +1,5 @@
 #pragma once
+// A macro for small functions on hot paths.
 
 /// Before `inline`: the function is inlined wherever it is called, where the compiler optimizes.
 /// Elsewhere that would only make programs large, and slow to compile.
