@@ -123,7 +123,7 @@ class Link : public PacketOwner {
   [[nodiscard]] const LinkOptions& options() const { return options_; }
 
  private:
-  // Inlined at any level of optimization: the cost of a message is this code.
+  // Inlined at every level of optimization but none: the cost of a message is this code.
   SHOAL_ALWAYS_INLINE std::span<std::byte> reserve(const MessageHeader& message,
                                                    std::size_t extra_bytes, const RunPrefix* prefix,
                                                    bool& closed) SHOAL_REQUIRES(mutex_) {

@@ -167,8 +167,8 @@ class Packet {
 
   // `prefix` of a message: with kPrefixBit; else nullptr, which costs nothing where it is known.
 
-  // Inlined at any level of optimization: what is known of a message where it is sent, its size and
-  // signature, is known here.
+  // Inlined at every level of optimization but none: what is known of a message where it is sent,
+  // its size and signature, is known here.
 
   /// True: the message joins the last run.
   [[nodiscard]] SHOAL_ALWAYS_INLINE bool continues(const MessageHeader& message,
