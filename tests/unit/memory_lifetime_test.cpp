@@ -66,6 +66,8 @@ void fail_while_used(Use& use, int round, bool by_main, bool in_team) {
     team.barrier();
     if (team.rank() == 0) {
       team.barrier();
+      // A task that has not begun when its world fails does not run.
+      while (use.users == 0) shoal::sleep_for(std::chrono::microseconds(50));
       shoal::sleep_for(std::chrono::microseconds(round * 300));
       use.fails = true;
       throw std::runtime_error("planted");
