@@ -1,5 +1,7 @@
 # Functions that define shoal's targets. The table of the layers itself is in src/CMakeLists.txt.
 
+set(shoal_undefined_ignorelist "${CMAKE_CURRENT_LIST_DIR}/undefined_ignorelist.txt")
+
 # Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer. No
 # program replaces our functions at run time, so gcc may inline them in -fPIC code, as clang does.
 function(shoal_target_defaults target)
@@ -19,6 +21,9 @@ function(shoal_target_defaults target)
             $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
+  if(SHOAL_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} PRIVATE -fsanitize-ignorelist=${shoal_undefined_ignorelist})
+  endif()
 endfunction()
 
 # Options that shoal and whatever is linked with it are compiled and linked with alike: those of
@@ -54,16 +59,14 @@ function(shoal_pch target)
   if(NOT EXISTS "${source}")
     file(WRITE "${source}" "// for the precompiled headers\n")
   endif()
-  add_library(${target} OBJECT "${source}")
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL "${source}")
   shoal_target_defaults(${target})
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})
   shoal_common_options(${target} PRIVATE)
-  shoal_build_if_needed(${target})
   target_link_libraries(${target} PRIVATE ${arg_LINK})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
-  set_target_properties(
-    ${target} PROPERTIES CXX_COMPILER_LAUNCHER
-                         "${PROJECT_SOURCE_DIR}/cmake/new_output;${CMAKE_CXX_COMPILER_LAUNCHER}")
+  set(launcher "${PROJECT_SOURCE_DIR}/cmake/new_output" ${CMAKE_CXX_COMPILER_LAUNCHER})
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
 endfunction()
 
 function(shoal_use_pch target pch)

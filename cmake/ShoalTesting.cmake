@@ -32,7 +32,7 @@ shoal_pch(
 # often forbid the system call behind vader's single copy.
 set(SHOAL_MPI_ENVIRONMENT
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-    OMPI_MCA_btl_vader_single_copy_mechanism=none)
+    OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_pml=ob1)
 
 # Options and libraries of a program of the tests, or of a part of one. It may also use the private
 # headers of src/ and of apps/. The first word of its name is the kind of its tests.

@@ -16,6 +16,7 @@ function(shoal_bench_openmp_programs group library)
     NO_CACHE)
   if(OpenMP_CXX_FOUND)
     shoal_bench_program(${group}_openmp_gcc openmp.cpp LINK ${library} OpenMP::OpenMP_CXX)
+    set_target_properties(${group}_openmp_gcc PROPERTIES DISABLE_PRECOMPILE_HEADERS ON) # -fopenmp
     target_compile_definitions(${group}_openmp_gcc PRIVATE BENCH_SIDE="openmp_gcc")
   endif()
   if(SHOAL_CLANG

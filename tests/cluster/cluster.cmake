@@ -24,8 +24,9 @@ function(shoal_add_cluster_test test)
   set_tests_properties(cluster.${test} PROPERTIES SKIP_RETURN_CODE ${cluster_skipped})
 endfunction()
 
-# Commands of the applications and the programs of the tutorial on an MPI, with arguments for a
-# short run. One worker each: every host believes that it has all processors of the machine.
+# Commands of the applications on an MPI, with arguments for a short run; on one rank of each host
+# and the first MPI, the programs of the tutorial too. One worker each: every host believes that it
+# has all processors of the machine.
 function(shoal_cluster_applications variant per_host out)
   set(runs
       "cholesky --n 300 --tile 50"
@@ -57,7 +58,7 @@ function(shoal_cluster_applications variant per_host out)
     list(APPEND commands "${program} --bytes 8" "${program} --bytes 300000")
   endif()
   list(FIND SHOAL_MPI_VARIANTS ${variant} index)
-  if(index EQUAL 0)
+  if(index EQUAL 0 AND per_host EQUAL 1)
     get_property(tutorials GLOBAL PROPERTY SHOAL_TUTORIALS)
     foreach(program IN LISTS tutorials)
       list(APPEND commands "$<TARGET_FILE:${program}> --workers 1")
