@@ -60,3 +60,8 @@ endforeach()
 run(${configure} -DSHOAL_INSTALL=ON)
 run(${ninja_commands})
 expect("-o shoal/src/libshoal_edat_none.so.[0-9]")
+
+# Precompiled headers need no launcher of the compiler.
+run(${configure} -DSHOAL_INSTALL=OFF -DSHOAL_PCH=ON)
+run(${ninja_commands})
+expect("new_output /")
