@@ -12,9 +12,10 @@ export JOBS TEST_JOBS
 # Paths relative to the checkout: another clone of the same sources hits the compiler cache.
 export CCACHE_BASEDIR = $(CURDIR)
 export CCACHE_NOHASHDIR = 1
-# The interpreter itself: python3 of a version manager is a script that takes 0.2 s to find it.
-python3 := $(shell python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
-export PATH := $(if $(python3),$(dir $(python3)):)$(PATH)
+# python3 of a version manager is a script that takes 0.2 s to find the interpreter, whose folder is
+# not in PATH.
+export PATH := $(shell python3 -c 'import os, sys; folder = os.path.dirname(sys.executable); \
+  print("" if folder in sys.argv[1].split(":") else folder + ":")' "$(PATH)" 2>/dev/null)$(PATH)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:

@@ -1,7 +1,5 @@
 # Functions that define shoal's targets. The table of the layers itself is in src/CMakeLists.txt.
 
-set(shoal_undefined_ignorelist "${CMAKE_CURRENT_LIST_DIR}/undefined_ignorelist.txt")
-
 # Language level and warnings for a target of ours. PRIVATE: nothing of it reaches a consumer. No
 # program replaces our functions at run time, so gcc may inline them in -fPIC code, as clang does.
 function(shoal_target_defaults target)
@@ -22,7 +20,8 @@ function(shoal_target_defaults target)
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
   if(SHOAL_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    target_compile_options(${target} PRIVATE -fsanitize-ignorelist=${shoal_undefined_ignorelist})
+    set(list "${PROJECT_SOURCE_DIR}/cmake/undefined_ignorelist.txt")
+    target_compile_options(${target} PRIVATE "-fsanitize-ignorelist=${list}")
   endif()
 endfunction()
 
