@@ -33,7 +33,11 @@ function(shoal_add_mutant name file from to)
   endif()
   set(copy "${CMAKE_CURRENT_BINARY_DIR}/mutant_${name}.cpp")
   file(CONFIGURE OUTPUT "${copy}" CONTENT "${mutated}" @ONLY)
-  # The linker takes what the program defines itself, not the library's.
+  # The linker takes what the program defines itself, not the library's, where that is an object of
+  # its own.
+  string(REGEX REPLACE "/.*" "" layer "${file}")
+  set_source_files_properties("${source}" TARGET_DIRECTORY shoal_${layer}
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   shoal_explored_program(mutant_${name} ${arg_PROGRAM})
   target_sources(mutant_${name} PRIVATE "${copy}")
   add_test(NAME explore.mutant_${name}

@@ -68,11 +68,6 @@ function(shoal_add_lint_tests)
   add_test(NAME lint.prose_refuses_odd_texts COMMAND Python3::Interpreter
                                                      "${lint}/check_prose_test.py")
   add_test(NAME lint.calls_refuse_cycles COMMAND Python3::Interpreter "${lint}/check_calls_test.py")
-  if(NOT SHOAL_SANITIZE)
-    add_test(NAME lint.calls COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_calls"
-                                     "${PROJECT_BINARY_DIR}")
-    shoal_test_properties(lint.calls lint 120)
-  endif()
   find_program(SHOAL_DOXYGEN doxygen)
   mark_as_advanced(SHOAL_DOXYGEN)
   if(SHOAL_DOXYGEN AND NOT SHOAL_SANITIZE)
@@ -117,9 +112,13 @@ function(shoal_add_docs_test)
   set_tests_properties(docs.shell PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
 
-# clang-tidy over the library, with the flags of a build by clang.
+# clang-tidy and tools/check_calls over the library, with the flags of a build by clang.
 function(shoal_add_tidy_test)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    add_test(NAME tidy.calls COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_calls"
+                                     "${PROJECT_BINARY_DIR}")
+    shoal_test_properties(tidy.calls tidy 600)
     add_test(NAME tidy.src COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy "${PROJECT_BINARY_DIR}")
     shoal_test_properties(tidy.src tidy 600 PROCESSORS 2)
   endif()

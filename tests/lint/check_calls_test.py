@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tools/check_calls accepts calls in one direction and refuses cycles, by name."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -10,51 +11,98 @@ import unittest
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_calls"
 
 
-def check(sources, exceptions=""):
-    """Runs the tool over a library of {file: text}; returns (exit code, output)."""
+def check(sources, exceptions="", units=None):
+    """Runs the tool over the files {name: text} of a layer x, each a unit of its own unless told;
+    returns (exit code, output)."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        (root / "src").mkdir()
+        layer = root / "src" / "x"
+        layer.mkdir(parents=True)
         (root / "tools").mkdir()
         (root / "tools" / "tidy_exceptions").write_text(exceptions)
         for name, text in sources.items():
-            (root / name).write_text(text)
-            subprocess.run(["cc", "-c", name, "-o", name + ".o"], cwd=folder, check=True)
-        objects = [name + ".o" for name in sources]
-        subprocess.run(["ar", "rc", "src/libshoal_x.a", *objects], cwd=folder, check=True)
-        command = [sys.executable, str(TOOL), "--root", folder, folder]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        return result.returncode, result.stdout + result.stderr
+            (layer / name).write_text(text)
+        commands = []
+        for name in units or [name for name in sources if name.endswith(".cpp")]:
+            file = str(layer / name)
+            command = f"/usr/bin/clang++-16 -o src/CMakeFiles/shoal_x.dir/{name}.o -c {file}"
+            commands.append({"directory": folder, "file": file, "command": command})
+        (root / "compile_commands.json").write_text(json.dumps(commands))
+        return run("--root", folder, folder)
 
 
-ONE_WAY = {"a.c": "int b(void);\nint a(void) { return b(); }\n",
-           "b.c": "int b(void) { return 1; }\n"}
-CYCLE = {"a.c": "int b(void);\nint a(void) { return b(); }\nint c(void) { return 1; }\n",
-         "b.c": "int c(void);\nint b(void) { return c(); }\n"}
+def run(*arguments):
+    result = subprocess.run([sys.executable, str(TOOL), *arguments], capture_output=True, text=True,
+                            check=False)
+    return result.returncode, result.stdout + result.stderr
+
+
+HEADER = "#pragma once\nint a(); int b(); int c();\n"
+ONE_WAY = {"x.hpp": HEADER,
+           "a.cpp": '#include "x.hpp"\nint a() { return b(); }\n',
+           "b.cpp": '#include "x.hpp"\nint b() { return 1; }\n'}
+CYCLE = {"x.hpp": HEADER,
+         "a.cpp": '#include "x.hpp"\nint a() { return b(); }\nint c() { return 1; }\n',
+         "b.cpp": '#include "x.hpp"\nint b() { return c(); }\n'}
+CLASS = """#pragma once
+namespace std { template <class T> T* make_unique() { return new T; } }
+struct Base { virtual int f(); };
+struct Part : Base { Part(); int f() override; };
+"""
+MAKE_PART = '#include "x.hpp"\nBase* make() { return std::make_unique<Part>(); }\n'
 
 
 class CheckCalls(unittest.TestCase):
     def test_one_direction(self):
-        self.assertEqual(check(ONE_WAY)[0], 0)
+        self.assertEqual(check(ONE_WAY), (0, "check_calls: 2 files, no cycle\n"))
 
     def test_cycle(self):
         code, output = check(CYCLE)
         self.assertEqual(code, 1)
-        self.assertIn("libshoal_x.a: a.c, b.c call each other", output)
-        self.assertIn("b.c -> a.c", output)
+        self.assertIn("x/a.cpp, x/b.cpp call each other", output)
+        self.assertIn("x/b.cpp -> x/a.cpp", output)
+
+    def test_one_unit_of_two_files(self):
+        for sources, expected in ((ONE_WAY, 0), (CYCLE, 1)):
+            unit = {"unit.cpp": '#include "a.cpp"\n#include "b.cpp"\n'}
+            self.assertEqual(check({**sources, **unit}, units=["unit.cpp"])[0], expected)
+
+    def test_through_a_header(self):
+        inline = {"x.hpp": HEADER + "inline int through() { return c(); }\n",
+                  "b.cpp": '#include "x.hpp"\nint b() { return through(); }\n'}
+        self.assertEqual(check({**CYCLE, **inline})[0], 1)
+        unused = {"x.hpp": inline["x.hpp"], "b.cpp": ONE_WAY["b.cpp"]}
+        self.assertEqual(check({**CYCLE, **unused})[0], 0)
+
+    def test_constructors(self):
+        back = "Base* make();\nPart::Part() { make(); }\nint Part::f() { return 1; }\n"
+        self.assertEqual(check({"x.hpp": CLASS, "a.cpp": MAKE_PART,
+                                "b.cpp": '#include "x.hpp"\n' + back})[0], 1)
+
+    def test_virtual_calls_do_not_count(self):
+        up = '#include "x.hpp"\nint up(Base& base) { return base.f(); }\nint Base::f() { return 0; }\n'
+        part = '#include "x.hpp"\nint up(Base&);\nint Part::f() { return up(*this); }\n'
+        self.assertEqual(check({"x.hpp": CLASS, "a.cpp": up, "b.cpp": part})[0], 0)
 
     def test_exceptions(self):
-        self.assertEqual(check(CYCLE, "src/x/a.c | calls | old\n")[0], 0)
-        code, output = check(ONE_WAY, "src/x/a.c | calls | old\n")
+        self.assertEqual(check(CYCLE, "src/x/a.cpp | calls | old\n")[0], 0)
+        code, output = check(ONE_WAY, "src/x/a.cpp | calls | old\n")
         self.assertEqual(code, 1)
-        self.assertIn("tools/tidy_exceptions:1: src/x/a.c is in no cycle", output)
+        self.assertIn("tools/tidy_exceptions:1: src/x/a.cpp is in no cycle", output)
+
+    def test_source_that_does_not_compile(self):
+        code, output = check({"a.cpp": "int a() { return b(); }\n"})
+        self.assertEqual(code, 1)
+        self.assertIn("use of undeclared identifier 'b'", output)
 
     def test_nothing_built(self):
         with tempfile.TemporaryDirectory() as folder:
-            result = subprocess.run([sys.executable, str(TOOL), folder], capture_output=True,
-                                    text=True, check=False)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("build the target src/all first", result.stderr)
+            code, output = run(folder)
+        self.assertEqual(code, 1)
+        self.assertIn("compile_commands.json: configure that build first", output)
+
+    def test_nothing_of_shoal(self):
+        self.assertEqual(check({})[0], 1)
 
 
 if __name__ == "__main__":
