@@ -80,7 +80,7 @@ class CheckCalls(unittest.TestCase):
                                 "b.cpp": '#include "x.hpp"\n' + back})[0], 1)
 
     def test_virtual_calls_do_not_count(self):
-        up = '#include "x.hpp"\nint up(Base& base) { return base.f(); }\nint Base::f() { return 0; }\n'
+        up = '#include "x.hpp"\nint up(Base& b) { return b.f(); }\nint Base::f() { return 0; }\n'
         part = '#include "x.hpp"\nint up(Base&);\nint Part::f() { return up(*this); }\n'
         self.assertEqual(check({"x.hpp": CLASS, "a.cpp": up, "b.cpp": part})[0], 0)
 

@@ -3,10 +3,6 @@
 
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace shoal::env {
 
 enum class TickSource : std::uint8_t {
@@ -24,7 +20,7 @@ enum class TickSource : std::uint8_t {
 [[nodiscard]] inline std::uint64_t read_ticks(TickSource source) {
 #if defined(__x86_64__)
   if (source == TickSource::tsc) [[likely]]
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();  // <x86intrin.h> takes long to compile
 #endif
   static_cast<void>(source);
   return monotonic_raw_ns();
