@@ -29,8 +29,8 @@ shoal_pch(
           <gmock/gmock.h> <gtest/gtest.h> <shoal/event.hpp> <shoal/shoal.hpp>)
 
 # Variables with which the launchers start more processes than processors, as root too. Containers
-# often forbid the system call behind vader's single copy. No MPI looks for PCI devices: in a virtual
-# machine, that is a quarter of what starting 4 processes takes.
+# often forbid the system call behind vader's single copy. No MPI looks for PCI devices, which in a
+# virtual machine takes a quarter of starting 4 processes.
 set(SHOAL_MPI_ENVIRONMENT
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_pml=ob1
