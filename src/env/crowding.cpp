@@ -10,7 +10,7 @@ constexpr std::uint64_t kCrowdedNs = 100'000'000;  // then a yield tries again
 }  // namespace
 
 // One long yield may be a task of another process of the run.
-void Crowding::yield(Env& env) {
+std::uint64_t Crowding::yield(Env& env) {
   const std::uint64_t begin_ns = env.now_ns();
   env.yield();
   const std::uint64_t end_ns = env.now_ns();
@@ -22,6 +22,7 @@ void Crowding::yield(Env& env) {
              until_ns != 0 && until_ns <= end_ns) {
     until_ns_.store(0, std::memory_order_relaxed);  // over: is_crowded() needs no clock any more
   }
+  return end_ns;
 }
 
 bool Crowding::is_crowded(Env& env) const {

@@ -39,10 +39,11 @@ struct IdleWorker {
   std::atomic<std::uint64_t> asleep_since_ns{0};  // 0: awake
 
   // The owner's.
-  unsigned rounds = 0;      // steps without work
-  bool was_short = false;   // the last sleep was a short one, to poll or for a timer
-  bool polls = false;       // sleeps for a short time, to poll
-  bool keeps_time = false;  // wakes up for the first timer
+  unsigned rounds = 0;                // steps without work
+  std::uint64_t yields_since_ns = 0;  // the first yield among these
+  bool was_short = false;             // the last sleep was a short one, to poll or for a timer
+  bool polls = false;                 // sleeps for a short time, to poll
+  bool keeps_time = false;            // wakes up for the first timer
 };
 
 }  // namespace shoal::sched

@@ -21,13 +21,14 @@ constexpr unsigned kYieldsInTask = 8;    // within a task that waits, where othe
 constexpr unsigned kCrowdedRounds = 16;  // before the first sleep where others need the cores
 // Between two such sleeps: MPI looks at its sockets in one of several polls.
 constexpr unsigned kCrowdedPolls = 4;
-constexpr unsigned kPollRounds = 512;  // longer when arrivals come without a wake-up
+constexpr unsigned kPollRounds = 512;       // longer when arrivals come without a wake-up
+constexpr std::uint64_t kPollNs = 500'000;  // but not where polls take long, or others poll too
 constexpr std::uint64_t kPollSleepMinNs = 20'000;
 constexpr std::uint64_t kPollSleepMaxNs = 500'000;
 
-std::uint64_t poll_timeout_ns(unsigned idle_rounds) {
-  const unsigned rounds = idle_rounds - std::min(idle_rounds, kPollRounds);
-  const unsigned doublings = std::min(rounds / 8, 5U);
+// `sleeps`: how many there were since the worker was last busy.
+std::uint64_t poll_timeout_ns(unsigned sleeps) {
+  const unsigned doublings = std::min(sleeps / 8, 5U);
   return std::min(kPollSleepMinNs << doublings, kPollSleepMaxNs);
 }
 
@@ -35,6 +36,8 @@ std::uint64_t poll_timeout_ns(unsigned idle_rounds) {
 
 IdleWorkers::IdleWorkers(env::Env& env, bool oversubscribed)
     : env_(env), oversubscribed_(oversubscribed), crowding_(std::make_shared<env::Crowding>()) {}
+
+unsigned IdleWorkers::spin_rounds() const { return oversubscribed_ ? 0 : kSpinRounds; }
 
 // --- before sleep
 
@@ -57,7 +60,7 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
   static_assert(std::min({kCrowdedRounds, kYieldRounds, kPollRounds}) >
                 IdleWorker::kAskAfterRounds);
   static_assert(kCrowdedRounds % kCrowdedPolls == 0 && kPollRounds % kCrowdedPolls == 0);
-  const unsigned spins = oversubscribed_ ? 0 : kSpinRounds;
+  const unsigned spins = spin_rounds();
   const unsigned yields = must_poll ? kPollRounds : kYieldRounds;
   const bool crowded = me.rounds > spins && crowding_->is_crowded(env_);
   if (must_poll && progress.is_streaming()) {
@@ -76,7 +79,11 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
   if (crowded) {
     return me.rounds < kCrowdedRounds || (must_poll && me.rounds % kCrowdedPolls != 0);
   }
-  crowding_->yield(env_);
+  const std::uint64_t now_ns = crowding_->yield(env_);
+  if (me.rounds == spins + 1) me.yields_since_ns = now_ns;
+  if (me.rounds > IdleWorker::kAskAfterRounds && now_ns - me.yields_since_ns >= kPollNs) {
+    me.rounds = spins + yields;
+  }
   return true;
 }
 
@@ -124,7 +131,9 @@ void IdleWorkers::fall_asleep(IdleWorker& me, const Progress& progress, bool mus
   sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
   const bool is_seen = stepping || !sync::has_asymmetric_barrier() || sync::heavy_barrier();
   if (!is_seen || sees_work(me, progress)) return;
-  std::uint64_t timeout_ns = me.polls ? poll_timeout_ns(me.rounds) : 0;
+  const unsigned awake_rounds = spin_rounds() + kPollRounds;
+  std::uint64_t timeout_ns =
+      me.polls ? poll_timeout_ns(me.rounds - std::min(me.rounds, awake_rounds)) : 0;
   me.keeps_time = limit_by_timer(me, timeout_ns);
   trace::sleep();
   if (stepping) {

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,6 +27,14 @@ struct NoProgress final : Progress {
   [[nodiscard]] bool is_streaming() const override { return streams; }
 
   bool streams = false;
+};
+
+struct NoSleep final : shoal::env::Parker {
+  explicit NoSleep(std::vector<std::uint64_t>& all) : timeouts_ns(all) {}
+  void park(std::uint64_t timeout_ns) override { timeouts_ns.push_back(timeout_ns); }
+  void unpark() override {}
+
+  std::vector<std::uint64_t>& timeouts_ns;
 };
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -47,13 +56,38 @@ class IdleWorkersTest : public ::testing::TestWithParam<bool> {
   TaskQueues queues_{all_, WorkerId(0), 0};
   WorkerActivity activity_;
   IdleWorkers workers_{env_, GetParam()};
-  IdleWorker me_{WorkerId(0), queues_, activity_, nullptr};
+  std::vector<std::uint64_t> sleeps_ns_;
+  IdleWorker me_{WorkerId(0), queues_, activity_, std::make_unique<NoSleep>(sleeps_ns_)};
 };
 
 TEST_P(IdleWorkersTest, ShortYields_AreAllMade) {
-  env_.yield_ns = 1000;
+  env_.yield_ns = 500;
   EXPECT_GT(rounds_until_sleep(true), 500U);
   EXPECT_GT(env_.yields, 500);
+}
+
+// Others poll too, or a poll looks at many sockets.
+TEST_P(IdleWorkersTest, YieldsThatTakeLonger_EndAfterHalfAMillisecond) {
+  env_.yield_ns = 20'000;
+  rounds_until_sleep(true);
+  EXPECT_EQ(env_.yields, 26);
+  // The listener is asked before the worker sleeps.
+  env_.yield_ns = kMs;
+  rounds_until_sleep(true);
+  EXPECT_EQ(env_.yields - 26, GetParam() ? static_cast<int>(IdleWorker::kAskAfterRounds) + 1 : 2);
+}
+
+TEST_P(IdleWorkersTest, Sleeps_AreShortAtFirst) {
+  rounds_until_sleep(true);
+  for (int i = 0; i < 50; ++i) {
+    workers_.fall_asleep(me_, progress_, true, false);
+    workers_.wake_up(me_);
+    ++me_.rounds;
+  }
+  ASSERT_EQ(sleeps_ns_.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(sleeps_ns_));
+  EXPECT_EQ(sleeps_ns_.front(), 20'000U);
+  EXPECT_EQ(sleeps_ns_.back(), 500'000U);
 }
 
 TEST_P(IdleWorkersTest, LongYields_AreTwo_AndThenTheWorkerSleeps) {

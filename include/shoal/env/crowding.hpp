@@ -12,8 +12,8 @@ class Env;
 /// that only waits had better sleep then: it runs soon after it wakes up.
 class Crowding {
  public:
-  /// Env::yield(), timed. Any thread. Blocks: as long as others have their turn.
-  void yield(Env& env);
+  /// Env::yield(), timed; when it ended. Any thread. Blocks: as long as others have their turn.
+  std::uint64_t yield(Env& env);
   /// Yields have taken turns of the scheduler, a moment ago. Any thread. Never blocks. Cost: a
   /// load; where they have, a look at the clock.
   [[nodiscard]] bool is_crowded(Env& env) const;

@@ -65,6 +65,7 @@ class IdleWorkers {
   void wake_up(IdleWorker& me);
 
  private:
+  [[nodiscard]] unsigned spin_rounds() const;
   void wake_a_sleeper(int preferred);
   bool wake_if_asleep(IdleWorker& worker);
   [[nodiscard]] bool sees_work(const IdleWorker& me, const Progress& progress) const;
