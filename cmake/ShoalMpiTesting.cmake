@@ -107,8 +107,8 @@ function(shoal_add_mpi_tests)
           set_tests_properties(${test} PROPERTIES PROCESSORS 1)
         endif()
         if(near)
-          set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION
-                                                  SHOAL_NODE_PROCESSES=set:${near})
+          set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT_MODIFICATION
+                                                    SHOAL_NODE_PROCESSES=set:${near})
         endif()
       endforeach()
     endforeach()

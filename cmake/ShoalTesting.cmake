@@ -66,8 +66,16 @@ add_library(
 shoal_test_defaults(test_programs shoal_object shoal_runtime)
 
 # Label and time limit (stretched by sanitizers) of a test; then further properties with values.
+# Open MPI fails to start where another launch removes the folder of sessions at that moment: each
+# test has one of its own, and so have the hosts of tools/cluster.
 function(shoal_test_properties test label timeout)
   math(EXPR timeout "${timeout} * ${SHOAL_TEST_TIMEOUT_SCALE}")
+  if(NOT label STREQUAL "cluster")
+    set_property(
+      TEST ${test} APPEND
+      PROPERTY ENVIRONMENT_MODIFICATION
+               "OMPI_MCA_orte_tmpdir_base=set:${PROJECT_BINARY_DIR}/openmpi/${test}")
+  endif()
   set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${timeout} ${ARGN})
   # Long ones begin first, so that none is left alone.
   if(label MATCHES "^(tidy|install|cluster|docs|property)$")
