@@ -1,4 +1,5 @@
 // shoal-trace: what it finds out about made-up runs, and files that other tools read.
+// One thread: not in the preset tsan.
 
 #include <shoal/base/error.hpp>
 #include <shoal/trace/merge.hpp>
