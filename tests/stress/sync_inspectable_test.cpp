@@ -37,7 +37,7 @@ struct Object {
 };
 
 TEST_P(InspectableStress, HiddenObjects_AreNeverVisited) {
-  const std::uint64_t rounds = static_cast<std::uint64_t>(sized(1'000'000, 200'000));
+  const std::uint64_t rounds = static_cast<std::uint64_t>(sized(3'000'000, 200'000));
   Inspectable<const Object> shown(asymmetric());
   std::atomic<bool> stop{false};
   std::uint64_t visits = 0;
@@ -66,7 +66,7 @@ TEST_P(InspectableStress, HiddenObjects_AreNeverVisited) {
 }
 
 TEST_P(InspectableStress, NestedObjects_AreNeverVisitedOnceHidden) {
-  const std::uint64_t rounds = static_cast<std::uint64_t>(sized(300'000, 100'000));
+  const std::uint64_t rounds = static_cast<std::uint64_t>(sized(1'000'000, 100'000));
   Inspectable<const Object> shown(asymmetric());
   std::atomic<bool> stop{false};
   std::uint64_t wrong = 0;
