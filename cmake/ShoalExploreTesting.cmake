@@ -19,25 +19,9 @@ function(shoal_add_mutant name file from to)
   if(NOT arg_PROGRAM)
     set(arg_PROGRAM random_program)
   endif()
-  set(source "${PROJECT_SOURCE_DIR}/src/${file}")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-  file(READ "${source}" text)
-  string(REPLACE "${from}" "${to}" mutated "${text}")
-  string(REPLACE "${from}" "" without "${text}")
-  string(LENGTH "${from}" length)
-  string(LENGTH "${text}" before)
-  string(LENGTH "${without}" after)
-  math(EXPR removed "${before} - ${after}")
-  if(NOT removed EQUAL length)
-    message(FATAL_ERROR "Mutant ${name}: its text must stand in src/${file} once: ${from}")
-  endif()
-  set(copy "${CMAKE_CURRENT_BINARY_DIR}/mutant_${name}.cpp")
-  file(CONFIGURE OUTPUT "${copy}" CONTENT "${mutated}" @ONLY)
-  # The linker takes what the program defines itself, not the library's, where that is an object of
-  # its own.
   string(REGEX REPLACE "/.*" "" layer "${file}")
-  set_source_files_properties("${source}" TARGET_DIRECTORY shoal_${layer}
-                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  shoal_planted_bug(mutant_${name} "${PROJECT_SOURCE_DIR}/src/${file}" "${from}" "${to}"
+                    shoal_${layer} copy)
   shoal_explored_program(mutant_${name} ${arg_PROGRAM})
   target_sources(mutant_${name} PRIVATE "${copy}")
   add_test(NAME explore.mutant_${name}

@@ -17,9 +17,13 @@ if(SHOAL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # In its depend mode, ccache does not preprocess what it has to compile anyway.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=true "${SHOAL_CCACHE}")
   if(SHOAL_PCH) # without these, ccache passes over whatever uses precompiled headers
-    list(INSERT CMAKE_CXX_COMPILER_LAUNCHER 1 CCACHE_SLOPPINESS=pch_defines,time_macros)
+    list(INSERT CMAKE_CXX_COMPILER_LAUNCHER 1 CCACHE_SLOPPINESS=pch_defines,time_macros
+         CCACHE_PCH_EXTSUM=true) # cmake/new_output
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+      # No path behind -Xclang, which ccache would not make relative.
+      set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
+      set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -x c++-header -include <PCH_HEADER>)
     endif()
   endif()
 endif()
