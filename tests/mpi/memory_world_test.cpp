@@ -257,6 +257,7 @@ int main(int argc, char** argv) {
       run([](World& world) { random_programs(world, shoal::testing::sized(40, 10)); }, "2");
       run(&many, "2");
     }
+    if (near_count == 1) return;
     // Each of 4 processes reaches one in memory and the others by messages.
     require(
         run_on_launch({"--workers", "2", "--node-processes", "2"},
