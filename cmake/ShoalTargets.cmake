@@ -100,8 +100,8 @@ function(shoal_join_now)
       cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
       get_source_file_property(alone "${source}" TARGET_DIRECTORY ${target}
                                SKIP_UNITY_BUILD_INCLUSION)
-      cmake_path(IS_PREFIX folder "${source}" is_ours) # not made by a script
-      if(alone OR NOT is_ours)
+      cmake_path(IS_PREFIX folder "${source}" is_there)
+      if(alone OR NOT is_there) # or generated
         list(APPEND compiled "${source}")
       else()
         cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${folder}")
