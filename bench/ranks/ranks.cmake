@@ -7,10 +7,10 @@ add_library(bench_ranks STATIC "${CMAKE_CURRENT_LIST_DIR}/program.cpp")
 shoal_bench_defaults(bench_ranks)
 target_link_libraries(bench_ranks PUBLIC bench_common shoal_cli fmt::fmt)
 
-# Sets `out` to the MPIs on which a case runs bench/<name>_<mpi>.
+# Sets `out` to the MPIs on which a case or a budget runs bench/<name>_<mpi>, and `none` likewise.
 function(shoal_bench_variants name out)
   set(used "")
-  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+  foreach(variant IN LISTS SHOAL_MPI_VARIANTS ITEMS none)
     if(shoal_bench_commands MATCHES "bench/${name}_${variant}[ \"]")
       list(APPEND used ${variant})
     endif()
