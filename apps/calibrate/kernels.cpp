@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,6 @@ namespace {
 using apps::Kernel;
 using apps::Tile;
 
-constexpr int kSizes[] = {16, 32, 48, 64, 96, 128, 192, 256, 384, 512};
 constexpr std::uint64_t kTime_ns = 60'000'000;  // of one measurement, at least
 constexpr std::size_t kSetBytes = std::size_t{24} << 20;
 
@@ -100,12 +100,12 @@ double time_on_all_workers(shoal::World& world, Kernel kernel, int n) {
 
 }  // namespace
 
-nlohmann::json measure_kernels(shoal::World& world) {
+nlohmann::json measure_kernels(shoal::World& world, std::span<const int> sizes) {
   apps::use_blas_threads(1);
   nlohmann::json kernels;
   for (std::size_t i = 0; i < apps::kKernelNames.size(); ++i) {
     const auto kernel = static_cast<Kernel>(i);
-    for (const int n : kSizes) {
+    for (const int n : sizes) {
       if (world.rank() != 0) {
         world.wait();
         continue;

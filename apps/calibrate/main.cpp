@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "calibrate/kernels.hpp"
 #include "calibrate/net.hpp"
@@ -42,7 +44,8 @@ class Output {
   apps::OutputFile file_;
 };
 
-int run(shoal::World& world, const std::string& what, const std::string& path) {
+int run(shoal::World& world, const std::string& what, std::vector<int> sizes,
+        const std::string& path) {
   if (world.launch() == shoal::Launch::simulated) {
     throw apps::InputError("a simulated world is not measured: leave --sim out");
   }
@@ -51,9 +54,11 @@ int run(shoal::World& world, const std::string& what, const std::string& path) {
     throw apps::InputError(
         "net is measured between two ranks: start with --ranks 2, or 2 processes");
   }
+  if (!kernels && !sizes.empty()) throw apps::InputError("--sizes is for kernels, not for net");
+  if (sizes.empty()) sizes = {16, 32, 48, 64, 96, 128, 192, 256, 384, 512};
   Output output(world, path);
   const std::string text =
-      kernels ? measure_kernels(world).dump(2) + "\n"
+      kernels ? measure_kernels(world, sizes).dump(2) + "\n"
               : to_config(world, measure_net(world)) + trees_to_config(measure_trees(world));
   if (world.rank() == 0) output.write(text);
   return 0;
@@ -66,11 +71,18 @@ int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     cli::App app("Measures this machine for simulated runs.", "calibrate");
     std::string what;
+    std::vector<int> sizes;
     std::string path = "-";
     app.add_option("what", what, "net: latency, bandwidth, cost of a task; kernels: rates of BLAS")
         ->required()
         ->check(cli::one_of({"net", "kernels"}));
+    app.add_option("--sizes", sizes,
+                   "Rows of the tiles for kernels; sizes between are interpolated")
+        ->delimiter(',')
+        ->check(cli::range(1, 4096))
+        ->option_text("N[,N...] [16 to 512]");
     app.add_option("--out", path, "File for the result")->option_text("FILE [-: standard output]");
-    return apps::run_app(app, world, [&] { return calibrate::run(world, what, path); });
+    return apps::run_app(app, world,
+                         [&] { return calibrate::run(world, what, std::move(sizes), path); });
   });
 }

@@ -94,6 +94,7 @@ template Option* App::add_option(const std::string&, std::uint64_t&, const std::
 template Option* App::add_option(const std::string&, double&, const std::string&);
 template Option* App::add_option(const std::string&, std::string&, const std::string&);
 template Option* App::add_option(const std::string&, std::optional<int>&, const std::string&);
+template Option* App::add_option(const std::string&, std::vector<int>&, const std::string&);
 template Option* App::add_option(const std::string&, std::vector<std::string>&, const std::string&);
 
 template <class T>
