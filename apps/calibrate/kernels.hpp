@@ -10,7 +10,7 @@ namespace calibrate {
 
 /// Measures every kernel on tiles of these sizes, on all workers of rank 0 at once, as they run in
 /// an application; the operands come from sets of tiles larger than the caches of a core. Returns
-/// what apps::KernelCosts reads: on rank 0. Blocks: collective. Cost: 0.1 s for each size.
+/// what apps::KernelCosts reads: on rank 0. Blocks: collective. Cost: 0.5 to 0.8 s for each size.
 nlohmann::json measure_kernels(shoal::World& world, std::span<const int> sizes);
 
 }  // namespace calibrate
