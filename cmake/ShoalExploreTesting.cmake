@@ -113,8 +113,8 @@ function(shoal_add_completion_tests)
   string(REPLACE "\n" ";" worlds "${worlds}")
   foreach(world IN LISTS worlds)
     add_test(NAME model.completion.${world}
-             COMMAND Python3::Interpreter "${check}" ${world} --scratch
-                     "${CMAKE_CURRENT_BINARY_DIR}/model_completion/${world}")
+             COMMAND Python3::Interpreter "${check}" ${world} --launcher "${SHOAL_TEST_CCACHE}"
+                     --scratch "${CMAKE_CURRENT_BINARY_DIR}/model_completion/${world}")
     shoal_test_properties(model.completion.${world} model ${arg_TIMEOUT})
   endforeach()
 endfunction()

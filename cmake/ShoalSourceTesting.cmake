@@ -44,7 +44,7 @@ function(shoal_add_compile_fail_tests)
   add_test(
     NAME compile_fail.headers_alone
     COMMAND
-      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+      "${CMAKE_COMMAND}" "-DCOMPILER=${SHOAL_TEST_CCACHE}$<SEMICOLON>${CMAKE_CXX_COMPILER}"
       "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
       "-DFOLDER=${PROJECT_SOURCE_DIR}/include" "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P
       "${folder}/harness/headers_alone.cmake")
@@ -118,7 +118,7 @@ function(shoal_add_tidy_test)
     find_package(Python3 REQUIRED COMPONENTS Interpreter)
     add_test(NAME tidy.calls COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_calls"
                                      "${PROJECT_BINARY_DIR}")
-    shoal_test_properties(tidy.calls tidy 600)
+    shoal_test_properties(tidy.calls tidy 600 PROCESSORS 2)
     add_test(NAME tidy.src COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy "${PROJECT_BINARY_DIR}")
     shoal_test_properties(tidy.src tidy 600 PROCESSORS 2)
   endif()

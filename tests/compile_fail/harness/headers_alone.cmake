@@ -1,9 +1,11 @@
 # cmake -DCOMPILER=... -DINCLUDES=... -DFOLDER=<include> -DSCRATCH=<folder> -P headers_alone.cmake
 # Succeeds when each header that programs are told to include compiles alone: shoal/*.hpp and the
 # headers that these include. (<shoal/mpi.hpp> needs mpi.h: a test of mpi includes it first.)
+# COMPILER may begin with a compiler cache, which keeps objects and no checks of syntax.
 
 list(TRANSFORM INCLUDES PREPEND -I)
-set(command "${COMPILER}" -std=c++20 -fsyntax-only ${INCLUDES} -I "${SCRATCH}")
+list(REMOVE_ITEM COMPILER "")
+set(command ${COMPILER} -std=c++20 -c ${INCLUDES} -I "${SCRATCH}")
 
 # Appends to `refused`, of the caller, those of two headers that do not compile alone. The compiler
 # works on both at the same time.
@@ -11,8 +13,8 @@ macro(check_pair first second)
   file(WRITE "${SCRATCH}/alone_0.cpp" "#include <${first}>\n")
   file(WRITE "${SCRATCH}/alone_1.cpp" "#include <${second}>\n")
   execute_process(
-    COMMAND ${command} "${SCRATCH}/alone_0.cpp"
-    COMMAND ${command} "${SCRATCH}/alone_1.cpp"
+    COMMAND ${command} "${SCRATCH}/alone_0.cpp" -o "${SCRATCH}/alone_0.o"
+    COMMAND ${command} "${SCRATCH}/alone_1.cpp" -o "${SCRATCH}/alone_1.o"
     RESULTS_VARIABLE results
     ERROR_VARIABLE errors)
   string(APPEND all_errors "${errors}")
