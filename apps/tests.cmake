@@ -145,7 +145,6 @@ shoal_add_error_test(calibrate_simulated PATTERN "a simulated world is not measu
 shoal_add_error_test(calibrate_unwritable PATTERN "cannot write to /nonexistent/k.json"
                      COMMAND calibrate kernels --workers 1 --out /nonexistent/k.json)
 if(TARGET calibrate AND NOT SHOAL_SANITIZE)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME bench.sim_validation
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/sim_validation"
                    $<TARGET_FILE_DIR:calibrate> --short --rounds 1 --repeat 1)
@@ -163,7 +162,6 @@ if(NOT SHOAL_SANITIZE AND NOT SHOAL_COVERAGE)
 endif()
 
 if(TARGET cholesky AND NOT SHOAL_SANITIZE)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME apps.demo
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/apps/demo_test.py"
                    $<TARGET_FILE:cholesky>)

@@ -31,7 +31,6 @@ endfunction()
 
 # The script, given the application.
 function(shoal_add_app_script name script app)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME apps.${name} COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/${script}"
                                      $<TARGET_FILE:${app}>)
   shoal_test_properties(apps.${name} apps 120 PROCESSORS 2)

@@ -44,7 +44,6 @@ endfunction()
 # and with faults that must not change any result.
 function(shoal_add_explore_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SEEDS;TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   get_property(programs GLOBAL PROPERTY SHOAL_TUTORIALS)
   set(faults "delay:p=0.05,by=100us;delay:p=0.01,by=5ms;pause:rank=1,at=20us,for=2ms")
   math(EXPR fate_seeds "${arg_SEEDS} / 2") # two programs share what one takes
@@ -92,7 +91,6 @@ endfunction()
 # Programs with and without data races, for --sim-races.
 function(shoal_add_race_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   shoal_test_program(explore_races "${PROJECT_SOURCE_DIR}/tests/explore/races.cpp" shoal::shoal)
   add_test(NAME explore.races
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/races_test.py"
@@ -103,7 +101,6 @@ endfunction()
 # Every world of tests/model/check_completion, which knows what must come of it.
 function(shoal_add_completion_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(check "${PROJECT_SOURCE_DIR}/tests/model/check_completion")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${check}")
   execute_process(

@@ -53,7 +53,6 @@ endfunction()
 
 # The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.
 function(shoal_add_lint_tests)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(lint "${PROJECT_SOURCE_DIR}/tests/lint")
   add_test(NAME lint.layers COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_layers")
   add_test(NAME lint.docs COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs")
@@ -91,7 +90,6 @@ endfunction()
 # The shell commands of the documents, with the programs of this build.
 function(shoal_add_docs_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   foreach(program IN ITEMS tutorial_hello bfs insitu cholesky qr least_squares calibrate contention
                           shoal-trace)
     if(NOT TARGET ${program})
@@ -115,7 +113,6 @@ endfunction()
 # clang-tidy and tools/check_calls over the library, with the flags of a build by clang.
 function(shoal_add_tidy_test)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
     add_test(NAME tidy.calls COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_calls"
                                      "${PROJECT_BINARY_DIR}")
     shoal_test_properties(tidy.calls tidy 600 PROCESSORS 2)
@@ -146,7 +143,6 @@ endfunction()
 # and the instruction budgets.
 function(shoal_add_bench_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(bench "${PROJECT_SOURCE_DIR}/tools/shoal-bench")
   add_test(NAME bench.bench COMMAND Python3::Interpreter
                                     "${PROJECT_SOURCE_DIR}/tests/bench/bench_test.py" "${bench}")

@@ -198,7 +198,6 @@ endfunction()
 # in a file that says "One thread".
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
   set(programs "")
   set(own_programs "")
@@ -248,7 +247,6 @@ endfunction()
 # The commands for gdb, on a program with parked tasks.
 function(shoal_add_gdb_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
   find_program(SHOAL_GDB gdb)
   if(NOT SHOAL_GDB)
     message(STATUS "shoal: no test of the commands for gdb: there is no gdb (tools/setup check "

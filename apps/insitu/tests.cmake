@@ -58,7 +58,6 @@ if(TARGET insitu_mpi)
   list(GET SHOAL_MPI_VARIANTS 0 variant)
   set(tests bench.insitu_mpi.np3)
   if(variant STREQUAL "openmpi" AND SHOAL_MPIRUN_DEFAULT)
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
     add_test(NAME bench.insitu
              COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/insitu/run"
                      "${PROJECT_BINARY_DIR}" --rounds 1 --timesteps 2)

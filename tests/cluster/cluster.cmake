@@ -1,7 +1,5 @@
 # Tests over several hosts on one machine (tools/cluster). Each starts a cluster of its own.
 
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
-
 set(cluster_skipped 77) # exit code of tools/cluster where namespaces are not allowed
 
 add_test(NAME cluster.skip COMMAND Python3::Interpreter

@@ -1,6 +1,5 @@
 # shoal-top on running programs: included by tests/CMakeLists.txt.
 
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(check_top Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_top")
 shoal_test_program(top_steady "${CMAKE_CURRENT_LIST_DIR}/steady.cpp" shoal::shoal_none)
 add_dependencies(top_steady shoal-top)

@@ -3,7 +3,6 @@
 if(NOT TARGET cholesky OR NOT TARGET bfs)
   return()
 endif()
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(check_runs Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_runs")
 set(programs --tool $<TARGET_FILE:shoal-trace> --cholesky $<TARGET_FILE:cholesky> --bfs
              $<TARGET_FILE:bfs>)
