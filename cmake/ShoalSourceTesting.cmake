@@ -12,7 +12,8 @@ function(shoal_add_compile_fail_tests)
   file(WRITE "${headers}" "#include <shoal/event.hpp>\n#include <shoal/shoal.hpp>\n")
   add_test(
     NAME compile_fail.precompile
-    COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 "-I$<JOIN:$<REMOVE_DUPLICATES:${includes}>,;-I>" -x
+    COMMAND "${PROJECT_SOURCE_DIR}/cmake/new_output" ${CMAKE_CXX_COMPILER_LAUNCHER}
+            "${CMAKE_CXX_COMPILER}" -std=c++20 "-I$<JOIN:$<REMOVE_DUPLICATES:${includes}>,;-I>" -x
             c++-header "${headers}" -o "${headers}.gch"
     COMMAND_EXPAND_LISTS)
   shoal_test_properties(compile_fail.precompile compile_fail ${arg_TIMEOUT} FIXTURES_SETUP

@@ -147,8 +147,6 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     CASE programs
     TIMEOUT 300
     ARGS ${options} ${programs})
-  # 4 processes that poll take 20 s, and minutes beside others.
-  set_tests_properties(cluster.${variant}.memory.4x1 PROPERTIES RUN_SERIAL ON)
   # These wait more than they compute: one at a time leaves the processors to other tests.
   foreach(case IN ITEMS top mended cut killed different slurm)
     shoal_add_cluster_test(
