@@ -161,6 +161,21 @@ if(NOT SHOAL_SANITIZE AND NOT SHOAL_COVERAGE)
   include("${CMAKE_CURRENT_LIST_DIR}/wrong_results.cmake")
 endif()
 
+shoal_add_error_test(trace_dash PATTERN "a trace cannot go to standard output"
+                     COMMAND cholesky --n 100 --ranks 2 --trace -)
+if(NOT SHOAL_SANITIZE)
+  set(programs "")
+  foreach(program IN ITEMS barnes_hut bfs cholesky ebms flow_broadcast flow_cholesky gemm2d gemm3d
+                           insitu jacobi kmeans least_squares lu nas_cg qr sparse_solve)
+    if(TARGET ${program})
+      list(APPEND programs $<TARGET_FILE:${program}>)
+    endif()
+  endforeach()
+  add_test(NAME apps.dash COMMAND Python3::Interpreter
+                                  "${PROJECT_SOURCE_DIR}/tests/apps/dash_test.py" ${programs})
+  shoal_test_properties(apps.dash apps 60 PROCESSORS 2)
+endif()
+
 if(TARGET cholesky AND NOT SHOAL_SANITIZE)
   add_test(NAME apps.demo
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/apps/demo_test.py"

@@ -45,7 +45,7 @@ struct Options {
   int burst = 1;
   bool by_rank = false;
   std::string only;  // empty: all
-  std::string json;  // a file; empty: none
+  std::string json;  // a file; empty: none; -: standard output, and the table to standard error
 };
 
 int positive(const std::string& name, const std::string& text) {
@@ -247,19 +247,20 @@ using Results = std::vector<std::pair<std::string, Times>>;
 
 double us(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
 
-void print(const std::string& name, const Times& times) {
-  std::printf("%-10s %12.2f %12.2f %12.2f %12.2f\n", name.c_str(), us(times.all), us(times.mean),
-              us(times.first), us(times.writes));
+void print(std::FILE* table, const std::string& name, const Times& times) {
+  std::fprintf(table, "%-10s %12.2f %12.2f %12.2f %12.2f\n", name.c_str(), us(times.all),
+               us(times.mean), us(times.first), us(times.writes));
   for (std::size_t rank = 1; rank < times.reads_of.size(); ++rank) {
-    std::printf("  rank %5zu %38.2f", rank, us(times.reads_of[rank]));
-    if (times.writes_of[rank] > 0) std::printf(" %12.2f", us(times.writes_of[rank]));
-    std::printf("\n");
+    std::fprintf(table, "  rank %5zu %38.2f", rank, us(times.reads_of[rank]));
+    if (times.writes_of[rank] > 0) std::fprintf(table, " %12.2f", us(times.writes_of[rank]));
+    std::fprintf(table, "\n");
   }
 }
 
 /// Returns whether it could be written.
 bool write_json(const Options& options, int recipients, const Results& results) {
-  std::FILE* const file = std::fopen(options.json.c_str(), "w");
+  const bool to_stdout = options.json == "-";
+  std::FILE* const file = to_stdout ? stdout : std::fopen(options.json.c_str(), "w");
   if (file == nullptr) return false;
   std::fprintf(file, "{\"bytes\": %zu, \"recipients\": %d", options.bytes, recipients);
   for (const auto& [name, times] : results) {
@@ -269,7 +270,7 @@ bool write_json(const Options& options, int recipients, const Results& results) 
                  name.c_str(), us(times.all), us(times.mean), us(times.first), us(times.writes));
   }
   std::fprintf(file, "}\n");
-  return std::fclose(file) == 0;
+  return (to_stdout ? std::fflush(file) : std::fclose(file)) == 0;
 }
 
 Times run_kind(Bench& bench, const std::string& kind) {
@@ -285,10 +286,11 @@ Times run_kind(Bench& bench, const std::string& kind) {
 int run(shoal::World& world) {
   const Options options = parse(world);
   const bool is_root = world.rank() == 0;
+  std::FILE* const table = options.json == "-" ? stderr : stdout;
   if (is_root) {
-    std::printf("%d recipients, %zu bytes, microseconds\n%-10s %12s %12s %12s %12s\n",
-                world.size() - 1, options.bytes, "", "all read", "mean", "most urgent",
-                "may write");
+    std::fprintf(table, "%d recipients, %zu bytes, microseconds\n%-10s %12s %12s %12s %12s\n",
+                 world.size() - 1, options.bytes, "", "all read", "mean", "most urgent",
+                 "may write");
   }
   Bench bench(world, options);
   Results results;
@@ -298,15 +300,17 @@ int run(shoal::World& world) {
     for (int i = 0; i < options.repeat; ++i) times.push_back(run_kind(bench, kind));
     std::ranges::sort(times, {}, &Times::all);
     results.emplace_back(kind, times[times.size() / 2]);
-    if (is_root) print(kind, results.back().second);
+    if (is_root) print(table, kind, results.back().second);
   }
   const bool good = bench.verified();
   const std::uint64_t error_ns = bench.clock_error_ns();
   if (!is_root) return good ? 0 : 1;
   if (error_ns > 0) {
-    std::printf("clocks of several hosts: within %.2f\n", us(static_cast<std::int64_t>(error_ns)));
+    std::fprintf(table, "clocks of several hosts: within %.2f\n",
+                 us(static_cast<std::int64_t>(error_ns)));
   }
-  std::printf("%s\n", good ? "all values are right" : "WRONG: a value has not arrived, or another");
+  std::fprintf(table, "%s\n",
+               good ? "all values are right" : "WRONG: a value has not arrived, or another");
   if (!options.json.empty() && !write_json(options, world.size() - 1, results)) {
     std::fprintf(stderr, "cannot write to %s\n", options.json.c_str());
     return 1;

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -14,9 +17,14 @@ namespace shoal::env {
 std::thread start_thread(const std::string& name, const std::string& purpose,
                          std::function<void()> function) {
   try {
-    return std::thread([name, run = std::move(function)] {
+    return std::thread([name, purpose, run = std::move(function)] {
       name_this_thread(name);
-      run();
+      try {
+        run();
+      } catch (const std::exception& error) {  // no memory to begin with, say: takes none itself
+        std::fprintf(stderr, "shoal: error: %s cannot go on: %s\n", purpose.c_str(), error.what());
+        std::abort();
+      }
     });
   } catch (const std::system_error& error) {
     throw Error(fmt::format(

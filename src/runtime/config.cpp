@@ -279,6 +279,11 @@ void apply_layers(Config& config, std::span<const Layer> layers) {
         "it needs: give stall-report a time, or leave stall-abort out",
         where["stall-abort"], where["stall-report"]));
   }
+  if (config.trace_path == "-") {
+    throw ConfigError(fmt::format(
+        "trace is - ({}): a trace cannot go to standard output; give the name of a file",
+        where["trace"]));
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 
 namespace shoal::runtime {
 
@@ -101,8 +102,8 @@ void StallWatch::run() {
     sleep(until_next_ns());
     try {
       turn();
-    } catch (const std::exception& error) {  // no memory, say: the program is not to end by this
-      options_.write(fmt::format("shoal: warning: a report could not be made: {}\n", error.what()));
+    } catch (const std::exception& error) {  // the program is not to end by this; takes no memory
+      fmt::print(stderr, "shoal: warning: a report could not be made: {}\n", error.what());
     }
   }
 }

@@ -396,6 +396,11 @@ TEST(Config, WindowBelowPacket_IsRefusedWithBothSources) {
               HasSubstr("packet-bytes is 1M (environment variable SHOAL_PACKET_BYTES)"));
 }
 
+TEST(Config, TraceOnStandardOutput_IsRefused) {
+  EXPECT_THAT(error_of({"--trace=-"}),
+              HasSubstr("trace is - (command line: --trace): a trace cannot go to standard output"));
+}
+
 TEST(Config, BadValueThatIsHidden_IsStillRefused) {
   EXPECT_THAT(error_of({"--ranks=2"}, {{"SHOAL_RANKS", "two"}}), HasSubstr("SHOAL_RANKS"));
 }

@@ -3,6 +3,7 @@
 #include <shoal/base/sanitizers.hpp>
 #include <shoal/shoal.hpp>
 
+#include "env/start_thread.hpp"
 #include "support/run_world.hpp"
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 
 #include <malloc.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -17,6 +19,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #if !defined(SHOAL_TSAN)  // which replaces operator new itself
 
@@ -30,7 +33,19 @@ class Shortage {
     t_left = allocations;
     t_for_ever = for_ever;
   }
-  static bool allows() { return t_left == kNone || t_left-- > 0; }
+  /// Other threads than this one get no memory, until told otherwise.
+  static void of_others(bool begins) {
+    t_is_exempt = begins;
+    s_of_others.store(begins);
+  }
+  static int refused_others() { return s_refused_others.load(); }
+  static bool allows() {
+    if (s_of_others.load() && !t_is_exempt) {
+      s_refused_others.fetch_add(1);
+      return false;
+    }
+    return t_left == kNone || t_left-- > 0;
+  }
   static void give_back(std::size_t size_bytes) {
     constexpr std::size_t kLarge = 32UL << 10U;
     if (size_bytes >= kLarge && !t_for_ever) t_left = kNone;
@@ -40,6 +55,9 @@ class Shortage {
   static constexpr int kNone = 1 << 30;
   static inline thread_local int t_left = kNone;
   static inline thread_local bool t_for_ever = false;
+  static inline thread_local bool t_is_exempt = false;
+  static inline std::atomic<bool> s_of_others{false};
+  static inline std::atomic<int> s_refused_others{0};
 };
 
 }  // namespace
@@ -125,6 +143,27 @@ TEST(WithoutMemoryDeathTest, NotEvenForTheFailure_EndsTheProcessWithAText) {
     EXPECT_DEATH(run_world(1, 1, [&](World& world) { where(world, fail); }),
                  "shoal: error: rank 0: .* no memory is left");
   }
+}
+
+TEST(WithoutMemory, AReport_IsLeftOutWithAWarning) {
+  testing::internal::CaptureStderr();
+  const int code = run_world(1, 1,
+                             [](World&) {
+                               Shortage::of_others(true);
+                               while (Shortage::refused_others() < 3) std::this_thread::yield();
+                               Shortage::of_others(false);
+                             },
+                             {"--stall-report", "20ms"});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 0);
+  EXPECT_THAT(said, HasSubstr("shoal: warning: a report could not be made: std::bad_alloc"));
+}
+
+TEST(WithoutMemoryDeathTest, OfAThreadThatBegins_EndsTheProcessWithItsName) {
+  const auto start = [] {
+    shoal::env::start_thread("worker", "worker 1 of rank 0", [] { throw std::bad_alloc(); }).join();
+  };
+  EXPECT_DEATH(start(), "shoal: error: worker 1 of rank 0 cannot go on: std::bad_alloc");
 }
 
 }  // namespace
