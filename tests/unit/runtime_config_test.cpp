@@ -397,8 +397,9 @@ TEST(Config, WindowBelowPacket_IsRefusedWithBothSources) {
 }
 
 TEST(Config, TraceOnStandardOutput_IsRefused) {
-  EXPECT_THAT(error_of({"--trace=-"}),
-              HasSubstr("trace is - (command line: --trace): a trace cannot go to standard output"));
+  EXPECT_THAT(
+      error_of({"--trace=-"}),
+      HasSubstr("trace is - (command line: --trace): a trace cannot go to standard output"));
 }
 
 TEST(Config, BadValueThatIsHidden_IsStillRefused) {
