@@ -123,10 +123,11 @@ void SimulatedWorld::make_ranks() {
   }
 }
 
+// The target of a packet may still have to make its handler.
 void SimulatedWorld::keep_log(std::size_t count, bool detection) {
   simulator_.log().keep(count, detection, [this](const net::Packet& packet) {
-    const auto target = static_cast<std::size_t>(packet.header().target);
-    return messaging::handler_names(ranks_[target]->messenger(), packet);
+    const auto source = static_cast<std::size_t>(packet.header().source);
+    return messaging::handler_names(ranks_[source]->messenger(), packet);
   });
 }
 

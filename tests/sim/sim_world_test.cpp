@@ -119,6 +119,20 @@ TEST(Log, NamesTasksAndMessages_InTheOrderOfTime) {
   EXPECT_TRUE(std::ranges::is_sorted(lines, {}, time_of));
 }
 
+TEST(Log, NamesMessages_ThatTheirTargetIsStillToMake) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulatedWorld world(sim_config(2, 1, seed));
+    world.keep_log(200, false);
+    world.run([](World& rank) {
+      const auto fill = rank.make_am([](int) {}, {.name = "fill"});
+      fill.send(Rank(1 - rank.rank().value()), 5);
+      rank.wait();
+      return 0;
+    });
+    EXPECT_THAT(world.log_lines(), Contains(HasSubstr("leaves: fill")).Times(2)) << seed;
+  }
+}
+
 TEST(Log, OfDetection_OnRequest) {
   EXPECT_THAT(log_of(true), Contains(HasSubstr("handles 'shoal::report'")));
 }
