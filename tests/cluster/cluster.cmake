@@ -41,6 +41,21 @@ set(memory_applications
     "barnes_hut --bodies 400"
     "ebms --particles 800")
 
+# Sets `out` to the commands of these runs, "<application> <argument>...", on an MPI.
+function(shoal_cluster_runs variant out)
+  set(commands)
+  foreach(run IN LISTS ARGN)
+    string(REPLACE " " ";" run "${run}")
+    list(POP_FRONT run app)
+    shoal_app_of_variant(${app} ${variant} program)
+    if(program AND TARGET ${program})
+      list(JOIN run " " arguments)
+      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
+    endif()
+  endforeach()
+  set(${out} ${commands} PARENT_SCOPE)
+endfunction()
+
 # Commands of the applications on an MPI, with arguments for a short run; on one rank of each host
 # and the first MPI, the programs of the tutorial too. One worker each: every host believes that it
 # has all processors of the machine.
@@ -68,16 +83,7 @@ function(shoal_cluster_applications variant per_host out)
   elseif(per_host EQUAL 2 AND index EQUAL last)
     list(APPEND runs ${more_runs} ${memory_applications})
   endif()
-  set(commands)
-  foreach(run IN LISTS runs)
-    string(REPLACE " " ";" run "${run}")
-    list(POP_FRONT run app)
-    shoal_app_of_variant(${app} ${variant} program)
-    if(program AND TARGET ${program})
-      list(JOIN run " " arguments)
-      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
-    endif()
-  endforeach()
+  shoal_cluster_runs(${variant} commands ${runs})
   if(TARGET flow_broadcast_${variant}) # broadcasts of short and of large values, checked
     set(program "$<TARGET_FILE:flow_broadcast_${variant}> --repeat 2 --workers 1")
     list(APPEND commands "${program} --bytes 8" "${program} --bytes 300000")
@@ -113,20 +119,11 @@ set(runtime_names
 set(memory_runs ${memory_applications} "gups --log-size 10 --gather"
                 "ebms --particles 800 --prefetch")
 function(shoal_cluster_memory_programs variant out)
-  set(commands "$<TARGET_FILE:mpi_${variant}_tests> memory_world_test")
   if(variant STREQUAL "mpich")
     list(APPEND memory_runs "ebms --particles 800 --global-rma 64")
   endif()
-  foreach(run IN LISTS memory_runs)
-    string(REPLACE " " ";" run "${run}")
-    list(POP_FRONT run app)
-    shoal_app_of_variant(${app} ${variant} program)
-    if(program AND TARGET ${program})
-      list(JOIN run " " arguments)
-      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
-    endif()
-  endforeach()
-  set(${out} ${commands} PARENT_SCOPE)
+  shoal_cluster_runs(${variant} commands ${memory_runs})
+  set(${out} "$<TARGET_FILE:mpi_${variant}_tests> memory_world_test" ${commands} PARENT_SCOPE)
 endfunction()
 
 shoal_add_cluster_test(tool CASE tool TIMEOUT 120 PROCESSORS 1)
