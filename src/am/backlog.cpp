@@ -6,15 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::messaging {
 
 bool Backlog::add_behind(net::Packet* packet) {
-  net::Run run;
-  std::size_t offset = 0;
-  reader_.read_run(*packet, offset, run);
-  return early_.add_behind({run.team, packet->header().source, packet->header().lane}, packet,
+  return early_.add_behind(reader_.stream_at(*packet, 0), packet,
                            reader_.unprocessed_from(*packet, 0));
 }
 
@@ -28,11 +26,10 @@ void Backlog::hold(net::Packet* packet, std::size_t offset) {
   // added, under their locks: either it sees this count and retries, or can_handle() sees them.
   // Under the lock of early_: rests() never sees the count without the flag.
   const Rank source(packet->header().source);
-  const bool is_first =
-      early_.add({first.team, source.value(), packet->header().lane}, packet, offset,
-                 reader_.unprocessed_from(*packet, offset), [this, &first] {
-                   if (can_handle(first)) request_retry();
-                 });
+  const bool is_first = early_.add(reader_.stream_at(*packet, offset), packet, offset,
+                                   reader_.unprocessed_from(*packet, offset), [this, &first] {
+                                     if (can_handle(first)) request_retry();
+                                   });
   if (is_first && channels_.find(first.team) == nullptr) {
     listener_->on_unknown_team(first.team, source);
   }
@@ -46,9 +43,9 @@ EarlyMessages::Streams Backlog::take_all() {
 // The message of a team that is made later on comes too late for this: its scope fails at once.
 std::uint64_t Backlog::drop_early(std::uint64_t team, Rank source) {
   std::uint64_t count = 0;
-  for (const net::Lane lane : {net::Lane::normal, net::Lane::urgent}) {
-    Early early = early_.take({team, source.value(), static_cast<std::uint32_t>(lane)},
-                              [this, team] { return channels_.find(team) != nullptr; });
+  EarlyMessages::Streams streams =
+      early_.take(team, source.value(), [this, team] { return channels_.find(team) != nullptr; });
+  for (auto& [stream, early] : streams) {
     std::size_t offset = early.offset;
     while (net::Packet* packet = early.packets.pop_front()) {
       count += drop(*packet, std::exchange(offset, 0));
@@ -101,8 +98,11 @@ std::vector<std::string> Backlog::describe(std::uint64_t team) const {
   early_.for_each([&](const Stream& stream) {
     const bool exists = channels_.find(stream.team) != nullptr;
     if (exists ? stream.team != team : team != 0) return;
-    lines.push_back(fmt::format("messages from rank {} are for {} that was never made here",
-                                stream.source, exists ? "an active message" : "a team"));
+    const bool is_direct = stream.origin == Stream::kDirect;
+    std::string line = fmt::format("messages from rank {} are for {} that was never made here",
+                                   is_direct ? stream.source : stream.origin,
+                                   exists ? "an active message" : "a team");
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
   });
   return lines;
 }

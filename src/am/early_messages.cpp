@@ -46,13 +46,18 @@ bool EarlyMessages::add(const Stream& stream, net::Packet* packet, std::size_t o
   return is_first;
 }
 
-Early EarlyMessages::take(const Stream& stream, FunctionRef<bool()> unless) {
+EarlyMessages::Streams EarlyMessages::take(std::uint64_t team, std::int32_t source,
+                                           FunctionRef<bool()> unless) {
+  Streams taken;
   const sync::Lock lock(mutex_);
-  if (unless()) return {};
-  auto node = streams_.extract(stream);
-  if (node.empty()) return {};
-  count_.fetch_sub(node.mapped().count, std::memory_order_release);
-  return std::move(node.mapped());
+  if (unless()) return taken;
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    const auto here = it++;
+    if (here->first.team != team || here->first.source != source) continue;
+    count_.fetch_sub(here->second.count, std::memory_order_release);
+    taken.insert(streams_.extract(here));
+  }
+  return taken;
 }
 
 EarlyMessages::Streams EarlyMessages::take_all(FunctionRef<void()> then) {

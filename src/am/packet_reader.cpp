@@ -8,6 +8,8 @@
 #include <cstring>
 #include <map>
 
+#include "am/multicast_wire.hpp"
+
 namespace shoal::messaging {
 
 void PacketReader::refuse(const net::Packet& packet, const net::Run& run) const {
@@ -28,15 +30,35 @@ std::uint64_t PacketReader::unprocessed_from(const net::Packet& packet, std::siz
   return count;
 }
 
-bool PacketReader::is_mixed(const net::Packet& packet, std::size_t offset) const {
-  net::Run first;
+namespace {
+
+Stream stream_of(const net::Packet& packet, const net::Run& run, std::size_t offset) {
+  const net::PacketHeader& header = packet.header();
+  Stream stream{run.team, header.source, header.lane};
+  if ((run.handler & kMulticastBit) != 0 && run.size_bytes >= sizeof(MulticastHeader)) {
+    MulticastHeader multicast;
+    std::memcpy(&multicast, packet.messages().data() + offset, sizeof multicast);
+    stream.origin = multicast.origin;
+  }
+  return stream;
+}
+
+}  // namespace
+
+Stream PacketReader::stream_at(const net::Packet& packet, std::size_t offset) const {
   net::Run run;
-  read_run(packet, offset, first);
-  offset += first.count * first.step();
+  read_run(packet, offset, run);
+  return stream_of(packet, run, offset);
+}
+
+bool PacketReader::is_mixed(const net::Packet& packet, std::size_t offset) const {
+  const Stream first = stream_at(packet, offset);
   while (offset < packet.messages().size()) {
+    net::Run run;
     read_run(packet, offset, run);
-    if (run.team != first.team) return true;
-    offset += run.count * run.step();
+    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+      if (stream_of(packet, run, offset) != first) return true;
+    }
   }
   return false;
 }
@@ -47,21 +69,21 @@ net::PacketList PacketReader::split(net::Packet* packet, std::size_t offset) con
     parts.push_back(packet);
     return parts;
   }
-  std::map<std::uint64_t, net::Packet*> by_team;
+  std::map<Stream, net::Packet*> by_stream;
   while (offset < packet->messages().size()) {
     net::Run run;
     read_run(*packet, offset, run);
-    net::Packet*& copy = by_team[run.team];
-    if (copy == nullptr) {
-      copy = net::Packet::create(packet->messages().size() + net::kMessageAlign);
-      net::PacketHeader header = packet->header();
-      header.size_bytes = 0;
-      header.message_count = 0;
-      header.first_message = 0;  // they do not stand one behind the other
-      copy->header() = header;
-      parts.push_back(copy);
-    }
     for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+      net::Packet*& copy = by_stream[stream_of(*packet, run, offset)];
+      if (copy == nullptr) {
+        copy = net::Packet::create(packet->messages().size() + net::kMessageAlign);
+        net::PacketHeader header = packet->header();
+        header.size_bytes = 0;
+        header.message_count = 0;
+        header.first_message = 0;  // they do not stand one behind the other
+        copy->header() = header;
+        parts.push_back(copy);
+      }
       const std::span<std::byte> place =
           copy->add_message({run.handler, run.signature, run.size_bytes, run.team, run.sender},
                             (run.handler & net::kPrefixBit) != 0 ? &run.prefix : nullptr);

@@ -65,12 +65,13 @@ namespace {
 }
 
 // Before the handlers run, or wait until they are open: those below do not wait for them.
-[[gnu::noinline]] void forward(Reception& reception, std::size_t offset) {
+[[gnu::noinline]] void forward(Channel& channel, net::Packet& packet, const net::Run& run,
+                               std::size_t offset) {
   try {
-    forward_multicasts(*reception.channel, static_cast<net::Lane>(reception.packet->header().lane),
-                       reception.run, reception.packet->body() + offset);
+    forward_multicasts(channel, static_cast<net::Lane>(packet.header().lane), run,
+                       packet.body() + offset);
   } catch (...) {
-    reception.channel->scope().fail("a multicast", std::current_exception());
+    channel.scope().fail("a multicast", std::current_exception());
   }
 }
 
@@ -119,7 +120,18 @@ void Receiver::take_in_order(net::Packet* packet) {
   // Keep the order: each message goes behind the waiting ones of its stream.
   net::PacketList parts = reader_.split(packet, 0);
   while (net::Packet* one = parts.pop_front()) {
+    if (reader_.stream_at(*one, 0).origin != Stream::kDirect) forward_all(*one);
     if (!backlog_.add_behind(one)) take(one);
+  }
+}
+
+void Receiver::forward_all(net::Packet& packet) const {
+  net::Run run;
+  for (std::size_t offset = 0; offset < packet.messages().size();) {
+    reader_.read_run(packet, offset, run);
+    Channel* const channel = channels_.find(run.team);
+    if (channel != nullptr) forward(*channel, packet, run, offset);
+    offset += run.count * run.step();
   }
 }
 
@@ -132,8 +144,7 @@ void Receiver::take(net::Packet* packet) {
   }
 }
 
-// Holds back the messages from `offset` on of the first one's team; messages of other teams
-// proceed.
+// Holds back the messages from `offset` on of the first one's stream; those of others proceed.
 void Receiver::hold(net::Packet* packet, std::size_t offset) {
   if (!reader_.is_mixed(*packet, offset)) return backlog_.hold(packet, offset);
   net::PacketList parts = reader_.split(packet, offset);
@@ -224,7 +235,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   if (run.team != reception.channel->team().id() && !change_channel(reception)) [[unlikely]]
     return false;
   if ((run.handler & kMulticastBit) != 0) [[unlikely]]
-    forward(reception, offset);
+    forward(*reception.channel, *reception.packet, run, offset);
   Batch& batch = reception.batch;
   batch.start(run, reception.packet->body() + offset);
   while (batch.left() > 0) {

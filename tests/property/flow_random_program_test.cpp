@@ -16,6 +16,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -76,6 +77,32 @@ TEST(RandomFlow, InTheSimulator_HasTheSequentialResult) {
           EXPECT_EQ(run_flow_program(world, one.program, one.options_here(), expected), "");
           return 0;
         });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << shoal::describe(error);
+    }
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// A rank that has ended one flow goes on with the next, while others need it to pass values on.
+TEST(RandomFlow, SeveralInARow_HaveTheSequentialResults) {
+  constexpr int kSeeds = sized_on_one_thread(500, 15);
+  constexpr std::uint64_t kInARow = 4;
+  const std::uint64_t first = first_seed();
+  for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    const int ranks = 5 + static_cast<int>(seed % 8);
+    std::vector<FlowProgram> programs;
+    for (std::uint64_t i = 0; i < kInARow; ++i) {
+      programs.push_back(
+          make_flow_program(seed * kInARow + i, {.ranks = ranks, .pruned = (seed + i) % 2 == 0}));
+    }
+    const auto result = run_turns({.seed = seed, .ranks = ranks}, [&](World& world) {
+      for (const FlowProgram& one : programs) {
+        EXPECT_EQ(run_flow_program(world, one, {}, run_sequentially(one)), "");
+      }
+      return 0;
+    });
     for (const std::exception_ptr& error : result.errors) {
       ASSERT_EQ(error, nullptr) << shoal::describe(error);
     }

@@ -448,6 +448,77 @@ TEST(Turns, HandlersMadeAtAnyTime_GetTheirMessagesInOrder) {
 }
 
 // Objects that a handler refers to are often made after it.
+// --- multicasts: nothing waits for them but later ones of their sender
+
+/// Runs `program` on several ranks and orders; a promise of its rank is kept by the message `tell`.
+void run_told(int ranks, const std::function<void(World& world, const ActiveMessage<>& tell,
+                                                  Future<void>& told)>& program) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const auto result = run_turns({.seed = seed, .ranks = ranks}, [&](World& world) {
+      Promise<void> promise;
+      Future<void> told = promise.future();
+      const auto tell = world.make_am([&] { promise.set_value(); });
+      program(world, tell, told);
+      return 0;
+    });
+    for (const auto& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << "seed " << seed << ": " << describe(error);
+    }
+  }
+}
+
+const Recipients kOneThenTwo({Rank(1), Rank(2)}, {TreeShape::chain});
+
+TEST(HeldMulticasts, DoNotHoldBackMessagesOfTheRankThatPassesThemOn) {
+  run_told(3, [](World& world, const ActiveMessage<>& tell, Future<void>& told) {
+    const auto pass = world.make_am([&] { tell.send(Rank(2)); });
+    if (world.rank() == 2) told.get();  // from rank 1, behind what rank 1 has passed on
+    int handled = 0;
+    const auto late = world.make_am([&] { ++handled; });
+    if (world.rank() == 0) {
+      world.multicast(late, kOneThenTwo);
+      pass.send(Rank(1));
+    }
+    world.wait();
+    EXPECT_EQ(handled, world.rank() == 0 ? 0 : 1);
+  });
+}
+
+TEST(HeldMulticasts, DoNotHoldBackThoseOfOtherSenders) {
+  run_told(4, [](World& world, const ActiveMessage<>& tell, Future<void>& told) {
+    const auto follow = world.make_am([&] { world.multicast(tell, kOneThenTwo); });
+    if (world.rank() == 1 || world.rank() == 2) told.get();  // from rank 3
+    int handled = 0;
+    const auto late = world.make_am([&] {
+      ++handled;
+      if (world.rank() == 0) follow.send(Rank(3));
+    });
+    if (world.rank() == 0) {
+      world.multicast(late, Recipients({Rank(1), Rank(2), Rank(0)}, {TreeShape::chain}));
+    }
+    world.wait();
+    EXPECT_EQ(handled, world.rank() == 3 ? 0 : 1);
+  });
+}
+
+TEST(HeldMulticasts, BehindOthers_ArePassedOn) {
+  run_told(3, [](World& world, const ActiveMessage<>& tell, Future<void>& told) {
+    if (world.rank() == 1) told.get();  // from rank 2, which has handled both
+    int handled = 0;
+    const auto late = world.make_am([&] {
+      ++handled;
+      if (world.rank() == 2) tell.send(Rank(handled == 1 ? 0 : 1));
+    });
+    if (world.rank() == 0) {
+      world.multicast(late, kOneThenTwo);
+      told.get();
+      world.multicast(late, kOneThenTwo);
+    }
+    world.wait();
+    EXPECT_EQ(handled, world.rank() == 0 ? 0 : 2);
+  });
+}
+
 TEST(Opening, HandlerOfTheMainFunction_RunsOnlyOnceThatGoesOn) {
   std::atomic<bool> message_is_next{false};
   EXPECT_EQ(run_world(2, 2,

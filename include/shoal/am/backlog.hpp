@@ -14,8 +14,8 @@
 
 namespace shoal::messaging {
 
-/// Decides which messages wait, for how long, and which are dropped. Messages of one team from one
-/// rank keep their order: the first one that waits holds back those behind it.
+/// Decides which messages wait, for how long, and which are dropped. Messages of a stream keep
+/// their order: the first one that waits holds back those behind it.
 class Backlog {
  public:
   Backlog(const ChannelTable& channels, const PacketReader& reader)
@@ -25,9 +25,9 @@ class Backlog {
 
   // --- the progress context's
 
-  /// Keeps a packet of one team behind the messages of its stream that wait. False: none wait.
+  /// Keeps a packet of one stream behind the messages of its stream that wait. False: none wait.
   bool add_behind(net::Packet* packet);
-  /// Keeps a packet of one team from `offset` on; its first message there cannot be handled yet.
+  /// Keeps a packet of one stream from `offset` on; its first message there cannot be handled yet.
   void hold(net::Packet* packet, std::size_t offset);
   /// Takes out all messages that wait, to be tried again.
   [[nodiscard]] EarlyMessages::Streams take_all();

@@ -1,26 +1,18 @@
 #pragma once
 // Messages whose handler or team does not exist on this rank yet.
 
+#include <shoal/am/packet_reader.hpp>
 #include <shoal/base/function.hpp>
 #include <shoal/net/packet.hpp>
 #include <shoal/sync/mutex.hpp>
 
 #include <atomic>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
 
 namespace shoal::messaging {
-
-/// Stream of messages that keep their order: of one team, from one rank, in one lane.
-struct Stream {
-  std::uint64_t team = 0;
-  std::int32_t source = 0;
-  std::uint32_t lane = 0;
-  auto operator<=>(const Stream&) const = default;
-};
 
 /// Packets of one stream, from the first message on that cannot be handled. Each holds messages of
 /// that stream only behind its offset.
@@ -49,8 +41,8 @@ class EarlyMessages {
   /// can be taken out again. True: it is the first one of its stream.
   bool add(const Stream& stream, net::Packet* packet, std::size_t offset, std::uint64_t messages,
            FunctionRef<void()> then);
-  /// Takes a stream out, unless `unless` says not to: under the lock.
-  [[nodiscard]] Early take(const Stream& stream, FunctionRef<bool()> unless);
+  /// Takes out the streams of a team from one rank, unless `unless` says not to: under the lock.
+  [[nodiscard]] Streams take(std::uint64_t team, std::int32_t source, FunctionRef<bool()> unless);
   /// Takes all out; `then` runs before another one is added.
   [[nodiscard]] Streams take_all(FunctionRef<void()> then);
   /// Opens the windows of all senders, unless `unless` says not to: under the lock.
