@@ -490,4 +490,23 @@ TEST(PayloadSizes, SmallOnesOnAverage_AreNamedOnce) {
   EXPECT_EQ(said_of(kLargeMessageBytes, 1000), "");
 }
 
+TEST_P(Large, SmallPayloads_AreNamedInBuildsWithDebugChecks) {
+  shoal::testing::StderrTap tap;
+  run([&](World& world) {
+    constexpr std::size_t kCount = 100;
+    std::vector<std::vector<int>> places(kCount, std::vector<int>(10));
+    const std::vector<int> payload(10);
+    auto message = world.make_large_am<int>(
+        [&, next = std::size_t{0}](std::size_t) mutable { return std::span(places[next++]); },
+        [](std::span<int>) {}, [] {}, options("little"));
+    for (std::size_t i = 0; i < kCount; ++i) message.send(world.rank(), std::span(payload));
+    world.wait();
+  });
+#ifdef NDEBUG
+  EXPECT_EQ(tap.stop(), "");
+#else
+  EXPECT_THAT(tap.stop(), HasSubstr("the large message 'little' have 40 bytes on average"));
+#endif
+}
+
 }  // namespace am_large_test

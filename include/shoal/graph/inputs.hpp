@@ -176,6 +176,10 @@ template <class First, class... Ws>
 struct InputTypes<messaging::TypeList<First, Ws...>> {
   template <class K, class F>
   using Table = TypedInputs<K, F, std::decay_t<Ws>...>;
+  template <class K, class F>
+  static consteval bool fits() {
+    return CallableAs<F, void, const K&, std::decay_t<Ws>...>;
+  }
   static constexpr std::size_t kCount = sizeof...(Ws);
 };
 

@@ -147,16 +147,13 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
     requires(graph::input_count_v<F> > 0)
   TaskGraph& set_task(F function) {
-    check_unused();
     using Types = graph::InputTypes<typename messaging::FunctionTraits<F>::Wires>;
-    auto inputs = std::make_shared<typename Types::template Table<K, F>>(
-        scope_, name_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
-        [this](const K& k) { return rank_here(k) == scope_.rank(); });
-    task_ = [inputs](const K& k) { inputs->run(k); };
-    inputs_ = std::move(inputs);
-    if (!indegree_) {
-      indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
-    }
+    constexpr bool fits = Types::template fits<K, F>();
+    static_assert(
+        fits,
+        "shoal: set_task() takes a function void(const K&, V0, V1, ...): give it the key of the "
+        "graph first, then its inputs by value or as const V&");
+    if constexpr (fits) set_inputs<typename Types::template Table<K, F>>(std::move(function));
     return *this;
   }
   /// The same without inputs: void(const K&).
@@ -444,6 +441,19 @@ class TaskGraph final : private term::Unsatisfied {
         static_cast<std::size_t>(scope_.scheduler().worker_count()) + 1);
     dense_index_ = std::move(index);
     dense_key_ = std::move(key);
+  }
+
+  template <class Table, class F>
+  void set_inputs(F function) {
+    check_unused();
+    auto inputs = std::make_shared<Table>(
+        scope_, name_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
+        [this](const K& k) { return rank_here(k) == scope_.rank(); });
+    task_ = [inputs](const K& k) { inputs->run(k); };
+    inputs_ = std::move(inputs);
+    if (!indegree_) {
+      indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
+    }
   }
 
   template <class Slot, class F>
