@@ -33,15 +33,20 @@ struct Ignored {
 };
 constexpr std::string_view kNoBatches = "events are handed on as they arrive";
 constexpr std::string_view kNoResilience = "there is no resilience";
-constexpr std::array<Ignored, 8> kIgnored{
-    {{"EDAT_BATCH_EVENTS", kNoBatches},
-     {"EDAT_MAX_BATCHED_EVENTS", kNoBatches},
-     {"EDAT_BATCHING_EVENTS_TIMEOUT", kNoBatches},
-     {"EDAT_COMM_TIMEOUT", kNoResilience},
-     {"EDAT_BEAT_PERIOD", kNoResilience},
-     {"EDAT_NUM_THREADS", "its name is EDAT_NUM_WORKERS"},
-     {"EDAT_REPORT_THREAD_MAPPING", "its name is EDAT_REPORT_WORKER_MAPPING"},
-     {"EDAT_THREAD_MAPPING", "its name is EDAT_WORKER_MAPPING"}}};
+constexpr std::array<Ignored, 5> kIgnored{{{"EDAT_BATCH_EVENTS", kNoBatches},
+                                           {"EDAT_MAX_BATCHED_EVENTS", kNoBatches},
+                                           {"EDAT_BATCHING_EVENTS_TIMEOUT", kNoBatches},
+                                           {"EDAT_COMM_TIMEOUT", kNoResilience},
+                                           {"EDAT_BEAT_PERIOD", kNoResilience}}};
+
+/// Names of earlier releases of the original, with those of today.
+struct Renamed {
+  std::string_view old;
+  std::string_view key;
+};
+constexpr std::array<Renamed, 3> kRenamed{{{"EDAT_NUM_THREADS", kWorkers},
+                                           {"EDAT_REPORT_THREAD_MAPPING", kReport},
+                                           {"EDAT_THREAD_MAPPING", kMapping}}};
 
 struct Setting {
   std::string where;
@@ -103,29 +108,37 @@ void check_resilience(const Setting& setting) {
   }
 }
 
+std::string_view todays_name(std::string_view name) {
+  const auto* const found = std::find_if(kRenamed.begin(), kRenamed.end(),
+                                         [&](const Renamed& one) { return one.old == name; });
+  return found == kRenamed.end() ? name : found->key;
+}
+
 using Settings = std::map<std::string, Setting, std::less<>>;
 
 Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
                 const std::function<std::optional<std::string>(const std::string&)>& environment) {
   Settings settings;
-  const auto read = [&](std::string_view key) {
-    const auto value = environment(std::string(key));
+  const auto read = [&](std::string_view name, std::string_view key) {
+    const auto value = environment(std::string(name));
     if (value.has_value() && !value->empty()) {
-      settings[std::string(key)] = {fmt::format("environment variable {}", key), *value};
+      settings[std::string(key)] = {fmt::format("environment variable {}", name), *value};
     }
   };
   for (const auto& [given_key, value] : pairs) {
-    const std::string key = changed(given_key, std::toupper);
+    const std::string name = changed(given_key, std::toupper);
+    const std::string key(todays_name(name));
     const bool is_ignored = std::any_of(kIgnored.begin(), kIgnored.end(),
                                         [&](const Ignored& one) { return one.key == key; });
     if (!is_ignored && std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
       throw ConfigError(
           fmt::format("key {} is unknown (known: {})", given_key, fmt::join(kKeys, ", ")));
     }
-    settings[key] = {fmt::format("key {}", key), value};
+    settings[key] = {fmt::format("key {}", name), value};
   }
-  for (const std::string_view key : kKeys) read(key);
-  for (const Ignored& one : kIgnored) read(one.key);
+  for (const Renamed& one : kRenamed) read(one.old, one.key);
+  for (const std::string_view key : kKeys) read(key, key);
+  for (const Ignored& one : kIgnored) read(one.key, one.key);
   return settings;
 }
 

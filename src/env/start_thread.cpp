@@ -29,7 +29,8 @@ std::thread start_thread(const std::string& name, const std::string& purpose,
   } catch (const std::system_error& error) {
     throw Error(fmt::format(
         "no thread for {}: {}. Raise the limit on threads and processes (`ulimit -u`, or pids.max "
-        "of the job's or container's cgroup), or choose fewer --workers or --ranks",
+        "of the job's or container's cgroup), or choose fewer --workers (EDAT_NUM_WORKERS with "
+        "edat.h) or --ranks",
         purpose, error.code().message()));
   }
 }

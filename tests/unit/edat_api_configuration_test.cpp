@@ -119,6 +119,21 @@ TEST(EdatConfiguration, CaseOfKeys_DoesNotMatter) {
   EXPECT_THAT(arguments_of({}, {{"edat_num_workers", "2"}}), IsEmpty()) << "a variable's does";
 }
 
+TEST(EdatConfiguration, NamesOfEarlierReleases_MeanThoseOfToday_WhichWin) {
+  EXPECT_THAT(arguments_of({{"EDAT_NUM_THREADS", "3"}, {"EDAT_THREAD_MAPPING", "linear"}}),
+              ElementsAre("--workers", "3", "--pin", "core"));
+  EXPECT_THAT(arguments_of({}, {{"EDAT_NUM_THREADS", "3"}}), ElementsAre("--workers", "3"));
+  EXPECT_THAT(arguments_of({}, {{"EDAT_NUM_THREADS", "3"}, {"EDAT_NUM_WORKERS", "2"}}),
+              ElementsAre("--workers", "2"));
+  EXPECT_THAT(arguments_of({{"EDAT_NUM_WORKERS", "2"}}, {{"EDAT_NUM_THREADS", "3"}}),
+              ElementsAre("--workers", "3"))
+      << "the environment goes before keys, whatever its name";
+  EXPECT_TRUE(read({}, {{"EDAT_REPORT_THREAD_MAPPING", "true"}}).report_workers);
+  EXPECT_THAT(read({{"EDAT_NUM_THREADS", "3"}}).notes, IsEmpty());
+  EXPECT_THAT(error_of({}, {{"EDAT_NUM_THREADS", "none"}}),
+              HasSubstr("environment variable EDAT_NUM_THREADS: 'none' is not allowed"));
+}
+
 TEST(EdatConfiguration, SettingsWithoutEffect_AreNotedWithTheReason) {
   const struct {
     std::vector<const char*> keys;
@@ -127,9 +142,6 @@ TEST(EdatConfiguration, SettingsWithoutEffect_AreNotedWithTheReason) {
       {{"EDAT_BATCH_EVENTS", "EDAT_MAX_BATCHED_EVENTS", "EDAT_BATCHING_EVENTS_TIMEOUT"},
        "events are handed on as they arrive"},
       {{"EDAT_COMM_TIMEOUT", "EDAT_BEAT_PERIOD"}, "there is no resilience"},
-      {{"EDAT_NUM_THREADS"}, "its name is EDAT_NUM_WORKERS"},
-      {{"EDAT_REPORT_THREAD_MAPPING"}, "its name is EDAT_REPORT_WORKER_MAPPING"},
-      {{"EDAT_THREAD_MAPPING"}, "its name is EDAT_WORKER_MAPPING"},
   };
   for (const auto& one : cases) {
     for (const char* key : one.keys) {
