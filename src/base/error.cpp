@@ -1,4 +1,5 @@
 #include <shoal/base/error.hpp>
+#include <shoal/base/type_name.hpp>
 
 #include "base/thrown.hpp"
 
@@ -27,7 +28,8 @@ std::string describe(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
-  return fmt::format("an exception of type {}", name != nullptr ? name.get() : type.name());
+  return fmt::format("an exception of type {}",
+                     naming::tidy(name != nullptr ? name.get() : type.name()));
 }
 
 std::string describe_thrown(const std::type_info& type, void* object) {

@@ -57,11 +57,14 @@ std::string_view function_of(std::string_view text) {
 std::string plain(std::string_view spelled) {
   std::string text(spelled);
   replace_all(text, "std::__cxx11::", "std::");
-  replace_all(text, "std::basic_string<char>", "std::string");
-  replace_all(text, "std::basic_string_view<char>", "std::string_view");
   replace_all(text, "{anonymous}::", "");
   replace_all(text, "(anonymous namespace)::", "");
   replace_all(text, " >", ">");
+  // Names of the type information are spelled with all arguments.
+  replace_all(text, "<char, std::char_traits<char>>", "<char>");
+  replace_all(text, "<char, std::char_traits<char>, std::allocator<char>>", "<char>");
+  replace_all(text, "std::basic_string<char>", "std::string");
+  replace_all(text, "std::basic_string_view<char>", "std::string_view");
   return text;
 }
 

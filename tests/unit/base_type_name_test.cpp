@@ -46,6 +46,14 @@ TEST(TypeName, OfAFunction_IsItsName) {
   EXPECT_EQ(readable("no argument at all", "Function"), "no argument at all");
 }
 
+TEST(TypeName, OfTypeInformation_IsThatOfTheSource) {
+  const std::string allocated = "std::char_traits<char>, std::allocator<char> >";
+  EXPECT_EQ(tidy("std::__cxx11::basic_string<char, " + allocated), "std::string");
+  EXPECT_EQ(tidy("app::Failure<std::__cxx11::basic_string<char, " + allocated + " >"),
+            "app::Failure<std::string>");
+  EXPECT_EQ(tidy("std::basic_string_view<char, std::char_traits<char> >"), "std::string_view");
+}
+
 TEST(TypeName, OfALambda_IsWhereItStands) {
   EXPECT_EQ(tidy("main(int, char**)::<lambda(shoal::World&)>::<lambda(int)>"), "lambda in main");
   EXPECT_EQ(tidy("app::S::operator()(int) const::<lambda(int)>"), "lambda in app::S::operator()");

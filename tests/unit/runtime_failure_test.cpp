@@ -154,6 +154,10 @@ TEST_P(Failure, SomethingThatIsNoException_IsReportedByItsType) {
     if (world.rank() == middle()) world.spawn([] { throw 42; }, {.name = "number"});
   });
   EXPECT_EQ(caught, (Caught{middle(), "number", "an exception of type int"}));
+  const Caught text = fail([this](World& world) {
+    if (world.rank() == middle()) world.spawn([] { throw std::string("why"); }, {.name = "text"});
+  });
+  EXPECT_EQ(text, (Caught{middle(), "text", "an exception of type std::string"}));
 }
 
 TEST_P(Failure, OnAllRanksAtOnce_OneOfThemIsChosenForAll) {
