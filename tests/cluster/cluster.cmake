@@ -22,8 +22,13 @@ function(shoal_add_cluster_test test)
   set_tests_properties(cluster.${test} PROPERTIES SKIP_RETURN_CODE ${cluster_skipped})
 endfunction()
 
-# Run by the first MPI on one rank of each host, and by the last one on two.
-set(more_runs
+# Applications, with arguments for a short run; calibrate and those of two ranks are below.
+set(application_runs
+    "cholesky --n 300 --tile 50"
+    "cholesky --n 200 --tile 20" # tiles in small messages
+    "gemm2d --n 200 --tile 50"
+    "bfs --scale 7 --roots 2"
+    "insitu"
     "lu --n 160 --tile 40"
     "qr --n 160 --tile 40"
     "flow_cholesky --n 160 --tile 40"
@@ -41,49 +46,47 @@ set(memory_applications
     "barnes_hut --bodies 400"
     "ebms --particles 800")
 
-# Sets `out` to the commands of these runs, "<application> <argument>...", on an MPI.
+# Sets `out` to the commands of these runs, "[<processes>:]<application> <argument>...", on an MPI.
 function(shoal_cluster_runs variant out)
   set(commands)
   foreach(run IN LISTS ARGN)
     string(REPLACE " " ";" run "${run}")
     list(POP_FRONT run app)
+    string(REGEX MATCH "^([0-9]+:)?(.*)$" app "${app}")
+    set(processes "${CMAKE_MATCH_1}")
+    set(app "${CMAKE_MATCH_2}")
     shoal_app_of_variant(${app} ${variant} program)
     if(program AND TARGET ${program})
       list(JOIN run " " arguments)
-      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
+      list(APPEND commands "${processes}$<TARGET_FILE:${program}> ${arguments} --workers 1")
     endif()
   endforeach()
   set(${out} ${commands} PARENT_SCOPE)
 endfunction()
 
-# Commands of the applications on an MPI, with arguments for a short run; on one rank of each host
-# and the first MPI, the programs of the tutorial too. One worker each: every host believes that it
-# has all processors of the machine.
+# Commands of the applications on an MPI; on one rank of each host and the first MPI, the programs
+# of the tutorial too. One worker each: every host believes that it has all processors of the
+# machine.
 function(shoal_cluster_applications variant per_host out)
-  set(runs
-      "cholesky --n 300 --tile 50"
-      "cholesky --n 200 --tile 20" # tiles in small messages
-      "gemm2d --n 200 --tile 50"
-      "bfs --scale 7 --roots 2"
-      "insitu")
+  set(runs ${application_runs})
   if(per_host EQUAL 1)
+    list(APPEND runs "gemm3d --n 160 --tile 40 --ranks-per-process 2" # needs 8 ranks
+         "2:overlap --tasks 4 --messages 2")
     if(variant STREQUAL "mpich")
       list(APPEND runs "calibrate net --global-rma 16") # Open MPI 4.1 refuses it by default
     else()
-      list(APPEND runs "calibrate net") # takes longest
+      list(APPEND runs "calibrate net") # takes longest; 8 processes take 18 s
     endif()
   else()
-    list(APPEND runs "gemm3d --n 160 --tile 40") # needs 8 ranks
+    list(APPEND runs "gemm3d --n 160 --tile 40" ${memory_applications})
   endif()
   list(FIND SHOAL_MPI_VARIANTS ${variant} index)
-  list(LENGTH SHOAL_MPI_VARIANTS count)
-  math(EXPR last "${count} - 1")
-  if(per_host EQUAL 1 AND index EQUAL 0)
-    list(APPEND runs ${more_runs})
-  elseif(per_host EQUAL 2 AND index EQUAL last)
-    list(APPEND runs ${more_runs} ${memory_applications})
-  endif()
   shoal_cluster_runs(${variant} commands ${runs})
+  shoal_app_of_variant(contention ${variant} program)
+  if(per_host EQUAL 1 AND program AND TARGET ${program})
+    list(APPEND commands "2:$<TARGET_FILE:${program}> measure --quick --repetitions 1 --duration 1 \
+--memory 1 --message-bytes 65536 -o -")
+  endif()
   if(TARGET flow_broadcast_${variant}) # broadcasts of short and of large values, checked
     set(program "$<TARGET_FILE:flow_broadcast_${variant}> --repeat 2 --workers 1")
     list(APPEND commands "${program} --bytes 8" "${program} --bytes 300000")
@@ -98,21 +101,21 @@ function(shoal_cluster_applications variant per_host out)
 endfunction()
 
 # Tests of the hosts beside the applications. Not runtime_stream_test, which looks into links that
-# TCP treats differently, nor net_node_memory_test, which is about one host, nor net_rest_test, for
-# 2 processes. Nor net_transport_failure_test: Open MPI 4.1 over TCP crashes in the MPI_Irecv of a
-# new communicator after those that the test gave up with messages under way.
-set(transport_names net_transport_init_test net_transport_test)
-set(other_names
+# TCP treats differently, nor net_node_memory_test, which is about one host.
+set(transport_names
+    net_transport_init_test
+    net_transport_test
     net_transport_policy_test
     net_transport_funneled_test
-    net_transport_single_test)
-set(runtime_names
-    runtime_call_test
+    net_transport_single_test
+    net_transport_failure_test
+    "2:net_rest_test")
+set(world_names
     runtime_failure_test
     runtime_huge_message_test
-    event_world_test
     flow_world_test
     object_world_test)
+set(world_names_of_4 runtime_call_test event_world_test) # 8 processes take 7 to 18 s for each
 
 # Global memory between hosts: the applications, whose results are compared with serial ones, and
 # the battery, in which no heap of another host can be mapped.
@@ -145,15 +148,17 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
   add_dependencies(${program} shoal-top)
   list(APPEND options --rounds $<TARGET_FILE:${program}> --top $<TARGET_FILE:shoal-top>)
 
-  set(transport)
-  set(others)
-  foreach(name IN LISTS transport_names)
-    list(APPEND transport "$<TARGET_FILE:mpi_${variant}_tests> ${name}")
-  endforeach()
-  foreach(name IN LISTS other_names runtime_names)
-    list(APPEND others "$<TARGET_FILE:mpi_${variant}_tests> ${name}")
-  endforeach()
   foreach(per_host IN ITEMS 1 2)
+    set(names ${transport_names} ${world_names})
+    if(per_host EQUAL 1)
+      list(APPEND names ${world_names_of_4})
+    endif()
+    set(programs)
+    foreach(name IN LISTS names)
+      string(REGEX MATCH "^([0-9]+:)?(.*)$" name "${name}")
+      list(APPEND programs
+           "${CMAKE_MATCH_1}$<TARGET_FILE:mpi_${variant}_tests> ${CMAKE_MATCH_2}")
+    endforeach()
     shoal_cluster_applications(${variant} ${per_host} applications)
     shoal_add_cluster_test(
       ${variant}.apps.4x${per_host}
@@ -164,8 +169,7 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
       ${variant}.transport.4x${per_host}
       CASE programs
       TIMEOUT 300
-      ARGS ${options} --per-host ${per_host} ${transport} ${others})
-    set(others) # 8 processes that poll take minutes on 2 processors
+      ARGS ${options} --per-host ${per_host} ${programs})
   endforeach()
   shoal_cluster_memory_programs(${variant} programs)
   shoal_add_cluster_test(

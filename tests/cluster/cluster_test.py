@@ -158,9 +158,10 @@ def tool(options):
 
 
 def programs(options):
-    """Each program with its arguments, over all hosts."""
-    for command in options.programs:
-        launch = Launch(options, command.split())
+    """Each program with its arguments, over all hosts; behind "2:", on 2 of them."""
+    for given in options.programs:
+        count, command = re.fullmatch(r"(?:(\d+):)?(.*)", given).groups()
+        launch = Launch(options, command.split(), count)
         code, output = launch.end(120)
         require(code == 0, f"{command}: exit code {code}: {output}")
         print(f"{time.monotonic() - launch.started:6.1f} s  {Path(command.split()[0]).name}"

@@ -18,6 +18,9 @@ void raw_bytes_are_refused(const std::vector<std::byte>& bytes, const std::strin
   MpiOptions options;
   options.env = env.get();
   options.node_processes = 1;  // else nothing is expected from MPI
+  // Small, so that no message here needs a rendezvous: Open MPI 4.1 over TCP crashes in the
+  // MPI_Irecv after one that was truncated.
+  options.link.packet_bytes = 1024;
   MpiSession session(options);
   MpiNodeMemory node(session, options.node_processes);
   MpiWindow window(session, false);
@@ -56,7 +59,7 @@ void damaged_packets_are_refused() {
   const int to = (me + 1) % world_processes();
   raw_bytes_are_refused(std::vector<std::byte>(10), "less than a packet header");
   raw_bytes_are_refused(std::vector<std::byte>(200), "do not start with a packet header");
-  raw_bytes_are_refused(std::vector<std::byte>(100'000), "truncated");
+  raw_bytes_are_refused(std::vector<std::byte>(3000), "truncated");
   std::vector<std::byte> flipped = wire_of(me, to, 0, 0);
   flipped.back() ^= std::byte{1};
   raw_bytes_are_refused(flipped, "checksum");
