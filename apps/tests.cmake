@@ -137,9 +137,11 @@ shoal_add_error_test(bad_rates PATTERN "not_symmetric.mtx: this file has no kern
 shoal_add_error_test(calibrate_one_rank PATTERN "measured between two ranks"
                      COMMAND calibrate net)
 shoal_add_app_run(calibrate_trees PATTERN "multicast-costs = .[0-9]+ns,[0-9]+ns,[0-9]+ns,[0-9]+ns."
-                  COMMAND calibrate net --ranks 4 --workers 1)
+                  COMMAND calibrate net --ranks 4 --workers 1 --repetitions 3)
 shoal_add_error_test(calibrate_sizes_of_net PATTERN "--sizes is for kernels"
                      COMMAND calibrate net --ranks 2 --sizes 64)
+shoal_add_error_test(calibrate_repetitions_of_kernels PATTERN "--repetitions is for net"
+                     COMMAND calibrate kernels --workers 1 --repetitions 2)
 shoal_add_error_test(calibrate_simulated PATTERN "a simulated world is not measured"
                      COMMAND calibrate net --sim --ranks 2)
 shoal_add_error_test(calibrate_unwritable PATTERN "cannot write to /nonexistent/k.json"

@@ -79,7 +79,7 @@ function(shoal_use_pch target pch)
 endfunction()
 
 # shoal_join_later(<target>): with SHOAL_UNITY, the sources of a target in src/ or apps/ become
-# units of CMAKE_UNITY_BUILD_BATCH_SIZE each (8 by default; 0: all), as by CMake's UNITY_BUILD; but
+# units of CMAKE_UNITY_BUILD_BATCH_SIZE each (16 by default; 0: all), as by CMake's UNITY_BUILD; but
 # no path of this checkout stands in them, which the compiler cache would miss in another one.
 # Until shoal_join_now, sources may get SKIP_UNITY_BUILD_INCLUSION.
 function(shoal_join_later target)
@@ -112,7 +112,7 @@ function(shoal_join_now)
     if(CMAKE_UNITY_BUILD_BATCH_SIZE GREATER 0)
       set(size ${CMAKE_UNITY_BUILD_BATCH_SIZE})
     elseif(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
-      set(size 8)
+      set(size 16)
     endif()
     while(includes)
       list(SUBLIST includes 0 ${size} unit)

@@ -17,13 +17,11 @@ namespace {
 
 using shoal::Rank;
 
-constexpr int kRepeats = 7;
-
-/// The median of kRepeats times of `measure`, in nanoseconds.
+/// The median of `repetitions` times of `measure`, in nanoseconds.
 template <class Measure>
-double median_of(Measure measure) {
+double median_of(int repetitions, Measure measure) {
   std::vector<double> values;
-  for (int i = 0; i < kRepeats; ++i) values.push_back(measure());
+  for (int i = 0; i < repetitions; ++i) values.push_back(measure());
   return apps::median(std::move(values));
 }
 
@@ -37,9 +35,9 @@ double timed(shoal::World& world, Body body) {
   return static_cast<double>(world.now_ns() - begin_ns);
 }
 
-double measure_task(shoal::World& world) {
+double measure_task(shoal::World& world, int repetitions) {
   constexpr int kTasks = 100'000;
-  return median_of([&] {
+  return median_of(repetitions, [&] {
     return timed(world,
                  [&] {
                    if (world.rank() != 0) return;
@@ -49,14 +47,14 @@ double measure_task(shoal::World& world) {
   });
 }
 
-double measure_one_way(shoal::World& world) {
+double measure_one_way(shoal::World& world, int repetitions) {
   constexpr int kRounds = 2000;
   shoal::ActiveMessage<int>* back = nullptr;
   auto ping = world.make_am([&](int left) {
     if (left > 0) back->send(Rank(1 - world.rank()), left - 1);
   });
   back = &ping;
-  return median_of([&] {
+  return median_of(repetitions, [&] {
     return timed(world,
                  [&] {
                    if (world.rank() == 0) ping.send(Rank(1), 2 * kRounds);
@@ -65,13 +63,13 @@ double measure_one_way(shoal::World& world) {
   });
 }
 
-double measure_packets(shoal::World& world, std::size_t bytes) {
+double measure_packets(shoal::World& world, int repetitions, std::size_t bytes) {
   constexpr int kPackets = 4000;
   std::uint64_t sum = 0;  // so that the bytes are looked at
   const auto message = world.make_am(
       [&](std::span<const std::uint64_t> values) { sum += values.front() + values.back(); });
   const std::vector<std::uint64_t> values(bytes / sizeof(std::uint64_t), 1);
-  return median_of([&] {
+  return median_of(repetitions, [&] {
     return timed(world,
                  [&] {
                    for (int i = 0; world.rank() == 0 && i < kPackets; ++i) {
@@ -82,7 +80,7 @@ double measure_packets(shoal::World& world, std::size_t bytes) {
   });
 }
 
-double measure_bytes(shoal::World& world) {
+double measure_bytes(shoal::World& world, int repetitions) {
   constexpr std::size_t kBytes = std::size_t{2} << 20;  // a tile of 512 x 512
   constexpr std::size_t kMessages = 32;
   std::vector<std::vector<char>> places(world.rank() == 1 ? kMessages : 0,
@@ -93,7 +91,7 @@ double measure_bytes(shoal::World& world) {
                                 [](std::span<char>) {}, [] {});
   const std::vector<std::vector<char>> payloads(world.rank() == 0 ? kMessages : 0,
                                                 std::vector<char>(kBytes, 'x'));
-  return median_of([&] {
+  return median_of(repetitions, [&] {
     return timed(world,
                  [&] {
                    for (const std::vector<char>& payload : payloads) {
@@ -104,7 +102,7 @@ double measure_bytes(shoal::World& world) {
   });
 }
 
-double measure_get(shoal::World& world, shoal::GlobalMemory& memory,
+double measure_get(shoal::World& world, int repetitions, shoal::GlobalMemory& memory,
                    shoal::GlobalPtr<std::byte> from, std::size_t bytes) {
   constexpr std::size_t kAtOnce = 8;
   std::vector<std::vector<std::byte>> places(kAtOnce, std::vector<std::byte>(bytes));
@@ -121,11 +119,12 @@ double measure_get(shoal::World& world, shoal::GlobalMemory& memory,
   };
   static_cast<void>(time_of(1));  // finds the way
   const std::size_t rounds = rounds_of_gets(time_of(1), bytes);
-  return median_of([&] { return time_of(rounds) / static_cast<double>(rounds * kAtOnce); });
+  return median_of(repetitions,
+                   [&] { return time_of(rounds) / static_cast<double>(rounds * kAtOnce); });
 }
 
 /// Both ways of gets. Collective.
-std::vector<GetFigure> measure_gets(shoal::World& world) {
+std::vector<GetFigure> measure_gets(shoal::World& world, int repetitions) {
   constexpr std::size_t kBytesMax = std::size_t{4} << 20;
   const auto options = [](const char* name, std::size_t rma_bytes) {
     return shoal::GlobalMemoryOptions{
@@ -143,8 +142,8 @@ std::vector<GetFigure> measure_gets(shoal::World& world) {
   const bool measured = world.broadcast(by_rma.statistics().rma_gets > 0, Rank(0));
   std::vector<GetFigure> figures;
   for (std::size_t bytes = 1024; measured && bytes <= kBytesMax; bytes *= 4) {
-    figures.push_back({bytes, measure_get(world, by_messages, message_place, bytes),
-                       measure_get(world, by_rma, rma_place, bytes)});
+    figures.push_back({bytes, measure_get(world, repetitions, by_messages, message_place, bytes),
+                       measure_get(world, repetitions, by_rma, rma_place, bytes)});
   }
   world.wait();
   return figures;
@@ -184,14 +183,15 @@ std::size_t faster_by_rma_from(const std::vector<GetFigure>& gets) {
   return from;
 }
 
-NetFigures measure_net(shoal::World& world) {
+NetFigures measure_net(shoal::World& world, int repetitions) {
   NetFigures figures;
   figures.packet_bytes = 8000;  // fills a packet of the default size
-  figures.task_ns = measure_task(world);
-  figures.one_way_ns = measure_one_way(world);
-  figures.packet_ns = measure_packets(world, static_cast<std::size_t>(figures.packet_bytes));
-  figures.byte_ns = measure_bytes(world);
-  figures.gets = measure_gets(world);
+  figures.task_ns = measure_task(world, repetitions);
+  figures.one_way_ns = measure_one_way(world, repetitions);
+  figures.packet_ns =
+      measure_packets(world, repetitions, static_cast<std::size_t>(figures.packet_bytes));
+  figures.byte_ns = measure_bytes(world, repetitions);
+  figures.gets = measure_gets(world, repetitions);
   return figures;
 }
 

@@ -26,9 +26,9 @@ struct NetFigures {
   std::vector<GetFigure> gets;  // empty: none was MPI-3 RMA
 };
 
-/// Measures between the ranks 0 and 1 while all others wait. The figures are on rank 0.
-/// Blocks: collective.
-NetFigures measure_net(shoal::World& world);
+/// Measures between the ranks 0 and 1 while all others wait; each figure is the median of so many
+/// repetitions. The figures are on rank 0. Blocks: collective.
+NetFigures measure_net(shoal::World& world, int repetitions);
 
 /// Number of rounds of a measurement of gets, by the time of the first one: some MPIs take
 /// milliseconds for each get.

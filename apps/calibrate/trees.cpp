@@ -23,8 +23,9 @@ constexpr std::size_t kSegmentBytes = std::size_t{256} << 10U;
 /// answered.
 class Rounds {
  public:
-  explicit Rounds(shoal::World& world)
+  Rounds(shoal::World& world, int repetitions)
       : world_(world),
+        repetitions_(repetitions),
         payload_(kSegmentBytes),
         place_(kSegmentBytes),
         answer_(world.make_am([this] { next(); })),
@@ -35,14 +36,13 @@ class Rounds {
 
   /// Nanoseconds of one round with the first `count` recipients, the median of several. Collective.
   double measure(TreeShape shape, int count, bool is_large) {
-    constexpr int kRepeats = 7;
     const int rounds = is_large ? 20 : 100;
     to_.clear();
     for (int rank = 1; rank <= count; ++rank) to_.emplace_back(rank);
     tree_ = {shape};
     is_large_ = is_large;
     std::vector<double> times;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < repetitions_; ++i) {
       world_.barrier();
       left_ = rounds;
       const std::uint64_t begin_ns = world_.now_ns();
@@ -71,6 +71,7 @@ class Rounds {
   }
 
   shoal::World& world_;
+  const int repetitions_;
   std::vector<std::byte> payload_;
   std::vector<std::byte> place_;
   std::vector<Rank> to_;
@@ -91,11 +92,11 @@ std::uint64_t cost_of_one_more(double one_ns, double all_ns, int count) {
 
 // The time to the last recipient grows by a send for each recipient of a flat tree, and by a hop
 // for each of a chain.
-shoal::messaging::TreeCosts measure_trees(shoal::World& world) {
+shoal::messaging::TreeCosts measure_trees(shoal::World& world, int repetitions) {
   shoal::messaging::TreeCosts costs;
   const int count = world.size() - 1;
   if (count < 2) return costs;
-  Rounds rounds(world);
+  Rounds rounds(world, repetitions);
   const auto cost = [&](TreeShape shape, bool is_large) {
     const double one_ns = rounds.measure(shape, 1, is_large);
     return cost_of_one_more(one_ns, rounds.measure(shape, count, is_large), count);

@@ -9,9 +9,9 @@
 
 namespace calibrate {
 
-/// Measures multicasts from rank 0 to all others, which needs two recipients. On rank 0; else, and
-/// with fewer ranks, nothing is known. Blocks: collective.
-shoal::messaging::TreeCosts measure_trees(shoal::World& world);
+/// Measures multicasts from rank 0 to all others, which needs two recipients, so many times. On
+/// rank 0; else, and with fewer ranks, nothing is known. Blocks: collective.
+shoal::messaging::TreeCosts measure_trees(shoal::World& world, int repetitions);
 
 /// Cost of each further recipient: (all - one) / (count - 1) of times in nanoseconds, and at least
 /// 1, for disturbed measurements.

@@ -22,7 +22,7 @@ function(shoal_add_cluster_test test)
   set_tests_properties(cluster.${test} PROPERTIES SKIP_RETURN_CODE ${cluster_skipped})
 endfunction()
 
-# Applications, with arguments for a short run; calibrate and those of two ranks are below.
+# Applications, with arguments for a short run; some more are below.
 set(application_runs
     "cholesky --n 300 --tile 50"
     "cholesky --n 200 --tile 20" # tiles in small messages
@@ -68,15 +68,14 @@ endfunction()
 # of the tutorial too. One worker each: every host believes that it has all processors of the
 # machine.
 function(shoal_cluster_applications variant per_host out)
-  set(runs ${application_runs})
+  set(calibrate "calibrate net --repetitions 1")
+  if(variant STREQUAL "mpich")
+    string(APPEND calibrate " --global-rma 16") # Open MPI 4.1 refuses it by default
+  endif()
+  set(runs ${application_runs} "${calibrate}")
   if(per_host EQUAL 1)
     list(APPEND runs "gemm3d --n 160 --tile 40 --ranks-per-process 2" # needs 8 ranks
          "2:overlap --tasks 4 --messages 2")
-    if(variant STREQUAL "mpich")
-      list(APPEND runs "calibrate net --global-rma 16") # Open MPI 4.1 refuses it by default
-    else()
-      list(APPEND runs "calibrate net") # takes longest; 8 processes take 18 s
-    endif()
   else()
     list(APPEND runs "gemm3d --n 160 --tile 40" ${memory_applications})
   endif()
