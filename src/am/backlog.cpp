@@ -16,7 +16,7 @@ bool Backlog::add_behind(net::Packet* packet) {
                            reader_.unprocessed_from(*packet, 0));
 }
 
-void Backlog::hold(net::Packet* packet, std::size_t offset) {
+void Backlog::hold(net::Packet* packet, std::size_t offset, bool passed_on) {
   packet = net::Packet::compact(packet);
   net::Run first;  // that is held
   std::size_t first_message = offset;
@@ -26,10 +26,14 @@ void Backlog::hold(net::Packet* packet, std::size_t offset) {
   // added, under their locks: either it sees this count and retries, or can_handle() sees them.
   // Under the lock of early_: rests() never sees the count without the flag.
   const Rank source(packet->header().source);
-  const bool is_first = early_.add(reader_.stream_at(*packet, offset), packet, offset,
-                                   reader_.unprocessed_from(*packet, offset), [this, &first] {
-                                     if (can_handle(first)) request_retry();
-                                   });
+  Early begin;
+  begin.offset = offset;
+  begin.count = reader_.unprocessed_from(*packet, offset);
+  begin.passed_on = passed_on;
+  const bool is_first =
+      early_.add(reader_.stream_at(*packet, offset), packet, std::move(begin), [this, &first] {
+        if (can_handle(first)) request_retry();
+      });
   if (is_first && channels_.find(first.team) == nullptr) {
     listener_->on_unknown_team(first.team, source);
   }

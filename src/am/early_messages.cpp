@@ -33,17 +33,22 @@ bool EarlyMessages::add_behind(const Stream& stream, net::Packet* packet, std::u
   return true;
 }
 
-bool EarlyMessages::add(const Stream& stream, net::Packet* packet, std::size_t offset,
-                        std::uint64_t messages, FunctionRef<void()> then) {
+bool EarlyMessages::add(const Stream& stream, net::Packet* packet, Early begin,
+                        FunctionRef<void()> then) {
+  const std::uint64_t messages = begin.count;
   const sync::Lock lock(mutex_);
-  Early& early = streams_[stream];
-  const bool is_first = early.packets.empty();
-  if (is_first) early.offset = offset;
-  early.packets.push_back(packet);
-  early.count += messages;
+  const auto [found, is_first] = streams_.try_emplace(stream, std::move(begin));
+  if (!is_first) found->second.count += messages;
+  found->second.packets.push_back(packet);
   count_.fetch_add(messages, std::memory_order_release);
   then();
   return is_first;
+}
+
+bool EarlyMessages::are_passed_on(const Stream& stream) const {
+  const sync::Lock lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found != streams_.end() && found->second.passed_on;
 }
 
 EarlyMessages::Streams EarlyMessages::take(std::uint64_t team, std::int32_t source,

@@ -120,19 +120,24 @@ void Receiver::take_in_order(net::Packet* packet) {
   // Keep the order: each message goes behind the waiting ones of its stream.
   net::PacketList parts = reader_.split(packet, 0);
   while (net::Packet* one = parts.pop_front()) {
-    if (reader_.stream_at(*one, 0).origin != Stream::kDirect) forward_all(*one);
+    if (backlog_.are_passed_on(*one)) forward_all(*one, 0);
     if (!backlog_.add_behind(one)) take(one);
   }
 }
 
-void Receiver::forward_all(net::Packet& packet) const {
+// Of a packet of one stream. False: its team does not exist here yet, or these are no multicasts.
+bool Receiver::forward_all(net::Packet& packet, std::size_t offset) const {
+  const Stream stream = reader_.stream_at(packet, offset);
+  if (stream.origin == Stream::kDirect) return false;
+  Channel* const channel = channels_.find(stream.team);
+  if (channel == nullptr) return false;
   net::Run run;
-  for (std::size_t offset = 0; offset < packet.messages().size();) {
+  while (offset < packet.messages().size()) {
     reader_.read_run(packet, offset, run);
-    Channel* const channel = channels_.find(run.team);
-    if (channel != nullptr) forward(*channel, packet, run, offset);
+    forward(*channel, packet, run, offset);
     offset += run.count * run.step();
   }
+  return true;
 }
 
 void Receiver::take(net::Packet* packet) {
@@ -144,9 +149,14 @@ void Receiver::take(net::Packet* packet) {
   }
 }
 
-// Holds back the messages from `offset` on of the first one's stream; those of others proceed.
+// Holds back the messages from `offset` on of the first one's stream; those of others proceed. Once
+// multicasts wait, all of their stream are passed on as they come, or none: so they keep their
+// order on the ranks below, too.
 void Receiver::hold(net::Packet* packet, std::size_t offset) {
-  if (!reader_.is_mixed(*packet, offset)) return backlog_.hold(packet, offset);
+  if (!reader_.is_mixed(*packet, offset)) {
+    const bool passed_on = forward_all(*packet, offset);
+    return backlog_.hold(packet, offset, passed_on);
+  }
   net::PacketList parts = reader_.split(packet, offset);
   while (net::Packet* one = parts.pop_front()) take(one);
 }

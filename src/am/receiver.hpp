@@ -37,7 +37,7 @@ class Receiver final {
  private:
   void take_in_order(net::Packet* packet);
   void take(net::Packet* packet);
-  void forward_all(net::Packet& packet) const;
+  bool forward_all(net::Packet& packet, std::size_t offset) const;
   void note_received(const net::Packet& packet) const;
   void number(Reception& reception, std::size_t offset) const;
   void hold(net::Packet* packet, std::size_t offset);

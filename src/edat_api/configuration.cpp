@@ -125,7 +125,13 @@ Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
       settings[std::string(key)] = {fmt::format("environment variable {}", name), *value};
     }
   };
-  for (const auto& [given_key, value] : pairs) {
+  const auto is_old = [](const auto& pair) {
+    const std::string name = changed(pair.first, std::toupper);
+    return todays_name(name) != name;
+  };
+  std::vector<std::pair<std::string, std::string>> ordered(pairs.begin(), pairs.end());
+  std::stable_partition(ordered.begin(), ordered.end(), is_old);  // what comes later wins
+  for (const auto& [given_key, value] : ordered) {
     const std::string name = changed(given_key, std::toupper);
     const std::string key(todays_name(name));
     const bool is_ignored = std::any_of(kIgnored.begin(), kIgnored.end(),

@@ -278,8 +278,8 @@ void Transfers::on_value(const TransferId& id, bool report, std::span<const std:
   } else {
     task->arrive({bytes.begin(), bytes.end()});
   }
-  satisfy(*task);
   if (taken != 0) tell_taken(id.rank, taken);
+  satisfy(*task);  // the last step: the flow may end
 }
 
 std::span<std::byte> Transfers::buffer_for(std::size_t size_bytes, const TransferId& id,
@@ -314,8 +314,8 @@ void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding
     hand_over(*task, match);
     matches_.erase(found);
   }
-  satisfy(*task);
   if (taken != 0) tell_taken(id.rank, taken);
+  satisfy(*task);  // the last step: the flow may end
 }
 
 // While the value is passed on, the instance is only read, or what it is made from stays.

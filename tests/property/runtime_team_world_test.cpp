@@ -307,4 +307,25 @@ TEST(Teams, OfAHundredThousand_NothingIsLeft) {
   EXPECT_LT(growth, std::size_t{64} << 10U);  // nothing is counted under a sanitizer
 }
 
+// What a rank keeps of the others follows those that it has heard from, not all that there are.
+TEST(Memory, OfARankWithTwoNeighbours_IsTheSameInLargerWorlds) {
+  const auto bytes_per_rank = [](int ranks) {
+    HeapMeter::reset();
+    const TurnResult result = run_turns({.seed = 12, .ranks = ranks}, [ranks](World& world) {
+      int handled = 0;
+      const auto message = world.make_am([&handled] { ++handled; });
+      for (const int distance : {1, 7}) {
+        message.send(Rank((world.rank().value() + distance) % ranks));
+      }
+      world.wait();
+      EXPECT_EQ(handled, 2);
+      return 0;
+    });
+    for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);
+    return HeapMeter::growth_bytes() / static_cast<std::size_t>(ranks);
+  };
+  const std::size_t in_a_small_world = bytes_per_rank(128);
+  EXPECT_LE(bytes_per_rank(1024), in_a_small_world + in_a_small_world / 20);
+}
+
 }  // namespace

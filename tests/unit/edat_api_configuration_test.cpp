@@ -125,6 +125,8 @@ TEST(EdatConfiguration, NamesOfEarlierReleases_MeanThoseOfToday_WhichWin) {
   EXPECT_THAT(arguments_of({}, {{"EDAT_NUM_THREADS", "3"}}), ElementsAre("--workers", "3"));
   EXPECT_THAT(arguments_of({}, {{"EDAT_NUM_THREADS", "3"}, {"EDAT_NUM_WORKERS", "2"}}),
               ElementsAre("--workers", "2"));
+  EXPECT_THAT(arguments_of({{"EDAT_NUM_WORKERS", "2"}, {"EDAT_NUM_THREADS", "3"}}),
+              ElementsAre("--workers", "2"));
   EXPECT_THAT(arguments_of({{"EDAT_NUM_WORKERS", "2"}}, {{"EDAT_NUM_THREADS", "3"}}),
               ElementsAre("--workers", "3"))
       << "the environment goes before keys, whatever its name";

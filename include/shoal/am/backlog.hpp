@@ -28,7 +28,12 @@ class Backlog {
   /// Keeps a packet of one stream behind the messages of its stream that wait. False: none wait.
   bool add_behind(net::Packet* packet);
   /// Keeps a packet of one stream from `offset` on; its first message there cannot be handled yet.
-  void hold(net::Packet* packet, std::size_t offset);
+  /// `passed_on`: those of a multicast have left for the ranks below.
+  void hold(net::Packet* packet, std::size_t offset, bool passed_on);
+  /// A packet of one stream comes behind multicasts that wait and have left: it is to leave too.
+  [[nodiscard]] bool are_passed_on(const net::Packet& packet) const {
+    return early_.are_passed_on(reader_.stream_at(packet, 0));
+  }
   /// Takes out all messages that wait, to be tried again.
   [[nodiscard]] EarlyMessages::Streams take_all();
   /// The team has failed on `source`, and if it does not exist here by now, its messages from there

@@ -20,6 +20,7 @@ struct Early {
   net::PacketList packets;
   std::size_t offset = 0;                // into the first packet
   std::uint64_t count = 0;               // of unprocessed messages; large ones twice
+  bool passed_on = false;                // multicasts: so are those that come behind
   net::Packet* last_disowned = nullptr;  // it and those before it
 
   void disown_all();
@@ -37,10 +38,11 @@ class EarlyMessages {
 
   /// Keeps a packet behind those that wait in its stream. False: there are none.
   bool add_behind(const Stream& stream, net::Packet* packet, std::uint64_t messages);
-  /// Keeps a packet from `offset` on, behind those of its stream that wait; `then` runs before it
-  /// can be taken out again. True: it is the first one of its stream.
-  bool add(const Stream& stream, net::Packet* packet, std::size_t offset, std::uint64_t messages,
-           FunctionRef<void()> then);
+  /// Keeps a packet behind those of its stream that wait, or as `begin` says, with a count in both
+  /// cases; `then` runs before it can be taken out again. True: it is the first one of its stream.
+  bool add(const Stream& stream, net::Packet* packet, Early begin, FunctionRef<void()> then);
+  /// Messages of the stream wait, and were passed on.
+  [[nodiscard]] bool are_passed_on(const Stream& stream) const;
   /// Takes out the streams of a team from one rank, unless `unless` says not to: under the lock.
   [[nodiscard]] Streams take(std::uint64_t team, std::int32_t source, FunctionRef<bool()> unless);
   /// Takes all out; `then` runs before another one is added.
