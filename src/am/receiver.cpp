@@ -125,7 +125,7 @@ void Receiver::take_in_order(net::Packet* packet) {
   }
 }
 
-// Of a packet of one stream. False: its team does not exist here yet, or these are no multicasts.
+// For a packet of one stream. False: its team does not exist here yet, or these are no multicasts.
 bool Receiver::forward_all(net::Packet& packet, std::size_t offset) const {
   const Stream stream = reader_.stream_at(packet, offset);
   if (stream.origin == Stream::kDirect) return false;

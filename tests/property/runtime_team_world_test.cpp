@@ -307,7 +307,7 @@ TEST(Teams, OfAHundredThousand_NothingIsLeft) {
   EXPECT_LT(growth, std::size_t{64} << 10U);  // nothing is counted under a sanitizer
 }
 
-// What a rank keeps of the others follows those that it has heard from, not all that there are.
+// A rank keeps something of those others that it has heard from, not of all.
 TEST(Memory, OfARankWithTwoNeighbours_IsTheSameInLargerWorlds) {
   const auto bytes_per_rank = [](int ranks) {
     HeapMeter::reset();
