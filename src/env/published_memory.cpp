@@ -16,6 +16,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "env/fresh_mapping.hpp"
+
 namespace shoal::env {
 
 namespace {
@@ -49,6 +51,7 @@ PublishedMemory::PublishedMemory(const std::string& name, std::size_t size_bytes
     refuse("mmap() of published memory");
   }
   data_ = static_cast<std::byte*>(memory);
+  forget_frames(data_, size_bytes_);
 }
 
 PublishedMemory::~PublishedMemory() {
@@ -98,6 +101,7 @@ PublishedView::PublishedView(const PublishedPlace& place) {
     refuse(place.path);
   }
   data_ = static_cast<const std::byte*>(memory);
+  forget_frames(memory, size_bytes_);
 }
 
 PublishedView::~PublishedView() {

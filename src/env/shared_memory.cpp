@@ -1,13 +1,8 @@
 #include <shoal/env/shared_memory.hpp>
 
 #include <shoal/base/error.hpp>
-#include <shoal/base/sanitizers.hpp>
 
 #include <fmt/format.h>
-
-#ifdef SHOAL_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,6 +12,8 @@
 #include <chrono>
 #include <cstring>
 #include <system_error>
+
+#include "env/fresh_mapping.hpp"
 
 namespace shoal::env {
 
@@ -91,10 +88,7 @@ void SharedMemory::map(int descriptor) {
   }
   mapping_ = static_cast<std::byte*>(memory);
   data_ = mapping_ + kFirstPage;
-#ifdef SHOAL_ASAN
-  // A stack may have been at these addresses before, and left the sanitizer's marks of its frames.
-  __asan_unpoison_memory_region(mapping_, kFirstPage);
-#endif
+  forget_frames(mapping_, kFirstPage);  // the heap does so for what it allocates
 }
 
 SharedMemory::~SharedMemory() {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "env/fresh_mapping.hpp"
+
 namespace shoal::env {
 
 namespace {
@@ -23,6 +25,7 @@ ZeroedMemory::ZeroedMemory(std::size_t size_bytes) : size_bytes_(size_bytes), da
   data_ = mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data_ == MAP_FAILED) throw std::bad_alloc();
+  forget_frames(data_, size_bytes_);
   static_cast<void>(madvise(data_, size_bytes_, MADV_NOHUGEPAGE));
 }
 
