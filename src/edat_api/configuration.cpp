@@ -108,10 +108,12 @@ void check_resilience(const Setting& setting) {
   }
 }
 
-std::string_view todays_name(std::string_view name) {
-  const auto* const found = std::find_if(kRenamed.begin(), kRenamed.end(),
-                                         [&](const Renamed& one) { return one.old == name; });
-  return found == kRenamed.end() ? name : found->key;
+bool is_known(std::string_view key) {
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end() ||
+         std::any_of(kIgnored.begin(), kIgnored.end(),
+                     [key](const Ignored& one) { return one.key == key; }) ||
+         std::any_of(kRenamed.begin(), kRenamed.end(),
+                     [key](const Renamed& one) { return one.old == key; });
 }
 
 using Settings = std::map<std::string, Setting, std::less<>>;
@@ -125,24 +127,22 @@ Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
       settings[std::string(key)] = {fmt::format("environment variable {}", name), *value};
     }
   };
-  const auto is_old = [](const auto& pair) {
-    const std::string name = changed(pair.first, std::toupper);
-    return todays_name(name) != name;
-  };
-  std::vector<std::pair<std::string, std::string>> ordered(pairs.begin(), pairs.end());
-  std::stable_partition(ordered.begin(), ordered.end(), is_old);  // what comes later wins
-  for (const auto& [given_key, value] : ordered) {
-    const std::string name = changed(given_key, std::toupper);
-    const std::string key(todays_name(name));
-    const bool is_ignored = std::any_of(kIgnored.begin(), kIgnored.end(),
-                                        [&](const Ignored& one) { return one.key == key; });
-    if (!is_ignored && std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+  for (const auto& [given_key, value] : pairs) {
+    const std::string key = changed(given_key, std::toupper);
+    if (!is_known(key)) {
       throw ConfigError(
           fmt::format("key {} is unknown (known: {})", given_key, fmt::join(kKeys, ", ")));
     }
-    settings[key] = {fmt::format("key {}", name), value};
+    settings[key] = {fmt::format("key {}", key), value};
   }
-  for (const Renamed& one : kRenamed) read(one.old, one.key);
+  for (const Renamed& one : kRenamed) {
+    auto node = settings.extract(std::string(one.old));
+    if (!node.empty()) {
+      node.key() = one.key;
+      settings.insert(std::move(node));  // unless there is one by the name of today
+    }
+    read(one.old, one.key);
+  }
   for (const std::string_view key : kKeys) read(key, key);
   for (const Ignored& one : kIgnored) read(one.key, one.key);
   return settings;

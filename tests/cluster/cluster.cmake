@@ -46,19 +46,16 @@ set(memory_applications
     "barnes_hut --bodies 400"
     "ebms --particles 800")
 
-# Sets `out` to the commands of these runs, "[<processes>:]<application> <argument>...", on an MPI.
+# Sets `out` to the commands of these runs, "<application> <argument>...", on an MPI.
 function(shoal_cluster_runs variant out)
   set(commands)
   foreach(run IN LISTS ARGN)
     string(REPLACE " " ";" run "${run}")
     list(POP_FRONT run app)
-    string(REGEX MATCH "^([0-9]+:)?(.*)$" app "${app}")
-    set(processes "${CMAKE_MATCH_1}")
-    set(app "${CMAKE_MATCH_2}")
     shoal_app_of_variant(${app} ${variant} program)
     if(program AND TARGET ${program})
       list(JOIN run " " arguments)
-      list(APPEND commands "${processes}$<TARGET_FILE:${program}> ${arguments} --workers 1")
+      list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
     endif()
   endforeach()
   set(${out} ${commands} PARENT_SCOPE)
@@ -74,13 +71,17 @@ function(shoal_cluster_applications variant per_host out)
   endif()
   set(runs ${application_runs} "${calibrate}")
   if(per_host EQUAL 1)
-    list(APPEND runs "gemm3d --n 160 --tile 40 --ranks-per-process 2" # needs 8 ranks
-         "2:overlap --tasks 4 --messages 2")
+    list(APPEND runs "gemm3d --n 160 --tile 40 --ranks-per-process 2") # needs 8 ranks
   else()
     list(APPEND runs "gemm3d --n 160 --tile 40" ${memory_applications})
   endif()
   list(FIND SHOAL_MPI_VARIANTS ${variant} index)
   shoal_cluster_runs(${variant} commands ${runs})
+  if(per_host EQUAL 1) # of two processes
+    shoal_cluster_runs(${variant} pairs "overlap --tasks 4 --messages 2")
+    list(TRANSFORM pairs PREPEND "2:")
+    list(APPEND commands ${pairs})
+  endif()
   shoal_app_of_variant(contention ${variant} program)
   if(per_host EQUAL 1 AND program AND TARGET ${program})
     list(APPEND commands "2:$<TARGET_FILE:${program}> measure --quick --repetitions 1 --duration 1 \
@@ -107,8 +108,7 @@ set(transport_names
     net_transport_policy_test
     net_transport_funneled_test
     net_transport_single_test
-    net_transport_failure_test
-    "2:net_rest_test")
+    net_transport_failure_test)
 set(world_names
     runtime_failure_test
     runtime_huge_message_test
@@ -152,11 +152,9 @@ foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
     if(per_host EQUAL 1)
       list(APPEND names ${world_names_of_4})
     endif()
-    set(programs)
+    set(programs "2:$<TARGET_FILE:mpi_${variant}_tests> net_rest_test")
     foreach(name IN LISTS names)
-      string(REGEX MATCH "^([0-9]+:)?(.*)$" name "${name}")
-      list(APPEND programs
-           "${CMAKE_MATCH_1}$<TARGET_FILE:mpi_${variant}_tests> ${CMAKE_MATCH_2}")
+      list(APPEND programs "$<TARGET_FILE:mpi_${variant}_tests> ${name}")
     endforeach()
     shoal_cluster_applications(${variant} ${per_host} applications)
     shoal_add_cluster_test(

@@ -2,6 +2,7 @@
 // other: over numbers of ranks and workers, distributions, schedulers, orders of the simulator, and
 // on threads.
 
+#include "support/first_seed.hpp"
 #include "support/flow_program.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
@@ -10,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <iterator>
 #include <mutex>
@@ -22,6 +22,7 @@ namespace {
 
 using shoal::FlowOptions;
 using shoal::World;
+using shoal::testing::first_seed;
 using shoal::testing::FlowProgram;
 using shoal::testing::make_flow_program;
 using shoal::testing::run_flow_program;
@@ -58,12 +59,6 @@ struct Case {
   const char* scheduler = "";
   FlowProgram program;
 };
-
-std::uint64_t first_seed() {
-  const std::uint64_t seed = std::random_device()();
-  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 TEST(RandomFlow, InTheSimulator_HasTheSequentialResult) {
   constexpr int kSeeds = sized_on_one_thread(10'000, 300);

@@ -1,6 +1,7 @@
 // Random graphs of tasks over random numbers of ranks and workers, against a sequential oracle:
 // every task runs once, after all its predecessors, and gets their values.
 
+#include "support/first_seed.hpp"
 #include "support/random_dag.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
@@ -9,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <random>
@@ -22,6 +22,7 @@ using shoal::World;
 using shoal::testing::Dag;
 using shoal::testing::DagOptions;
 using shoal::testing::DagRun;
+using shoal::testing::first_seed;
 using shoal::testing::make_dag;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
@@ -47,12 +48,6 @@ struct Case {
   DagOptions dag;
   DagRun::Manner manner;
 };
-
-std::uint64_t first_seed() {
-  const std::uint64_t seed = std::random_device()();
-  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 TEST(RandomDag, InOneThread_RunsEveryTaskOnceAfterItsPredecessors) {
   constexpr int kSeeds = sized_on_one_thread(300, 200);

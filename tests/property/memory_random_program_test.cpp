@@ -1,6 +1,7 @@
 // Random programs of global memory read what they must: over numbers of ranks and workers, ways to
 // other ranks, cache policies, orders of the simulator with and without faults, and on threads.
 
+#include "support/first_seed.hpp"
 #include "support/memory_program.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
@@ -9,13 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <exception>
-#include <random>
 
 namespace {
 
 using shoal::World;
+using shoal::testing::first_seed;
 using shoal::testing::run_memory_program;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
@@ -24,12 +24,6 @@ using shoal::testing::sized_on_one_thread;
 using Checks = shoal::GlobalMemoryOptions::Checks;
 
 Checks checks_of(std::uint64_t seed) { return seed % 3 == 0 ? Checks::on : Checks::off; }
-
-std::uint64_t first_seed() {
-  const std::uint64_t seed = std::random_device()();
-  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 TEST(RandomMemory, InTheSimulator_ReadsWhatWasWritten) {
   constexpr int kSeeds = sized_on_one_thread(10'000, 300);

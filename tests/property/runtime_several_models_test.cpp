@@ -1,6 +1,7 @@
 // Programs of several models, one after the other in one world, with nothing between them: a rank
 // that has ended one goes on with the next, while others need it for the one before.
 
+#include "support/first_seed.hpp"
 #include "support/flow_program.hpp"
 #include "support/memory_program.hpp"
 #include "support/random_collectives.hpp"
@@ -11,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -26,6 +26,7 @@ using shoal::GlobalMemoryOptions;
 using shoal::World;
 using shoal::testing::Dag;
 using shoal::testing::DagRun;
+using shoal::testing::first_seed;
 using shoal::testing::make_dag;
 using shoal::testing::make_flow_program;
 using shoal::testing::run_flow_program;
@@ -84,12 +85,6 @@ Part make_part(std::mt19937_64& random, int ranks) {
     default:
       return collectives_part(seed);
   }
-}
-
-std::uint64_t first_seed() {
-  const std::uint64_t seed = std::random_device()();
-  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(seed));
-  return seed;
 }
 
 TEST(SeveralModels, OneAfterTheOther_HaveTheResultsOfEach) {
