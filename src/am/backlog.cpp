@@ -11,58 +11,45 @@
 
 namespace shoal::messaging {
 
-bool Backlog::add_behind(net::Packet* packet) {
-  return early_.add_behind(reader_.stream_at(*packet, 0), packet,
-                           reader_.unprocessed_from(*packet, 0));
-}
-
-void Backlog::hold(net::Packet* packet, std::size_t offset, bool passed_on) {
-  packet = net::Packet::compact(packet);
+void Backlog::hold(PacketPart part, bool passed_on) {
+  part.packet.reset(net::Packet::compact(part.packet.release()));
   net::Run first;  // that is held
-  std::size_t first_message = offset;
-  reader_.read_run(*packet, first_message, first);
+  std::size_t first_message = part.offset;
+  reader_.read_run(*part.packet, first_message, first);
   // Messenger::drop_held() looks here after a scope was marked as failed: one of the two sees the
   // other. ChannelHost::retry_if_early() looks at the count after a handler was opened or a channel
   // added, under their locks: either it sees this count and retries, or can_handle() sees them.
   // Under the lock of early_: rests() never sees the count without the flag.
-  const Rank source(packet->header().source);
-  Early begin;
-  begin.offset = offset;
-  begin.count = reader_.unprocessed_from(*packet, offset);
-  begin.passed_on = passed_on;
-  const bool is_first =
-      early_.add(reader_.stream_at(*packet, offset), packet, std::move(begin), [this, &first] {
-        if (can_handle(first)) request_retry();
-      });
-  if (is_first && channels_.find(first.team) == nullptr) {
-    listener_->on_unknown_team(first.team, source);
+  const Stream stream = reader_.stream_of(part);
+  const std::uint64_t messages = reader_.unprocessed(part);
+  const bool is_first = early_.add(stream, std::move(part), messages, passed_on, [this, &first] {
+    if (can_handle(first)) request_retry();
+  });
+  if (is_first && channels_.find(stream.team) == nullptr) {
+    listener_->on_unknown_team(stream.team, Rank(stream.source));
   }
 }
 
 // Lowered before any look at the handlers: one that is made after that raises it again.
-EarlyMessages::Streams Backlog::take_all() {
+PacketParts Backlog::take_all() {
   return early_.take_all([this] { retry_.store(false, std::memory_order_seq_cst); });
 }
 
 // The message of a team that is made later on comes too late for this: its scope fails at once.
 std::uint64_t Backlog::drop_early(std::uint64_t team, Rank source) {
   std::uint64_t count = 0;
-  EarlyMessages::Streams streams =
-      early_.take(team, source.value(), [this, team] { return channels_.find(team) != nullptr; });
-  for (auto& [stream, early] : streams) {
-    std::size_t offset = early.offset;
-    while (net::Packet* packet = early.packets.pop_front()) {
-      count += drop(*packet, std::exchange(offset, 0));
-      packet->release();
-    }
+  for (const PacketPart& part : early_.take(
+           team, source.value(), [this, team] { return channels_.find(team) != nullptr; })) {
+    count += drop(part);
   }
   return count;
 }
 
 // Frees the buffers of the messages.
-std::uint64_t Backlog::drop(net::Packet& packet, std::size_t offset) {
+std::uint64_t Backlog::drop(const PacketPart& part) {
   std::uint64_t count = 0;
-  while (offset < packet.messages().size()) {
+  net::Packet& packet = *part.packet;
+  for (std::size_t offset = part.offset; offset < packet.messages().size();) {
     net::Run run;
     reader_.read_run(packet, offset, run);
     for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {

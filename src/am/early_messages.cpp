@@ -1,13 +1,14 @@
 #include <shoal/am/early_messages.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
 namespace shoal::messaging {
 
 void Early::disown_all() {
-  net::Packet* packet = last_disowned == nullptr ? packets.front() : last_disowned->next;
-  for (; packet != nullptr; packet = packet->next) {
-    packet->disown();
-    last_disowned = packet;
-  }
+  for (; disowned < packets.size(); ++disowned) packets[disowned].part.packet->disown();
 }
 
 std::uint64_t EarlyMessages::count_of(std::uint64_t team) const {
@@ -23,26 +24,9 @@ bool EarlyMessages::empty() const {
   return streams_.empty();
 }
 
-bool EarlyMessages::add_behind(const Stream& stream, net::Packet* packet, std::uint64_t messages) {
+bool EarlyMessages::has(const Stream& stream) const {
   const sync::Lock lock(mutex_);
-  const auto it = streams_.find(stream);
-  if (it == streams_.end()) return false;
-  count_.fetch_add(messages, std::memory_order_release);
-  it->second.count += messages;
-  it->second.packets.push_back(net::Packet::compact(packet));
-  return true;
-}
-
-bool EarlyMessages::add(const Stream& stream, net::Packet* packet, Early begin,
-                        FunctionRef<void()> then) {
-  const std::uint64_t messages = begin.count;
-  const sync::Lock lock(mutex_);
-  const auto [found, is_first] = streams_.try_emplace(stream, std::move(begin));
-  if (!is_first) found->second.count += messages;
-  found->second.packets.push_back(packet);
-  count_.fetch_add(messages, std::memory_order_release);
-  then();
-  return is_first;
+  return streams_.contains(stream);
 }
 
 bool EarlyMessages::are_passed_on(const Stream& stream) const {
@@ -51,27 +35,48 @@ bool EarlyMessages::are_passed_on(const Stream& stream) const {
   return found != streams_.end() && found->second.passed_on;
 }
 
-EarlyMessages::Streams EarlyMessages::take(std::uint64_t team, std::int32_t source,
-                                           FunctionRef<bool()> unless) {
-  Streams taken;
+bool EarlyMessages::add(const Stream& stream, PacketPart part, std::uint64_t messages,
+                        bool passed_on, FunctionRef<void()> then) {
+  const sync::Lock lock(mutex_);
+  const auto [found, is_first] = streams_.try_emplace(stream);
+  Early& early = found->second;
+  if (is_first) early.passed_on = passed_on;
+  early.count += messages;
+  early.packets.push_back({std::move(part), numbers_++});
+  count_.fetch_add(messages, std::memory_order_release);
+  if (is_first) then();
+  return is_first;
+}
+
+PacketParts EarlyMessages::take(std::uint64_t team, std::int32_t source,
+                                FunctionRef<bool()> unless) {
+  PacketParts taken;
   const sync::Lock lock(mutex_);
   if (unless()) return taken;
   for (auto it = streams_.begin(); it != streams_.end();) {
     const auto here = it++;
     if (here->first.team != team || here->first.source != source) continue;
     count_.fetch_sub(here->second.count, std::memory_order_release);
-    taken.insert(streams_.extract(here));
+    for (Early::Kept& one : here->second.packets) taken.push_back(std::move(one.part));
+    streams_.erase(here);
   }
   return taken;
 }
 
-EarlyMessages::Streams EarlyMessages::take_all(FunctionRef<void()> then) {
-  Streams all;
-  const sync::Lock lock(mutex_);
-  all.swap(streams_);
-  count_.store(0, std::memory_order_release);
-  then();
-  return all;
+PacketParts EarlyMessages::take_all(FunctionRef<void()> then) {
+  std::vector<Early::Kept> all;
+  {
+    const sync::Lock lock(mutex_);
+    for (auto& [stream, early] : streams_)
+      std::ranges::move(early.packets, std::back_inserter(all));
+    streams_.clear();
+    count_.store(0, std::memory_order_release);
+    then();
+  }
+  std::ranges::sort(all, {}, &Early::Kept::number);
+  PacketParts parts;
+  for (Early::Kept& one : all) parts.push_back(std::move(one.part));
+  return parts;
 }
 
 bool EarlyMessages::disown_all(FunctionRef<bool()> unless) {

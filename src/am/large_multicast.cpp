@@ -94,10 +94,9 @@ void multicast_large(Channel& channel, const MulticastRoute& route, const Recipi
     return;
   }
   if (plan.carries()) {
-    MulticastHeader first;
-    first.origin = channel.messenger().rank().value();
-    first.from_root = 1;
+    MulticastHeader first = plan.header();
     first.carries = 1;
+    first.path = ~first.path;  // comes later than others along this tree
     const auto carried =
         std::make_shared<CarriedPayload>(CarriedPayload{channel,
                                                         route,

@@ -82,12 +82,23 @@ MulticastTree resolve_short(const Channel& channel, const MulticastTree& tree, s
   return fastest_tree(*costs, count);
 }
 
-void send_to(Channel& channel, net::Lane lane, Content content, const MulticastTree& tree,
-             std::span<const Rank> ranks) {
+// For the messages of the sender.
+MulticastHeader first_header(const Channel& channel, const MulticastTree& tree,
+                             std::span<const Rank> ranks) {
   const MulticastTree lower = below(tree);
-  content.header.shape = lower.shape;
-  content.header.arity = static_cast<std::uint16_t>(lower.arity);
-  content.header.from_root = 1;
+  MulticastHeader header;
+  header.origin = channel.messenger().rank().value();
+  header.path = static_cast<std::uint32_t>(net::checksum_of(std::as_bytes(ranks))) ^
+                (static_cast<std::uint32_t>(tree.shape) << 24U) ^
+                static_cast<std::uint32_t>(tree.arity);
+  header.shape = lower.shape;
+  header.arity = static_cast<std::uint16_t>(lower.arity);
+  header.from_root = 1;
+  return header;
+}
+
+void send_to(Channel& channel, net::Lane lane, const Content& content, const MulticastTree& tree,
+             std::span<const Rank> ranks) {
   for (const Branch& branch : branches_of(tree, ranks)) {
     append_branch(channel, channel.admit_to(channel.team().from_world(branch.child), lane), content,
                   branch);
@@ -105,7 +116,6 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
   const net::Lane lane = recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal;
   Content content;
   content.route = route;
-  content.header.origin = messenger.rank().value();
   // Recipients of this process share an object, if they can.
   const MulticastArguments::Copy copy = arguments.copy();
   const auto remote = copy == nullptr
@@ -120,11 +130,13 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
     std::vector<std::byte> bytes(size_bytes);
     arguments.encode(bytes);
     content.bytes = bytes;
+    content.header = first_header(channel, tree, far);
     send_to(channel, lane, content, tree, far);
   }
   if (!near.empty()) {
     const SharedObject object(arguments.share(), copy, size_bytes);
     content.object = &object;
+    content.header = first_header(channel, tree, near);
     send_to(channel, lane, content, tree, near);
   }
 }
@@ -195,10 +207,12 @@ std::vector<Rank> MulticastPlan::children() const {
   return children;
 }
 
+MulticastHeader MulticastPlan::header() const { return first_header(channel_, tree_, ranks_); }
+
 void MulticastPlan::send(const MulticastRoute& route, std::span<const std::byte> arguments) const {
   Content content;
   content.route = route;
-  content.header.origin = channel_.messenger().rank().value();
+  content.header = header();
   content.bytes = arguments;
   send_to(channel_, lane_, content, tree_, ranks_);
 }

@@ -16,11 +16,12 @@ namespace shoal::messaging {
 struct MulticastHeader {
   std::int32_t origin = 0;      // world rank of the sender
   std::uint32_t run_count = 0;  // of RankRuns
+  std::uint32_t path = 0;       // hash of all recipients and the tree
   std::uint16_t arity = 0;
   TreeShape shape{};
-  std::uint8_t forwarded = 0;   // 1: by this recipient
-  std::uint16_t from_root = 0;  // 1: its parent is the sender
-  std::uint16_t carries = 0;    // 1: a payload comes with the message, and is passed on with it
+  std::uint8_t forwarded : 1 = 0;  // 1: by this recipient
+  std::uint8_t from_root : 1 = 0;  // 1: its parent is the sender
+  std::uint8_t carries : 1 = 0;    // 1: a payload comes with the message, and is passed on with it
 };
 static_assert(sizeof(MulticastHeader) == net::kMessageAlign);
 
@@ -57,6 +58,8 @@ class MulticastPlan {
   [[nodiscard]] bool carries() const { return carries_; }
   [[nodiscard]] const MulticastTree& tree() const { return tree_; }
   [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }
+  /// For the messages of this rank to its children.
+  [[nodiscard]] MulticastHeader header() const;
 
  private:
   Channel& channel_;

@@ -139,8 +139,8 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   });
   const StaticHandler& handler = Handlers::segment_handler;
   send_large(channel_,
-             {handler.index() | kLargeBit | channel_.flag_bits(), handler.signature(),
-              channel_.team().from_world(child)},
+             {handler.index() | kLargeBit | kOwnOrderBit | channel_.flag_bits(),
+              handler.signature(), channel_.team().from_world(child)},
              {bytes, bytes.size()}, arguments, std::move(release));
 }
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <utility>
 
 namespace shoal::messaging {
@@ -116,65 +117,68 @@ void Receiver::on_packet(net::Packet* packet) {
 
 void Receiver::take_in_order(net::Packet* packet) {
   const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
-  if (control || backlog_.count() == 0) return take(packet);
-  // Keep the order: each message goes behind the waiting ones of its stream.
-  net::PacketList parts = reader_.split(packet, 0);
-  while (net::Packet* one = parts.pop_front()) {
-    if (backlog_.are_passed_on(*one)) forward_all(*one, 0);
-    if (!backlog_.add_behind(one)) take(one);
+  std::size_t offset = 0;
+  if (control || backlog_.empty()) [[likely]] {
+    if (process(packet, offset)) [[likely]]
+      return packet->release();
+  }
+  PacketParts parts;
+  parts.push_back({net::PacketHolder(packet), offset});
+  take_or_hold(std::move(parts));
+}
+
+void Receiver::retry_held() { take_or_hold(backlog_.take_all()); }
+
+// Messages that can be handled are, in their order. Each of the others waits, and holds back those
+// behind it of its stream. Once multicasts wait, all of their stream are passed on as they come, or
+// none: so they keep their order on the ranks below, too.
+[[gnu::noinline]] void Receiver::take_or_hold(PacketParts parts) {
+  const auto waits = [this](const Stream& stream) { return backlog_.has(stream); };
+  while (!parts.empty()) {
+    PacketPart part = split_first(parts, waits);
+    Stream stream = reader_.stream_of(part);
+    if (waits(stream)) {
+      if (backlog_.are_passed_on(stream)) forward_all(part);
+      backlog_.hold(std::move(part), false);
+      continue;
+    }
+    net::Packet* packet = part.packet.release();
+    const bool taken = process(packet, part.offset);
+    part.packet.reset(packet);
+    if (taken) continue;
+    stream = reader_.stream_of(part);
+    parts.push_front(std::move(part));
+    part = split_first(parts, [&](const Stream& one) { return one == stream || waits(one); });
+    const bool passed_on = forward_all(part);
+    backlog_.hold(std::move(part), passed_on);
   }
 }
 
-// For a packet of one stream. False: its team does not exist here yet, or these are no multicasts.
-bool Receiver::forward_all(net::Packet& packet, std::size_t offset) const {
-  const Stream stream = reader_.stream_at(packet, offset);
+// Takes out the first part, up to where the messages that `waits` begin or end.
+PacketPart Receiver::split_first(PacketParts& parts, FunctionRef<bool(const Stream&)> waits) const {
+  PacketPart whole = std::move(parts.front());
+  parts.pop_front();
+  PacketParts split = reader_.split(std::move(whole), waits);
+  PacketPart first = std::move(split.front());
+  split.pop_front();
+  parts.insert(parts.begin(), std::make_move_iterator(split.begin()),
+               std::make_move_iterator(split.end()));
+  return first;
+}
+
+// For messages of one stream. False: its team does not exist here yet, or these are no multicasts.
+bool Receiver::forward_all(const PacketPart& part) const {
+  const Stream stream = reader_.stream_of(part);
   if (stream.origin == Stream::kDirect) return false;
   Channel* const channel = channels_.find(stream.team);
   if (channel == nullptr) return false;
   net::Run run;
-  while (offset < packet.messages().size()) {
-    reader_.read_run(packet, offset, run);
-    forward(*channel, packet, run, offset);
+  for (std::size_t offset = part.offset; offset < part.packet->messages().size();) {
+    reader_.read_run(*part.packet, offset, run);
+    forward(*channel, *part.packet, run, offset);
     offset += run.count * run.step();
   }
   return true;
-}
-
-void Receiver::take(net::Packet* packet) {
-  std::size_t offset = 0;
-  if (process(packet, offset)) {
-    packet->release();
-  } else {
-    hold(packet, offset);
-  }
-}
-
-// Holds back the messages from `offset` on of the first one's stream; those of others proceed. Once
-// multicasts wait, all of their stream are passed on as they come, or none: so they keep their
-// order on the ranks below, too.
-void Receiver::hold(net::Packet* packet, std::size_t offset) {
-  if (!reader_.is_mixed(*packet, offset)) {
-    const bool passed_on = forward_all(*packet, offset);
-    return backlog_.hold(packet, offset, passed_on);
-  }
-  net::PacketList parts = reader_.split(packet, offset);
-  while (net::Packet* one = parts.pop_front()) take(one);
-}
-
-void Receiver::retry_held() {
-  EarlyMessages::Streams all = backlog_.take_all();
-  for (auto& [stream, early] : all) {
-    std::size_t offset = early.offset;
-    while (net::Packet* packet = early.packets.pop_front()) {
-      if (process(packet, offset)) {
-        packet->release();
-        offset = 0;
-        continue;
-      }
-      hold(packet, offset);
-      while (net::Packet* rest = early.packets.pop_front()) take_in_order(rest);
-    }
-  }
 }
 
 // Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The packet
@@ -205,15 +209,9 @@ bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
 [[gnu::noinline]] void Receiver::number(Reception& reception, std::size_t offset) const {
   const net::Packet& packet = *reception.packet;
   const net::PacketHeader& header = packet.header();
-  if (header.first_message == 0) return;  // a part of a packet that was held back
   reception.first_id = net::trace_id(Rank(header.source), rank_,
                                      static_cast<net::Lane>(header.lane), header.first_message);
-  net::Run run;
-  for (std::size_t at = 0; at < offset;) {
-    reader_.read_run(packet, at, run);
-    reception.skipped += run.count;
-    at += run.count * run.step();
-  }
+  reception.skipped += reader_.count_before(packet, offset);
 }
 
 inline void Receiver::count(const Reception& reception, int slot) {

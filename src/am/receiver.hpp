@@ -36,11 +36,11 @@ class Receiver final {
 
  private:
   void take_in_order(net::Packet* packet);
-  void take(net::Packet* packet);
-  bool forward_all(net::Packet& packet, std::size_t offset) const;
+  void take_or_hold(PacketParts parts);
+  PacketPart split_first(PacketParts& parts, FunctionRef<bool(const Stream&)> waits) const;
+  bool forward_all(const PacketPart& part) const;
   void note_received(const net::Packet& packet) const;
   void number(Reception& reception, std::size_t offset) const;
-  void hold(net::Packet* packet, std::size_t offset);
   bool process(net::Packet*& packet, std::size_t& offset);
   void count(const Reception& reception, int slot);
   void acknowledge(const Reception& reception);

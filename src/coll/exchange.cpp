@@ -228,7 +228,8 @@ void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
   encode<PieceHeader>(std::span(arguments), header);
   messaging::send_large(
       channel(),
-      {Announcements::handler.index() | messaging::kLargeBit | channel().flag_bits(),
+      {Announcements::handler.index() | messaging::kLargeBit | messaging::kOwnOrderBit |
+           channel().flag_bits(),
        Announcements::handler.signature(), target},
       {bytes, bytes.size()}, arguments,
       messaging::make_event(channel(), "a collective operation", std::move(then)));

@@ -30,8 +30,8 @@ messaging::CastPlace cast_place(const messaging::TeamRanks& team, Rank root) {
 
 template <auto Function, class... Args>
 void multicast_piece(messaging::Channel& channel, const Recipients& to, const Args&... args) {
-  messaging::multicast_static<messaging::StaticFunction<Function, Delivery::inlined>>(channel, to,
-                                                                                      args...);
+  messaging::multicast_static<messaging::StaticFunction<Function, Delivery::inlined>,
+                              messaging::kOwnOrderBit>(channel, to, args...);
 }
 
 }  // namespace

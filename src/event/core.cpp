@@ -62,7 +62,7 @@ Core::Core(term::Scope& scope, std::string name)
       inbox_(scope.rank(), scope.size()),
       message_(
           scope.channel(), [this](const Parcel& parcel) { receive(parcel); },
-          AmOptions{.name = fmt::format("events '{}'", name_)}) {
+          messaging::model_options(fmt::format("events '{}'", name_))) {
   scope_.add(*this);
 }
 

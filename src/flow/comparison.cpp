@@ -20,28 +20,28 @@ Comparison::Comparison(Core& core)
           [this](int rank, std::uint32_t first, std::vector<State> states, bool last) {
             on_report({rank, first, std::move(states), last});
           },
-          AmOptions{.name = fmt::format("flow '{}', fingerprint", core.name())}),
+          messaging::model_options(fmt::format("flow '{}', fingerprint", core.name()))),
       question_(
           core.scope().channel(),
           [this](int rank, std::uint32_t sequence, const State& state, bool certain) {
             on_question({rank, sequence, state, certain});
           },
-          AmOptions{.name = fmt::format("flow '{}', question", core.name())}),
+          messaging::model_options(fmt::format("flow '{}', question", core.name()))),
       answer_(
           core.scope().channel(),
           [this](int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests) { on_answer(rank, sequence, first, digests); },
-          AmOptions{.name = fmt::format("flow '{}', comparison", core.name())}),
+          messaging::model_options(fmt::format("flow '{}', comparison", core.name()))),
       difference_(
           core.scope().channel(),
           [this](std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
                  const std::string& theirs, const std::vector<Digest>& digests) {
             on_difference(sequence, number, is_first_kept, theirs, digests);
           },
-          AmOptions{.name = fmt::format("flow '{}', difference", core.name())}),
+          messaging::model_options(fmt::format("flow '{}', difference", core.name()))),
       goodbye_(
           core.scope().channel(), [this](int /*rank*/) { on_goodbye(); },
-          AmOptions{.name = fmt::format("flow '{}', end", core.name())}) {}
+          messaging::model_options(fmt::format("flow '{}', end", core.name()))) {}
 
 ProgramLog& Comparison::add_log(const std::string& name) {
   const sync::Lock lock(mutex_);

@@ -86,7 +86,7 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
           [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
             on_value(id, report, bytes);
           },
-          AmOptions{.name = fmt::format("flow '{}'", core.name())}),
+          messaging::model_options(fmt::format("flow '{}'", core.name()))),
       large_(core.scope().channel(), fmt::format("flow '{}', large", core.name()),
              {.buffer = [this](std::size_t size_bytes, const TransferId& id,
                                bool report) { return buffer_for(size_bytes, id, report); },
@@ -96,10 +96,10 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
                   }}),
       announcement_(
           core.scope().channel(), [this](const TransferId& id) { on_announcement(id); },
-          AmOptions{.name = fmt::format("flow '{}', announcement", core.name())}),
+          messaging::model_options(fmt::format("flow '{}', announcement", core.name()))),
       question_(
           core.scope().channel(), [this](const TransferId& id) { on_question(id); },
-          AmOptions{.name = fmt::format("flow '{}', question", core.name())}),
+          messaging::model_options(fmt::format("flow '{}', question", core.name()))),
       taken_(
           core.scope().channel(),
           [this](int rank, std::uint64_t taken) {
@@ -109,7 +109,7 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
             }
             core_.reports().count_finished();
           },
-          AmOptions{.name = fmt::format("flow '{}', taken", core.name())}) {}
+          messaging::model_options(fmt::format("flow '{}', taken", core.name()))) {}
 
 Transfers::~Transfers() { ended_->store(true, std::memory_order_release); }
 

@@ -45,19 +45,20 @@ ValueMessage::ValueMessage(messaging::Channel& channel, const std::string& name,
 
 ValueMessage::~ValueMessage() { channel_.remove_handler(index_); }
 
+std::uint32_t ValueMessage::handler() const {
+  return messaging::kInstanceBit | messaging::kOwnOrderBit | channel_.flag_bits() | index_;
+}
+
 void ValueMessage::send(Rank target, std::span<const std::byte> bytes, const TransferId& id,
                         bool report, Function<void()> release) const {
-  const std::uint32_t handler =
-      messaging::kInstanceBit | messaging::kLargeBit | channel_.flag_bits() | index_;
-  messaging::send_large(channel_, {handler, kSignature, target}, {bytes, bytes.size()},
-                        encoded(id, report),
+  messaging::send_large(channel_, {handler() | messaging::kLargeBit, kSignature, target},
+                        {bytes, bytes.size()}, encoded(id, report),
                         messaging::make_event(channel_, receiver_->name, std::move(release)));
 }
 
 void ValueMessage::multicast(const Recipients& recipients, std::span<const std::byte> bytes,
                              const TransferId& id, bool report, Function<void()> release) const {
-  const std::uint32_t handler = messaging::kInstanceBit | channel_.flag_bits() | index_;
-  messaging::multicast_large(channel_, {handler, kSignature}, recipients, {bytes, bytes.size()},
+  messaging::multicast_large(channel_, {handler(), kSignature}, recipients, {bytes, bytes.size()},
                              encoded(id, report), std::move(release));
 }
 

@@ -47,6 +47,8 @@ class ValueMessage {
 
  private:
   struct Receiver;
+  /// With its flag bits.
+  [[nodiscard]] std::uint32_t handler() const;
 
   messaging::Channel& channel_;
   std::shared_ptr<Receiver> receiver_;

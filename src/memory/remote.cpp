@@ -165,7 +165,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
 }
 
 AmOptions Remote::named(const char* what) const {
-  return {.name = fmt::format("memory '{}': {}", name_, what)};
+  return messaging::model_options(fmt::format("memory '{}': {}", name_, what));
 }
 
 Remote::~Remote() { scope_.remove(*this); }

@@ -38,11 +38,15 @@ void fence(Objects& objects) {
   objects.pass_fences(nullptr);
 }
 
+namespace {
+
+void tunnel_closed(Team& team, std::uint64_t context) { Objects::of(team).close_tunnel(context); }
+
+}  // namespace
+
 void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {
   if (objects.scope().failed()) return;
-  objects.team().send(
-      [](Team& team, std::uint64_t closed) { Objects::of(team).close_tunnel(closed); }, to,
-      context);
+  messaging::send(objects.channel(), to, am<&tunnel_closed>, context);
 }
 
 Registration::Registration(Team& team, void* representative, std::string_view type)

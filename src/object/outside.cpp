@@ -47,7 +47,8 @@ void pass_to(Team& team, const Outside& outside, Bytes arguments) {
   SHOAL_CHECK(team.rank_of(Rank(outside.origin)) < 0,
               "{}: that rank is a member of the team, and must make the object before it invokes",
               describe(outside));
-  team.send(am<&arrive>, Rank(outside.target), outside, std::move(arguments));
+  messaging::send(team.scope().channel(), Rank(outside.target), am<&arrive>, outside,
+                  std::move(arguments));
 }
 
 void pass_on_all(HeldOutside& held, Team& team) {
@@ -65,8 +66,8 @@ void pass_on_held_here(World& world, const Address& address) {
 void pass_on_held(Team& team) {
   const TeamHandle handle = team.handle();
   Team& world = team.scope().channel().messenger().world().services().get<Team>();
-  world.send(am<&pass_on_held_here>, world.rank(),
-             Address{handle.id, 0, handle.first, handle.size});
+  messaging::send(world.scope().channel(), world.rank(), am<&pass_on_held_here>,
+                  Address{handle.id, 0, handle.first, handle.size});
 }
 
 /// On rank 0 of the team.
@@ -128,13 +129,15 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
   if (place.objects != nullptr) {
     complete(*place.objects);
     outside.epoch = place.objects->epoch();
-    return place.objects->team().send(am<&arrive>, to, outside, std::move(arguments));
+    return messaging::send(place.objects->channel(), to, am<&arrive>, outside,
+                           std::move(arguments));
   }
   Team& world = world_here("a handle");
   complete(Objects::of(world));
   // Handlers have the number of their rank, in the team, for a context.
   if (outside.context != 0) outside.context = detail::mix64(outside.context + 1);
-  world.send(am<&pass_on>, Rank(address.home), outside, std::move(arguments));
+  messaging::send(world.scope().channel(), Rank(address.home), am<&pass_on>, outside,
+                  std::move(arguments));
 }
 
 }  // namespace shoal::object

@@ -154,9 +154,9 @@ bool Worker::poll_if_due() {
 // Handlers run above the task's frames, so most of the stack must be free. Timers and teams
 // have their turn as in the loop, since tasks that wait again and again may never come back there.
 [[gnu::noinline]] bool Worker::poll_until(FunctionRef<bool()> is_over) noexcept {
+  if (fibers.task()->is_main()) scheduler_.scope().main_polls();  // on its own strand
   if (sync::watches_strands()) return is_over();  // a handler has a strand of its own
   if (__builtin_frame_address(0) <= fibers.current().nests_above) return is_over();
-  if (fibers.task()->is_main()) scheduler_.scope().main_polls();
   Progress& progress = scheduler_.progress();
   unsigned rounds = 0;
   while (!is_over()) {

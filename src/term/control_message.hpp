@@ -59,7 +59,8 @@ void send_counted(messaging::Channel& world, const messaging::StaticHandler& han
   std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
   encode<Ts...>(std::span(bytes), values...);
   net::Link& link = world.messenger().link_to(rank, net::Lane::normal);
-  world.append_bytes(link, {handler.index(), handler.signature(), bytes.size()}, bytes);
+  const std::uint32_t number = handler.index() | messaging::kOwnOrderBit;
+  world.append_bytes(link, {number, handler.signature(), bytes.size()}, bytes);
 }
 
 }  // namespace shoal::term

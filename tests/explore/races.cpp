@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -278,6 +279,22 @@ void by_global_memory(World& world) {
   world.wait();
 }
 
+// A message of the same packet waits for its handler.
+void behind_one_that_waits(World& world) {
+  long value = 0;
+  shoal::Promise<long> told;
+  const auto look = world.make_am(
+      [&](std::uintptr_t place) { told.set_value(*reinterpret_cast<const long*>(place)); });
+  if (world.rank() == 1) expect(told.future().get() == 5, "a wrong value");
+  const auto late = world.make_am([] {}, {.own_order = true});
+  if (world.rank() == 0) {
+    value = 5;
+    late.send(Rank(1));
+    look.send(Rank(1), reinterpret_cast<std::uintptr_t>(&value));
+  }
+  world.wait();
+}
+
 void locked(World& world) {
   shoal::Mutex mutex;
   std::mutex plain;
@@ -534,6 +551,7 @@ const std::map<std::string_view, Body>& bodies() {
       {"racy_use_before_the_end_of_a_get", racy_use_before_the_end_of_a_get},
       {"by_remote_completion", by_remote_completion},
       {"by_global_memory", by_global_memory},
+      {"behind_one_that_waits", behind_one_that_waits},
       {"racy_fulfils_too_early", racy_fulfils_too_early},
       {"racy_handler_and_task", racy_handler_and_task},
       {"racy_delivered_tasks", racy_delivered_tasks},

@@ -22,6 +22,7 @@ struct TurnOptions {
   int ranks = 1;
   int workers = 1;
   net::LinkOptions link{};
+  int ranks_per_process = 0;  // 0: one or all, as the seed chooses
 };
 
 /// How each rank's main function ended.
@@ -38,7 +39,10 @@ inline TurnResult run_turns(const TurnOptions& options,
   config.packet_bytes = options.link.packet_bytes;
   config.window_bytes = options.link.window_bytes;
   config.sim_order = static_cast<sim::OrderKind>(options.seed % kOrders);
-  config.ranks_per_process = options.seed / kOrders % 2 == 0 ? 1 : options.ranks;
+  config.ranks_per_process = options.ranks_per_process;
+  if (config.ranks_per_process == 0) {
+    config.ranks_per_process = options.seed / kOrders % 2 == 0 ? 1 : options.ranks;
+  }
   if (options.seed / kOrders % 3 == 0) {  // nothing that changes a result
     config.sim_faults = "delay:p=0.1,by=100us;delay:p=0.01,by=10ms;pause:rank=0,at=50us,for=1ms";
   }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,78 @@ TEST(HeldMulticasts, DoNotHoldBackThoseOfOtherSenders) {
     world.wait();
     EXPECT_EQ(handled, world.rank() == 3 ? 0 : 1);
   });
+}
+
+// The later one goes to ranks 2 and 3 only, and may reach rank 3 first: along the same last branch.
+TEST(HeldMulticasts, DoNotHoldBackEarlierOnesAlongOtherTrees) {
+  run_told(4, [](World& world, const ActiveMessage<>& tell, Future<void>& told) {
+    const MulticastTree chain{TreeShape::chain};
+    if (world.rank() == 0) world.multicast(tell, Recipients({Rank(1), Rank(2), Rank(3)}, chain));
+    if (world.rank() == 3) told.get();
+    int handled = 0;
+    const auto late = world.make_am([&] { ++handled; });
+    if (world.rank() == 0) world.multicast(late, Recipients({Rank(2), Rank(3)}, chain));
+    world.wait();
+    EXPECT_EQ(handled, world.rank() >= 2 ? 1 : 0);
+  });
+}
+
+// Some recipients share the sender's process: they share an object, along a tree of their own.
+TEST(HeldMulticasts, DoNotHoldBackEarlierOnesWithoutAnObject) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const auto result =
+        run_turns({.seed = seed, .ranks = 6, .ranks_per_process = 3}, [](World& world) {
+          Promise<void> promise;
+          const auto tell = world.make_am([&] {
+            if (world.rank() == 2) promise.set_value();
+          });
+          world.barrier();
+          const Recipients to({Rank(3), Rank(1), Rank(2)}, {TreeShape::chain});
+          if (world.rank() == 0) world.multicast(tell, to);
+          if (world.rank() == 2) promise.future().get();
+          int handled = 0;
+          const auto late = world.make_am([&](const std::vector<int>&) { ++handled; });
+          if (world.rank() == 0) world.multicast(late, to, std::vector<int>(3));
+          world.wait();
+          EXPECT_EQ(handled, world.rank() >= 1 && world.rank() <= 3 ? 1 : 0);
+          return 0;
+        });
+    expect_no_errors(result, seed);
+  }
+}
+
+// A payload that is passed on with its message comes later than short multicasts.
+TEST(HeldMulticasts, DoNotHoldBackEarlierPayloads) {
+  constexpr int kRanks = 9;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const auto result = run_turns({.seed = seed, .ranks = kRanks}, [](World& world) {
+      const bool is_last = world.rank() == kRanks - 1;
+      Promise<void> promise;
+      std::vector<int> into;
+      const auto tell = world.make_large_am<int>(
+          [&](std::size_t size) {
+            into.resize(size);
+            return std::span(into);
+          },
+          [&](std::span<int> /*data*/) {
+            if (is_last) promise.set_value();
+          });
+      world.barrier();
+      std::vector<Rank> ranks;
+      for (int rank = 1; rank < kRanks; ++rank) ranks.emplace_back(rank);
+      const Recipients to(ranks, {TreeShape::k_ary, 4});
+      const std::vector<int> from(20'000, 1);
+      if (world.rank() == 0) world.multicast(tell, to, from);
+      if (is_last) promise.future().get();
+      int handled = 0;
+      const auto late = world.make_am([&] { ++handled; });
+      if (world.rank() == 0) world.multicast(late, to);
+      world.wait();
+      EXPECT_EQ(handled, world.rank() == 0 ? 0 : 1);
+      return 0;
+    });
+    expect_no_errors(result, seed);
+  }
 }
 
 TEST(HeldMulticasts, BehindOthers_ArePassedOn) {

@@ -57,16 +57,18 @@ inline constexpr bool is_static_am_v = false;
 template <auto Function, Delivery How>
 inline constexpr bool is_static_am_v<StaticAm<Function, How>> = true;
 
-template <class Static, net::Lane lane = net::Lane::normal, class... Args>
+template <class Static, net::Lane lane = net::Lane::normal, std::uint32_t flags = 0, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_static(Channel& channel, Rank target, Args&&... args) {
-  send_message<lane>(
-      channel, {Static::handler.index() | channel.flag_bits(), Static::handler.signature(), target},
-      typename Static::Traits::Wires{}, std::forward<Args>(args)...);
+  const std::uint32_t handler = Static::handler.index() | channel.flag_bits() | flags;
+  send_message<lane>(channel, {handler, Static::handler.signature(), target},
+                     typename Static::Traits::Wires{}, std::forward<Args>(args)...);
 }
-/// Runs the function named by `am<function>` on a rank of the channel's team.
+/// Runs a function of a model, named by `am<function>`, on a rank of the channel's team. See
+/// kOwnOrderBit.
 template <auto Function, Delivery How, class... Args>
 void send(Channel& channel, Rank target, StaticAm<Function, How> /*handler*/, Args&&... args) {
-  send_static<StaticFunction<Function, How>>(channel, target, std::forward<Args>(args)...);
+  send_static<StaticFunction<Function, How>, net::Lane::normal, kOwnOrderBit>(
+      channel, target, std::forward<Args>(args)...);
 }
 
 }  // namespace messaging
@@ -105,6 +107,7 @@ class ActiveMessage {
     };
     handler_ = messaging::kInstanceBit | channel.flag_bits() |
                channel.add_handler(std::move(handler), options.name, naming::spelled<F>());
+    if (options.own_order) handler_ |= messaging::kOwnOrderBit;
   }
   ~ActiveMessage() {
     if (channel_ != nullptr) channel_->remove_handler(handler_ & messaging::kIndexMask);

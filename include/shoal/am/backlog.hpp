@@ -25,17 +25,17 @@ class Backlog {
 
   // --- the progress context's
 
-  /// Keeps a packet of one stream behind the messages of its stream that wait. False: none wait.
-  bool add_behind(net::Packet* packet);
-  /// Keeps a packet of one stream from `offset` on; its first message there cannot be handled yet.
-  /// `passed_on`: those of a multicast have left for the ranks below.
-  void hold(net::Packet* packet, std::size_t offset, bool passed_on);
-  /// A packet of one stream comes behind multicasts that wait and have left: it is to leave too.
-  [[nodiscard]] bool are_passed_on(const net::Packet& packet) const {
-    return early_.are_passed_on(reader_.stream_at(packet, 0));
+  /// Messages of the stream wait: later ones of it go behind them.
+  [[nodiscard]] bool has(const Stream& stream) const { return early_.has(stream); }
+  /// They are multicasts and have left for the ranks below: later ones are to leave too.
+  [[nodiscard]] bool are_passed_on(const Stream& stream) const {
+    return early_.are_passed_on(stream);
   }
-  /// Takes out all messages that wait, to be tried again.
-  [[nodiscard]] EarlyMessages::Streams take_all();
+  /// Keeps messages of one stream, the first of which cannot be handled yet, or comes behind others
+  /// that wait. `passed_on`: those of a multicast have left for the ranks below.
+  void hold(PacketPart part, bool passed_on);
+  /// Takes out all messages that wait, to be tried again in the order of their arrival.
+  [[nodiscard]] PacketParts take_all();
   /// The team has failed on `source`, and if it does not exist here by now, its messages from there
   /// are dropped. Returns how many. Caller: a handler.
   [[nodiscard]] std::uint64_t drop_early(std::uint64_t team, Rank source);
@@ -63,7 +63,7 @@ class Backlog {
 
  private:
   [[nodiscard]] bool can_handle(const net::Run& run) const;
-  std::uint64_t drop(net::Packet& packet, std::size_t offset);
+  std::uint64_t drop(const PacketPart& part);
 
   const ChannelTable& channels_;
   const PacketReader& reader_;

@@ -83,8 +83,8 @@ auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&...
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
   Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
-  send(channel, target, am<&accept_call<Named, Storage<Ws>...>>, awaited.reply,
-       Storage<Ws>(std::forward<Args>(args))...);
+  send_static<StaticFunction<&accept_call<Named, Storage<Ws>...>, Delivery::inlined>>(
+      channel, target, awaited.reply, Storage<Ws>(std::forward<Args>(args))...);
   return std::move(awaited.future);
 }
 

@@ -9,19 +9,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <utility>
 
 namespace shoal::messaging {
 
-/// Packets of one stream, from the first message on that cannot be handled. Each holds messages of
-/// that stream only behind its offset.
+/// Messages of one stream that wait, in packets.
 struct Early {
-  net::PacketList packets;
-  std::size_t offset = 0;                // into the first packet
-  std::uint64_t count = 0;               // of unprocessed messages; large ones twice
-  bool passed_on = false;                // multicasts: so are those that come behind
-  net::Packet* last_disowned = nullptr;  // it and those before it
+  struct Kept {
+    PacketPart part;
+    std::uint64_t number = 0;  // in the order of arrival on this rank
+  };
+  std::deque<Kept> packets;
+  std::uint64_t count = 0;   // of unprocessed messages; large ones twice
+  bool passed_on = false;    // multicasts: so are those that come behind
+  std::size_t disowned = 0;  // packets, the first ones
 
   void disown_all();
 };
@@ -29,31 +31,32 @@ struct Early {
 /// Any thread.
 class EarlyMessages {
  public:
-  using Streams = std::map<Stream, Early>;
-
   /// Messages of all streams. acquire pairs with the release of the adders.
   [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const;
   [[nodiscard]] bool empty() const;
 
-  /// Keeps a packet behind those that wait in its stream. False: there are none.
-  bool add_behind(const Stream& stream, net::Packet* packet, std::uint64_t messages);
-  /// Keeps a packet behind those of its stream that wait, or as `begin` says, with a count in both
-  /// cases; `then` runs before it can be taken out again. True: it is the first one of its stream.
-  bool add(const Stream& stream, net::Packet* packet, Early begin, FunctionRef<void()> then);
-  /// Messages of the stream wait, and were passed on.
+  /// Messages of the stream wait.
+  [[nodiscard]] bool has(const Stream& stream) const;
+  /// And were passed on.
   [[nodiscard]] bool are_passed_on(const Stream& stream) const;
+  /// Keeps messages of the stream, behind those that wait. True: there are none; the stream begins
+  /// as `passed_on`, and `then` runs before they can be taken out again.
+  bool add(const Stream& stream, PacketPart part, std::uint64_t messages, bool passed_on,
+           FunctionRef<void()> then);
   /// Takes out the streams of a team from one rank, unless `unless` says not to: under the lock.
-  [[nodiscard]] Streams take(std::uint64_t team, std::int32_t source, FunctionRef<bool()> unless);
-  /// Takes all out; `then` runs before another one is added.
-  [[nodiscard]] Streams take_all(FunctionRef<void()> then);
+  [[nodiscard]] PacketParts take(std::uint64_t team, std::int32_t source,
+                                 FunctionRef<bool()> unless);
+  /// Takes all out, in the order of arrival; `then` runs before another one is added.
+  [[nodiscard]] PacketParts take_all(FunctionRef<void()> then);
   /// Opens the windows of all senders, unless `unless` says not to: under the lock.
   [[nodiscard]] bool disown_all(FunctionRef<bool()> unless);
   void for_each(FunctionRef<void(const Stream&)> visit) const;
 
  private:
   mutable sync::Mutex mutex_;
-  Streams streams_ SHOAL_GUARDED_BY(mutex_);
+  std::map<Stream, Early> streams_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> count_{0};
 };
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace shoal {
@@ -33,11 +34,19 @@ struct AmOptions {
   Delivery delivery = Delivery::inlined;
   int priority = 0;    // of the tasks, with Delivery::task
   std::string name{};  // for error reports; else they show the type of the handler
+  /// Its messages keep their order among themselves only. While a rank has yet to make it, they
+  /// hold back no others there, and others do not hold back them.
+  bool own_order = false;
 };
 
 namespace messaging {
 
 class Channel;
+
+/// Options of the handlers of models.
+inline AmOptions model_options(std::string name) {
+  return {.name = std::move(name), .own_order = true};
+}
 
 /// Where a message goes.
 struct Route {
@@ -182,7 +191,11 @@ inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a 
 static_assert(net::kTeamBit == kLargeBit >> 1U);
 inline constexpr std::uint32_t kMulticastBit = net::kTeamBit >> 1U;  // to be passed on as well
 static_assert(net::kPrefixBit == kMulticastBit >> 1U);
-inline constexpr std::uint32_t kIndexMask = net::kPrefixBit - 1;
+/// The message keeps its order among those of its handler, or of all such static handlers, only:
+/// messages of models, and their answers. Nothing else waits for it at a rank that has not made its
+/// handler, nor does it wait for others.
+inline constexpr std::uint32_t kOwnOrderBit = net::kPrefixBit >> 1U;
+inline constexpr std::uint32_t kIndexMask = kOwnOrderBit - 1;
 
 /// Arguments that travel within the process as an object, not as bytes: nothing is copied twice.
 class ObjectMessage {

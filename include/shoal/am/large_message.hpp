@@ -350,6 +350,7 @@ class LargeMessage {
     instance.self = &instance;
     instance.invoke = &messaging::invoke_each<&LargeMessage::on_header>;
     index_ = channel.add_handler(handler_, options.name, naming::spelled<LargeMessage>());
+    if (options.own_order) flags_ |= messaging::kOwnOrderBit;
   }
   ~LargeMessage() {
     if (channel_ != nullptr) channel_->remove_handler(index_);
@@ -358,7 +359,8 @@ class LargeMessage {
   LargeMessage(LargeMessage&& other) noexcept
       : channel_(std::exchange(other.channel_, nullptr)),
         handler_(std::move(other.handler_)),
-        index_(other.index_) {}
+        index_(other.index_),
+        flags_(other.flags_) {}
   LargeMessage& operator=(LargeMessage&&) = delete;
 
   /// Sends `payload` (0 bytes to beyond 2^31) and copies of the arguments; an on_release() may
@@ -482,7 +484,7 @@ class LargeMessage {
 #endif
     std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
     encode<Wires...>(std::span(arguments), wires...);
-    const auto handler = messaging::kInstanceBit | channel_->flag_bits() | index_;
+    const auto handler = flags_ | channel_->flag_bits() | index_;
     const messaging::Payload bytes{std::as_bytes(payload), payload.size()};
     const auto use = [&](auto release) {
       if constexpr (std::is_same_v<To, Recipients>) {
@@ -581,6 +583,7 @@ class LargeMessage {
   messaging::Channel* channel_;
   std::shared_ptr<messaging::Handler> handler_;
   std::uint32_t index_ = 0;
+  std::uint32_t flags_ = messaging::kInstanceBit;
 };
 
 namespace messaging {

@@ -95,11 +95,12 @@ void multicast_message(Channel& channel, const MulticastRoute& route, const Reci
   }
 }
 
-template <class Static, class... Args>
+/// `flags`: perhaps kOwnOrderBit.
+template <class Static, std::uint32_t flags = 0, class... Args>
 void multicast_static(Channel& channel, const Recipients& recipients, Args&&... args) {
-  multicast_message(channel,
-                    {Static::handler.index() | channel.flag_bits(), Static::handler.signature()},
-                    recipients, typename Static::Traits::Wires{}, std::forward<Args>(args)...);
+  multicast_message(
+      channel, {Static::handler.index() | channel.flag_bits() | flags, Static::handler.signature()},
+      recipients, typename Static::Traits::Wires{}, std::forward<Args>(args)...);
 }
 
 }  // namespace shoal::messaging

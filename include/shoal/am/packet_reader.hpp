@@ -2,25 +2,44 @@
 // Reading of packets, run by run.
 
 #include <shoal/am/messenger_options.hpp>
+#include <shoal/base/function.hpp>
 #include <shoal/net/packet.hpp>
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 namespace shoal::messaging {
 
-/// Stream of messages that keep their order: of one team, from one rank, in one lane. Multicasts
-/// are streams of their own, by their first sender: the rank that passes one on may not have its
-/// handler either, so nothing else that this rank sends waits for it.
+/// Stream of messages that keep their order: of one team, from one rank, in one lane, and with one
+/// kind of handler.
+///
+/// Multicasts are streams of their own, by their first sender, recipients and tree. The rank that
+/// passes one on may not have its handler either, so nothing else that this rank sends waits for
+/// it. And along other trees earlier multicasts of that sender may come later.
 struct Stream {
   static constexpr std::int32_t kDirect = -1;
+  static constexpr std::uint32_t kShared = 0;    // handlers of the program keep one order
+  static constexpr std::uint32_t kStatic = 1;    // the static ones of models another one; then:
+  static constexpr std::uint32_t kInstance = 2;  // + the index of a handler of its own order
+
   std::uint64_t team = 0;
   std::int32_t source = 0;
   std::uint32_t lane = 0;
+  std::uint32_t order = kShared;
   std::int32_t origin = kDirect;  // of multicasts
+  std::uint32_t path = 0;         // of multicasts: MulticastHeader::path
   auto operator<=>(const Stream&) const = default;
 };
+
+/// The messages of a packet from `offset` on, where a run begins.
+struct PacketPart {
+  net::PacketHolder packet;
+  std::size_t offset = 0;
+};
+using PacketParts = std::deque<PacketPart>;
 
 /// A packet that is damaged ends the process.
 class PacketReader {
@@ -33,19 +52,32 @@ class PacketReader {
       return;
     refuse(packet, run);
   }
-  /// Number of messages from `offset` on that are queued and not processed. A large message counts
-  /// twice: its release at the sender is not due before its header is handled here.
-  [[nodiscard]] std::uint64_t unprocessed_from(const net::Packet& packet, std::size_t offset) const;
-  /// The stream of the message at `offset`, which begins a run.
-  [[nodiscard]] Stream stream_at(const net::Packet& packet, std::size_t offset) const;
-  /// The messages from `offset` on belong to several streams.
-  [[nodiscard]] bool is_mixed(const net::Packet& packet, std::size_t offset) const;
-  /// Packets of one stream each with the messages from `offset` on, in their order; `packet` itself
-  /// if it is of one stream. Copies do not count towards the sender's window.
-  [[nodiscard]] net::PacketList split(net::Packet* packet, std::size_t offset) const;
+  /// Number of messages before `offset`.
+  [[nodiscard]] std::uint64_t count_before(const net::Packet& packet, std::size_t offset) const;
+  /// Number of messages that are queued and not processed. A large message counts twice: its
+  /// release at the sender is not due before its header is handled here.
+  [[nodiscard]] std::uint64_t unprocessed(const PacketPart& part) const;
+  /// The stream of its first message.
+  [[nodiscard]] Stream stream_of(const PacketPart& part) const;
+  /// Parts with the same messages in the same order: each is of one stream that waits, or of those
+  /// that do not. The part itself if it is so already; copies do not count towards the sender's
+  /// window.
+  [[nodiscard]] PacketParts split(PacketPart part, FunctionRef<bool(const Stream&)> waits) const;
 
  private:
+  /// Consecutive messages of a packet.
+  struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::uint64_t count = 0;
+  };
+
   [[gnu::cold]] void refuse(const net::Packet& packet, const net::Run& run) const;
+  /// Calls f(run, offset) for each message.
+  template <class F>
+  void for_each_message(const PacketPart& part, F f) const;
+  [[nodiscard]] std::vector<Stretch> stretches_of(const PacketPart& part,
+                                                  FunctionRef<bool(const Stream&)> waits) const;
 
   const FatalHandler& fatal_;
 };

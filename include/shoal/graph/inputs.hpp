@@ -36,8 +36,8 @@ struct Slot {
   template <class PutOne, class PutSeveral>
   Slot(messaging::Channel& channel, const std::string& name, PutOne put_one, PutSeveral put_several)
       : put(put_one),
-        one(channel, put_one, AmOptions{.name = name}),
-        several(channel, put_several, AmOptions{.name = name}),
+        one(channel, put_one, messaging::model_options(name)),
+        several(channel, put_several, messaging::model_options(name)),
         large(channel, name, put_several) {}
 
   Function<void(const K& key, V value)> put;  // here; counts as a dependency

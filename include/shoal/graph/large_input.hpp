@@ -115,7 +115,7 @@ class LargeInput<K, V, true> {
       : channel_(channel),
         message_(
             channel, [arrivals](std::size_t count) { return arrivals->make(count); },
-            arrival(arrivals), [] {}, AmOptions{.name = name + ", large"}) {}
+            arrival(arrivals), [] {}, messaging::model_options(name + ", large")) {}
 
   // An Immutable is read by tasks while it is passed on.
   static auto arrival(const std::shared_ptr<Arrivals>& arrivals) {

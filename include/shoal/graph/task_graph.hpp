@@ -133,10 +133,7 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
   TaskGraph& set_indegree(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_indegree() takes a function int(const K&): give it one parameter, the key of "
-        "the graph");
+    static_assert(fits, "shoal: set_indegree() takes a function int(const K&) of the graph's key");
     if constexpr (fits) set(indegree_, std::move(function));
     return *this;
   }
@@ -161,10 +158,7 @@ class TaskGraph final : private term::Unsatisfied {
     requires(graph::input_count_v<F> == 0)
   TaskGraph& set_task(F function) {
     constexpr bool fits = CallableAs<F, void, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_task() takes a function void(const K&): give it one parameter, the key of "
-        "the graph");
+    static_assert(fits, "shoal: set_task() takes a function void(const K&) of the graph's key");
     if constexpr (fits) set(task_, std::move(function));
     return *this;
   }
@@ -172,10 +166,7 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
   TaskGraph& set_mapping(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_mapping() takes a function int(const K&): give it one parameter, the key of "
-        "the graph");
+    static_assert(fits, "shoal: set_mapping() takes a function int(const K&) of the graph's key");
     if constexpr (fits) set(mapping_, std::move(function));
     return *this;
   }
@@ -192,7 +183,7 @@ class TaskGraph final : private term::Unsatisfied {
       set(rank_, std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
           scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
-          AmOptions{.name = name_ + ", fulfill"});
+          messaging::model_options(name_ + ", fulfill"));
       forward_ = [message](int rank, const K& k, int count) {
         message->send(Rank(rank), k, count);
       };
@@ -203,10 +194,7 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
   TaskGraph& set_priority(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_priority() takes a function int(const K&): give it one parameter, the key of "
-        "the graph");
+    static_assert(fits, "shoal: set_priority() takes a function int(const K&) of the graph's key");
     if constexpr (fits) set(priority_, std::move(function));
     return *this;
   }
@@ -214,10 +202,7 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
   TaskGraph& set_binding(F function) {
     constexpr bool fits = CallableAs<F, bool, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_binding() takes a function bool(const K&): give it one parameter, the key of "
-        "the graph");
+    static_assert(fits, "shoal: set_binding() takes a function bool(const K&) of the graph's key");
     if constexpr (fits) set(binding_, std::move(function));
     has_marks_ = true;
     return *this;
@@ -228,9 +213,7 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_name(F function) {
     constexpr bool fits = CallableAs<F, std::string, const K&>;
     static_assert(fits,
-                  "shoal: set_name() takes a function std::string(const K&): give it one "
-                  "parameter, the key of "
-                  "the graph");
+                  "shoal: set_name() takes a function std::string(const K&) of the graph's key");
     if constexpr (fits) set(task_name_, std::move(function));
     return *this;
   }
@@ -239,10 +222,8 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
   TaskGraph& set_memory_bound(F function) {
     constexpr bool fits = CallableAs<F, bool, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_memory_bound() takes a function bool(const K&): give it one parameter, the key "
-        "of the graph");
+    static_assert(fits,
+                  "shoal: set_memory_bound() takes a function bool(const K&) of the graph's key");
     if constexpr (fits) set(memory_bound_, std::move(function));
     has_marks_ = true;
     return *this;
@@ -253,10 +234,7 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
   TaskGraph& set_cost(F function) {
     constexpr bool fits = CallableAs<F, Cost, const K&>;
-    static_assert(
-        fits,
-        "shoal: set_cost() takes a function Cost(const K&): give it one parameter, the key of "
-        "the graph");
+    static_assert(fits, "shoal: set_cost() takes a function Cost(const K&) of the graph's key");
     if constexpr (fits) set(cost_, std::move(function));
     if (scope_.scheduler().memory_bound_limit() != nullptr) has_marks_ = true;
     return *this;

@@ -45,34 +45,39 @@ class ObjectCache {
         compares_(kComparable && memory.checks()),
         core_(scheduler(), name, std::make_unique<memory::PolicyOf<Policy>>(std::move(policy)),
               [this](const CacheKey& key, std::uint64_t ticket) { request(key, ticket); }),
-        arrived_(channel(),
-                 [this](std::uint64_t ticket, T object) {
-                   const std::size_t size_bytes = encoded_size<T>(object);
-                   core_.arrived(ticket, std::make_shared<const T>(std::move(object)), size_bytes);
-                 },
-                 {.name = "cache '" + name + "': an object"}),
-        refused_(channel(),
-                 [this](std::uint64_t ticket, const std::string& text) {
-                   core_.failed(ticket, std::make_exception_ptr(CheckError(text)));
-                 },
-                 {.name = "cache '" + name + "': a refusal"}),
-        verified_(channel(),
-                  [this](std::uint64_t number, bool same, int writer) {
-                    core_.end_comparison(number, {same, writer});
-                  },
-                  {.name = "cache '" + name + "': a comparison"}),
-        asked_(channel(),
-               [this](int origin, std::uint64_t offset, std::uint64_t ticket) {
-                 answer(Rank(origin), offset, ticket);
-               },
-               {.name = "cache '" + name + "': a request"}),
-        compare_(channel(),
-                 [this](int origin, std::uint64_t offset, std::uint64_t number,
-                        const std::vector<std::byte>& copy) {
-                   verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy,
-                                  memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
-                 },
-                 {.name = "cache '" + name + "': a copy to compare"}) {}
+        arrived_(
+            channel(),
+            [this](std::uint64_t ticket, T object) {
+              const std::size_t size_bytes = encoded_size<T>(object);
+              core_.arrived(ticket, std::make_shared<const T>(std::move(object)), size_bytes);
+            },
+            messaging::model_options("cache '" + name + "': an object")),
+        refused_(
+            channel(),
+            [this](std::uint64_t ticket, const std::string& text) {
+              core_.failed(ticket, std::make_exception_ptr(CheckError(text)));
+            },
+            messaging::model_options("cache '" + name + "': a refusal")),
+        verified_(
+            channel(),
+            [this](std::uint64_t number, bool same, int writer) {
+              core_.end_comparison(number, {same, writer});
+            },
+            messaging::model_options("cache '" + name + "': a comparison")),
+        asked_(
+            channel(),
+            [this](int origin, std::uint64_t offset, std::uint64_t ticket) {
+              answer(Rank(origin), offset, ticket);
+            },
+            messaging::model_options("cache '" + name + "': a request")),
+        compare_(
+            channel(),
+            [this](int origin, std::uint64_t offset, std::uint64_t number,
+                   const std::vector<std::byte>& copy) {
+              verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy,
+                             memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
+            },
+            messaging::model_options("cache '" + name + "': a copy to compare")) {}
 
   /// The copy, if there is one; else the object is fetched. Requests for one object at the same
   /// time share a fetch. **Blocks**: parks the task during a fetch.

@@ -177,10 +177,9 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
                     const Target& target, Args&&... args) {
   messaging::Channel& channel = objects.channel();
   const net::RunPrefix prefix = target.to_prefix();
-  messaging::send_message(
-      channel,
-      {handler.index() | channel.flag_bits() | net::kPrefixBit, handler.signature(), to, &prefix},
-      Wires{}, std::forward<Args>(args)...);
+  const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | messaging::kOwnOrderBit;
+  messaging::send_message(channel, {handler.index() | flags, handler.signature(), to, &prefix},
+                          Wires{}, std::forward<Args>(args)...);
 }
 
 /// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to

@@ -236,8 +236,9 @@ class Team : public TeamCollectives {
   /// sender. **Caller**, **Blocks**: as send(); recipients pass on without waiting, before their
   /// own handler runs. **Errors**: CheckError for a rank that does not exist or is listed twice,
   /// and nothing is sent; an empty list is none. **Ordering**: multicasts of one rank to the same
-  /// recipients, in the same order and tree, are handled in the order sent; there is no order with
-  /// send(), nor with other multicasts. **Cost**: one encoding; each recipient sends its part of
+  /// recipients, in the same order and tree, are handled in the order sent, those with payloads and
+  /// those with arguments on the heap among themselves; there is no order with send(), nor with
+  /// other multicasts. **Cost**: one encoding; each recipient sends its part of
   /// the list, and the arguments, to its children. Within a process each recipient copies the
   /// arguments once; an Immutable is shared. **Source**: runtime-communication-interactions-thesis,
   /// section 4.3.
