@@ -22,8 +22,11 @@ void Backlog::hold(PacketPart part, bool passed_on) {
   // Under the lock of early_: rests() never sees the count without the flag.
   const Stream stream = reader_.stream_of(part);
   const std::uint64_t messages = reader_.unprocessed(part);
-  const bool is_first = early_.add(stream, std::move(part), messages, passed_on, [this, &first] {
-    if (can_handle(first)) request_retry();
+  const bool is_first = early_.add(stream, std::move(part), messages, passed_on, [&] {
+    const bool may_leave = stream.origin != Stream::kDirect && !passed_on;
+    if (can_handle(first) || (may_leave && channels_.find(stream.team) != nullptr)) {
+      request_retry();
+    }
   });
   if (is_first && channels_.find(stream.team) == nullptr) {
     listener_->on_unknown_team(stream.team, Rank(stream.source));

@@ -67,11 +67,14 @@ Stream stream_at(const net::Packet& packet, const net::Run& run, std::size_t off
   return stream;
 }
 
+const net::RunPrefix* prefix_of(const net::Run& run) {
+  return (run.handler & net::kPrefixBit) != 0 ? &run.prefix : nullptr;
+}
+
 void append_copy(net::Packet& to, const net::Packet& packet, const net::Run& run,
                  std::size_t offset) {
-  const std::span<std::byte> place =
-      to.add_message({run.handler, run.signature, run.size_bytes, run.team, run.sender},
-                     (run.handler & net::kPrefixBit) != 0 ? &run.prefix : nullptr);
+  const std::span<std::byte> place = to.add_message(
+      {run.handler, run.signature, run.size_bytes, run.team, run.sender}, prefix_of(run));
   if (!place.empty()) {
     std::memcpy(place.data(), packet.messages().data() + offset, place.size());
   }
@@ -113,8 +116,6 @@ PacketParts PacketReader::split(PacketPart part, FunctionRef<bool(const Stream&)
     parts.push_back(std::move(part));
     return parts;
   }
-  constexpr std::size_t kHeaderBytes =
-      sizeof(net::RunHeader) + sizeof(net::TeamTag) + sizeof(net::RunPrefix) + net::kMessageAlign;
   net::PacketHeader header = part.packet->header();
   if (header.first_message != 0) {
     header.first_message += static_cast<std::uint32_t>(count_before(*part.packet, part.offset));
@@ -124,7 +125,9 @@ PacketParts PacketReader::split(PacketPart part, FunctionRef<bool(const Stream&)
   auto stretch = stretches.begin();
   for_each_message(part, [&](const net::Run& run, std::size_t offset) {
     if (offset == stretch->begin) {
-      net::Packet* const copy = net::Packet::create(stretch->end - offset + kHeaderBytes);
+      const std::size_t header_bytes =
+          net::Packet::bytes_at_most({.handler = run.handler}, prefix_of(run));
+      net::Packet* const copy = net::Packet::create(stretch->end - offset + header_bytes);
       copy->header() = header;
       sync::pass_on(part.packet.get(), copy);
       parts.push_back({net::PacketHolder(copy)});

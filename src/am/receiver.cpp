@@ -118,9 +118,11 @@ void Receiver::on_packet(net::Packet* packet) {
 void Receiver::take_in_order(net::Packet* packet) {
   const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
   std::size_t offset = 0;
-  if (control || backlog_.empty()) [[likely]] {
+  if (control || backlog_.count() == 0) [[likely]] {
     if (process(packet, offset)) [[likely]]
       return packet->release();
+  } else if (backlog_.wants_retry()) {
+    retry_held();  // earlier ones first
   }
   PacketParts parts;
   parts.push_back({net::PacketHolder(packet), offset});

@@ -407,6 +407,29 @@ TEST(OtherOrders, OfATunnelAndItsEnd_AreKept) {
   });
 }
 
+// The second message comes about when both handlers are opened.
+TEST(OtherOrders, OfHandlersThatAreMadeTogether_AreKept) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto give_way = [](World& world, std::uint64_t times) {
+      for (std::uint64_t i = 0; i < times; ++i) world.async([] {}).get();
+    };
+    std::string order;
+    const auto result = run_turns({.seed = seed, .ranks = 2}, [&](World& world) {
+      if (world.rank() == 0) give_way(world, 1 + seed % 7);
+      const auto first = world.make_am([&] { order += 'a'; }, {.own_order = true});
+      const auto second = world.make_am([&] { order += 'b'; }, {.own_order = true});
+      if (world.rank() == 1) {
+        first.send(Rank(0));
+        give_way(world, seed / 7 % 9);
+        second.send(Rank(0));
+      }
+      world.wait();
+      return 0;
+    });
+    ASSERT_EQ(order, "ab") << "seed " << seed;
+  }
+}
+
 TEST(RandomLateModels, OfSeveralRanks_HoldBackNothing) {
   constexpr std::uint64_t kPrograms = sized_on_one_thread(1000, 50);
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
