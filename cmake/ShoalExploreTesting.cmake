@@ -9,15 +9,19 @@ function(shoal_explored_program target program)
   shoal_test_program(${target} "$<TARGET_OBJECTS:explored_${program}>" test_programs shoal::shoal)
 endfunction()
 
-set(SHOAL_MUTANT_OPTIONS --ranks 7 --workers 3 --packet-bytes 512 --window-bytes 2048)
+set(SHOAL_MUTANT_WORLD --ranks 7 --workers 3)
+set(SHOAL_MUTANT_OPTIONS --packet-bytes 512 --window-bytes 2048)
 
-# shoal_add_mutant(<name> <file of src/> <from> <to> [PROGRAM <name>]): a planted bug. The program
-# of tests/explore/, random_program by default, gets a copy of that file in which the text <from>,
-# which must stand in it once, became <to>; shoal-explore must find that.
+# shoal_add_mutant(<name> <file of src/> <from> <to> [PROGRAM <name>] [WORLD <option>...]): a
+# planted bug. The program of tests/explore/, random_program by default, gets a copy of that file in
+# which the text <from>, which must stand in it once, became <to>; shoal-explore must find that.
 function(shoal_add_mutant name file from to)
-  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROGRAM" "")
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROGRAM" "WORLD")
   if(NOT arg_PROGRAM)
     set(arg_PROGRAM random_program)
+  endif()
+  if(NOT arg_WORLD)
+    set(arg_WORLD ${SHOAL_MUTANT_WORLD})
   endif()
   string(REGEX REPLACE "/.*" "" layer "${file}")
   shoal_planted_bug(mutant_${name} "${PROJECT_SOURCE_DIR}/src/${file}" "${from}" "${to}"
@@ -27,7 +31,7 @@ function(shoal_add_mutant name file from to)
   add_test(NAME explore.mutant_${name}
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/explore/mutant_test.py"
                    "${PROJECT_SOURCE_DIR}/tools/shoal-explore" $<TARGET_FILE:mutant_${name}>
-                   ${SHOAL_MUTANT_OPTIONS})
+                   ${arg_WORLD} ${SHOAL_MUTANT_OPTIONS})
   shoal_test_properties(explore.mutant_${name} explore 120 PROCESSORS 2)
 endfunction()
 
@@ -36,7 +40,8 @@ function(shoal_add_mutant_reference program)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SEEDS" "")
   add_test(NAME explore.no_mutant_of_${program}
            COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds ${arg_SEEDS} --
-                   $<TARGET_FILE:explore_${program}> ${SHOAL_MUTANT_OPTIONS})
+                   $<TARGET_FILE:explore_${program}> ${SHOAL_MUTANT_WORLD}
+                   ${SHOAL_MUTANT_OPTIONS})
   shoal_test_properties(explore.no_mutant_of_${program} explore 120 PROCESSORS 2)
 endfunction()
 

@@ -1,3 +1,4 @@
+#include <shoal/am/backlog.hpp>
 #include <shoal/am/channel.hpp>
 #include <shoal/am/messenger.hpp>
 #include <shoal/sched/handler_mark.hpp>
@@ -9,6 +10,23 @@
 #include <utility>
 
 namespace shoal::messaging {
+
+namespace {
+
+/// A sender that waits for room.
+class WaitingSender {
+ public:
+  explicit WaitingSender(Backlog& backlog) : backlog_(backlog) { backlog_.add_waiting_senders(1); }
+  ~WaitingSender() { backlog_.add_waiting_senders(-1); }
+  WaitingSender(const WaitingSender&) = delete;
+  WaitingSender& operator=(const WaitingSender&) = delete;
+
+ private:
+  Backlog& backlog_;
+  const sched::ParkedSenderMark mark_;
+};
+
+}  // namespace
 
 Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team)
     : messenger_(messenger),
@@ -49,7 +67,7 @@ net::Link& Channel::admit_to(Rank target, net::Lane lane) {
   if (scheduler_.count_slot() != scope_.counts.foreign_slot() && !sched::in_suspendable_task()) {
     return link;
   }
-  const sched::ParkedSenderMark mark;
+  const WaitingSender waiting(messenger_.backlog());
   const std::string what = fmt::format("send() to rank {}", world_rank.value());
   const auto peer = static_cast<std::uint32_t>(world_rank.value());
   trace::window_full(peer);

@@ -43,6 +43,7 @@ bool EarlyMessages::add(const Stream& stream, PacketPart part, std::uint64_t mes
   if (is_first) early.passed_on = passed_on;
   early.count += messages;
   early.packets.push_back({std::move(part), numbers_++});
+  if (open_windows_ > 0) early.disown_all();
   count_.fetch_add(messages, std::memory_order_release);
   if (is_first) then();
   return is_first;
@@ -77,6 +78,19 @@ PacketParts EarlyMessages::take_all(FunctionRef<void()> then) {
   PacketParts parts;
   for (Early::Kept& one : all) parts.push_back(std::move(one.part));
   return parts;
+}
+
+EarlyMessages::~EarlyMessages() {
+  for (auto& [stream, early] : streams_) {
+    for (const Early::Kept& one : early.packets) one.part.packet->owner = nullptr;
+  }
+}
+
+void EarlyMessages::open_windows(int change) {
+  const sync::Lock lock(mutex_);
+  open_windows_ += change;
+  if (change <= 0) return;
+  for (auto& [stream, early] : streams_) early.disown_all();
 }
 
 bool EarlyMessages::disown_all(FunctionRef<bool()> unless) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mutant_test.py SHOAL_EXPLORE PROGRAM [ARGUMENT...]
 
-PROGRAM has a planted bug: shoal-explore must find it within 1000 seeds, and what it prints as the
+PROGRAM has a planted bug: shoal-explore must find it within 3000 seeds, and what it prints as the
 shortest command must fail in the same way, every time.
 """
 
@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 
-SEEDS = 1000
+SEEDS = 3000
 
 
 # Some planted bugs read memory that was freed: overwritten by malloc, it is wrong in each run.

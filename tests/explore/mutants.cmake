@@ -12,13 +12,15 @@ shoal_add_mutant(
   "if (open_ != nullptr) taken.push_back"
   "if (open_ != nullptr && taken.empty()) taken.push_back")
 
-# Completion: a rank confirms without a second look at what it reported.
+# Completion: a rank confirms without a second look at what it reported. Rare: 16 of 6000 seeds with
+# these options, one with those of the others.
 shoal_add_mutant(
   completion_second_look term/detector.cpp
   "|| must_report_) return;
   if (host_.snapshot() != reported_) {"
   "|| must_report_) return;
-  if (false) {")
+  if (false) {"
+  WORLD --ranks 3 --workers 2)
 
 # Completion: the root asks for confirmation though messages are under way.
 shoal_add_mutant(

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,7 @@ namespace runtime_late_models_test {
 using namespace shoal;
 using shoal::testing::run_turns;
 using shoal::testing::sized_on_one_thread;
+using shoal::testing::TurnOptions;
 using ::testing::HasSubstr;
 
 using Step = std::function<void()>;
@@ -337,6 +339,39 @@ TEST(LateMessages, DoNotHoldBackWhatModelsBring) { expect_progress(kAwaited, kMe
 TEST(LateMessages, HoldBackLaterMessagesOfTheProgram) {
   EXPECT_THAT(run_parts(0, 2, {{own_message, active_message, {}}}),
               HasSubstr("messages from rank 1 are for an active message that was never made here"));
+}
+
+// --- messages that wait take no room that others need
+
+/// Ranks 0 and 1 exchange events before they make a message, which rank 2 multicasts meanwhile:
+/// they pass it on to each other.
+TEST(LateMessages, LeaveRoomWhereTheyArePassedOn) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    TurnOptions options{.seed = seed, .ranks = 3};
+    options.link.window_bytes = 8192;
+    const auto result = run_turns(options, [](World& world) {
+      const Rank other(1 - world.rank().value());
+      Events events(world);
+      if (world.rank() != 2) {
+        sleep_for(std::chrono::microseconds(200));
+        events.fire(other, "e");
+        static_cast<void>(events.wait({{other, "e"}}));
+      }
+      std::size_t count = 0;
+      const auto late = world.make_am([&](std::span<const long> v) { count += v.size(); });
+      for (int i = 0; i < 3 && world.rank() == 2; ++i) {
+        const std::vector<long> values(3000);
+        world.multicast(late, Recipients({Rank(0), Rank(1)}, {TreeShape::chain}), values);
+        world.multicast(late, Recipients({Rank(1), Rank(0)}, {TreeShape::chain}), values);
+      }
+      world.wait();
+      EXPECT_EQ(count, world.rank() == 2 ? 0 : 18'000);
+      return 0;
+    });
+    for (const auto& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << "seed " << seed << ": " << describe(error);
+    }
+  }
 }
 
 // --- what is there keeps its order, while something else waits

@@ -52,6 +52,9 @@ class Backlog {
   /// The same, of one team.
   [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const { return early_.count_of(team); }
   [[nodiscard]] bool empty() const { return early_.empty(); }
+  /// Senders of this rank begin to wait for room, or end that (-1). Meanwhile the windows of those
+  /// whose messages wait here are open: they may be who that room depends on.
+  void add_waiting_senders(int change) { early_.open_windows(change); }
   /// Called before a snapshot of counts. False: messages that wait are about to be tried again
   /// (they are then neither processed nor stuck). Their senders' windows open: nothing here will
   /// take the messages soon, and a sender that waited for room would keep the world from noticing

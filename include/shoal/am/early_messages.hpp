@@ -31,6 +31,12 @@ struct Early {
 /// Any thread.
 class EarlyMessages {
  public:
+  EarlyMessages() = default;
+  /// The senders may be gone.
+  ~EarlyMessages();
+  EarlyMessages(const EarlyMessages&) = delete;
+  EarlyMessages& operator=(const EarlyMessages&) = delete;
+
   /// Messages of all streams. acquire pairs with the release of the adders.
   [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const;
@@ -49,6 +55,8 @@ class EarlyMessages {
                                  FunctionRef<bool()> unless);
   /// Takes all out, in the order of arrival; `then` runs before another one is added.
   [[nodiscard]] PacketParts take_all(FunctionRef<void()> then);
+  /// While the sum of `change` is above 0, the windows of all senders are open.
+  void open_windows(int change);
   /// Opens the windows of all senders, unless `unless` says not to: under the lock.
   [[nodiscard]] bool disown_all(FunctionRef<bool()> unless);
   void for_each(FunctionRef<void(const Stream&)> visit) const;
@@ -57,6 +65,7 @@ class EarlyMessages {
   mutable sync::Mutex mutex_;
   std::map<Stream, Early> streams_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
+  int open_windows_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> count_{0};
 };
 
