@@ -36,13 +36,13 @@ function(shoal_add_app_script name script app)
   shoal_test_properties(apps.${name} apps 120 PROCESSORS 2)
 endfunction()
 
-# Sets `out` to the target of an application on an MPI variant; empty when it is not built.
-function(shoal_app_of_variant app variant out)
-  list(FIND SHOAL_MPI_VARIANTS ${variant} index)
-  if(index EQUAL 0)
+# Sets `out` to the target of an application for an MPI: one that calls MPI itself is a program for
+# each (apps/CMakeLists.txt). Empty when it is not built.
+function(shoal_app_on_mpi app mpi out)
+  if(TARGET ${app}_${mpi})
+    set(${out} ${app}_${mpi} PARENT_SCOPE)
+  elseif(TARGET ${app})
     set(${out} ${app} PARENT_SCOPE)
-  elseif(TARGET ${app}_${variant})
-    set(${out} ${app}_${variant} PARENT_SCOPE)
   else()
     set(${out} "" PARENT_SCOPE)
   endif()
@@ -54,13 +54,13 @@ endfunction()
 # others on the last of them.
 function(shoal_add_app_mpi_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "APP;TIMEOUT;PATTERN" "PROCESSES;ARGS")
-  foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-    shoal_app_of_variant(${arg_APP} ${variant} program)
+  foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
+    shoal_app_on_mpi(${arg_APP} ${mpi} program)
     if(program)
       foreach(processes IN LISTS arg_PROCESSES)
         shoal_add_mpi_test(
-          apps.${name}.${variant}.np${processes}
-          VARIANT ${variant}
+          apps.${name}.${mpi}.np${processes}
+          MPI ${mpi}
           PROCESSES ${processes}
           TIMEOUT ${arg_TIMEOUT}
           PATTERN "${arg_PATTERN}"
@@ -114,10 +114,10 @@ function(shoal_add_same_line_test name)
   list(JOIN arg_ARGS " " arguments)
   foreach(ranks IN ITEMS 1 2 4)
     list(APPEND commands "$<TARGET_FILE:${arg_APP}> ${arguments} --ranks ${ranks}")
-    foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-      shoal_app_of_variant(${arg_APP} ${variant} program)
+    foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
+      shoal_app_on_mpi(${arg_APP} ${mpi} program)
       if(program)
-        shoal_mpi_launcher(${variant} ${ranks} launcher)
+        shoal_mpi_launcher(${mpi} ${ranks} launcher)
         list(JOIN launcher " " launcher)
         list(APPEND commands "${launcher} $<TARGET_FILE:${program}> ${arguments}")
       endif()
@@ -140,16 +140,18 @@ function(shoal_add_tutorial_tests)
     foreach(ranks IN ITEMS 1 3)
       add_test(NAME apps.${program}.ranks${ranks} COMMAND ${program} --ranks ${ranks} --workers 2)
       shoal_test_properties(apps.${program}.ranks${ranks} apps ${arg_TIMEOUT})
+      shoal_in_check(tutorial TESTS apps.${program}.ranks${ranks} PROGRAMS ${program})
     endforeach()
-    if(SHOAL_MPI_VARIANTS)
-      list(GET SHOAL_MPI_VARIANTS 0 variant)
+    if(SHOAL_MPI_PLUGINS)
+      list(GET SHOAL_MPI_PLUGINS 0 mpi)
       foreach(ranks IN ITEMS 1 2)
         shoal_add_mpi_test(
-          apps.${program}.${variant}.np2x${ranks}
-          VARIANT ${variant}
+          apps.${program}.${mpi}.np2x${ranks}
+          MPI ${mpi}
           PROCESSES 2
           TIMEOUT ${arg_TIMEOUT}
           COMMAND $<TARGET_FILE:${program}> --workers 2 --ranks-per-process ${ranks})
+        shoal_in_check(tutorial TESTS apps.${program}.${mpi}.np2x${ranks})
       endforeach()
     endif()
   endforeach()

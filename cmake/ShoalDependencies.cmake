@@ -1,41 +1,47 @@
-# Finds what shoal is built on and decides which MPI variants are built: SHOAL_MPI_VARIANTS, and
-# which of them is the default one.
+# Finds what shoal is built on, and the MPIs that it gets plug-ins for: SHOAL_MPI_PLUGINS.
 
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # a parent project links our targets too
 include(ShoalFind)
+include(ShoalFindMpi)
 find_package(CLI11 CONFIG REQUIRED) # headers only, used inside src/runtime
 find_package(nlohmann_json CONFIG REQUIRED) # headers only, used inside src/contention
 
-set(SHOAL_MPI_VARIANTS "")
+function(shoal_require_mpi option name)
+  if(NOT name MATCHES "^(openmpi|mpich|system|abi)$")
+    message(FATAL_ERROR "${option}=${${option}}: '${name}' is not openmpi, mpich, system or abi.")
+  endif()
+  shoal_find_mpi(${name})
+  if(NOT SHOAL_MPI_${name}_TARGET)
+    message(FATAL_ERROR "${option} names ${name}, which was not found. Install it (tools/setup "
+                        "does), or leave it out.")
+  endif()
+  set(SHOAL_MPI_${name}_TARGET "${SHOAL_MPI_${name}_TARGET}" PARENT_SCOPE)
+endfunction()
+
+set(SHOAL_MPI_PLUGINS "")
 if(SHOAL_MPI STREQUAL "AUTO")
-  foreach(name IN ITEMS openmpi mpich system)
-    if(name STREQUAL "system" AND SHOAL_MPI_VARIANTS)
-      break()
+  foreach(name IN ITEMS openmpi mpich system abi)
+    if(name STREQUAL "system" AND SHOAL_MPI_PLUGINS)
+      continue() # it is one of them
     endif()
     shoal_find_mpi(${name})
     if(SHOAL_MPI_${name}_TARGET)
-      list(APPEND SHOAL_MPI_VARIANTS ${name})
+      list(APPEND SHOAL_MPI_PLUGINS ${name})
     endif()
   endforeach()
 elseif(SHOAL_MPI)
   foreach(name IN LISTS SHOAL_MPI)
-    if(NOT name MATCHES "^(openmpi|mpich|system)$")
-      message(FATAL_ERROR "SHOAL_MPI=${SHOAL_MPI}: '${name}' is not openmpi, mpich or system. "
-                          "Use AUTO, OFF, or a list of these.")
-    endif()
-    shoal_find_mpi(${name})
-    if(NOT SHOAL_MPI_${name}_TARGET)
-      message(FATAL_ERROR "SHOAL_MPI names ${name}, which was not found. Install it "
-                          "(tools/setup does), or configure with -DSHOAL_MPI=OFF.")
-    endif()
-    list(APPEND SHOAL_MPI_VARIANTS ${name})
+    shoal_require_mpi(SHOAL_MPI ${name})
+    list(APPEND SHOAL_MPI_PLUGINS ${name})
   endforeach()
 endif()
 
-set(SHOAL_DEFAULT_VARIANT none)
-if(SHOAL_MPI_VARIANTS)
-  list(GET SHOAL_MPI_VARIANTS 0 SHOAL_DEFAULT_VARIANT)
-  message(STATUS "shoal: MPI variants: ${SHOAL_MPI_VARIANTS}")
+if(SHOAL_MPI_STATIC)
+  shoal_require_mpi(SHOAL_MPI_STATIC "${SHOAL_MPI_STATIC}")
+  set(SHOAL_MPI_PLUGINS "")
+  message(STATUS "shoal: MPI linked in: ${SHOAL_MPI_STATIC}")
+elseif(SHOAL_MPI_PLUGINS)
+  message(STATUS "shoal: plug-ins for MPI: ${SHOAL_MPI_PLUGINS}")
 else()
-  message(STATUS "shoal: built without MPI")
+  message(STATUS "shoal: built without plug-ins for MPI")
 endif()

@@ -11,8 +11,10 @@ install(
   EXPORT shoalTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-get_property(shoal_install_links GLOBAL PROPERTY SHOAL_INSTALL_LINKS)
-install(FILES ${shoal_install_links} DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+get_property(shoal_install_plugins GLOBAL PROPERTY SHOAL_INSTALL_PLUGINS)
+if(shoal_install_plugins)
+  install(TARGETS ${shoal_install_plugins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 get_property(shoal_install_modules GLOBAL PROPERTY SHOAL_INSTALL_MODULES)
 if(shoal_install_modules)
   install(DIRECTORY ${shoal_install_modules}
@@ -38,6 +40,7 @@ install(
         "${CMAKE_CURRENT_BINARY_DIR}/shoalConfigVersion.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/ShoalBuildType.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/ShoalFind.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/ShoalFindMpi.cmake"
   DESTINATION "${shoal_cmake_dir}")
 
 include(ShoalPkgConfig)

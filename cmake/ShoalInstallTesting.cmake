@@ -12,7 +12,7 @@ function(shoal_add_install_tests)
       "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLAUNCHER=${SHOAL_TEST_CCACHE}"
       "-DC_COMPILER=${CMAKE_C_COMPILER}" "-DFORTRAN_COMPILER=${CMAKE_Fortran_COMPILER}"
       "-DBUILD_TYPE=${CMAKE_BUILD_TYPE}" "-DVERSION=${PROJECT_VERSION}"
-      "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+      "-DMPIS=${SHOAL_MPI_PLUGINS}" "-DSHOAL_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
       "-DSHOAL_BINARY_DIR=${PROJECT_BINARY_DIR}"
       "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_find_package" -P
       "${PROJECT_SOURCE_DIR}/tests/install/build_consumer.cmake")
@@ -25,6 +25,10 @@ function(shoal_add_install_tests)
       "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/install_subfolder" -P
       "${PROJECT_SOURCE_DIR}/tests/install/subfolder.cmake")
   shoal_test_properties(install.subfolder install ${arg_TIMEOUT})
+  get_property(installed GLOBAL PROPERTY SHOAL_INSTALL_TARGETS)
+  get_property(plugins GLOBAL PROPERTY SHOAL_INSTALL_PLUGINS)
+  shoal_in_check(install TESTS install.find_package install.subfolder
+                 PROGRAMS ${installed} ${plugins} shoal-trace shoal-top)
 endfunction()
 
 # Follows "A first program" of the README to the letter: a project with shoal as a subfolder. With
@@ -44,6 +48,7 @@ function(shoal_add_first_program_test)
       "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/first_program" -P
       "${PROJECT_SOURCE_DIR}/tests/install/first_program.cmake")
   shoal_test_properties(install.first_program install 600 PROCESSORS 2)
+  shoal_in_check(install TESTS install.first_program)
 endfunction()
 
 # The flags of this build, for ThreadSanitizer, reach its users.

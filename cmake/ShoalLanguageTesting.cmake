@@ -8,9 +8,6 @@ function(shoal_c_test_program target source library)
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
   if(SHOAL_SANITIZE) # the program brings what the sanitizers need, of C++ too
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
-    if(NOT library MATCHES "_none$") # the sanitizers' presets run nothing over MPI
-      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
-    endif()
   endif()
   target_link_libraries(${target} PRIVATE shoal::${library})
 endfunction()
@@ -34,42 +31,37 @@ endfunction()
 # The C interface, embedded, simulated and over each MPI.
 function(shoal_add_c_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  foreach(variant IN ITEMS none ${SHOAL_MPI_VARIANTS})
-    shoal_c_test_program(c_${variant}_event_calls "${PROJECT_SOURCE_DIR}/tests/c/event_calls.c"
-                         c_${variant})
-    target_compile_options(c_${variant}_event_calls PRIVATE -Wextra -Wpedantic)
-    if(NOT variant STREQUAL "none")
-      foreach(processes IN ITEMS 1 2 4)
-        shoal_add_mpi_test(
-          c.event_calls.${variant}.np${processes}
-          VARIANT ${variant}
-          PROCESSES ${processes}
-          TIMEOUT ${arg_TIMEOUT}
-          COMMAND $<TARGET_FILE:c_${variant}_event_calls> mine --workers 2)
-      endforeach()
-    endif()
+  shoal_c_test_program(c_event_calls "${PROJECT_SOURCE_DIR}/tests/c/event_calls.c" c)
+  target_compile_options(c_event_calls PRIVATE -Wextra -Wpedantic)
+  foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
+    foreach(processes IN ITEMS 1 2 4)
+      shoal_add_mpi_test(
+        c.event_calls.${mpi}.np${processes}
+        MPI ${mpi}
+        PROCESSES ${processes}
+        TIMEOUT ${arg_TIMEOUT}
+        COMMAND $<TARGET_FILE:c_event_calls> mine --workers 2)
+    endforeach()
   endforeach()
   foreach(options IN ITEMS "--ranks 1 --workers 1" "--ranks 3 --workers 2"
                            "--sim-check --ranks 4 --workers 2 --sim-order uniform")
     string(REGEX REPLACE "[ -]+" "_" name "${options}")
     separate_arguments(options UNIX_COMMAND "${options}")
     add_test(NAME c.event_calls${name} COMMAND ${SHOAL_TEST_LAUNCHER}
-                                                $<TARGET_FILE:c_none_event_calls> mine ${options})
+                                                $<TARGET_FILE:c_event_calls> mine ${options})
     shoal_test_properties(c.event_calls${name} c ${arg_TIMEOUT})
   endforeach()
 
-  shoal_c_test_program(c_none_machine_events "${PROJECT_SOURCE_DIR}/tests/c/machine_events.c"
-                       c_none)
-  target_compile_options(c_none_machine_events PRIVATE -Wextra -Wpedantic)
+  shoal_c_test_program(c_machine_events "${PROJECT_SOURCE_DIR}/tests/c/machine_events.c" c)
+  target_compile_options(c_machine_events PRIVATE -Wextra -Wpedantic)
   foreach(workers IN ITEMS 1 2)
     add_test(NAME c.machine_events.workers${workers}
-             COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:c_none_machine_events> --workers
+             COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:c_machine_events> --workers
                      ${workers})
     shoal_test_properties(c.machine_events.workers${workers} c ${arg_TIMEOUT})
   endforeach()
 
-  shoal_c_test_program(c_none_event_failures "${PROJECT_SOURCE_DIR}/tests/c/event_failures.c"
-                       c_none)
+  shoal_c_test_program(c_event_failures "${PROJECT_SOURCE_DIR}/tests/c/event_failures.c" c)
   foreach(case IN ITEMS task stuck stuck_waiting repaired wait_in_task task_in_the_end
                         repaired_badly)
     foreach(ranks IN ITEMS 1 3)
@@ -79,7 +71,7 @@ function(shoal_add_c_tests)
       endif()
       add_test(NAME c.event_failures.${case}.ranks${ranks}
                COMMAND "${CMAKE_COMMAND}" "-DCODE=${code}"
-                       "-DCOMMAND=$<TARGET_FILE:c_none_event_failures>;${case};--ranks;${ranks}"
+                       "-DCOMMAND=$<TARGET_FILE:c_event_failures>;${case};--ranks;${ranks}"
                        -P "${PROJECT_SOURCE_DIR}/tests/c/expect_code.cmake")
       shoal_test_properties(c.event_failures.${case}.ranks${ranks} c ${arg_TIMEOUT})
     endforeach()
@@ -93,26 +85,26 @@ function(shoal_add_fortran_tests)
     return()
   endif()
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fortran/*.f90")
-  foreach(variant IN ITEMS none ${SHOAL_MPI_VARIANTS})
-    foreach(source IN LISTS sources)
-      cmake_path(GET source STEM name)
-      set(program fortran_${variant}_${name})
-      shoal_c_test_program(${program} "${source}" fortran_${variant})
-      target_compile_options(${program} PRIVATE -std=f2018 -Wall -Wno-unused-dummy-argument)
-      set_target_properties(${program} PROPERTIES Fortran_MODULE_DIRECTORY
-                                                  "${CMAKE_CURRENT_BINARY_DIR}/${program}.mod")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(program fortran_${name})
+    shoal_c_test_program(${program} "${source}" fortran)
+    target_compile_options(${program} PRIVATE -std=f2018 -Wall -Wno-unused-dummy-argument)
+    set_target_properties(${program} PROPERTIES Fortran_MODULE_DIRECTORY
+                                                "${CMAKE_CURRENT_BINARY_DIR}/${program}.mod")
+    foreach(mpi IN ITEMS none ${SHOAL_MPI_PLUGINS})
       foreach(ranks IN ITEMS 1 2 4)
         set(command $<TARGET_FILE:${program}> --workers 2)
         set(label fortran)
-        if(variant STREQUAL "none")
+        if(mpi STREQUAL "none")
           list(APPEND command --ranks ${ranks})
         else()
-          shoal_mpi_launcher(${variant} ${ranks} launcher)
+          shoal_mpi_launcher(${mpi} ${ranks} launcher)
           list(PREPEND command ${launcher})
           set(label mpi)
         endif()
         shoal_add_output_test(
-          fortran.${name}.${variant}.np${ranks}
+          fortran.${name}.${mpi}.np${ranks}
           LABEL ${label}
           SOURCE "${source}"
           PROCESSES ${ranks}

@@ -1,5 +1,4 @@
-# pkg-config files of the installed libraries: shoal_<variant>.pc for C++, shoal_c_<variant>.pc and
-# shoal_edat_<variant>.pc for C; without a variant, the default one's.
+# pkg-config files of the installed libraries: shoal.pc for C++, shoal_c.pc and shoal_edat.pc for C.
 
 # Collects the archives of shoal that an archive has to be linked with, in the order of the link
 # line, and packages and options of other projects.
@@ -10,7 +9,7 @@ function(shoal_collect_archives target)
   endif()
   set_property(GLOBAL APPEND PROPERTY SHOAL_PC_SEEN ${target})
   get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
-  list(REVERSE libraries) # the runtime needs the variant, which stands behind it
+  list(REVERSE libraries)
   foreach(library IN LISTS libraries)
     string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" library "${library}")
     if(library MATCHES "^shoal_")
@@ -75,43 +74,30 @@ function(shoal_pkg_config name)
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
 
-# The files of one variant, with `suffix` in their names.
-function(shoal_pkg_config_of_variant variant suffix)
-  foreach(property IN ITEMS SEEN ARCHIVES REQUIRES LIBS CFLAGS)
-    set_property(GLOBAL PROPERTY SHOAL_PC_${property})
-  endforeach()
-  shoal_collect_archives(shoal_shoal_${variant})
-  foreach(property IN ITEMS ARCHIVES REQUIRES LIBS CFLAGS)
-    get_property(${property} GLOBAL PROPERTY SHOAL_PC_${property})
-  endforeach()
-  list(REVERSE ARCHIVES)
-  list(REMOVE_DUPLICATES REQUIRES)
-  get_target_property(definitions shoal_net_mpi_${variant} INTERFACE_COMPILE_DEFINITIONS)
-  if(definitions)
-    list(TRANSFORM definitions PREPEND -D)
-    list(APPEND CFLAGS ${definitions})
-  endif()
-  # Archives only, so what they need is no private matter of theirs.
-  shoal_pkg_config(
-    shoal${suffix}
-    DESCRIPTION "${PROJECT_DESCRIPTION}"
-    INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
-    REQUIRES ${REQUIRES}
-    CFLAGS ${CFLAGS}
-    LIBS ${ARCHIVES} ${LIBS})
-  shoal_pkg_config(
-    shoal_c${suffix}
-    DESCRIPTION "Tasks driven by events, for C"
-    INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
-    LIBS -lshoal_c${suffix})
-  shoal_pkg_config(
-    shoal_edat${suffix}
-    DESCRIPTION "Programs written for the EDAT library, on shoal"
-    INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}/shoal/edat"
-    LIBS -lshoal_edat${suffix})
-endfunction()
-
-foreach(variant IN ITEMS none ${SHOAL_MPI_VARIANTS})
-  shoal_pkg_config_of_variant(${variant} _${variant})
+shoal_collect_archives(shoal_shoal)
+foreach(property IN ITEMS ARCHIVES REQUIRES LIBS CFLAGS)
+  get_property(${property} GLOBAL PROPERTY SHOAL_PC_${property})
 endforeach()
-shoal_pkg_config_of_variant(${SHOAL_DEFAULT_VARIANT} "")
+list(REVERSE ARCHIVES)
+list(REMOVE_DUPLICATES REQUIRES)
+get_target_property(definitions shoal_shoal INTERFACE_COMPILE_DEFINITIONS)
+list(TRANSFORM definitions PREPEND -D)
+list(APPEND CFLAGS ${definitions})
+# Archives only, so what they need is no private matter of theirs. The RUNPATH leads to plug-ins.
+shoal_pkg_config(
+  shoal
+  DESCRIPTION "${PROJECT_DESCRIPTION}"
+  INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
+  REQUIRES ${REQUIRES}
+  CFLAGS ${CFLAGS}
+  LIBS ${ARCHIVES} ${LIBS} "-Wl,-rpath,\${libdir}")
+shoal_pkg_config(
+  shoal_c
+  DESCRIPTION "Tasks driven by events, for C"
+  INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
+  LIBS -lshoal_c)
+shoal_pkg_config(
+  shoal_edat
+  DESCRIPTION "Programs written for the EDAT library, on shoal"
+  INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}/shoal/edat"
+  LIBS -lshoal_edat)

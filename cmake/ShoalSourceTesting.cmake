@@ -18,6 +18,7 @@ function(shoal_add_compile_fail_tests)
     COMMAND_EXPAND_LISTS)
   shoal_test_properties(compile_fail.precompile compile_fail ${arg_TIMEOUT} FIXTURES_SETUP
                         compile_fail)
+  shoal_in_check(compile_fail TESTS compile_fail.precompile)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   foreach(source IN LISTS sources ITEMS "${folder}/harness/compiles.cpp")
     cmake_path(GET source STEM name)
@@ -29,6 +30,7 @@ function(shoal_add_compile_fail_tests)
         "${folder}/harness/expect_failure.cmake")
     shoal_test_properties(compile_fail.${name} compile_fail ${arg_TIMEOUT} FIXTURES_REQUIRED
                           compile_fail)
+    shoal_in_check(compile_fail TESTS compile_fail.${name})
   endforeach()
   set_tests_properties(compile_fail.compiles PROPERTIES PASS_REGULAR_EXPRESSION
                                                         "compiles, but must not")
@@ -61,12 +63,15 @@ function(shoal_add_lint_tests)
     add_test(NAME lint.options COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs"
                                        --options $<TARGET_FILE:tutorial_hello>)
     shoal_test_properties(lint.options lint 120)
+    shoal_in_check(lint TESTS lint.options PROGRAMS tutorial_hello)
   endif()
   add_test(NAME lint.layers_refuse_bad_trees COMMAND Python3::Interpreter
                                                      "${lint}/check_layers_test.py")
-  add_test(NAME lint.prose COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" prose)
-  add_test(NAME lint.prose_refuses_odd_texts COMMAND Python3::Interpreter
-                                                     "${lint}/check_prose_test.py")
+  add_test(NAME lint.spelling COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" spelling)
+  add_test(NAME lint.spelling_refuses_errors COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" spelling
+                                                     "${lint}/bad_spelling.md")
+  set_tests_properties(lint.spelling_refuses_errors
+                       PROPERTIES PASS_REGULAR_EXPRESSION "==> received")
   add_test(NAME lint.calls_refuse_cycles COMMAND Python3::Interpreter "${lint}/check_calls_test.py")
   find_program(SHOAL_DOXYGEN doxygen)
   mark_as_advanced(SHOAL_DOXYGEN)
@@ -82,9 +87,10 @@ function(shoal_add_lint_tests)
     lint.wheel_without_network
     PROPERTIES ENVIRONMENT "PIP_INDEX_URL=http://127.0.0.1:9" PASS_REGULAR_EXPRESSION
                "tools/wheel: nothing==1 cannot be fetched from PyPI")
-  foreach(test IN ITEMS layers docs layers_refuse_bad_trees calls_refuse_cycles prose
-                        prose_refuses_odd_texts format tidy_refuses_bad_code wheel_without_network)
+  foreach(test IN ITEMS layers docs layers_refuse_bad_trees calls_refuse_cycles spelling
+                        spelling_refuses_errors format tidy_refuses_bad_code wheel_without_network)
     shoal_test_properties(lint.${test} lint 120)
+    shoal_in_check(lint TESTS lint.${test})
   endforeach()
 endfunction()
 
@@ -98,9 +104,9 @@ function(shoal_add_docs_test)
     endif()
   endforeach()
   set(launcher "")
-  if(SHOAL_MPI_VARIANTS)
-    list(GET SHOAL_MPI_VARIANTS 0 variant)
-    shoal_mpi_launcher(${variant} "" launcher)
+  if(SHOAL_MPI_PLUGINS)
+    list(GET SHOAL_MPI_PLUGINS 0 mpi)
+    shoal_mpi_launcher(${mpi} "" launcher)
     list(REMOVE_ITEM launcher -n)
     list(JOIN launcher " " launcher)
   endif()
@@ -119,6 +125,7 @@ function(shoal_add_tidy_test)
     shoal_test_properties(tidy.calls tidy 600 PROCESSORS 2)
     add_test(NAME tidy.src COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy "${PROJECT_BINARY_DIR}")
     shoal_test_properties(tidy.src tidy 600 PROCESSORS 2)
+    shoal_in_check(tidy TESTS tidy.src)
   endif()
 endfunction()
 
@@ -128,7 +135,7 @@ function(shoal_add_wrong_broadcast name from to)
   set(program wrong_broadcast_${name})
   shoal_planted_bug(${program} "${PROJECT_SOURCE_DIR}/bench/flow_broadcast.cpp" "${from}" "${to}"
                     flow_broadcast_parts copy)
-  shoal_test_program(${program} "${copy}" shoal::shoal_none)
+  shoal_test_program(${program} "${copy}" shoal::shoal)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
   foreach(bytes IN ITEMS 8 300000)
     add_test(NAME bench.${program}.${bytes}

@@ -189,34 +189,50 @@ function(shoal_link target scope)
   target_link_libraries(${target} ${scope} ${ARGN})
 endfunction()
 
-# shoal_variant(<name> FOLDER <folder under src/net> [LINK <target>...])
-# Library shoal_net_mpi_<name> and shoal::shoal_<name>, the whole of shoal on that MPI.
-function(shoal_variant name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK")
-  set(library shoal_net_mpi_${name})
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/net/${arg_FOLDER}/*.cpp")
-  if(sources)
-    add_library(${library} STATIC ${sources})
-  else()
-    add_library(${library} INTERFACE)
-  endif()
-  shoal_library(${library} net_mpi_${name})
-  shoal_link(${library} PUBLIC shoal_net ${arg_LINK})
-  if(sources AND arg_LINK) # the C++ bindings of old MPIs need a library that we do not link
-    target_compile_definitions(${library} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-  endif()
-  # runtime calls functions that a variant defines: the variant follows it on the link line.
-  add_library(shoal_shoal_${name} INTERFACE)
-  shoal_library(shoal_shoal_${name} shoal_${name})
-  target_link_libraries(shoal_shoal_${name} INTERFACE shoal_object shoal_runtime ${library})
+# shoal_mpi_plugin(<name>)
+# libshoal_mpi_<name>.so, which the library loads: src/net/mpi_plugin with that MPI.
+function(shoal_mpi_plugin name)
+  set(plugin shoal_mpi_${name})
+  add_library(${plugin} MODULE net/mpi_plugin/mpi_plugin.cpp)
+  shoal_mpi_plugin_options(${plugin} ${name})
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_PLUGINS ${plugin})
 endfunction()
 
-# shoal_c_library(<name> LAYER <layer> VARIANT <variant> INCLUDE <folder>)
-# Shared library shoal_<name>_<variant>, as shoal::<name>_<variant>: the C functions of a layer, and
-# all of shoal on that MPI. src/<layer>/exports.map names what others see of it.
+# Nothing of C++ passes between a plug-in and the library, nor does it need anything at run time.
+function(shoal_mpi_plugin_options target name)
+  shoal_target_defaults(${target})
+  shoal_common_options(${target} PRIVATE)
+  shoal_build_if_needed(${target})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                             CXX_VISIBILITY_PRESET hidden)
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  shoal_mpi_plugin_definitions(${target} ${name})
+endfunction()
+
+function(shoal_mpi_plugin_definitions target name)
+  target_compile_definitions(${target} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
+                                               SHOAL_MPI_PLUGIN_NAME="${name}")
+  target_link_libraries(${target} PRIVATE ${SHOAL_MPI_${name}_TARGET})
+endfunction()
+
+# A target whose users, or itself, find the plug-ins: they are built with it, and `scope` says
+# whose RUNPATH names their folder.
+function(shoal_uses_plugins target scope)
+  foreach(name IN LISTS SHOAL_MPI_PLUGINS)
+    add_dependencies(${target} shoal_mpi_${name})
+  endforeach()
+  target_link_options(
+    ${target} ${scope} $<BUILD_INTERFACE:LINKER:-rpath,${CMAKE_CURRENT_BINARY_DIR}>
+    $<INSTALL_INTERFACE:LINKER:-rpath,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}>)
+endfunction()
+
+# shoal_c_library(<name> LAYER <layer> INCLUDE <folder>)
+# Shared library shoal_<name>, as shoal::<name>: the C functions of a layer, and all of shoal.
+# src/<layer>/exports.map names what others see of it. It looks for plug-ins beside itself.
 function(shoal_c_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LAYER;VARIANT;INCLUDE" "")
-  set(library shoal_${name}_${arg_VARIANT})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LAYER;INCLUDE" "")
+  set(library shoal_${name})
   set(exports "${PROJECT_SOURCE_DIR}/src/${arg_LAYER}/exports.map")
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}_library.cpp")
   if(NOT EXISTS "${source}")
@@ -224,78 +240,45 @@ function(shoal_c_library name)
   endif()
   add_library(${library} SHARED "${source}")
   target_link_libraries(${library} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,shoal_${arg_LAYER}>
-                                           shoal_shoal_${arg_VARIANT})
+                                           shoal_object shoal_runtime)
   target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}")
   set_target_properties(
     ${library}
-    PROPERTIES EXPORT_NAME ${name}_${arg_VARIANT}
+    PROPERTIES EXPORT_NAME ${name}
                LINK_DEPENDS "${exports}"
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  foreach(plugin IN LISTS SHOAL_MPI_PLUGINS)
+    add_dependencies(${library} shoal_mpi_${plugin})
+  endforeach()
   shoal_common_options(${library} INTERFACE)
   target_include_directories(
     ${library}
     INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${arg_INCLUDE}>
               $<INSTALL_INTERFACE:${arg_INCLUDE}>)
-  add_library(shoal::${name}_${arg_VARIANT} ALIAS ${library})
+  add_library(shoal::${name} ALIAS ${library})
   set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
   shoal_build_if_needed(${library})
 endfunction()
 
-# shoal_default_c_library(<name> VARIANT <variant>): that variant is also shoal::<name>, and
-# libshoal_<name>.so for linking by hand.
-function(shoal_default_c_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIANT" "")
-  set(library shoal_${name}_${arg_VARIANT})
-  add_library(shoal_default_${name} INTERFACE)
-  target_link_libraries(shoal_default_${name} INTERFACE ${library})
-  set_target_properties(shoal_default_${name} PROPERTIES EXPORT_NAME ${name})
-  add_library(shoal::${name} ALIAS shoal_default_${name})
-  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_default_${name})
-  set(link "$<TARGET_FILE_DIR:${library}>/libshoal_${name}.so")
-  add_custom_command(
-    TARGET ${library}
-    POST_BUILD
-    COMMAND "${CMAKE_COMMAND}" -E create_symlink $<TARGET_LINKER_FILE_NAME:${library}> "${link}"
-    VERBATIM)
-  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_LINKS "${link}")
-endfunction()
-
-# shoal_fortran_library(DEFAULT <variant> VARIANTS <variant>...)
-# The modules shoal_events and shoal_trace: shoal::fortran_<variant> on libshoal_c of a variant,
-# shoal::fortran on the default one.
+# The modules shoal_events and shoal_trace, on libshoal_c: shoal::fortran.
 function(shoal_fortran_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "DEFAULT" "VARIANTS")
   set(modules "${CMAKE_CURRENT_BINARY_DIR}/fortran")
   set(sources "${PROJECT_SOURCE_DIR}/src/fortran")
   add_library(
-    shoal_fortran_module STATIC
-    "${sources}/shoal_events.f90" "${sources}/shoal_events_c.f90"
-    "${sources}/shoal_events_firing.f90" "${sources}/shoal_trace.f90")
+    shoal_fortran STATIC "${sources}/shoal_events.f90" "${sources}/shoal_events_c.f90"
+                         "${sources}/shoal_events_firing.f90" "${sources}/shoal_trace.f90")
   set_target_properties(
-    shoal_fortran_module PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran_module
-                                    POSITION_INDEPENDENT_CODE ON)
-  shoal_build_if_needed(shoal_fortran_module)
-  target_compile_options(shoal_fortran_module PRIVATE -std=f2018 -Wall -Wextra
-                                                      $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
+    shoal_fortran PROPERTIES Fortran_MODULE_DIRECTORY "${modules}" EXPORT_NAME fortran
+                             POSITION_INDEPENDENT_CODE ON)
+  shoal_build_if_needed(shoal_fortran)
+  target_compile_options(shoal_fortran PRIVATE -std=f2018 -Wall -Wextra
+                                               $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
   target_include_directories(
-    shoal_fortran_module INTERFACE $<BUILD_INTERFACE:${modules}>
-                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran>)
-  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_fortran_module)
+    shoal_fortran INTERFACE $<BUILD_INTERFACE:${modules}>
+                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran>)
+  target_link_libraries(shoal_fortran PUBLIC shoal_c)
+  add_library(shoal::fortran ALIAS shoal_fortran)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_fortran)
   set_property(GLOBAL PROPERTY SHOAL_INSTALL_MODULES "${modules}/")
-  foreach(variant IN LISTS arg_VARIANTS ITEMS "")
-    set(library shoal_fortran_${variant})
-    set(c_library shoal_c_${variant})
-    set(name fortran_${variant})
-    if(variant STREQUAL "")
-      set(library shoal_fortran)
-      set(c_library shoal_c_${arg_DEFAULT})
-      set(name fortran)
-    endif()
-    add_library(${library} INTERFACE)
-    target_link_libraries(${library} INTERFACE shoal_fortran_module ${c_library})
-    set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
-    add_library(shoal::${name} ALIAS ${library})
-    set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${library})
-  endforeach()
 endfunction()

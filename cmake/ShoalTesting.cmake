@@ -85,6 +85,24 @@ add_library(
   "${support}/random_collectives.cpp")
 shoal_test_defaults(test_programs shoal_object shoal_runtime)
 
+# What `make check` runs has the label "check" as well; the target check_programs builds what that
+# needs. Each preset names the kinds that it runs there (SHOAL_CHECK_KINDS).
+add_custom_target(check_programs)
+
+# shoal_in_check(<kind> TESTS <test>... [PROGRAMS <target>...])
+function(shoal_in_check kind)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "TESTS;PROGRAMS")
+  if(NOT kind IN_LIST SHOAL_CHECK_KINDS)
+    return()
+  endif()
+  if(arg_PROGRAMS)
+    add_dependencies(check_programs ${arg_PROGRAMS})
+  endif()
+  foreach(test IN LISTS arg_TESTS)
+    set_property(TEST ${test} APPEND PROPERTY LABELS check)
+  endforeach()
+endfunction()
+
 # Label and time limit (stretched by sanitizers) of a test; then further properties with values.
 # Open MPI fails to start where another launch removes the folder of sessions at that moment: each
 # test has one of its own, and so have the hosts of tools/cluster.
@@ -242,9 +260,13 @@ function(shoal_add_gtests kind)
     endif()
     add_test(NAME ${kind}.${name} COMMAND ${SHOAL_TEST_LAUNCHER} ${command} --gtest_brief=1)
     shoal_test_properties(${kind}.${name} ${label} ${arg_TIMEOUT})
+    if(label STREQUAL kind)
+      shoal_in_check(${kind} TESTS ${kind}.${name})
+    endif()
   endforeach()
   list(REMOVE_DUPLICATES programs)
   add_custom_target(tests_${kind} DEPENDS ${programs} ${own_programs})
+  shoal_in_check(${kind} PROGRAMS tests_${kind})
   foreach(program IN LISTS programs)
     shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/support/joined_main.cpp"
                        ${libraries_${program}})
@@ -257,12 +279,12 @@ function(shoal_add_gdb_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
   find_program(SHOAL_GDB gdb)
   if(NOT SHOAL_GDB)
-    message(STATUS "shoal: no test of the commands for gdb: there is no gdb (tools/setup check "
-                   "installs it)")
+    message(STATUS "shoal: no test of the commands for gdb: there is no gdb (tools/setup "
+                   "check-all installs it)")
     return()
   endif()
   shoal_test_program(gdb_parked_tasks "${PROJECT_SOURCE_DIR}/tests/gdb/parked_tasks.cpp"
-                     shoal::shoal_none)
+                     shoal::shoal)
   target_compile_options(gdb_parked_tasks PRIVATE -g)
   add_test(NAME gdb.parked_tasks
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/gdb/gdb_test.py" "${SHOAL_GDB}"

@@ -27,7 +27,7 @@ if(TARGET contention AND NOT SHOAL_SANITIZE)
   add_executable(contention_without_papi "${folder}/mpi_none/mpi_link.cpp"
                                          "${folder}/papi_none/counters.cpp")
   shoal_app_defaults(contention_without_papi)
-  target_link_libraries(contention_without_papi PRIVATE shoal_app_contention_main shoal::shoal_none)
+  target_link_libraries(contention_without_papi PRIVATE shoal_app_contention_main shoal::shoal)
   shoal_add_app_script(contention_without_papi tests/apps/contention_without_papi_test.py
                        contention_without_papi)
   shoal_add_app_mpi_test(

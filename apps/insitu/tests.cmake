@@ -43,7 +43,7 @@ shoal_add_error_test(insitu_full PATTERN "/dev/full: cannot be written" COMMAND 
 if(TARGET insitu_mpi)
   shoal_add_mpi_test(
     bench.insitu_mpi.np4
-    VARIANT openmpi
+    MPI openmpi
     PROCESSES 4
     TIMEOUT 60
     PATTERN "items 48 in .* results good"
@@ -55,9 +55,9 @@ if(TARGET insitu_mpi)
                    "${PROJECT_SOURCE_DIR}/apps/expect_error.cmake")
   # The script starts both with the mpirun that is the default one.
   find_program(SHOAL_MPIRUN_DEFAULT mpirun)
-  list(GET SHOAL_MPI_VARIANTS 0 variant)
+  list(GET SHOAL_MPI_PLUGINS 0 mpi)
   set(tests bench.insitu_mpi.np3)
-  if(variant STREQUAL "openmpi" AND SHOAL_MPIRUN_DEFAULT)
+  if(mpi STREQUAL "openmpi" AND SHOAL_MPIRUN_DEFAULT)
     add_test(NAME bench.insitu
              COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/bench/insitu/run"
                      "${PROJECT_BINARY_DIR}" --rounds 1 --timesteps 2)

@@ -142,7 +142,7 @@ void Program::run() {
   }
   exit_code_ = runtime::run_world(static_cast<int>(arguments.size()), arguments.data(),
                                   runtime::as_main([this](World& world) { run_main(world); }),
-                                  communicator_.get());
+                                  {communicator_.get(), ""});
   if (exit_code_ == 0 && !is_finishing_.load(std::memory_order_acquire)) exit_code_ = 1;
   has_ended_ = true;
   starter_->unpark();  // in start() or pause()

@@ -141,6 +141,11 @@ constexpr Words<std::string_view, 4> flow_scheduler_words{{{"locality", "localit
                                                            {"fifo", "fifo"},
                                                            {"priority", "priority"},
                                                            {"completion", "completion"}}};
+constexpr Words<std::string_view, 5> mpi_words{{{"auto", ""},
+                                                {"openmpi", "openmpi"},
+                                                {"mpich", "mpich"},
+                                                {"system", "system"},
+                                                {"abi", "abi"}}};
 constexpr Words<net::ProgressPolicy, 3> progress_words{{{"worker", net::ProgressPolicy::worker},
                                                         {"main", net::ProgressPolicy::main},
                                                         {"thread", net::ProgressPolicy::thread}}};
@@ -215,7 +220,7 @@ messaging::TreeCosts parse_tree_costs(const Setting& setting) {
   return costs;
 }
 
-constexpr std::array<Option, 45> all_options{{
+constexpr std::array<Option, 47> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -236,6 +241,12 @@ constexpr std::array<Option, 45> all_options{{
      "maximum number of processes per node that use shared memory (1 disables it)",
      [](C& c, const S& s) { c.node_processes = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C& c) { return std::to_string(c.node_processes); }},
+    {"mpi", "auto|openmpi|mpich|system|abi", "the MPI to use where the launcher does not tell",
+     [](C& c, const S& s) { c.mpi = parse_word(s, mpi_words); },
+     [](const C& c) { return c.mpi.empty() ? std::string("auto") : c.mpi; }},
+    {"mpi-plugin", "NAME|FILE", "plug-in to load for MPI, whatever the launcher",
+     [](C& c, const S& s) { c.mpi_plugin = s.value; },
+     [](const C& c) { return c.mpi_plugin.empty() ? std::string("none") : c.mpi_plugin; }},
     {"shared-mpi", "", "the program calls MPI during the run, too (MPI_THREAD_MULTIPLE)",
      [](C& c, const S& s) { c.shared_mpi = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.shared_mpi, flag_words); }},

@@ -19,19 +19,22 @@ struct Signature {
   const char* size;
   const char* rank;
   const char* unbind;  // options
+  const char* mpi;     // that it belongs to; "": any
 };
 
 constexpr std::array<Signature, 3> signatures{{
     {"Open MPI (mpirun)", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
-     "mpirun --bind-to none, or --bind-to core --map-by slot:PE=N for N cores each"},
+     "mpirun --bind-to none, or --bind-to core --map-by slot:PE=N for N cores each", "Open MPI"},
     {"MVAPICH (mpirun_rsh)", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK",
-     "MV2_ENABLE_AFFINITY=0 in the environment"},
+     "MV2_ENABLE_AFFINITY=0 in the environment", "MPICH"},
     {"a PMI launcher (mpiexec of MPICH or Intel MPI, srun --mpi=pmi2)", "PMI_SIZE", "PMI_RANK",
      "mpiexec -bind-to none with MPICH, I_MPI_PIN=off in the environment with Intel MPI, srun "
-     "--cpu-bind=none with Slurm"},
+     "--cpu-bind=none with Slurm",
+     ""},
 }};
 constexpr Signature slurm_step{"Slurm (srun)", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
-                               "srun --cpu-bind=none, or --cpus-per-task=N for N processors each"};
+                               "srun --cpu-bind=none, or --cpus-per-task=N for N processors each",
+                               ""};
 constexpr const char* pmix_rank = "PMIX_RANK";
 
 std::optional<int> number(const Environment& env, const char* variable) {
@@ -51,7 +54,13 @@ std::optional<LaunchInfo> match(const Environment& env, const Signature& signatu
   if (!size || !rank || *size < 1 || *rank >= *size) {
     return std::nullopt;
   }
-  return LaunchInfo{true, *size, signature.launcher, signature.size, signature.unbind};
+  return LaunchInfo{true,         *size, signature.launcher, signature.size, signature.unbind,
+                    signature.mpi};
+}
+
+// Of MPICH and Intel MPI.
+bool is_hydra(const Environment& env) {
+  return env.lookup("HYDI_CONTROL_FD").has_value() || env.lookup("MPI_LOCALRANKID").has_value();
 }
 
 // The shells that Slurm runs in steps by itself: for a batch script, and for salloc where
@@ -66,7 +75,8 @@ bool is_shell_of_slurm(const Environment& env) {
 
 LaunchInfo detect_launcher(const Environment& env) {
   for (const Signature& signature : signatures) {
-    if (const auto info = match(env, signature)) {
+    if (auto info = match(env, signature)) {
+      if (info->mpi.empty() && is_hydra(env)) info->mpi = "MPICH";
       return *info;
     }
   }
@@ -74,28 +84,28 @@ LaunchInfo detect_launcher(const Environment& env) {
     return *info;
   }
   if (const std::optional<int> rank = number(env, pmix_rank)) {
-    return {true, *rank + 1, "a PMIx launcher (prterun, srun --mpi=pmix)", pmix_rank,
-            "prterun --bind-to none, or srun --cpu-bind=none"};
+    return {true,
+            *rank + 1,
+            "a PMIx launcher (prterun, srun --mpi=pmix)",
+            pmix_rank,
+            "prterun --bind-to none, or srun --cpu-bind=none",
+            "",
+            false};
   }
   return {};
 }
 
-void check_world_size(const LaunchInfo& info, int seen_size, bool built_with_mpi) {
+void check_world_size(const LaunchInfo& info, int seen_size, std::string_view mpi) {
   if (!info.launched || info.size <= 1 || seen_size != 1) {
     return;
   }
-  const std::string_view reason =
-      built_with_mpi
-          ? "the MPI library of this program finds a world of one, so it is not the MPI of that "
-            "launcher. Start it by the mpirun of the MPI that it is linked with (`ldd` names the "
-            "library), or, under srun, choose a --mpi type that this MPI knows (`srun --mpi=list`)"
-          : "this program was built without MPI. Link it with a shoal that has the MPI of that "
-            "launcher (configure shoal with -DSHOAL_MPI=AUTO), or start one process and use "
-            "--ranks N";
   throw ConfigError(fmt::format(
-      "{} started {} processes ({}), but each would run the whole program alone: {}. If "
-      "this shell merely inherited the variable, unset {}.",
-      info.launcher, info.size, info.variable, reason, info.variable));
+      "{} started {} processes ({}), but each would run the whole program alone: {}, the MPI that "
+      "this process uses, finds a world of one, so it is not the MPI of that launcher. Use the "
+      "launcher of that MPI, choose another MPI by --mpi-plugin, or, under srun, choose a --mpi "
+      "type that this MPI knows (`srun --mpi=list`). If this shell merely inherited the variable, "
+      "unset {}.",
+      info.launcher, info.size, info.variable, mpi, info.variable));
 }
 
 void check_not_launched(const LaunchInfo& info, bool has_communicator) {

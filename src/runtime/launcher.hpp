@@ -4,6 +4,7 @@
 #include "runtime/environment.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace shoal::runtime {
 
@@ -14,11 +15,13 @@ struct LaunchInfo {
   std::string launcher;  // for people: "Open MPI (mpirun)"; empty when not launched
   std::string variable;  // the environment variable that said so; empty when not launched
   std::string unbind{};  // how to make it bind processes to more processors
+  std::string mpi{};     // that it belongs to: "Open MPI" or "MPICH"; empty: any
+  bool size_is_known = true;
 };
 
 /// Recognizes Open MPI, MVAPICH, PMI (MPICH, Intel MPI, srun --mpi=pmi2), PMIx and Slurm's srun, in
 /// that order: mpirun inside a Slurm job starts its own daemons by srun, and its number is the one
-/// that counts.
+/// that counts. PMI and PMIx are spoken by several MPIs: only Hydra, MPICH's launcher, says more.
 ///
 /// A size without the rank beside it, or one that is no number, is no launch. Within a Slurm
 /// allocation but outside a step, that is in a shell of salloc or a script of sbatch, nothing was
@@ -29,10 +32,10 @@ struct LaunchInfo {
 LaunchInfo detect_launcher(const Environment& env);
 
 /// Refuses to run as one of N processes that do not see each other. `seen_size` is the number of
-/// processes in the world that was found (1 without MPI); not for a communicator given by the
-/// program, which may be smaller than the launch on purpose.
+/// processes that `mpi` finds, the name of an MPI; not for a communicator given by the program,
+/// which may be smaller than the launch on purpose.
 /// Errors: ConfigError when the launcher started several processes and the world has one.
-void check_world_size(const LaunchInfo& info, int seen_size, bool built_with_mpi);
+void check_world_size(const LaunchInfo& info, int seen_size, std::string_view mpi);
 
 /// Refuses to simulate in one of several processes, or in a communicator of the program.
 /// Errors: ConfigError.

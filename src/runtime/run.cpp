@@ -38,7 +38,7 @@ namespace {
 /// One process of a world: its ranks and their common parts.
 class Process {
  public:
-  Process(const Config& config, const void* communicator);
+  Process(const Config& config, const ProgramMpi& program);
 
   int run(const MainFunction& main_function);
   /// --info: collective, in place of run().
@@ -47,7 +47,7 @@ class Process {
  private:
   void drive(const std::vector<env::Steppable*>& all);
   void begin_trace();
-  void make_transport(const void* communicator);
+  void make_transport(const ProgramMpi& program);
   void agree();
   void make_ranks();
   [[nodiscard]] sched::SchedulerOptions scheduler_options(Rank rank) const;
@@ -83,8 +83,8 @@ class Process {
   EndReport end_;
 };
 
-Process::Process(const Config& config, const void* communicator) : config_(config) {
-  make_transport(communicator);
+Process::Process(const Config& config, const ProgramMpi& program) : config_(config) {
+  make_transport(program);
   try {
     agree();
   } catch (const ConfigError&) {
@@ -128,19 +128,23 @@ void Process::agree() {
   }
 }
 
-void Process::make_transport(const void* communicator) {
-  if (communicator == nullptr && !launch_.launched) return;
-  if (communicator == nullptr && !net::mpi_available()) {
-    check_world_size(launch_, 1, false);
+void Process::make_transport(const ProgramMpi& program) {
+  if (program.communicator == nullptr && !launch_.launched) return;
+  net::MpiOptions options = transport_options(config_, topology_.allowed_pus());
+  options.choice = {config_.mpi_plugin, config_.mpi, launch_.launcher, launch_.mpi, program.header};
+  try {
+    net::load_mpi_library(options.choice);
+  } catch (const ConfigError&) {
+    const bool is_alone = launch_.size == 1 && launch_.size_is_known;
+    if (program.communicator != nullptr || !is_alone) throw;
     return;
   }
-  net::MpiOptions options = transport_options(config_, topology_.allowed_pus());
-  options.communicator = communicator;
+  options.communicator = program.communicator;
   options.env = env_.get();
   transport_ = net::make_mpi_transport(options);
-  if (communicator != nullptr) return;
+  if (program.communicator != nullptr) return;
   try {
-    check_world_size(launch_, transport_->layout().process_count(), true);
+    check_world_size(launch_, transport_->layout().process_count(), net::mpi_library());
   } catch (const ConfigError&) {
     finish_transport();  // each of them is alone
     throw;
@@ -286,7 +290,7 @@ void Process::drive(const std::vector<env::Steppable*>& all) {
 
 void Process::print_info() {
   if (layout_.process == 0) {
-    MpiUse mpi{net::mpi_library(), "", net::ProgressPolicy::worker};
+    MpiUse mpi{net::mpi_library(), net::mpi_plugins(), "", net::ProgressPolicy::worker};
     if (transport_ != nullptr) {
       mpi.thread_level = transport_->thread_level();
       mpi.progress = transport_->policy();
@@ -358,7 +362,7 @@ void check_not_in_world() {
 }
 
 int run_here(int argc, const char* const* argv, const MainFunction& main_function,
-             const void* communicator) {
+             const ProgramMpi& program) {
   try {
     check_not_in_world();
     const Config config = parse_config(argc, argv, process_environment());
@@ -371,14 +375,14 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
       return 0;
     }
     if (config.simulate()) {
-      check_not_launched(detect_launcher(process_environment()), communicator != nullptr);
+      check_not_launched(detect_launcher(process_environment()), program.communicator != nullptr);
       if (config.info) {
-        fmt::print("{}", describe_simulation(config, net::mpi_library()));
+        fmt::print("{}", describe_simulation(config, net::mpi_plugins()));
         return 0;
       }
       return run_simulated(config, main_function);
     }
-    Process process(config, communicator);
+    Process process(config, program);
     if (!config.info) return process.run(main_function);
     process.print_info();
     return 0;
@@ -391,8 +395,8 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
 }  // namespace
 
 int run_world(int argc, const char* const* argv, const MainFunction& main_function,
-              const void* communicator) {
-  const int exit_code = run_here(argc, argv, main_function, communicator);
+              const ProgramMpi& program) {
+  const int exit_code = run_here(argc, argv, main_function, program);
   sync::trim_blocks();  // the world is gone, and with it its tasks
   return exit_code;
 }

@@ -78,21 +78,22 @@ std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
   std::set<std::string> hosts;
   for (const ProcessInfo& process : all) hosts.insert(process.host);
   if (mpi.thread_level.empty()) {
-    text +=
-        fmt::format(", in this process\nMPI: {}, not used: no launcher was found\n", mpi.library);
-    text += "transport: memory of the process\n";
+    text += fmt::format(
+        ", in this process\nMPI: not used: no launcher was found\nMPI plug-ins: {}\n"
+        "transport: memory of the process\n",
+        mpi.plugins);
   } else {
-    text += fmt::format(", in {} on {}, started by {}\nMPI: {}, {}\n", count(all.size(), "process"),
-                        count(hosts.size(), "node"),
+    text += fmt::format(", in {} on {}, started by {}\nMPI: {}, {}\nMPI plug-in: {}\n",
+                        count(all.size(), "process"), count(hosts.size(), "node"),
                         launch.launched ? launch.launcher : "no known launcher", mpi.library,
-                        mpi.thread_level);
+                        mpi.thread_level, mpi.plugins);
     text += transport_lines(all, mpi);
   }
   for (std::size_t i = 0; i < all.size(); ++i) text += process_line(i, all[i], layout) + "\n";
   return text;
 }
 
-std::string describe_simulation(const Config& config, const std::string& mpi_library) {
+std::string describe_simulation(const Config& config, const std::string& mpi_plugins) {
   const MemoryPlan memory = plan_memory(config);
   std::string buffers;
   if (memory.sim) {
@@ -100,10 +101,10 @@ std::string describe_simulation(const Config& config, const std::string& mpi_lib
                           memory.sim->machine, std::max(memory.buffer_node, 0));
   }
   return fmt::format(
-             "shoal {}: {}, simulated in this process\nMPI: {}, not used: --sim\n"
+             "shoal {}: {}, simulated in this process\nMPI: not used: --sim\nMPI plug-ins: {}\n"
              "transport: network {} between nodes, {} within a node of {}\nseed {}\n",
              SHOAL_VERSION,
-             ranks_and_workers(std::max(config.ranks, 1), std::max(config.workers, 1)), mpi_library,
+             ranks_and_workers(std::max(config.ranks, 1), std::max(config.workers, 1)), mpi_plugins,
              config.sim_net, config.sim_node_net, count(config.sim_node_ranks, "rank"),
              config.sim_seed) +
          describe_memory(memory, std::max(config.workers, 1) * config.ranks_per_process, buffers);

@@ -15,6 +15,7 @@ namespace shoal::runtime {
 /// MPI as a run would use it.
 struct MpiUse {
   std::string library;       // name and version, or "none"
+  std::string plugins;
   std::string thread_level;  // empty: the run does not use MPI
   net::ProgressPolicy progress = net::ProgressPolicy::worker;
 };
@@ -24,6 +25,6 @@ std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
                          const std::vector<ProcessInfo>& all, const MpiUse& mpi);
 
 /// The same for --sim.
-std::string describe_simulation(const Config& config, const std::string& mpi_library);
+std::string describe_simulation(const Config& config, const std::string& mpi_plugins);
 
 }  // namespace shoal::runtime

@@ -47,12 +47,12 @@ set(memory_applications
     "ebms --particles 800")
 
 # Sets `out` to the commands of these runs, "<application> <argument>...", on an MPI.
-function(shoal_cluster_runs variant out)
+function(shoal_cluster_runs mpi out)
   set(commands)
   foreach(run IN LISTS ARGN)
     string(REPLACE " " ";" run "${run}")
     list(POP_FRONT run app)
-    shoal_app_of_variant(${app} ${variant} program)
+    shoal_app_on_mpi(${app} ${mpi} program)
     if(program AND TARGET ${program})
       list(JOIN run " " arguments)
       list(APPEND commands "$<TARGET_FILE:${program}> ${arguments} --workers 1")
@@ -64,9 +64,9 @@ endfunction()
 # Commands of the applications on an MPI; on one rank of each host and the first MPI, the programs
 # of the tutorial too. One worker each: every host believes that it has all processors of the
 # machine.
-function(shoal_cluster_applications variant per_host out)
+function(shoal_cluster_applications mpi per_host out)
   set(calibrate "calibrate net --repetitions 1")
-  if(variant STREQUAL "mpich")
+  if(mpi STREQUAL "mpich")
     string(APPEND calibrate " --global-rma 16") # Open MPI 4.1 refuses it by default
   endif()
   set(runs ${application_runs} "${calibrate}")
@@ -75,20 +75,20 @@ function(shoal_cluster_applications variant per_host out)
   else()
     list(APPEND runs "gemm3d --n 160 --tile 40" ${memory_applications})
   endif()
-  list(FIND SHOAL_MPI_VARIANTS ${variant} index)
-  shoal_cluster_runs(${variant} commands ${runs})
+  list(FIND SHOAL_MPI_PLUGINS ${mpi} index)
+  shoal_cluster_runs(${mpi} commands ${runs})
   if(per_host EQUAL 1) # of two processes
-    shoal_cluster_runs(${variant} pairs "overlap --tasks 4 --messages 2")
+    shoal_cluster_runs(${mpi} pairs "overlap --tasks 4 --messages 2")
     list(TRANSFORM pairs PREPEND "2:")
     list(APPEND commands ${pairs})
   endif()
-  shoal_app_of_variant(contention ${variant} program)
+  shoal_app_on_mpi(contention ${mpi} program)
   if(per_host EQUAL 1 AND program AND TARGET ${program})
     list(APPEND commands "2:$<TARGET_FILE:${program}> measure --quick --repetitions 1 --duration 1 \
 --memory 1 --message-bytes 65536 -o -")
   endif()
-  if(TARGET flow_broadcast_${variant}) # broadcasts of short and of large values, checked
-    set(program "$<TARGET_FILE:flow_broadcast_${variant}> --repeat 2 --workers 1")
+  if(TARGET flow_broadcast) # broadcasts of short and of large values, checked
+    set(program "$<TARGET_FILE:flow_broadcast> --repeat 2 --workers 1")
     list(APPEND commands "${program} --bytes 8" "${program} --bytes 300000")
   endif()
   if(index EQUAL 0 AND per_host EQUAL 1)
@@ -120,68 +120,70 @@ set(world_names_of_4 runtime_call_test event_world_test) # 8 processes take 7 to
 # the battery, in which no heap of another host can be mapped.
 set(memory_runs ${memory_applications} "gups --log-size 10 --gather"
                 "ebms --particles 800 --prefetch")
-function(shoal_cluster_memory_programs variant out)
-  if(variant STREQUAL "mpich")
+function(shoal_cluster_memory_programs mpi out)
+  if(mpi STREQUAL "mpich")
     list(APPEND memory_runs "ebms --particles 800 --global-rma 64")
   endif()
-  shoal_cluster_runs(${variant} commands ${memory_runs})
-  set(${out} "$<TARGET_FILE:mpi_${variant}_tests> memory_world_test" ${commands} PARENT_SCOPE)
+  shoal_cluster_runs(${mpi} commands ${memory_runs})
+  shoal_mpi_test_program(memory_world_test ${mpi} program)
+  list(JOIN program " " program)
+  set(${out} "${program}" ${commands} PARENT_SCOPE)
 endfunction()
 
 shoal_add_cluster_test(tool CASE tool TIMEOUT 120 PROCESSORS 1)
 
-foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
-  set(program cluster_${variant}_rounds)
-  shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/cluster/rounds.cpp"
-                     shoal::shoal_${variant})
-  shoal_mpi_launcher(${variant} 1 launcher)
+shoal_test_program(cluster_rounds "${PROJECT_SOURCE_DIR}/tests/cluster/rounds.cpp" shoal::shoal)
+add_dependencies(cluster_rounds shoal-top)
+foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
+  shoal_mpi_launcher(${mpi} 1 launcher)
   list(GET launcher 0 launcher)
-  set(options --mpi ${variant} --launcher "${launcher}")
-  if(variant STREQUAL "mpich")
+  set(options --mpi ${mpi} --launcher "${launcher}")
+  if(mpi STREQUAL "mpich")
     add_library(cluster_mpich_finalize SHARED
                 "${PROJECT_SOURCE_DIR}/tests/cluster/mpich_finalize.cpp")
     shoal_target_defaults(cluster_mpich_finalize)
     list(APPEND options --preload
          "$<TARGET_FILE:cluster_mpich_finalize>:$<TARGET_FILE:shoal_mpich_yield>")
   endif()
-  add_dependencies(${program} shoal-top)
-  list(APPEND options --rounds $<TARGET_FILE:${program}> --top $<TARGET_FILE:shoal-top>)
+  list(APPEND options --rounds $<TARGET_FILE:cluster_rounds> --top $<TARGET_FILE:shoal-top>)
 
   foreach(per_host IN ITEMS 1 2)
     set(names ${transport_names} ${world_names})
     if(per_host EQUAL 1)
       list(APPEND names ${world_names_of_4})
     endif()
-    set(programs "2:$<TARGET_FILE:mpi_${variant}_tests> net_rest_test")
+    set(programs "2:$<TARGET_FILE:mpi_${mpi}_tests> net_rest_test")
     foreach(name IN LISTS names)
-      list(APPEND programs "$<TARGET_FILE:mpi_${variant}_tests> ${name}")
+      shoal_mpi_test_program(${name} ${mpi} program)
+      list(JOIN program " " program)
+      list(APPEND programs "${program}")
     endforeach()
-    shoal_cluster_applications(${variant} ${per_host} applications)
+    shoal_cluster_applications(${mpi} ${per_host} applications)
     shoal_add_cluster_test(
-      ${variant}.apps.4x${per_host}
+      ${mpi}.apps.4x${per_host}
       CASE programs
       TIMEOUT 300
       ARGS ${options} --per-host ${per_host} ${applications})
     shoal_add_cluster_test(
-      ${variant}.transport.4x${per_host}
+      ${mpi}.transport.4x${per_host}
       CASE programs
       TIMEOUT 300
       ARGS ${options} --per-host ${per_host} ${programs})
   endforeach()
-  shoal_cluster_memory_programs(${variant} programs)
+  shoal_cluster_memory_programs(${mpi} programs)
   shoal_add_cluster_test(
-    ${variant}.memory.4x1
+    ${mpi}.memory.4x1
     CASE programs
     TIMEOUT 300
     ARGS ${options} ${programs})
   # These wait more than they compute: one at a time leaves the processors to other tests.
   foreach(case IN ITEMS top mended cut killed different slurm)
     shoal_add_cluster_test(
-      ${variant}.${case}
+      ${mpi}.${case}
       CASE ${case}
       TIMEOUT 180
       PROCESSORS 1
       ARGS ${options})
-    set_tests_properties(cluster.${variant}.${case} PROPERTIES RESOURCE_LOCK cluster_waits)
+    set_tests_properties(cluster.${mpi}.${case} PROPERTIES RESOURCE_LOCK cluster_waits)
   endforeach()
 endforeach()

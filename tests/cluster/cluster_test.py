@@ -262,7 +262,11 @@ def slurm(options):
         file.touch()
         plugin = "pmix" if options.mpi == "openmpi" else "pmi2"
         preload = ["env", f"LD_PRELOAD={options.preload}"] if options.preload else []
-        program = [*preload, options.rounds, str(file), "--workers", "1"]
+        program = [*preload, options.rounds, str(file), "--workers", "1", "--mpi", options.mpi]
+        unclear = running.run("srun", f"--mpi={plugin}", "-N", "4", "-n", "4", *program[:-2])
+        if unclear.returncode != 0:  # there is a plug-in for another MPI, too
+            require("does not tell which MPI" in unclear.stdout and options.mpi in unclear.stdout,
+                    f"srun without --mpi of shoal: {unclear.stdout}")
         for count in (4, 8):
             done = running.run("srun", f"--mpi={plugin}", "-N", "4", "-n", str(count), *program)
             require(done.returncode == 0 and "the sums are right" in done.stdout,

@@ -93,7 +93,7 @@ set_tests_properties(edat.refuses.simulation PROPERTIES ENVIRONMENT SHOAL_SIM=on
 shoal_add_edat_refusal(configuration "shoal: error: .*SHOAL_WINDOW_BYTES")
 set_tests_properties(edat.refuses.configuration PROPERTIES ENVIRONMENT SHOAL_WINDOW_BYTES=1)
 
-add_test(NAME edat.reports_workers COMMAND edat_none_listing05)
+add_test(NAME edat.reports_workers COMMAND edat_listing05)
 set_tests_properties(
   edat.reports_workers
   PROPERTIES ENVIRONMENT
@@ -102,17 +102,17 @@ set_tests_properties(
              PASS_REGULAR_EXPRESSION "edat: rank 0: worker 1 is mapped to package")
 
 # One process ends: the launcher ends the others. Or all end together, and all report the rest.
-foreach(variant IN LISTS SHOAL_MPI_VARIANTS)
+foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
   foreach(case IN ITEMS bad_source_on_last task_left wait_left wait_left_in_main
                         wait_left_in_all_mains wait_left_for_another communicator)
     shoal_add_mpi_test(
-      edat.refuses.${case}.${variant}.np2
-      VARIANT ${variant}
+      edat.refuses.${case}.${mpi}.np2
+      MPI ${mpi}
       PROCESSES 2
       TIMEOUT 60
-      COMMAND $<TARGET_FILE:edat_${variant}_refusals> ${case})
+      COMMAND $<TARGET_FILE:edat_refusals> ${case})
     set_tests_properties(
-      edat.refuses.${case}.${variant}.np2
+      edat.refuses.${case}.${mpi}.np2
       PROPERTIES PASS_REGULAR_EXPRESSION
                  "edat: error: edat(Submit|Wait|Init)|shoal: error: .*nothing runs any more"
                  FAIL_REGULAR_EXPRESSION "not refused|raw type|shoal::|[.][ch]pp:")

@@ -1,5 +1,6 @@
 # cmake -DCOMPILER=... -DLAUNCHER=... -DBUILD_TYPE=... -DSHOAL_SOURCE_DIR=... -DSHOAL_BINARY_DIR=...
-#       -DC_COMPILER=... -DFORTRAN_COMPILER=... -DVERSION=... -DSCRATCH=... -P build_consumer.cmake
+#       -DC_COMPILER=... -DFORTRAN_COMPILER=... -DVERSION=... -DMPIS=... -DSCRATCH=...
+#       -P build_consumer.cmake
 # Installs shoal and builds the project of this folder on it, in SCRATCH, and runs it; then moves
 # what was installed and builds programs with pkg-config.
 
@@ -14,8 +15,15 @@ set(configure
 run(${configure} "${SCRATCH}/build" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}")
 expect_not("no build type")
 run("${CMAKE_COMMAND}" --build "${SCRATCH}/build" --parallel 2)
-foreach(program IN ITEMS consumer consumer_none)
-  run("${SCRATCH}/build/${program}" --ranks 3 --workers 2)
+run("${SCRATCH}/build/consumer" --ranks 3 --workers 2)
+
+# Its RUNPATH leads to the plug-ins of the installed library, also where it is installed itself.
+run("${CMAKE_COMMAND}" --install "${SCRATCH}/build" --prefix "${SCRATCH}/consumer")
+foreach(program IN ITEMS "${SCRATCH}/build/consumer" "${SCRATCH}/consumer/bin/consumer")
+  run("${program}" --info)
+  foreach(mpi IN LISTS MPIS)
+    expect("${mpi} [(]${prefix}/lib[^ ]*/libshoal_mpi_${mpi}.so[)]")
+  endforeach()
 endforeach()
 run(${configure} "${SCRATCH}/build" -DCMAKE_BUILD_TYPE=)
 expect("no build type")
@@ -48,11 +56,11 @@ run("${C_COMPILER}" "${tests}/edat/listings/more_calls.c" -o "${SCRATCH}/more_ca
     "-I${include}/edat" "-L${folder}" "-Wl,-rpath,${folder}" -lshoal_edat)
 run("${SCRATCH}/more_calls")
 run(readlink -f "${folder}/libshoal_edat.so")
-expect("libshoal_edat_[a-z]+\\.so\\.${VERSION}\n$")
+expect("libshoal_edat\\.so\\.${VERSION}\n$")
 if(FORTRAN_COMPILER)
   run("${FORTRAN_COMPILER}" "${tests}/fortran/reduction.f90" -o "${SCRATCH}/reduction"
       "-J${SCRATCH}" "-I${include}/fortran" "-L${folder}" "-Wl,-rpath,${folder}"
-      -lshoal_fortran_module -lshoal_c)
+      -lshoal_fortran -lshoal_c)
   run("${SCRATCH}/reduction")
 endif()
 
@@ -76,13 +84,17 @@ set(source "${CMAKE_CURRENT_LIST_DIR}/main.cpp")
 run(${LAUNCHER} "${COMPILER}" -std=c++20 -Werror -c "${source}" -o "${SCRATCH}/main.o" ${flags})
 run("${COMPILER}" "${SCRATCH}/main.o" -o "${SCRATCH}/by_pkg_config" ${flags})
 run("${SCRATCH}/by_pkg_config" --ranks 3 --workers 2)
+run("${SCRATCH}/by_pkg_config" --info)
+foreach(mpi IN LISTS MPIS)
+  expect("${mpi} [(]${folder}/libshoal_mpi_${mpi}.so[)]")
+endforeach()
 pkg_config(flags shoal_c)
 run("${C_COMPILER}" -std=c11 "${tests}/c/event_calls.c" -o "${SCRATCH}/c_by_pkg_config" ${flags}
     "-Wl,-rpath,${folder}")
 run("${SCRATCH}/c_by_pkg_config" mine --ranks 3 --workers 2)
 run(objdump -p "${SCRATCH}/c_by_pkg_config")
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" so_version "${VERSION}")
-expect("NEEDED +libshoal_c_[a-z]+\\.so\\.${so_version}\n")
+expect("NEEDED +libshoal_c\\.so\\.${so_version}\n")
 pkg_config(flags shoal_edat)
 run("${C_COMPILER}" "${tests}/edat/listings/more_calls.c" -o "${SCRATCH}/edat_by_pkg_config"
     ${flags} "-Wl,-rpath,${folder}")

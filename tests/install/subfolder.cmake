@@ -36,7 +36,8 @@ endif()
 set(ninja_commands ninja -C "${SCRATCH}/build" -t commands all)
 run(${ninja_commands})
 expect(" -o consumer ")
-expect_not("c_api|edat_|fortran|net_mpi_mpich")
+expect("libshoal_mpi_openmpi.so")
+expect_not("c_api|edat_|fortran")
 
 # A chosen optimization stays.
 run(${configure} -DCMAKE_CXX_FLAGS=-O0)
@@ -59,7 +60,7 @@ endforeach()
 # The project installs shoal if it asks for that.
 run(${configure} -DSHOAL_INSTALL=ON)
 run(${ninja_commands})
-expect("-o shoal/src/libshoal_edat_none.so.[0-9]")
+expect("-o shoal/src/libshoal_edat.so.[0-9]")
 
 # Precompiled headers need no launcher of the compiler.
 run(${configure} -DSHOAL_INSTALL=OFF -DSHOAL_PCH=ON)

@@ -32,7 +32,7 @@ int run_on_launch(const std::vector<std::string>& arguments, F function) {
   std::vector<const char*> argv{"test"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   return runtime::run_world(static_cast<int>(argv.size()), argv.data(),
-                            runtime::as_main(std::move(function)), communicator_of_launch());
+                            runtime::as_main(std::move(function)), {communicator_of_launch(), ""});
 }
 
 }  // namespace shoal::testing

@@ -3,8 +3,6 @@
 #include "mpi/transport_harness.hpp"
 #include "support/slow_yields.hpp"
 
-#include <dlfcn.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,9 +51,9 @@ void beside_programs_that_compute_a_rest_sleeps_after_two_long_yields() {
 
 bool g_yields = false;
 int g_switched = 0;
-bool set_yields(bool on) {
+int set_yields(int on) {
   ++g_switched;
-  return std::exchange(g_yields, on);
+  return std::exchange(g_yields, on != 0) ? 1 : 0;
 }
 
 void yields_of_mpi_are_off_for_a_while_if_there_are_any() {
@@ -80,8 +78,8 @@ class YieldsSeen final : public PortWaker {
  public:
   explicit YieldsSeen(MpiYields::Switch& set) : set_(set) {}
   void wake_for_progress() override {
-    const bool on = set_(false);
-    if (on) static_cast<void>(set_(true));
+    const bool on = set_(0) != 0;
+    if (on) static_cast<void>(set_(1));
     seen = seen || on;
     ++calls;
   }
@@ -93,13 +91,12 @@ class YieldsSeen final : public PortWaker {
 };
 
 void polls_of_open_mpi_do_not_yield() {
-  auto* const set = reinterpret_cast<MpiYields::Switch*>(
-      dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
+  MpiYields::Switch* const set = mpi_table().switch_yields;
   const bool is_open_mpi = mpi_library().find("Open MPI") != std::string::npos;
   require((set != nullptr) == is_open_mpi, "{} has {}switch", mpi_library(),
           set != nullptr ? "a " : "no ");
   if (set == nullptr || world_processes() == 1) return;
-  const bool before = set(true);
+  const bool before = set(1) != 0;
   {
     Node node({});
     YieldsSeen seen(*set);
@@ -120,7 +117,7 @@ void polls_of_open_mpi_do_not_yield() {
     require(seen.calls > 0 && !seen.seen, "MPI yields in a poll");
     node.finish();
   }
-  require(set(before), "the yields are off after the world");
+  require(set(before ? 1 : 0) != 0, "the yields are off after the world");
 }
 
 int run_all(int argc, char** argv) {

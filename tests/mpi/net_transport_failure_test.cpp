@@ -27,16 +27,17 @@ void raw_bytes_are_refused(const std::vector<std::byte>& bytes, const std::strin
   MpiEngine engine(session, node, window, options);
   Fabric fabric(session.layout(), options.link, nullptr);
   engine.attach(fabric);
-  MPI_Request request = MPI_REQUEST_NULL;
+  const MpiTable& mpi = session.mpi();
+  MpiRequest request = mpi.request_null;
   const int to = (session.process() + 1) % session.layout().process_count();
-  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, kPacketTag,
-            session.communicator(), &request);
+  mpi.isend(bytes.data(), static_cast<int>(bytes.size()), to, kPacketTag, session.communicator(),
+            &request);
   while (!engine.has_failed()) engine.advance();
   const std::string text =
       text_thrown_by<TransportError>("raw bytes", [&] { engine.rethrow_failure(); });
   require_contains(text, expected);
   int sent = 0;
-  while (sent == 0) MPI_Test(&request, &sent, MPI_STATUS_IGNORE);
+  while (sent == 0) mpi.test(&request, &sent, nullptr);
 }
 
 std::vector<std::byte> wire_of(int source, int target, std::uint32_t lane, std::uint64_t sequence,
@@ -77,9 +78,9 @@ void damaged_packets_are_refused() {
 }
 
 void a_failed_call_names_itself() {
-  mpi_check(MPI_SUCCESS, {"MPI_Isend"});
+  mpi_check(mpi_table(), MPI_SUCCESS, {"MPI_Isend"});
   const std::string text = text_thrown_by<TransportError>("mpi_check", [] {
-    mpi_check(MPI_ERR_TAG, {"MPI_Isend", 3, 5, 77});
+    mpi_check(mpi_table(), MPI_ERR_TAG, {"MPI_Isend", 3, 5, 77});
   });
   for (const char* part : {"MPI_Isend", "process 3", "peer process 5", "tag 77"}) {
     require_contains(text, part);

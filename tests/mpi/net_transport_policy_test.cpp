@@ -194,7 +194,8 @@ void the_first_of_many_transfers_is_noticed_while_more_are_started() {
   constexpr int kRounds = 1000;
   int self = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &self);
-  MpiTransfers transfers(MPI_COMM_WORLD, self, 1U << 20U);
+  const MpiTable& mpi = mpi_table();
+  MpiTransfers transfers(mpi, mpi.comm_world, self, 1U << 20U);
   std::vector<std::array<std::byte, 8>> places(2 * kBefore + kRounds);
   std::deque<bool> ended;
   const std::array<std::byte, 8> bytes{};
@@ -224,10 +225,10 @@ void windows_that_do_not_serve_are_refused() {
   const auto says = [](const std::string& text, const std::string& part) {
     require(text.find(part) != std::string::npos, "no \"{}\" in: {}", part, text);
   };
-  require(window_problem(MPI_SUCCESS, true).empty(), "a good window is refused");
-  says(window_problem(MPI_SUCCESS, false), "MPI_WIN_SEPARATE): run without --global-rma");
-  const std::string failed = window_problem(MPI_ERR_WIN, true);
-  says(failed, mpi_error_text(MPI_ERR_WIN));
+  require(window_problem(mpi_table(), 0, true).empty(), "a good window is refused");
+  says(window_problem(mpi_table(), 0, false), "MPI_WIN_SEPARATE): run without --global-rma");
+  const std::string failed = window_problem(mpi_table(), MPI_ERR_WIN, true);
+  says(failed, mpi_error_text(mpi_table(), MPI_ERR_WIN));
   says(failed, "run without --global-rma");
 }
 
@@ -244,29 +245,29 @@ void thread_levels_decide_the_policy() {
             static_cast<int>(use.policy), level, static_cast<int>(decision.policy), decision.note,
             decision.error);
   };
-  check({worker, true}, MPI_THREAD_MULTIPLE, worker, "", "");
-  check({thread, true}, MPI_THREAD_SERIALIZED, thread, "must not call MPI", "");
-  check({worker, true}, MPI_THREAD_FUNNELED, main, "MPI_THREAD_FUNNELED", "");
-  check({thread, true}, MPI_THREAD_FUNNELED, main, "MPI_THREAD_FUNNELED", "");
-  check({main, true}, MPI_THREAD_FUNNELED, main, "", "");
-  check({worker}, MPI_THREAD_SERIALIZED, worker, "", "");
+  check({worker, true}, SHOAL_MPI_MULTIPLE, worker, "", "");
+  check({thread, true}, SHOAL_MPI_SERIALIZED, thread, "must not call MPI", "");
+  check({worker, true}, SHOAL_MPI_FUNNELED, main, "MPI_THREAD_FUNNELED", "");
+  check({thread, true}, SHOAL_MPI_FUNNELED, main, "MPI_THREAD_FUNNELED", "");
+  check({main, true}, SHOAL_MPI_FUNNELED, main, "", "");
+  check({worker}, SHOAL_MPI_SERIALIZED, worker, "", "");
   // Only one thread calls MPI.
-  check({main, true}, MPI_THREAD_SINGLE, main, "", "");
-  check({worker, true, true}, MPI_THREAD_SINGLE, main, "", "");
+  check({main, true}, SHOAL_MPI_SINGLE, main, "", "");
+  check({worker, true, true}, SHOAL_MPI_SINGLE, main, "", "");
   // More than one would.
-  check({worker, true}, MPI_THREAD_SINGLE, worker, "", "--progress main");
-  check({thread, true}, MPI_THREAD_SINGLE, thread, "", "MPI_THREAD_SERIALIZED");
-  check({worker, false, false, true}, MPI_THREAD_SINGLE, main, "earlier run", "");
+  check({worker, true}, SHOAL_MPI_SINGLE, worker, "", "--progress main");
+  check({thread, true}, SHOAL_MPI_SINGLE, thread, "", "MPI_THREAD_SERIALIZED");
+  check({worker, false, false, true}, SHOAL_MPI_SINGLE, main, "earlier run", "");
   const auto wanted = [](const ThreadUse& use, int level) {
     require(wanted_thread_level(use) == level, "policy {} asks for level {}",
             static_cast<int>(use.policy), wanted_thread_level(use));
   };
-  wanted({worker, false}, MPI_THREAD_SERIALIZED);
-  wanted({worker, true}, MPI_THREAD_MULTIPLE);
-  wanted({main, false, true}, MPI_THREAD_SINGLE);  // one worker, which was told to poll alone
-  wanted({main, false, false}, MPI_THREAD_FUNNELED);
-  wanted({main, true, true}, MPI_THREAD_FUNNELED);
-  wanted({worker, false, true}, MPI_THREAD_SERIALIZED);
+  wanted({worker, false}, SHOAL_MPI_SERIALIZED);
+  wanted({worker, true}, SHOAL_MPI_MULTIPLE);
+  wanted({main, false, true}, SHOAL_MPI_SINGLE);  // one worker, which was told to poll alone
+  wanted({main, false, false}, SHOAL_MPI_FUNNELED);
+  wanted({main, true, true}, SHOAL_MPI_FUNNELED);
+  wanted({worker, false, true}, SHOAL_MPI_SERIALIZED);
 }
 
 // --- Start and end

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "net/mpi/mpi_lifetime.hpp"
+
 namespace shoal::net::test {
 
 inline int world_process() {
@@ -33,6 +35,9 @@ inline int world_processes() {
   MPI_Comm_size(MPI_COMM_WORLD, &count);
   return count;
 }
+
+/// The MPI that this program links, as the library uses it.
+inline const MpiTable& mpi_table() { return MpiLifetime::of_process().load({}); }
 
 /// Says what went wrong and ends the job with exit code 1.
 [[noreturn]] inline void fail(const std::string& text) {

@@ -205,7 +205,7 @@ class DagRun {
     }
   }
 
-  // relaxed: the fulfilment that follows orders it before the task
+  // relaxed: the fulfillment that follows orders it before the task
   void add(std::uint64_t key, std::uint64_t value, int count) {
     sums_[index_of(key)].fetch_add(value * static_cast<std::uint64_t>(count),
                                    std::memory_order_relaxed);

@@ -32,7 +32,7 @@ struct Entry {
 };
 
 /// The keys that have been fulfilled in part. A key is stored from its first dependency to its
-/// last; then nothing of it is kept, and the next fulfilment counts from zero again.
+/// last; then nothing of it is kept, and the next fulfillment counts from zero again.
 ///
 /// Open addressing with linear probing; erasing shifts the cluster back, so there are no tombstones
 /// and probes stay short however many keys pass through. Capacity grows by 2/5 at 3/4 full and
@@ -67,7 +67,7 @@ class DependencyTable {
   /// are; it is called when the key is not in the table, must be at least 1, and must not use this
   /// table. `out`, if given, receives the counters after the call.
   /// Errors: CheckError for a count or an indegree below 1.
-  /// Cost: amortized constant; a key whose first fulfilment is its last is never stored.
+  /// Cost: amortized constant; a key whose first fulfillment is its last is never stored.
   template <std::invocable<const K&> IndegreeFn>
   Fulfill fulfill(const K& key, int count, IndegreeFn&& indegree_of, Entry* out = nullptr) {
     return fulfill_hashed(KeyHash<K>{}(key), key, count, std::forward<IndegreeFn>(indegree_of),
@@ -294,7 +294,7 @@ class DependencyTable {
 /// The same for indices 0 <= index < n, in 4 bytes each, with no lock. Unlike DependencyTable, it
 /// remembers which tasks ran.
 /// Caller: any thread. Blocks: never (lock-free).
-/// Ordering: all that happened before any fulfilment of an index happens before the return of the
+/// Ordering: all that happened before any fulfillment of an index happens before the return of the
 /// one that gets Fulfill::ready.
 class DenseTable {
  public:

@@ -1,6 +1,5 @@
 #pragma once
-// The transport over MPI, without MPI's own header. A build has one of two definitions:
-// src/net/mpi, or src/net/mpi_none, which says that there is no MPI.
+// The transport over MPI, without MPI's own header. MPI itself is loaded when a world needs it.
 
 #include <shoal/net/remote_memory.hpp>
 #include <shoal/net/transport.hpp>
@@ -26,7 +25,17 @@ struct Setting {
   std::string value;
 };
 
+/// Facts that decide which MPI a process loads. Texts are empty where nothing is known.
+struct MpiChoice {
+  std::string plugin;        // --mpi-plugin: name or file
+  std::string name;          // --mpi: openmpi, mpich, system or abi
+  std::string launcher;      // of this process, for people
+  std::string launcher_mpi;  // that it belongs to: "Open MPI" or "MPICH"
+  std::string header;        // that the program was compiled with: likewise, or "the standard ABI"
+};
+
 struct MpiOptions {
+  MpiChoice choice;
   int ranks_per_process = 1;  // the same in all processes
   ProgressPolicy progress = ProgressPolicy::worker;
   LinkOptions link;  // packet_bytes the same in all processes
@@ -100,23 +109,27 @@ class MpiTransport : public Transport {
   virtual void request_stop() = 0;
 };
 
-/// Whether this build has MPI.
-bool mpi_available();
-/// Name and version of the MPI library, or "none".
+/// Loads the MPI of this process, unless that was done before. Errors: ConfigError when none fits,
+/// with everything that was tried, or when several do. Caller: the main thread.
+void load_mpi_library(const MpiChoice& choice);
+/// Name and version of the MPI that was loaded; "none" before.
 std::string mpi_library();
+/// The plug-in that was loaded, with its file; before, those that are there, or the folders without
+/// any.
+std::string mpi_plugins();
 
 /// The MPI_Comm of a communicator's number in Fortran, for MpiOptions::communicator.
-/// **Errors**: ConfigError when this build has no MPI, or MPI is not initialized.
+/// **Errors**: ConfigError when the process has loaded no MPI or shoal none that fits, or when MPI
+/// is not initialized.
 std::shared_ptr<const void> communicator_of_fortran(int handle);
 
 /// Joins the processes of the communicator, which it duplicates. If MPI is not initialized, this
-/// initializes it, for all later transports of the process as well; it is finalized when the
-/// process exits. Caller: the main thread, in all processes of the communicator. Blocks:
-/// collective. Errors: ConfigError, in all processes, when they disagree about a setting (the
-/// text names the hosts), when
-/// MPI's thread level does not suffice, when it makes no window that is wanted, or when a process
-/// exits instead; ConfigError when the communicator is none of one world, when MPI was finalized,
-/// or when this build has no MPI; TransportError.
+/// loads and initializes it, for all later transports of the process as well; it is finalized when
+/// the process exits. Caller: the main thread, in all processes of the communicator. Blocks:
+/// collective. Errors: ConfigError, in all processes, when they disagree about a setting (the text
+/// names the hosts), when MPI's thread level does not suffice, when it makes no window that is
+/// wanted, or when a process exits instead; ConfigError when the communicator is none of one world,
+/// when MPI was finalized, or when no MPI can be loaded; TransportError.
 std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options);
 
 }  // namespace shoal::net

@@ -14,9 +14,14 @@ namespace runtime {
 
 using MainFunction = Function<int(World&)>;
 
-/// `communicator` points to an MPI_Comm of the program, or is nullptr.
+/// MPI as the program itself uses it.
+struct ProgramMpi {
+  const void* communicator = nullptr;  // an MPI_Comm; nullptr: none was given
+  const char* header = "";             // MPI of its mpi.h; "": not known
+};
+
 int run_world(int argc, const char* const* argv, const MainFunction& main_function,
-              const void* communicator);
+              const ProgramMpi& program);
 
 template <class F>
 MainFunction as_main(F function) {
@@ -51,7 +56,7 @@ MainFunction as_main(F function) {
 /// finalizes it. **Errors**: none are thrown: they are written, and 1 is returned.
 template <class F>
 int run(int argc, const char* const* argv, F function) {
-  return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), nullptr);
+  return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), {});
 }
 
 }  // namespace shoal

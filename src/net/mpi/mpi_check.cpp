@@ -13,7 +13,7 @@ namespace {
 std::string describe(const MpiCall& call) {
   std::string text = call.name;
   if (call.process != MpiCall::kNone) text += fmt::format(" in process {}", call.process);
-  if (call.peer == MPI_ANY_SOURCE) {
+  if (call.peer == MpiCall::kAnyPeer) {
     text += ", any peer";
   } else if (call.peer != MpiCall::kNone) {
     text += fmt::format(", peer process {}", call.peer);
@@ -24,25 +24,24 @@ std::string describe(const MpiCall& call) {
 
 }  // namespace
 
-std::string mpi_error_text(int result) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  if (MPI_Error_string(result, text.data(), &length) != MPI_SUCCESS) {
+std::string mpi_error_text(const MpiTable& mpi, int result) {
+  std::array<char, 1024> text{};
+  if (mpi.error_string(result, text.data(), text.size()) != 0) {
     return fmt::format("error code {}", result);
   }
-  return {text.data(), static_cast<std::size_t>(length)};
+  return text.data();
 }
 
-void throw_mpi_error(int result, const MpiCall& call) {
-  int kind = MPI_ERR_OTHER;
-  if (MPI_Error_class(result, &kind) != MPI_SUCCESS) kind = MPI_ERR_OTHER;
+void throw_mpi_error(const MpiTable& mpi, int result, const MpiCall& call) {
+  int kind = mpi.err_other;
+  if (mpi.error_class(result, &kind) != 0) kind = mpi.err_other;
   const char* const hint =
-      kind == MPI_ERR_TRUNCATE
+      kind == mpi.err_truncate
           ? "truncated: more bytes arrived than the receiver made room for; sender and receiver "
             "disagree about the size"
           : "look at the launcher's output for a process or a network that failed";
   throw TransportError(
-      fmt::format("{} failed: {} ({})", describe(call), mpi_error_text(result), hint));
+      fmt::format("{} failed: {} ({})", describe(call), mpi_error_text(mpi, result), hint));
 }
 
 }  // namespace shoal::net

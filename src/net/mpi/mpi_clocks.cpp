@@ -16,23 +16,24 @@ constexpr int kPong = 2;
 constexpr int kTable = 3;
 // A trip takes two turns of a scheduler where others use the processors: then fewer will do.
 constexpr std::size_t kFewest = 8;
-constexpr double kLongS = 0.02;  // with one child
+constexpr std::uint64_t kLongNs = 20'000'000;  // with one child
 
 /// One end of the round trips with a child or with the parent.
 class Trips {
  public:
-  Trips(MPI_Comm communicator, int process, const ReadClock& read, int count)
-      : communicator_(communicator),
-        process_(process),
+  Trips(const MpiSession& session, MpiComm communicator, const ReadClock& read, int count)
+      : session_(session),
+        mpi_(session.mpi()),
+        communicator_(communicator),
         read_(read),
         most_(static_cast<std::size_t>(count)) {}
 
   void start_with(int child) {
     std::vector<std::uint64_t> own;  // start and end of each
-    const double begin_s = MPI_Wtime();
+    const std::uint64_t begin_ns = session_.now_ns();
     for (std::uint64_t is_last = 0; is_last == 0;) {
       const std::size_t number = own.size() / 2 + 1;
-      const bool takes_long = number >= kFewest && MPI_Wtime() - begin_s > kLongS;
+      const bool takes_long = number >= kFewest && session_.now_ns() - begin_ns > kLongNs;
       is_last = takes_long || number >= most_ ? 1 : 0;
       std::uint64_t nothing = 0;
       own.push_back(read_());
@@ -62,17 +63,18 @@ class Trips {
 
  private:
   void send(int to, int tag, const std::uint64_t* values, std::size_t count) const {
-    mpi_check(MPI_Send(values, static_cast<int>(count), MPI_UINT64_T, to, tag, communicator_),
-              {"MPI_Send", process_});
+    mpi_check(mpi_, mpi_.send(values, size_of(count), to, tag, communicator_),
+              {"MPI_Send", session_.process()});
   }
   void receive(int from, int tag, std::uint64_t* values, std::size_t count) const {
-    mpi_check(MPI_Recv(values, static_cast<int>(count), MPI_UINT64_T, from, tag, communicator_,
-                       MPI_STATUS_IGNORE),
-              {"MPI_Recv", process_});
+    mpi_check(mpi_, mpi_.recv(values, size_of(count), from, tag, communicator_),
+              {"MPI_Recv", session_.process()});
   }
+  static int size_of(std::size_t count) { return static_cast<int>(count * sizeof(std::uint64_t)); }
 
-  MPI_Comm communicator_;
-  int process_;
+  const MpiSession& session_;
+  const MpiTable& mpi_;
+  MpiComm communicator_;
   const ReadClock& read_;
   std::size_t most_;
 };
@@ -81,10 +83,11 @@ class Trips {
 
 ClockTrips compare_clocks(const MpiSession& session, const ReadClock& read, int count) {
   const int process = session.process();
-  MPI_Comm own = MPI_COMM_NULL;  // apart from the packets
-  mpi_check(MPI_Comm_dup(session.communicator(), &own), {"MPI_Comm_dup", process});
+  const MpiTable& mpi = session.mpi();
+  MpiComm own = mpi.comm_null;  // apart from the packets
+  mpi_check(mpi, mpi.comm_dup(session.communicator(), &own), {"MPI_Comm_dup", process});
   ClockTrips result;
-  Trips trips(own, process, read, count);
+  Trips trips(session, own, read, count);
   if (process > 0) {
     result.parent = (process - 1) / kArity;
     result.trips = trips.answer(result.parent);
@@ -92,7 +95,7 @@ ClockTrips compare_clocks(const MpiSession& session, const ReadClock& read, int 
   const int first = process * kArity + 1;
   const int end = std::min(first + kArity, session.layout().process_count());
   for (int child = first; child < end; ++child) trips.start_with(child);
-  mpi_check(MPI_Comm_free(&own), {"MPI_Comm_free", process});
+  mpi_check(mpi, mpi.comm_free(&own), {"MPI_Comm_free", process});
   return result;
 }
 

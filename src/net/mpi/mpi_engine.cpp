@@ -29,7 +29,7 @@ MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window
     : session_(session),
       window_(window),
       options_(options),
-      transfers_(session.communicator(), session.process(), options.chunk_bytes),
+      transfers_(session.mpi(), session.communicator(), session.process(), options.chunk_bytes),
       outbox_(session.layout(), transfers_, node, options.link.packet_bytes),
       inbox_(session, options.link, {transfers_, node, outbox_, *this}),
       payloads_(session, transfers_, window, *this) {}
@@ -39,7 +39,7 @@ MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window
 MpiEngine::~MpiEngine() {
   while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
   const sync::StoreReleaseLock lock(mutex_);
-  if (!closed_ && MpiLifetime::is_up()) inbox_.close();
+  if (!closed_ && MpiLifetime::of_process().is_up()) inbox_.close();
 }
 
 void MpiEngine::attach(Fabric& fabric) {
@@ -256,14 +256,15 @@ void MpiEngine::drain() {
   } while (has_submissions() || !outbox_.is_quiet() || transfers_.is_reading());
   const std::vector<std::uint64_t> sent = outbox_.sent_counts();
   std::vector<std::uint64_t> due(sent.size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  mpi_check(MPI_Ialltoall(sent.data(), 1, MPI_UINT64_T, due.data(), 1, MPI_UINT64_T,
-                          session_.communicator(), &request),
+  const MpiTable& mpi = session_.mpi();
+  MpiRequest request = mpi.request_null;
+  mpi_check(mpi,
+            mpi.ialltoall(sent.data(), sizeof(std::uint64_t), due.data(), session_.communicator(),
+                          &request),
             {"MPI_Ialltoall", session_.process()});
   for (int all_here = 0; all_here == 0;) {
     round_or_rest();
-    mpi_check(MPI_Test(&request, &all_here, MPI_STATUS_IGNORE),
-              {"MPI_Ialltoall", session_.process()});
+    mpi_check(mpi, mpi.test(&request, &all_here, nullptr), {"MPI_Ialltoall", session_.process()});
   }
   while (!inbox_.has_received(due)) round_or_rest();
 }

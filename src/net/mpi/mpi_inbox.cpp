@@ -43,6 +43,7 @@ class MpiInbox::LargeReceive final : public MpiTransfer {
 
 MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, const Parts& parts)
     : session_(session),
+      mpi_(session.mpi()),
       layout_(session.layout()),
       options_(options),
       receive_bytes_(receive_bytes(options.packet_bytes)),
@@ -58,23 +59,24 @@ MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, const 
 
 MpiInbox::~MpiInbox() {
   for (const Slot& slot : ring_) {
-    if (slot.request == MPI_REQUEST_NULL && slot.packet != nullptr) slot.packet->release();
+    if (is_same(slot.request, mpi_.request_null) && slot.packet != nullptr) slot.packet->release();
   }
 }
 
 void MpiInbox::open(Fabric& fabric) {
   fabric_ = &fabric;
   if (layout_.process_count() == 1 || node_.all_are_near()) return;
-  ring_.resize(kSlots);
+  ring_.resize(kSlots, Slot{nullptr, mpi_.request_null});
   for (Slot& slot : ring_) post(slot);
 }
 
 void MpiInbox::post(Slot& slot) {
   if (slot.packet == nullptr) slot.packet = Packet::create(receive_bytes_);
   mpi_check(
-      MPI_Irecv(wire_begin(*slot.packet), static_cast<int>(sizeof(PacketHeader) + receive_bytes_),
-                MPI_BYTE, MPI_ANY_SOURCE, kPacketTag, session_.communicator(), &slot.request),
-      {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+      mpi_,
+      mpi_.irecv(wire_begin(*slot.packet), static_cast<int>(sizeof(PacketHeader) + receive_bytes_),
+                 mpi_.any_source, kPacketTag, session_.communicator(), &slot.request),
+      {"MPI_Irecv", session_.process(), MpiCall::kAnyPeer, kPacketTag});
 }
 
 bool MpiInbox::receive(DirectArrivals* direct) {
@@ -98,9 +100,8 @@ void MpiInbox::let_mpi_progress(bool worked) {
   const bool may_owe = !worked && transfers_.was_used();
   if (++calls_ % kCallsPerLook != 0 && !may_owe) return;
   int arrived = 0;
-  mpi_check(
-      MPI_Iprobe(MPI_ANY_SOURCE, kPacketTag, session_.communicator(), &arrived, MPI_STATUS_IGNORE),
-      {"MPI_Iprobe", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+  mpi_check(mpi_, mpi_.iprobe(mpi_.any_source, kPacketTag, session_.communicator(), &arrived),
+            {"MPI_Iprobe", session_.process(), MpiCall::kAnyPeer, kPacketTag});
 }
 
 bool MpiInbox::receive_near(DirectArrivals* direct) {
@@ -136,14 +137,14 @@ bool MpiInbox::receive_over_mpi(DirectArrivals* direct) {
   for (int handled = 0; handled < batch; ++handled) {
     if (taken_ == kTakenMax) post_taken();
     Slot& slot = ring_[first_];
-    MPI_Status status;
+    MpiStatus status;
     bool arrived = has_arrived(slot, status);
     for (int look = 1; look < looks && !arrived; ++look) arrived = has_arrived(slot, status);
     if (!arrived) return handled > 0;
     looks = 1;
     first_ = (first_ + 1) % kSlots;
     ++taken_;
-    ++received_counts_[static_cast<std::size_t>(status.MPI_SOURCE)];
+    ++received_counts_[static_cast<std::size_t>(status.source)];
     const std::uint64_t size = slot.packet->header().size_bytes;
     handle(take_packet(slot, status), status, direct);
     if (comes_back && size < receive_bytes_ / 2) return true;  // a task may wait for it
@@ -151,10 +152,10 @@ bool MpiInbox::receive_over_mpi(DirectArrivals* direct) {
   return true;
 }
 
-bool MpiInbox::has_arrived(Slot& slot, MPI_Status& status) const {
+bool MpiInbox::has_arrived(Slot& slot, MpiStatus& status) const {
   int arrived = 0;
-  mpi_check(MPI_Test(&slot.request, &arrived, &status),
-            {"MPI_Irecv", session_.process(), MPI_ANY_SOURCE, kPacketTag});
+  mpi_check(mpi_, mpi_.test(&slot.request, &arrived, &status),
+            {"MPI_Irecv", session_.process(), MpiCall::kAnyPeer, kPacketTag});
   return arrived != 0;
 }
 
@@ -164,20 +165,20 @@ void MpiInbox::post_taken() {
   for (; taken_ > 0; --taken_) post(ring_[(first_ + kSlots - taken_) % kSlots]);
 }
 
-std::size_t MpiInbox::received_bytes(const MPI_Status& status) const {
+std::size_t MpiInbox::received_bytes(const MpiStatus& status) const {
   int bytes = 0;
-  mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes), {"MPI_Get_count", session_.process()});
+  mpi_check(mpi_, mpi_.get_count(&status, &bytes), {"MPI_Get_count", session_.process()});
   return static_cast<std::size_t>(bytes);
 }
 
 // A packet that is mostly empty is copied, so that one small message does not hold a full buffer
 // for as long as it waits.
-Packet* MpiInbox::take_packet(Slot& slot, const MPI_Status& status) const {
+Packet* MpiInbox::take_packet(Slot& slot, const MpiStatus& status) const {
   const PacketHeader& header = slot.packet->header();
   const std::uint64_t size = header.size_bytes;
   if (header.magic != kPacketMagic || size > receive_bytes_) [[unlikely]] {
     const std::size_t bytes = received_bytes(status);
-    if (bytes < sizeof header) reject(status.MPI_SOURCE, "less than a packet header");
+    if (bytes < sizeof header) reject(status.source, "less than a packet header");
     slot.packet->verify(bytes, header.sequence);
   }
   if (size >= receive_bytes_ / 2) return std::exchange(slot.packet, nullptr);
@@ -187,16 +188,16 @@ Packet* MpiInbox::take_packet(Slot& slot, const MPI_Status& status) const {
 }
 
 // Verifies the packet; throws TransportError naming the mismatch.
-void MpiInbox::verify(const Packet& packet, const MPI_Status& status,
+void MpiInbox::verify(const Packet& packet, const MpiStatus& status,
                       std::uint64_t expected_sequence) const {
   if (packet.is_intact(expected_sequence)) [[likely]]
     return;
   packet.verify(received_bytes(status), expected_sequence);
 }
 
-void MpiInbox::handle(Packet* raw, const MPI_Status& status, DirectArrivals* direct) {
+void MpiInbox::handle(Packet* raw, const MpiStatus& status, DirectArrivals* direct) {
   PacketHolder packet(raw);
-  const int process = status.MPI_SOURCE;
+  const int process = status.source;
   const PacketHeader& header = packet->header();
   if (header.lane == kEngineLane) {
     verify(*packet, status, next_own_sequence_[static_cast<std::size_t>(process)]++);
@@ -308,10 +309,10 @@ bool MpiInbox::report(bool all) {
 // MPI, with its packet.
 void MpiInbox::close() {
   for (Slot& slot : ring_) {
-    if (slot.request == MPI_REQUEST_NULL) continue;
+    if (is_same(slot.request, mpi_.request_null)) continue;
     int ended = 0;
-    if (MPI_Cancel(&slot.request) != MPI_SUCCESS ||
-        MPI_Test(&slot.request, &ended, MPI_STATUS_IGNORE) != MPI_SUCCESS || ended == 0) {
+    if (mpi_.cancel(&slot.request) != 0 || mpi_.test(&slot.request, &ended, nullptr) != 0 ||
+        ended == 0) {
       slot.packet = nullptr;
     }
   }

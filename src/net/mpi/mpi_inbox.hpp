@@ -1,8 +1,6 @@
 #pragma once
 // Receives packets, checks them, and hands them to the inlets.
 
-#include <mpi.h>
-
 #include <shoal/net/transport.hpp>
 
 #include <memory>
@@ -63,7 +61,7 @@ class MpiInbox {
   class LargeReceive;
   struct Slot {
     Packet* packet = nullptr;
-    MPI_Request request = MPI_REQUEST_NULL;
+    MpiRequest request;
   };
   static constexpr std::size_t kSlots = 16;
   static constexpr int kBatch = 64;  // packets handled by one receive()
@@ -76,12 +74,11 @@ class MpiInbox {
   void let_mpi_progress(bool worked);
   void post(Slot& slot);
   void post_taken();
-  bool has_arrived(Slot& slot, MPI_Status& status) const;
-  [[nodiscard]] std::size_t received_bytes(const MPI_Status& status) const;
-  Packet* take_packet(Slot& slot, const MPI_Status& status) const;
-  void verify(const Packet& packet, const MPI_Status& status,
-              std::uint64_t expected_sequence) const;
-  void handle(Packet* packet, const MPI_Status& status, DirectArrivals* direct);
+  bool has_arrived(Slot& slot, MpiStatus& status) const;
+  [[nodiscard]] std::size_t received_bytes(const MpiStatus& status) const;
+  Packet* take_packet(Slot& slot, const MpiStatus& status) const;
+  void verify(const Packet& packet, const MpiStatus& status, std::uint64_t expected_sequence) const;
+  void handle(Packet* packet, const MpiStatus& status, DirectArrivals* direct);
   void handle_own(Packet* packet, int process);
   void handle_announcement(const MpiAnnouncement& announcement, int process);
   [[noreturn]] void reject(int process, const char* what) const;
@@ -89,6 +86,7 @@ class MpiInbox {
   MpiInlet* inlet(int process, std::int32_t source, std::int32_t target, std::uint64_t lane);
 
   const MpiSession& session_;
+  const MpiTable& mpi_;
   const Layout layout_;
   const LinkOptions options_;
   const std::size_t receive_bytes_;

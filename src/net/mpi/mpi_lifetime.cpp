@@ -39,32 +39,38 @@ MpiLifetime& MpiLifetime::of_process() {
   return lifetime;
 }
 
-bool MpiLifetime::is_up() {
+const MpiTable& MpiLifetime::load(const MpiChoice& choice) {
+  if (mpi_ == nullptr) mpi_ = &load_mpi(choice);
+  return *mpi_;
+}
+
+bool MpiLifetime::is_up() const {
+  if (mpi_ == nullptr) return false;
   int initialized = 0;
   int finalized = 0;
-  mpi_check(MPI_Initialized(&initialized), {"MPI_Initialized"});
-  mpi_check(MPI_Finalized(&finalized), {"MPI_Finalized"});
+  mpi_check(*mpi_, mpi_->initialized(&initialized), {"MPI_Initialized"});
+  mpi_check(*mpi_, mpi_->finalized(&finalized), {"MPI_Finalized"});
   return initialized != 0 && finalized == 0;
 }
 
 int MpiLifetime::initialize(int wanted_level) {
-  int granted = MPI_THREAD_SINGLE;
-  mpi_check(MPI_Init_thread(nullptr, nullptr, wanted_level, &granted), {"MPI_Init_thread"});
+  int granted = SHOAL_MPI_SINGLE;
+  mpi_check(*mpi_, mpi_->init_thread(wanted_level, &granted), {"MPI_Init_thread"});
   is_ours_ = true;
   process_id_ = getpid();
   static_cast<void>(std::atexit([] { of_process().at_exit(); }));
   // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
   // Where the program has initialized MPI, they are the program's to set.
-  for (const MPI_Comm fallback : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
-    mpi_check(MPI_Comm_set_errhandler(fallback, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
+  for (const MpiComm fallback : {mpi_->comm_world, mpi_->comm_self}) {
+    mpi_check(*mpi_, mpi_->comm_return_errors(fallback), {"MPI_Comm_set_errhandler"});
   }
   return granted;
 }
 
-bool MpiLifetime::all_go_on(bool this_one) {
+bool MpiLifetime::all_go_on(bool this_one) const {
   const int mine = this_one ? 1 : 0;
   int least = 0;
-  mpi_check(MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), {"MPI_Allreduce"});
+  mpi_check(*mpi_, mpi_->allreduce_min(&mine, &least, mpi_->comm_world), {"MPI_Allreduce"});
   return least == 1;
 }
 
@@ -92,7 +98,7 @@ void MpiLifetime::at_exit() {
     if (!is_up()) return;  // the program has finalized it
     const auto deadline = limit_exit(exit_timeout_ns_);
     if (!parted_) static_cast<void>(all_go_on(false));
-    static_cast<void>(MPI_Finalize());
+    static_cast<void>(mpi_->finalize());
   } catch (const TransportError& error) {  // the launcher only says that MPI was not finalized
     fmt::print(stderr, "shoal: error: process {} could not finalize MPI: {}\n", process_,
                error.what());

@@ -1,17 +1,17 @@
 #pragma once
 // MPI from its start to its end, over all worlds of this process.
 
-#include <mpi.h>
-
 #include <cstdint>
+
+#include "net/mpi/mpi_plugin.hpp"
 
 namespace shoal::net {
 
-/// MPI can be initialized once in a process, and not again after it was finalized. So the first
-/// world initializes it, unless the program has, and it is finalized when the process exits:
-/// std::exit(), or the end of main(). An exit in the middle of a world, or after one that ended in
-/// an error of the transport, leaves it as it is: the other processes may never come, and the
-/// launcher ends them.
+/// A process has one MPI, which is loaded when a world needs it. It can be initialized once, and
+/// not again after it was finalized. So the first world initializes it, unless the program has, and
+/// it is finalized when the process exits: std::exit(), or the end of main(). An exit in the middle
+/// of a world, or after one that ended in an error of the transport, leaves it as it is: the other
+/// processes may never come, and the launcher ends them.
 ///
 /// Caller: the thread that runs the world.
 class MpiLifetime {
@@ -23,8 +23,13 @@ class MpiLifetime {
   /// Lifetime of MPI in this process.
   static MpiLifetime& of_process();
 
-  /// Initialized and not finalized: MPI may be called.
-  [[nodiscard]] static bool is_up();
+  /// The MPI of this process, found and loaded by the first call. Errors: ConfigError, which says
+  /// where it was looked for.
+  const MpiTable& load(const MpiChoice& choice);
+  /// That MPI; nullptr: none was loaded.
+  [[nodiscard]] const MpiTable* loaded() const { return mpi_; }
+  /// Loaded, initialized and not finalized: MPI may be called.
+  [[nodiscard]] bool is_up() const;
   /// MPI was initialized by initialize().
   [[nodiscard]] bool is_ours() const { return is_ours_; }
 
@@ -50,8 +55,9 @@ class MpiLifetime {
   MpiLifetime() = default;
   void at_exit();
   /// Whether all processes go on; collective.
-  [[nodiscard]] static bool all_go_on(bool this_one);
+  [[nodiscard]] bool all_go_on(bool this_one) const;
 
+  const MpiTable* mpi_ = nullptr;  // written once
   bool is_ours_ = false;
   Phase phase_ = Phase::between_worlds;
   int process_ = 0;      // number of this one, of the communicator of the last world

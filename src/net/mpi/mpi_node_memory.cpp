@@ -37,26 +37,28 @@ static_assert(MpiNodeMemory::kMessagesMaxBytes + sizeof(RecordHead) <=
 /// Ends with its scope; collective.
 class Communicator {
  public:
-  explicit Communicator(int process) : process_(process) {}
+  Communicator(const MpiTable& mpi, int process)
+      : handle(mpi.comm_null), mpi_(mpi), process_(process) {}
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() {
-    if (handle != MPI_COMM_NULL) MPI_Comm_free(&handle);
+    if (!is_same(handle, mpi_.comm_null)) mpi_.comm_free(&handle);
   }
   [[nodiscard]] int rank() const {
     int rank = 0;
-    mpi_check(MPI_Comm_rank(handle, &rank), {"MPI_Comm_rank", process_});
+    mpi_check(mpi_, mpi_.comm_rank(handle, &rank), {"MPI_Comm_rank", process_});
     return rank;
   }
   [[nodiscard]] int size() const {
     int size = 0;
-    mpi_check(MPI_Comm_size(handle, &size), {"MPI_Comm_size", process_});
+    mpi_check(mpi_, mpi_.comm_size(handle, &size), {"MPI_Comm_size", process_});
     return size;
   }
 
-  MPI_Comm handle = MPI_COMM_NULL;
+  MpiComm handle;
 
  private:
+  const MpiTable& mpi_;
   int process_;
 };
 
@@ -84,10 +86,10 @@ std::string system_problem(const char* call, std::size_t bytes) {
 }
 
 /// The first process that has a problem; collective.
-int first_problem(MPI_Comm group, int self, bool has_problem) {
+int first_problem(const MpiTable& mpi, MpiComm group, int self, bool has_problem) {
   const int mine = has_problem ? self : kNoProcess;
   int first = kNoProcess;
-  mpi_check(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group), {"MPI_Allreduce", self});
+  mpi_check(mpi, mpi.allreduce_min(&mine, &first, group), {"MPI_Allreduce", self});
   return first;
 }
 
@@ -118,39 +120,39 @@ MpiNodeMemory::~MpiNodeMemory() {
 
 void MpiNodeMemory::join(int processes_max) {
   const int self = session_.process();
-  Communicator node(self);
-  mpi_check(MPI_Comm_split_type(session_.communicator(), MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL,
-                                &node.handle),
+  const MpiTable& mpi = session_.mpi();
+  Communicator node(mpi, self);
+  mpi_check(mpi, mpi.comm_split_type_shared(session_.communicator(), self, &node.handle),
             {"MPI_Comm_split_type", self});
-  Communicator group(self);
-  mpi_check(MPI_Comm_split(node.handle, node.rank() / processes_max, self, &group.handle),
+  Communicator group(mpi, self);
+  mpi_check(mpi, mpi.comm_split(node.handle, node.rank() / processes_max, self, &group.handle),
             {"MPI_Comm_split", self});
   if (group.size() == 1) return;
   std::vector<int> processes(static_cast<std::size_t>(group.size()));
-  mpi_check(MPI_Allgather(&self, 1, MPI_INT, processes.data(), 1, MPI_INT, group.handle),
+  mpi_check(mpi, mpi.allgather(&self, sizeof self, processes.data(), group.handle),
             {"MPI_Allgather", self});
   allocate(group.handle, processes);
 }
 
 // Every step that may fail is local, and all processes learn of a failure before the next step.
-void MpiNodeMemory::allocate(MPI_Comm group, const std::vector<int>& processes) {
+void MpiNodeMemory::allocate(MpiComm group, const std::vector<int>& processes) {
+  const MpiTable& mpi = session_.mpi();
   const int self = session_.process();
   const std::size_t count = processes.size();
   const bool creates = self == processes.front();
   std::string problem;
   std::array<std::uint64_t, 2> offer{};  // id and token of the segment; no token: there is none
   if (creates) offer[1] = create(segment_bytes(count), offer[0], problem);
-  mpi_check(MPI_Bcast(offer.data(), static_cast<int>(offer.size()), MPI_UINT64_T, 0, group),
-            {"MPI_Bcast", self});
+  mpi_check(mpi, mpi.bcast(offer.data(), sizeof offer, 0, group), {"MPI_Bcast", self});
   if (!creates && offer[1] != 0) problem = attach(offer[0], offer[1]);
-  if (const int first = first_problem(group, self, !problem.empty()); first != kNoProcess) {
+  if (const int first = first_problem(mpi, group, self, !problem.empty()); first != kNoProcess) {
     return share_nothing(self == first ? problem : "");
   }
   const auto own_place = static_cast<std::size_t>(
       std::find(processes.begin(), processes.end(), self) - processes.begin());
   sync::RecordRing* const own = rings_to(segment_, own_place, count);
   for (std::size_t i = 0; i < count; ++i) new (own + i) sync::RecordRing;
-  mpi_check(MPI_Barrier(group), {"MPI_Barrier", self});
+  mpi_check(mpi, mpi.barrier(group), {"MPI_Barrier", self});
   for (std::size_t i = 0; i < count; ++i) {
     if (i == own_place) continue;
     sync::RecordRing* const theirs = rings_to(segment_, i, count);

@@ -1,8 +1,6 @@
 #pragma once
 // Memory that the processes of a node share, for packets between them.
 
-#include <mpi.h>
-
 #include <shoal/net/packet.hpp>
 #include <shoal/sync/record_ring.hpp>
 
@@ -70,7 +68,7 @@ class MpiNodeMemory {
   };
 
   void join(int processes_max);
-  void allocate(MPI_Comm group, const std::vector<int>& processes);
+  void allocate(MpiComm group, const std::vector<int>& processes);
   /// Makes the segment, in the first process of the group. Returns its token, or 0.
   std::uint64_t create(std::size_t bytes, std::uint64_t& id, std::string& problem);
   /// Returns a problem, or "".

@@ -153,7 +153,7 @@ void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte
 
 void MpiOutbox::start(Packet* packet, int process, int tag, std::size_t link_index,
                       std::size_t credit_bytes) {
-  MPI_Request request = MPI_REQUEST_NULL;
+  MpiRequest request = transfers_.no_request();
   if (tag == kPacketTag) {
     ++sent_counts_[static_cast<std::size_t>(process)];
     if (node_.is_near(process)) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -79,7 +80,7 @@ class MpiPayloadReceive final : public MpiPayload {
 /// Bytes that are read from the memory of another process.
 class MpiWindowGet final : public MpiPayload {
  public:
-  MpiWindowGet(std::span<std::byte> bytes, MPI_Aint address, const MpiWindow& window,
+  MpiWindowGet(std::span<std::byte> bytes, std::uint64_t address, const MpiWindow& window,
                const Route& route, MpiPayloads& all)
       : MpiPayload(route, all), bytes_(bytes), address_(address), window_(window) {}
   void start() override {
@@ -89,7 +90,7 @@ class MpiWindowGet final : public MpiPayload {
 
  private:
   const std::span<std::byte> bytes_;
-  const MPI_Aint address_;
+  const std::uint64_t address_;
   const MpiWindow& window_;
 };
 

@@ -39,12 +39,11 @@ void MpiPayloadCalls::expose(std::shared_ptr<env::SharedMemory> memory, Rank own
   engine_.submit(*new MpiExposure(std::move(memory), window_, fabric_->port(owner), done));
 }
 
-// An address is the same number for MPI and in messages: heaps are below MPI_Aint's largest one.
 void MpiPayloadCalls::get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
                           Completion* done) {
   const MpiPayload::Route from{session_.layout().process_of(owner), MpiCall::kNone, done,
                                fabric_->port(reader)};
-  engine_.submit(*new MpiWindowGet(to, static_cast<MPI_Aint>(address), window_, from, payloads_));
+  engine_.submit(*new MpiWindowGet(to, address, window_, from, payloads_));
 }
 
 }  // namespace shoal::net

@@ -21,9 +21,9 @@ namespace shoal::net {
 // some lock from FUNNELED on.
 int wanted_thread_level(const ThreadUse& use) {
   if (use.policy != ProgressPolicy::main) {
-    return use.shared ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+    return use.shared ? SHOAL_MPI_MULTIPLE : SHOAL_MPI_SERIALIZED;
   }
-  return use.single_threaded && !use.shared ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
+  return use.single_threaded && !use.shared ? SHOAL_MPI_SINGLE : SHOAL_MPI_FUNNELED;
 }
 
 // The standard orders the levels: SINGLE < FUNNELED < SERIALIZED < MULTIPLE.
@@ -31,7 +31,7 @@ ThreadDecision decide_threads(const ThreadUse& use, int granted) {
   ThreadUse at_most = use;
   at_most.single_threaded = false;
   if (granted >= wanted_thread_level(at_most)) return {use.policy, "", ""};
-  if (granted >= MPI_THREAD_SERIALIZED) {
+  if (granted >= SHOAL_MPI_SERIALIZED) {
     return {
         use.policy,
         "MPI grants MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE: the program itself must not "
@@ -43,7 +43,7 @@ ThreadDecision decide_threads(const ThreadUse& use, int granted) {
   if (use.policy == ProgressPolicy::main || use.single_threaded) {
     return {ProgressPolicy::main, "", ""};
   }
-  if (granted >= MPI_THREAD_FUNNELED || use.earlier_world) {
+  if (granted >= SHOAL_MPI_FUNNELED || use.earlier_world) {
     return {ProgressPolicy::main,
             fmt::format("MPI {} {} only: messages move when the main thread polls "
                         "(--progress main)",
@@ -61,11 +61,11 @@ ThreadDecision decide_threads(const ThreadUse& use, int granted) {
 
 const char* thread_level_name(int level) {
   switch (level) {
-    case MPI_THREAD_SINGLE:
+    case SHOAL_MPI_SINGLE:
       return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED:
+    case SHOAL_MPI_FUNNELED:
       return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
+    case SHOAL_MPI_SERIALIZED:
       return "MPI_THREAD_SERIALIZED";
     default:
       return "MPI_THREAD_MULTIPLE";
@@ -74,40 +74,15 @@ const char* thread_level_name(int level) {
 
 namespace {
 
-/// While it lives, errors without a communicator return instead of aborting, such as those of an
-/// invalid handle.
-class ReturnedErrors {
- public:
-  ReturnedErrors() {
-    for (std::size_t i = 0; i < fallbacks_.size(); ++i) {
-      MPI_Comm_get_errhandler(fallbacks_[i], &before_[i]);
-      MPI_Comm_set_errhandler(fallbacks_[i], MPI_ERRORS_RETURN);
-    }
-  }
-  ~ReturnedErrors() {
-    for (std::size_t i = 0; i < fallbacks_.size(); ++i) {
-      MPI_Comm_set_errhandler(fallbacks_[i], before_[i]);
-      MPI_Errhandler_free(&before_[i]);
-    }
-  }
-  ReturnedErrors(const ReturnedErrors&) = delete;
-  ReturnedErrors& operator=(const ReturnedErrors&) = delete;
-
- private:
-  const std::array<MPI_Comm, 2> fallbacks_{MPI_COMM_WORLD, MPI_COMM_SELF};
-  std::array<MPI_Errhandler, 2> before_{};
-};
-
 /// Errors: ConfigError for a communicator that no world can run on.
-void check_communicator(MPI_Comm communicator) {
-  if (communicator == MPI_COMM_NULL) {
+void check_communicator(const MpiTable& mpi, MpiComm communicator) {
+  if (is_same(communicator, mpi.comm_null)) {
     throw ConfigError(
         "shoal::run() was given MPI_COMM_NULL: only the processes of a communicator call it; those "
         "that MPI_Comm_split() and others give MPI_COMM_NULL do not");
   }
-  const ReturnedErrors returned;
   int is_inter = 0;
-  if (MPI_Comm_test_inter(communicator, &is_inter) != MPI_SUCCESS) {
+  if (mpi.comm_test_inter(communicator, &is_inter) != 0) {
     throw ConfigError(
         "shoal::run() was given a communicator that MPI does not know: was it freed already?");
   }
@@ -118,10 +93,6 @@ void check_communicator(MPI_Comm communicator) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 env::Env& checked_env(const MpiOptions& options) {
   SHOAL_CHECK(options.env != nullptr, "the transport over MPI needs an environment");
   return *options.env;
@@ -131,6 +102,8 @@ env::Env& checked_env(const MpiOptions& options) {
 
 MpiSession::MpiSession(const MpiOptions& options)
     : env_(checked_env(options)),
+      mpi_(MpiLifetime::of_process().load(options.choice)),
+      communicator_(mpi_.comm_null),
       policy_(options.progress),
       main_thread_(std::this_thread::get_id()) {
   SHOAL_CHECK(options.ranks_per_process >= 1, "ranks_per_process is {}, must be at least 1",
@@ -143,7 +116,7 @@ MpiSession::MpiSession(const MpiOptions& options)
   SHOAL_CHECK(options.link.packet_bytes <= part_max, "packet_bytes is {}, must be at most {}",
               options.link.packet_bytes, part_max);
   const std::string thread_note = initialize(options);
-  yields_ = MpiYields::of_mpi();
+  yields_ = MpiYields(mpi_.switch_yields);
   duplicate(options);
   if (const std::string problem = find_disagreement(options); !problem.empty()) {
     close();  // all processes are here: none waits
@@ -160,13 +133,13 @@ void MpiSession::add_note(std::string note, bool say) {
 std::string MpiSession::initialize(const MpiOptions& options) {
   MpiLifetime& lifetime = MpiLifetime::of_process();
   int finalized = 0;
-  mpi_check(MPI_Finalized(&finalized), {"MPI_Finalized"});
+  mpi_check(mpi_, mpi_.finalized(&finalized), {"MPI_Finalized"});
   if (finalized != 0) {
     throw ConfigError(
         "the program has called MPI_Finalize, after which nothing can use MPI: call it after the "
         "last shoal::run()");
   }
-  const bool was_up = MpiLifetime::is_up();
+  const bool was_up = lifetime.is_up();
   const ThreadUse use{options.progress, options.shared_mpi || (was_up && !lifetime.is_ours()),
                       options.single_threaded, lifetime.is_ours()};
   if (options.communicator != nullptr) {
@@ -174,12 +147,12 @@ std::string MpiSession::initialize(const MpiOptions& options) {
       throw ConfigError(
           "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
     }
-    check_communicator(*static_cast<const MPI_Comm*>(options.communicator));
+    check_communicator(mpi_, mpi_.comm_at(options.communicator));
   } else if (lifetime.is_ours()) {
     lifetime.agree_to_go_on();
   }
   if (was_up) {
-    mpi_check(MPI_Query_thread(&thread_level_), {"MPI_Query_thread"});
+    mpi_check(mpi_, mpi_.query_thread(&thread_level_), {"MPI_Query_thread"});
   } else {
     thread_level_ = lifetime.initialize(wanted_thread_level(use));
   }
@@ -190,23 +163,22 @@ std::string MpiSession::initialize(const MpiOptions& options) {
 }
 
 void MpiSession::duplicate(const MpiOptions& options) {
-  MPI_Comm parent = MPI_COMM_WORLD;
-  if (options.communicator != nullptr) parent = *static_cast<const MPI_Comm*>(options.communicator);
-  MPI_Request request = MPI_REQUEST_NULL;
-  mpi_check(MPI_Comm_idup(parent, &communicator_, &request), {"MPI_Comm_idup"});
+  const MpiComm parent =
+      options.communicator != nullptr ? mpi_.comm_at(options.communicator) : mpi_.comm_world;
+  MpiRequest request = mpi_.request_null;
+  mpi_check(mpi_, mpi_.comm_idup(parent, &communicator_, &request), {"MPI_Comm_idup"});
   wait(request, {"MPI_Comm_idup"});
-  mpi_check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), {"MPI_Comm_set_errhandler"});
+  mpi_check(mpi_, mpi_.comm_return_errors(communicator_), {"MPI_Comm_set_errhandler"});
   int process = 0;
   int count = 0;
-  mpi_check(MPI_Comm_rank(communicator_, &process), {"MPI_Comm_rank"});
+  mpi_check(mpi_, mpi_.comm_rank(communicator_, &process), {"MPI_Comm_rank"});
   MpiLifetime::of_process().world_begins(process, options.exit_timeout_ns);
-  mpi_check(MPI_Comm_size(communicator_, &count), {"MPI_Comm_size"});
+  mpi_check(mpi_, mpi_.comm_size(communicator_, &count), {"MPI_Comm_size"});
   layout_ = {count * options.ranks_per_process, options.ranks_per_process, process};
-  int* value = nullptr;
   int found = 0;
-  mpi_check(MPI_Comm_get_attr(communicator_, MPI_TAG_UB, static_cast<void*>(&value), &found),
+  mpi_check(mpi_, mpi_.comm_tag_ub(communicator_, &tag_max_, &found),
             {"MPI_Comm_get_attr", process});
-  tag_max_ = found != 0 ? *value : 32767;  // the standard's minimum
+  if (found == 0) tag_max_ = 32767;  // the standard's minimum
 }
 
 std::string MpiSession::find_disagreement(const MpiOptions& options) const {
@@ -220,13 +192,13 @@ std::string MpiSession::find_disagreement(const MpiOptions& options) const {
   return thread_error_.empty() ? net::find_disagreement(all) : thread_error_;
 }
 
-void MpiSession::wait(MPI_Request& request, const MpiCall& call) const {
+void MpiSession::wait(MpiRequest& request, const MpiCall& call) const {
   MpiRest rest(env_);
   while (true) {
     int ended = 0;
     {
       const MpiYields::Off off(yields_);
-      mpi_check(MPI_Test(&request, &ended, MPI_STATUS_IGNORE), call);
+      mpi_check(mpi_, mpi_.test(&request, &ended, nullptr), call);
     }
     if (ended != 0) return;
     rest.pause();
@@ -237,9 +209,8 @@ std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
   const auto count = static_cast<std::size_t>(layout_.process_count());
   const std::uint64_t size = mine.size();
   std::vector<std::uint64_t> sizes(count);
-  MPI_Request request = MPI_REQUEST_NULL;
-  mpi_check(MPI_Iallgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, communicator_,
-                           &request),
+  MpiRequest request = mpi_.request_null;
+  mpi_check(mpi_, mpi_.iallgather(&size, sizeof size, sizes.data(), communicator_, &request),
             {"MPI_Iallgather", process()});
   wait(request, {"MPI_Iallgather", process()});
   std::vector<int> counts(count);
@@ -254,8 +225,9 @@ std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
   SHOAL_CHECK(total <= std::numeric_limits<int>::max(), "exchange of {} bytes: at most {} in all",
               total, std::numeric_limits<int>::max());
   std::string all(total, '\0');
-  mpi_check(MPI_Iallgatherv(mine.data(), static_cast<int>(size), MPI_BYTE, all.data(),
-                            counts.data(), offsets.data(), MPI_BYTE, communicator_, &request),
+  mpi_check(mpi_,
+            mpi_.iallgatherv(mine.data(), static_cast<int>(size), all.data(), counts.data(),
+                             offsets.data(), communicator_, &request),
             {"MPI_Iallgatherv", process()});
   wait(request, {"MPI_Iallgatherv", process()});
   std::vector<std::string> texts(count);
@@ -266,22 +238,22 @@ std::vector<std::string> MpiSession::exchange(const std::string& mine) const {
 }
 
 MpiSession::~MpiSession() {
-  if (communicator_ != MPI_COMM_NULL) MpiLifetime::of_process().world_fails();
+  if (!is_same(communicator_, mpi_.comm_null)) MpiLifetime::of_process().world_fails();
 }
 
 void MpiSession::close() {
-  if (communicator_ == MPI_COMM_NULL) return;
-  mpi_check(MPI_Comm_free(&communicator_), {"MPI_Comm_free", process()});
-  communicator_ = MPI_COMM_NULL;
+  if (is_same(communicator_, mpi_.comm_null)) return;
+  mpi_check(mpi_, mpi_.comm_free(&communicator_), {"MPI_Comm_free", process()});
+  communicator_ = mpi_.comm_null;
   MpiLifetime::of_process().world_ends();
 }
 
 // May run while another thread is inside MPI, unlike all other calls: the process ends here.
 void MpiSession::abort(int exit_code) const {
-  if (MpiLifetime::is_up()) {
+  if (MpiLifetime::of_process().is_up()) {
     // The program's communicator may be smaller than the job, and this one may be freed: end the
     // job.
-    static_cast<void>(MPI_Abort(MPI_COMM_WORLD, exit_code));
+    static_cast<void>(mpi_.abort(mpi_.comm_world, exit_code));
   }
   std::_Exit(exit_code);
 }

@@ -1,8 +1,6 @@
 #pragma once
 // MPI's own start and end, and the communicator between the two.
 
-#include <mpi.h>
-
 #include <shoal/net/mpi_transport.hpp>
 
 #include <thread>
@@ -20,7 +18,7 @@ struct ThreadUse {
   bool earlier_world = false;    // an earlier world of this process has initialized MPI
 };
 
-/// The thread level to request.
+/// The thread level to request, as mpi_table.h numbers them.
 int wanted_thread_level(const ThreadUse& use);
 
 /// Effect of the thread level that MPI granted on a policy.
@@ -45,7 +43,8 @@ class MpiSession {
   /// others.
   ~MpiSession();
 
-  [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
+  [[nodiscard]] const MpiTable& mpi() const { return mpi_; }
+  [[nodiscard]] MpiComm communicator() const { return communicator_; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] int process() const { return layout_.process; }
   [[nodiscard]] ProgressPolicy policy() const { return policy_; }
@@ -58,11 +57,12 @@ class MpiSession {
   /// The largest tag that a message may have.
   [[nodiscard]] int tag_max() const { return tag_max_; }
 
+  [[nodiscard]] std::uint64_t now_ns() const { return env_.now_ns(); }
   /// Yields inside of MPI's calls, off during polls.
   [[nodiscard]] const MpiYields& yields() const { return yields_; }
 
   /// MPI_Wait() that leaves the processor to others.
-  void wait(MPI_Request& request, const MpiCall& call) const;
+  void wait(MpiRequest& request, const MpiCall& call) const;
   /// Collective, blocking.
   std::vector<std::string> exchange(const std::string& mine) const;
   /// Collective: frees the communicator.
@@ -75,12 +75,13 @@ class MpiSession {
   [[nodiscard]] std::string find_disagreement(const MpiOptions& options) const;
 
   env::Env& env_;
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  const MpiTable& mpi_;
+  MpiComm communicator_;
   MpiYields yields_;
   Layout layout_;
   ProgressPolicy policy_;
   const std::thread::id main_thread_;
-  int thread_level_ = MPI_THREAD_SINGLE;
+  int thread_level_ = SHOAL_MPI_SINGLE;
   std::string thread_error_;
   std::vector<std::string> notes_;
   int tag_max_ = 0;

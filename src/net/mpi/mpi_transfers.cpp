@@ -30,8 +30,8 @@ void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size
   std::size_t offset = 0;
   do {
     const std::size_t size = std::min(chunk_bytes_, size_bytes - offset);
-    MPI_Request request = MPI_REQUEST_NULL;
-    mpi_check(start_one(offset, static_cast<int>(size), &request),
+    MpiRequest request = mpi_.request_null;
+    mpi_check(mpi_, start_one(offset, static_cast<int>(size), &request),
               {call_of(part), process_, part.peer, part.tag});
     if (receiving) part.expected_bytes = static_cast<int>(size);
     if (part.expected_bytes == kReading) ++reads_;
@@ -43,25 +43,25 @@ void MpiTransfers::start(std::unique_ptr<MpiTransfer> transfer, std::size_t size
 
 void MpiTransfers::send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes,
                         int peer, int tag, SendMode mode) {
-  auto* const send_part = mode == SendMode::synchronous ? &MPI_Issend : &MPI_Isend;
+  auto* const send_part = mode == SendMode::synchronous ? mpi_.issend : mpi_.isend;
   start(std::move(transfer), bytes.size(), {nullptr, peer, tag, kSending},
-        [&](std::size_t offset, int size, MPI_Request* request) {
-          return send_part(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
-                           request);
+        [&](std::size_t offset, int size, MpiRequest* request) {
+          return send_part(bytes.data() + offset, size, peer, tag, communicator_, request);
         });
 }
 
-bool MpiTransfers::send_packet(std::span<const std::byte> bytes, int peer, MPI_Request& request) {
+bool MpiTransfers::send_packet(std::span<const std::byte> bytes, int peer, MpiRequest& request) {
   const MpiCall call{"MPI_Isend", process_, peer, kPacketTag};
-  mpi_check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, kPacketTag,
-                      communicator_, &request),
+  mpi_check(mpi_,
+            mpi_.isend(bytes.data(), static_cast<int>(bytes.size()), peer, kPacketTag,
+                       communicator_, &request),
             call);
   int through = 0;
-  mpi_check(MPI_Test(&request, &through, MPI_STATUS_IGNORE), call);
+  mpi_check(mpi_, mpi_.test(&request, &through, nullptr), call);
   return through != 0;
 }
 
-void MpiTransfers::keep(std::unique_ptr<MpiTransfer> transfer, MPI_Request request, int peer) {
+void MpiTransfers::keep(std::unique_ptr<MpiTransfer> transfer, MpiRequest request, int peer) {
   transfer->parts_left_ = 1;
   requests_.push_back(request);
   parts_.push_back({transfer.release(), peer, kPacketTag, kSending});
@@ -70,30 +70,27 @@ void MpiTransfers::keep(std::unique_ptr<MpiTransfer> transfer, MPI_Request reque
 void MpiTransfers::receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes,
                            int peer, int tag) {
   start(std::move(transfer), bytes.size(), {nullptr, peer, tag, 0},
-        [&](std::size_t offset, int size, MPI_Request* request) {
-          return MPI_Irecv(bytes.data() + offset, size, MPI_BYTE, peer, tag, communicator_,
-                           request);
+        [&](std::size_t offset, int size, MpiRequest* request) {
+          return mpi_.irecv(bytes.data() + offset, size, peer, tag, communicator_, request);
         });
 }
 
 void MpiTransfers::get(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
-                       MPI_Aint address, MPI_Win window) {
+                       std::uint64_t address, MpiWin window) {
   start(std::move(transfer), bytes.size(), {nullptr, peer, MpiCall::kNone, kReading},
-        [&](std::size_t offset, int size, MPI_Request* request) {
-          const MPI_Aint place = MPI_Aint_add(address, static_cast<MPI_Aint>(offset));
-          return MPI_Rget(bytes.data() + offset, size, MPI_BYTE, peer, place, size, MPI_BYTE,
-                          window, request);
+        [&](std::size_t offset, int size, MpiRequest* request) {
+          return mpi_.rget(bytes.data() + offset, size, peer, address + offset, window, request);
         });
 }
 
-void MpiTransfers::check_part(const Part& part, const MPI_Status& status, bool has_error) const {
+void MpiTransfers::check_part(const Part& part, const MpiStatus& status, bool has_error) const {
   // MPI_ERR_PENDING: another one of the same call failed, this one did not.
-  if (has_error && status.MPI_ERROR != MPI_ERR_PENDING) {
-    mpi_check(status.MPI_ERROR, {call_of(part), process_, part.peer, part.tag});
+  if (has_error && status.error != mpi_.err_pending) {
+    mpi_check(mpi_, status.error, {call_of(part), process_, part.peer, part.tag});
   }
   if (part.expected_bytes < 0) return;
   int bytes = 0;
-  mpi_check(MPI_Get_count(&status, MPI_BYTE, &bytes),
+  mpi_check(mpi_, mpi_.get_count(&status, &bytes),
             {"MPI_Get_count", process_, part.peer, part.tag});
   if (bytes == part.expected_bytes) return;
   throw TransportError(
@@ -110,11 +107,11 @@ bool MpiTransfers::advance() {
   const std::size_t begin = look_at_;
   const std::size_t count = std::min(kLookAt, requests_.size() - begin);
   int ended = 0;
-  const int result = MPI_Testsome(static_cast<int>(count), requests_.data() + begin, &ended,
-                                  indices_.data(), statuses_.data());
-  const bool has_error = result == MPI_ERR_IN_STATUS;
-  if (!has_error) mpi_check(result, {"MPI_Testsome", process_});
-  if (ended == MPI_UNDEFINED || ended == 0) {
+  const int result = mpi_.testsome(static_cast<int>(count), requests_.data() + begin, &ended,
+                                   indices_.data(), statuses_.data());
+  const bool has_error = result == mpi_.err_in_status;
+  if (!has_error) mpi_check(mpi_, result, {"MPI_Testsome", process_});
+  if (ended == mpi_.undefined || ended == 0) {
     look_at_ = count < kLookAt ? 0 : begin + count;
     return false;
   }

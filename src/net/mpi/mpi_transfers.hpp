@@ -1,15 +1,16 @@
 #pragma once
 // All operations under way in MPI, except the preposted receives of the inbox.
 
-#include <mpi.h>
-
 #include <shoal/sync/block_pool.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "net/mpi/mpi_check.hpp"
 
 namespace shoal::net {
 
@@ -36,8 +37,8 @@ class MpiTransfer : public sync::Pooled {
 /// Packets (kPacketTag) are never cut: each preposted receive takes one.
 class MpiTransfers {
  public:
-  MpiTransfers(MPI_Comm communicator, int process, std::size_t chunk_bytes)
-      : communicator_(communicator), process_(process), chunk_bytes_(chunk_bytes) {}
+  MpiTransfers(const MpiTable& mpi, MpiComm communicator, int process, std::size_t chunk_bytes)
+      : mpi_(mpi), communicator_(communicator), process_(process), chunk_bytes_(chunk_bytes) {}
   MpiTransfers(const MpiTransfers&) = delete;
   MpiTransfers& operator=(const MpiTransfers&) = delete;
   /// Leaves transfers in flight to MPI, which may yet touch their memory: it is never freed.
@@ -50,16 +51,18 @@ class MpiTransfers {
   /// With another tag than kPacketTag.
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag, SendMode mode = SendMode::standard);
+  /// For send_packet().
+  [[nodiscard]] MpiRequest no_request() const { return mpi_.request_null; }
   /// Sends with kPacketTag. True: it is through already, as most small packets are, which MPI
   /// copies. Else keep() is to be called with `request`.
-  [[nodiscard]] bool send_packet(std::span<const std::byte> bytes, int peer, MPI_Request& request);
-  void keep(std::unique_ptr<MpiTransfer> transfer, MPI_Request request, int peer);
+  [[nodiscard]] bool send_packet(std::span<const std::byte> bytes, int peer, MpiRequest& request);
+  void keep(std::unique_ptr<MpiTransfer> transfer, MpiRequest request, int peer);
   void receive(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
                int tag);
 
   /// Reads the bytes at an address of `peer` through a window.
   void get(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
-           MPI_Aint address, MPI_Win window);
+           std::uint64_t address, MpiWin window);
 
   /// Calls done() of those that have ended; true if there were any. Throws TransportError.
   bool advance();
@@ -82,26 +85,27 @@ class MpiTransfers {
   static constexpr int kReading = -2;  // through a window
   // Number of requests that one advance() tests; the next one tests further ones. So the cost of a
   // poll does not grow with the number of operations.
-  static constexpr std::size_t kLookAt = 64;
+  static constexpr std::size_t kLookAt = SHOAL_MPI_TESTSOME_MAX;
 
   template <class Start>
   void start(std::unique_ptr<MpiTransfer> transfer, std::size_t size_bytes, Part part,
              Start start_one);
   [[nodiscard]] static const char* call_of(const Part& part);
-  void check_part(const Part& part, const MPI_Status& status, bool has_error) const;
+  void check_part(const Part& part, const MpiStatus& status, bool has_error) const;
   void remove(std::size_t index);
 
-  const MPI_Comm communicator_;
+  const MpiTable& mpi_;
+  const MpiComm communicator_;
   const int process_;
   const std::size_t chunk_bytes_;
-  std::vector<MPI_Request> requests_;
+  std::vector<MpiRequest> requests_;
   std::vector<Part> parts_;  // beside requests_
   std::size_t look_at_ = 0;
   std::size_t payload_bytes_ = 0;
   std::size_t reads_ = 0;  // parts of gets
   bool was_used_ = false;
   std::array<int, kLookAt> indices_{};
-  std::array<MPI_Status, kLookAt> statuses_{};
+  std::array<MpiStatus, kLookAt> statuses_{};
 };
 
 }  // namespace shoal::net

@@ -2,8 +2,6 @@
 
 #include <shoal/base/check.hpp>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 
 #include "net/mpi/mpi_check.hpp"
@@ -11,6 +9,7 @@
 #include "net/mpi/mpi_engine.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
+#include "net/mpi/mpi_plugin.hpp"
 #include "net/mpi/mpi_progress.hpp"
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_window.hpp"
@@ -113,23 +112,23 @@ class EngineTransport final : public MpiTransport, private RemoteMemory {
 
 }  // namespace
 
-bool mpi_available() { return true; }
+void load_mpi_library(const MpiChoice& choice) { MpiLifetime::of_process().load(choice); }
 
 std::string mpi_library() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  mpi_check(MPI_Get_library_version(text.data(), &length), {"MPI_Get_library_version"});
-  std::string all(text.data());
-  std::replace(all.begin(), all.end(), '\t', ' ');
-  return all.substr(0, all.find_first_of(",\n\r"));
+  const MpiTable* const mpi = MpiLifetime::of_process().loaded();
+  return mpi != nullptr ? library_version(*mpi) : "none";
 }
 
+std::string mpi_plugins() { return describe_plugins(MpiLifetime::of_process().loaded()); }
+
 std::shared_ptr<const void> communicator_of_fortran(int handle) {
-  if (!MpiLifetime::is_up()) {
+  MpiLifetime& lifetime = MpiLifetime::of_process();
+  const MpiTable& mpi = lifetime.load({});
+  if (!lifetime.is_up()) {
     throw ConfigError(
         "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
   }
-  return std::make_shared<const MPI_Comm>(MPI_Comm_f2c(static_cast<MPI_Fint>(handle)));
+  return std::make_shared<const MpiComm>(mpi.comm_f2c(handle));
 }
 
 std::unique_ptr<MpiTransport> make_mpi_transport(const MpiOptions& options) {

@@ -11,14 +11,14 @@
 
 namespace shoal::net {
 
-std::string window_problem(int result, bool unified) {
+std::string window_problem(const MpiTable& mpi, int result, bool unified) {
   constexpr const char* kAdvice =
       "run without --global-rma, and gets from other nodes go by messages";
-  if (result != MPI_SUCCESS) {
+  if (result != 0) {
     return fmt::format(
         "--global-rma: this MPI makes no window over memory of the program ({}): {}, or choose "
         "another one-sided component of the MPI or another MPI",
-        mpi_error_text(result), kAdvice);
+        mpi_error_text(mpi, result), kAdvice);
   }
   if (!unified) {
     return fmt::format(
@@ -28,66 +28,64 @@ std::string window_problem(int result, bool unified) {
   return "";
 }
 
-MpiWindow::MpiWindow(MpiSession& session, bool wanted) : session_(session) {
+MpiWindow::MpiWindow(MpiSession& session, bool wanted)
+    : session_(session), window_(session.mpi().win_null) {
   if (!wanted) return;
   const int result = make();
-  bool unified = false;
-  if (result == MPI_SUCCESS) {
-    int* model = nullptr;
-    int found = 0;
-    mpi_check(MPI_Win_get_attr(window_, MPI_WIN_MODEL, static_cast<void*>(&model), &found),
-              {"MPI_Win_get_attr", session_.process()});
-    unified = found != 0 && *model == MPI_WIN_UNIFIED;
+  const MpiTable& mpi = session_.mpi();
+  int unified = 0;
+  if (result == 0) {
+    mpi_check(mpi, mpi.win_is_unified(window_, &unified), {"MPI_Win_get_attr", session_.process()});
   }
   std::string problem;
-  for (const std::string& text : session_.exchange(window_problem(result, unified))) {
+  for (const std::string& text : session_.exchange(window_problem(mpi, result, unified != 0))) {
     if (problem.empty()) problem = text;
   }
   if (problem.empty()) return;
-  if (result == MPI_SUCCESS) close();
+  if (result == 0) close();
   session_.close();  // all processes are here: none waits
   throw ConfigError(problem);
 }
 
 // MPI_MODE_NOCHECK: no process takes an exclusive lock, so none has to be asked.
 int MpiWindow::make() {
-  if (const int result = MPI_Win_create_dynamic(MPI_INFO_NULL, session_.communicator(), &window_);
-      result != MPI_SUCCESS) {
-    window_ = MPI_WIN_NULL;
+  const MpiTable& mpi = session_.mpi();
+  if (const int result = mpi.win_create_dynamic(session_.communicator(), &window_); result != 0) {
+    window_ = mpi.win_null;
     return result;
   }
-  mpi_check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN),
-            {"MPI_Win_set_errhandler", session_.process()});
-  return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+  mpi_check(mpi, mpi.win_return_errors(window_), {"MPI_Win_set_errhandler", session_.process()});
+  return mpi.win_lock_all(window_);
 }
 
 MpiWindow::~MpiWindow() {
-  if (!exists() || !MpiLifetime::is_up()) return;
+  if (!exists() || !MpiLifetime::of_process().is_up()) return;
   static_cast<void>(new std::vector(std::move(memories_)));
 }
 
 void MpiWindow::attach(std::shared_ptr<env::SharedMemory> memory) {
-  const int result =
-      MPI_Win_attach(window_, memory->data(), static_cast<MPI_Aint>(memory->size_bytes()));
-  if (result != MPI_SUCCESS) {
+  const MpiTable& mpi = session_.mpi();
+  const int result = mpi.win_attach(window_, memory->data(), memory->size_bytes());
+  if (result != 0) {
     throw TransportError(
         fmt::format("MPI_Win_attach of {} bytes failed in process {}: {}; choose a smaller heap "
                     "(--global-heap, GlobalMemoryOptions::heap_bytes), or run without --global-rma",
-                    memory->size_bytes(), session_.process(), mpi_error_text(result)));
+                    memory->size_bytes(), session_.process(), mpi_error_text(mpi, result)));
   }
   memories_.push_back(std::move(memory));
 }
 
 void MpiWindow::close() {
   if (!exists()) return;
-  mpi_check(MPI_Win_unlock_all(window_), {"MPI_Win_unlock_all", session_.process()});
+  const MpiTable& mpi = session_.mpi();
+  mpi_check(mpi, mpi.win_unlock_all(window_), {"MPI_Win_unlock_all", session_.process()});
   // No process unmaps its memory while another one is in the call above.
-  mpi_check(MPI_Barrier(session_.communicator()), {"MPI_Barrier", session_.process()});
+  mpi_check(mpi, mpi.barrier(session_.communicator()), {"MPI_Barrier", session_.process()});
   for (const auto& memory : memories_) {
-    mpi_check(MPI_Win_detach(window_, memory->data()), {"MPI_Win_detach", session_.process()});
+    mpi_check(mpi, mpi.win_detach(window_, memory->data()), {"MPI_Win_detach", session_.process()});
   }
-  mpi_check(MPI_Win_free(&window_), {"MPI_Win_free", session_.process()});
-  window_ = MPI_WIN_NULL;
+  mpi_check(mpi, mpi.win_free(&window_), {"MPI_Win_free", session_.process()});
+  window_ = mpi.win_null;
   memories_.clear();
 }
 

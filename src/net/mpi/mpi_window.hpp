@@ -1,8 +1,6 @@
 #pragma once
 // MPI-3 window over memory of the program.
 
-#include <mpi.h>
-
 #include <shoal/env/shared_memory.hpp>
 
 #include <cstddef>
@@ -16,7 +14,7 @@ namespace shoal::net {
 
 /// Reason why reads cannot go by a window, with advice; "": they can. `result`: of the calls that
 /// made it; `unified`: its memory model is MPI_WIN_UNIFIED.
-std::string window_problem(int result, bool unified);
+std::string window_problem(const MpiTable& mpi, int result, bool unified);
 
 /// A dynamic window, in one epoch of passive target from its beginning to its end. Only gets use
 /// it: a put is complete at its target after MPI_Win_flush() only, which blocks the engine, and
@@ -33,10 +31,10 @@ class MpiWindow {
   MpiWindow(const MpiWindow&) = delete;
   MpiWindow& operator=(const MpiWindow&) = delete;
 
-  [[nodiscard]] bool exists() const { return window_ != MPI_WIN_NULL; }
+  [[nodiscard]] bool exists() const { return !is_same(window_, session_.mpi().win_null); }
   /// **Errors**: TransportError, with advice.
   void attach(std::shared_ptr<env::SharedMemory> memory);
-  [[nodiscard]] MPI_Win handle() const { return window_; }
+  [[nodiscard]] MpiWin handle() const { return window_; }
   /// Collective. **Precondition**: no get is under way in any process.
   void close();
 
@@ -44,7 +42,7 @@ class MpiWindow {
   int make();
 
   MpiSession& session_;
-  MPI_Win window_ = MPI_WIN_NULL;
+  MpiWin window_;
   std::vector<std::shared_ptr<env::SharedMemory>> memories_;
 };
 

