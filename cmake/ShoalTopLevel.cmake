@@ -6,7 +6,7 @@ endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE
-      RelWithDebInfo
+      Release
       CACHE STRING "Build type" FORCE)
 endif()
 

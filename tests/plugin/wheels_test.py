@@ -50,8 +50,7 @@ class Wheels(unittest.TestCase):
         build = OPTIONS.scratch / "abi"
         self.succeeds(run(["cmake", "-G", "Ninja", "-S", OPTIONS.root, "-B", build,
                            f"-DCMAKE_CXX_COMPILER={OPTIONS.cxx}", "-DCMAKE_BUILD_TYPE=Release",
-                           "-DSHOAL_BUILD_TESTS=OFF", "-DSHOAL_BUILD_APPS=OFF",
-                           "-DSHOAL_BUILD_BENCHMARKS=OFF", "-DSHOAL_FORTRAN=OFF", "-DSHOAL_MPI=abi",
+                           "-DSHOAL_FORTRAN=OFF", "-DSHOAL_MPI=abi",
                            f"-DSHOAL_MPI_ABI_ROOT={prefix}"]), "plug-ins for MPI: abi")
         self.succeeds(run(["cmake", "--build", build, "--target", "shoal_mpi_abi"]))
         plugin = build / "src/libshoal_mpi_abi.so"
