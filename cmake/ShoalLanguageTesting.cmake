@@ -78,6 +78,21 @@ function(shoal_add_c_tests)
   endforeach()
 endfunction()
 
+# The shared libraries, loaded by dlopen() from C and from Python.
+function(shoal_add_load_library_test)
+  add_executable(c_load_library "${PROJECT_SOURCE_DIR}/tests/c/load_library.c")
+  target_compile_options(c_load_library PRIVATE -Wall -Wextra -Wpedantic)
+  set_target_properties(c_load_library PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+  target_include_directories(c_load_library PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(c_load_library PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(c_load_library shoal_c_none shoal_edat_none)
+  add_test(NAME c.load_library
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/c/load_library_test.py"
+                   $<TARGET_FILE:c_load_library> $<TARGET_FILE:shoal_c_none>
+                   $<TARGET_FILE:shoal_edat_none>)
+  shoal_test_properties(c.load_library c 60)
+endfunction()
+
 # Every tests/fortran/*.f90 is a program with the module shoal_events; see shoal_add_edat_tests().
 function(shoal_add_fortran_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")

@@ -241,7 +241,7 @@ function(shoal_c_library name)
   add_library(${library} SHARED "${source}")
   target_link_libraries(${library} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,shoal_${arg_LAYER}>
                                            shoal_object shoal_runtime)
-  target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}")
+  target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}" LINKER:-z,nodelete)
   set_target_properties(
     ${library}
     PROPERTIES EXPORT_NAME ${name}

@@ -1,5 +1,7 @@
 #include "c_api/errors.hpp"
 
+#include "base/per_thread.hpp"
+
 #include <shoal/sched/park.hpp>
 
 #include <exception>
@@ -14,14 +16,16 @@ struct TaskErrorText final : sched::TaskLocal {
   std::string text;
 };
 
+/// Error text of a thread that runs no task: the caller provides no place for it.
+struct ThreadErrorText {
+  std::string text;
+};
+
 }  // namespace
 
 std::string* error_text(bool is_new) {
-  // Error texts of threads that run no task: the caller provides no place for them.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
-  static thread_local std::string t_text;
   sched::Task* const task = sched::current_task();
-  if (task == nullptr) return &t_text;
+  if (task == nullptr) return &of_this_thread<ThreadErrorText>().text;
   auto* found = task->find_local<TaskErrorText>();
   if (found == nullptr && is_new) {
     task->add_local(std::make_unique<TaskErrorText>());

@@ -1,5 +1,6 @@
 #include "edat_api/program.hpp"
 
+#include "base/per_thread.hpp"
 #include "env/host.hpp"
 #include "env/topology.hpp"
 
@@ -53,11 +54,8 @@ struct OfTask final : sched::TaskLocal {
 }  // namespace
 
 Belongings& belongings() {
-  // Belongings of threads of the program: edat.h has no handle to keep them in.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
-  static thread_local Belongings t_belongings;
   sched::Task* const task = sched::current_task();
-  if (task == nullptr) return t_belongings;
+  if (task == nullptr) return of_this_thread<Belongings>();  // edat.h has no handle for it
   if (auto* const found = task->find_local<OfTask>()) return found->belongings;
   task->add_local(std::make_unique<OfTask>());
   return task->find_local<OfTask>()->belongings;

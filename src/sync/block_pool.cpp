@@ -143,41 +143,80 @@ std::array<Depot, kSizes>& depots() {
 /// Blocks of one size that a thread keeps: with two magazines, a thread that takes and gives in
 /// turn does not go to the depot each time one of them is full or empty.
 struct Cache {
+  // This count fails both tests: a thread without caches needs no test of its own.
+  static constexpr unsigned kNoCache = ~0U;
+  [[nodiscard]] bool can_take() const { return static_cast<int>(loaded.count) > 0; }
+  [[nodiscard]] bool can_give(std::size_t size) const {
+    return loaded.count < kMagazineBlocks[size];
+  }
+
   Magazine loaded;
   Magazine spare;
 };
+using Caches = std::array<Cache, kSizes>;
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-constinit thread_local std::array<Cache, kSizes> t_caches{};
+constexpr Caches kNoCaches = [] {
+  Caches none{};
+  for (Cache& cache : none) cache.loaded.count = Cache::kNoCache;
+  return none;
+}();
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+constinit Caches g_not_yet = kNoCaches;  // of threads before their first block; never written
+constinit Caches g_ended = kNoCaches;    // of threads that end; never written
+// A pointer only, since dlopen() finds little room for thread-local data that is reached directly.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Caches* t_caches = &g_not_yet;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void give_all() {
   for (std::size_t size = 0; size < kSizes; ++size) {
-    depots()[size].give(std::exchange(t_caches[size].loaded, {}), size);
-    depots()[size].give(std::exchange(t_caches[size].spare, {}), size);
+    Cache& cache = (*t_caches)[size];
+    if (cache.loaded.count == Cache::kNoCache) return;
+    depots()[size].give(std::exchange(cache.loaded, {}), size);
+    depots()[size].give(std::exchange(cache.spare, {}), size);
   }
 }
 
-void give_all_at_thread_exit() {
+/// Whether the calling thread has caches, perhaps from now on. No: it ends, or there is no memory.
+bool have_caches() noexcept {
   struct AtExit {
-    ~AtExit() { give_all(); }
+    ~AtExit() {
+      give_all();
+      delete std::exchange(t_caches, &g_ended);
+    }
   };
+  if (t_caches == &g_ended) return false;
+  if (t_caches != &g_not_yet) return true;
+  auto* const made = new (std::nothrow) Caches{};
+  if (made == nullptr) return false;
+  t_caches = made;
   static thread_local const AtExit t_at_exit;
   static_cast<void>(t_at_exit);
+  return true;
 }
 
 [[gnu::noinline]] void* take_slowly(std::size_t size) {
-  give_all_at_thread_exit();
-  Cache& cache = t_caches[size];
+  if (!have_caches()) {
+    Magazine magazine = depots()[size].take(size);
+    void* const block = magazine.pop();
+    depots()[size].give(magazine, size);
+    return block;
+  }
+  Cache& cache = (*t_caches)[size];
   if (cache.spare.count == 0) cache.spare = depots()[size].take(size);
   std::swap(cache.loaded, cache.spare);
   return cache.loaded.pop();
 }
 
 [[gnu::noinline]] void give_slowly(void* block, std::size_t size) noexcept {
-  give_all_at_thread_exit();
-  Cache& cache = t_caches[size];
-  depots()[size].give(std::exchange(cache.spare, std::exchange(cache.loaded, {})), size);
-  cache.loaded.push(block);
+  Magazine full;
+  if (have_caches()) {
+    Cache& cache = (*t_caches)[size];
+    full = std::exchange(cache.spare, std::exchange(cache.loaded, {}));
+    cache.loaded.push(block);
+  } else {
+    full.push(block);
+  }
+  depots()[size].give(full, size);
 }
 
 }  // namespace
@@ -185,8 +224,8 @@ void give_all_at_thread_exit() {
 // Not inlined: a task may be on another thread after it was suspended.
 void* detail::take_pooled(std::size_t size, [[maybe_unused]] std::size_t size_bytes) {
   if constexpr (!kPooled) return ::operator new(size_bytes, std::align_val_t(kGrain));
-  Cache& cache = t_caches[size];
-  if (cache.loaded.count > 0) [[likely]] {
+  Cache& cache = (*t_caches)[size];
+  if (cache.can_take()) [[likely]] {
     return cache.loaded.pop();
   }
   return take_slowly(size);
@@ -194,8 +233,8 @@ void* detail::take_pooled(std::size_t size, [[maybe_unused]] std::size_t size_by
 
 void detail::give_pooled(void* block, std::size_t size) noexcept {
   if constexpr (!kPooled) return ::operator delete(block, std::align_val_t(kGrain));
-  Cache& cache = t_caches[size];
-  if (cache.loaded.count < kMagazineBlocks[size]) [[likely]] {
+  Cache& cache = (*t_caches)[size];
+  if (cache.can_give(size)) [[likely]] {
     cache.loaded.push(block);
     return;
   }

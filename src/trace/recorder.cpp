@@ -3,6 +3,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/trace/trace.hpp>
 
+#include "base/per_thread.hpp"
 #include "env/host.hpp"
 #include "trace/names.hpp"
 #include "trace/session.hpp"
@@ -92,11 +93,6 @@ struct OfThread {
     stream.reset();
   }
 };
-OfThread& of_thread() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of one thread
-  static thread_local OfThread mine;
-  return mine;
-}
 
 /// The stream to record on; nullptr when nothing is recorded any more.
 [[gnu::noinline]] Stream* attach() noexcept {
@@ -104,7 +100,7 @@ OfThread& of_thread() {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     if (all.active == nullptr) return nullptr;
-    OfThread& mine = of_thread();
+    OfThread& mine = of_this_thread<OfThread>();
     if (mine.stream == nullptr || mine.stream->session() != all.active->number()) {
       mine.reset();
       mine.stream = all.active->make_thread_stream();
@@ -145,7 +141,7 @@ void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexc
 
 NameId name_of(std::string_view text) noexcept {
   try {
-    OfThread& mine = of_thread();
+    OfThread& mine = of_this_thread<OfThread>();
     OfThread::Recent& recent = mine.recent_of(text);
     if (recent.at == text.data() && recent.text == text) [[likely]]
       return recent.id;

@@ -126,4 +126,24 @@ TEST(BlockPool, Trimmed_WhileABlockIsInUse_KeepsIt) {
   EXPECT_EQ(pooled_bytes(), 0U);
 }
 
+TEST(BlockPool, ThreadThatEnds_TakesAndGivesAtItsVeryEnd_LosesNothing) {
+  static std::atomic<int> ends{0};
+  struct AtExit {
+    void* block = nullptr;
+    ~AtExit() {
+      void* const other = take_block(64);
+      give_block(block, 64);
+      give_block(other, 64);
+      ++ends;
+    }
+  };
+  std::thread([] {
+    static thread_local AtExit at_exit;  // before the caches of the thread: it ends after them
+    at_exit.block = take_block(64);
+  }).join();
+  trim_blocks();
+  EXPECT_EQ(ends, 1);
+  EXPECT_EQ(pooled_bytes(), 0U);
+}
+
 }  // namespace
