@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.hpp"
 #include "common/blas.hpp"
 #include "common/kernel_costs.hpp"
 #include "common/run_meter.hpp"
@@ -113,8 +114,8 @@ nlohmann::json measure_kernels(shoal::World& world, std::span<const int> sizes) 
       const double seconds = time_on_all_workers(world, kernel, n);
       const double gflops = apps::flops_of(kernel, n) / seconds * 1e-9;
       kernels[std::string(apps::kKernelNames[i])].push_back({{"size", n}, {"gflops", gflops}});
-      fmt::print(stderr, "  {:<6} {:>4}  {:>9.3f} us  {:>7.2f} GFLOP/s\n", apps::kKernelNames[i], n,
-                 seconds * 1e6, gflops);
+      cli::tell(fmt::format("  {:<6} {:>4}  {:>9.3f} us  {:>7.2f} GFLOP/s\n", apps::kKernelNames[i],
+                            n, seconds * 1e6, gflops));
     }
   }
   return {{"workers", world.worker_count()}, {"kernels", kernels}};

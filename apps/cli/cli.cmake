@@ -2,7 +2,8 @@
 
 include_guard(GLOBAL)
 
-add_library(shoal_cli STATIC "${CMAKE_CURRENT_LIST_DIR}/command_line.cpp")
+add_library(shoal_cli STATIC "${CMAKE_CURRENT_LIST_DIR}/command_line.cpp"
+                             "${CMAKE_CURRENT_LIST_DIR}/output.cpp")
 shoal_target_defaults(shoal_cli)
 target_compile_options(shoal_cli PRIVATE ${SHOAL_PROGRAM_OPTIONS})
 shoal_common_options(shoal_cli PRIVATE)

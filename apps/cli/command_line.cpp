@@ -1,12 +1,13 @@
 #include "cli/command_line.hpp"
 
+#include "cli/output.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 
 namespace cli {
@@ -147,7 +148,7 @@ std::optional<int> App::parse(std::vector<std::string> arguments, bool tells) {
     if (tells) fmt::print("{}", app_.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (tells) fmt::print(stderr, "{}: {} (-h lists the options)\n", name(), error.what());
+    if (tells) tell(fmt::format("{}: {} (-h lists the options)\n", name(), error.what()));
     return kBadInput;
   }
 }

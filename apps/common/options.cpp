@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/output.hpp"
 #include "common/input_error.hpp"
 #include "common/output_file.hpp"
 
@@ -85,10 +85,11 @@ int run_app(cli::App& app, shoal::World& world, const std::function<int()>& body
   app.set_help_flag("-h", "Print this text");
   app.footer("--help lists the options of shoal itself: --ranks, --workers and others.");
   try {
-    const auto code = app.parse({world.args().begin() + 1, world.args().end()}, first);
-    return code ? *code : body();
+    const auto ended = app.parse({world.args().begin() + 1, world.args().end()}, first);
+    const int code = ended ? *ended : body();
+    return first ? cli::code_after_output(code, app.name()) : code;
   } catch (const InputError& error) {
-    if (first) fmt::print(stderr, "{}: {}\n", app.name(), error.what());
+    if (first) cli::tell(fmt::format("{}: {}\n", app.name(), error.what()));
     return kBadInput;
   }
 }
@@ -97,7 +98,7 @@ bool write_json(const std::string& path, const nlohmann::json& json) {
   OutputFile file(path);
   file.write(json.dump(2) + '\n');
   if (file.is_good()) return true;
-  fmt::print(stderr, "cannot write the results to {}\n", path);
+  cli::tell(fmt::format("cannot write the results to {}\n", path));
   return false;
 }
 

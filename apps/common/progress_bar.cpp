@@ -4,8 +4,9 @@
 #include <unistd.h>
 #include <shoal/shoal.hpp>
 
-#include <cstdio>
 #include <utility>
+
+#include "cli/output.hpp"
 
 namespace apps {
 namespace {
@@ -42,14 +43,14 @@ void ProgressBar::advance() {
 }
 
 void ProgressBar::finish() const {
-  if (shown_) fmt::print(stderr, "\r{:{}}\r", "", title_.size() + kWidth + 10);
+  if (shown_) cli::tell(fmt::format("\r{:{}}\r", "", title_.size() + kWidth + 10));
 }
 
 void ProgressBar::draw(std::uint64_t done) const {
   const std::uint64_t filled = total_ == 0 ? kWidth : done * kWidth / total_;
   const std::uint64_t percent = total_ == 0 ? 100 : done * 100 / total_;
-  fmt::print(stderr, "\r{} [{:#<{}}{:{}}] {:3}%", title_, "", filled, "", kWidth - filled, percent);
-  std::fflush(stderr);
+  cli::tell(
+      fmt::format("\r{} [{:#<{}}{:{}}] {:3}%", title_, "", filled, "", kWidth - filled, percent));
 }
 
 }  // namespace apps

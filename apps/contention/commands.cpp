@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/output.hpp"
 #include "common/input_error.hpp"
 #include "common/output_file.hpp"
 #include "contention/figures.hpp"
@@ -66,7 +67,7 @@ struct Arguments {
 };
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : warnings) cli::tell(fmt::format("warning: {}\n", warning));
 }
 
 int run_calibrate(const Arguments& with) {

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include "cli/command_line.hpp"
+#include "cli/output.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -34,9 +35,9 @@ constexpr const char* kMeasureHelp = "Measures this machine (measure -h lists th
 template <class Body>
 int reporting_errors(Body body) {
   try {
-    return body();
+    return cli::code_after_output(body(), "contention");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "contention: {}\n", error.what());
+    cli::tell(fmt::format("contention: {}\n", error.what()));
     return kBadInput;
   }
 }
@@ -88,7 +89,7 @@ int run(int argc, char** argv) {
   app.add_subcommand(kMeasure, kMeasureHelp);  // for --help: it has a parser of its own
   contention::Command chosen;
   contention::add_commands(app, chosen);
-  if (const auto code = app.parse(argc, argv)) return *code;
+  if (const auto code = app.parse(argc, argv)) return cli::code_after_output(*code, "contention");
   return reporting_errors(chosen);
 }
 

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
+#include "cli/output.hpp"
 #include "contention/counters.hpp"
 #include "contention/selection.hpp"
 #include "contention/team.hpp"
@@ -21,7 +21,7 @@ class Progress {
   Progress(bool wanted, std::size_t total)
       : is_shown_(wanted && isatty(STDERR_FILENO) != 0), total_(total) {}
   ~Progress() {
-    if (is_shown_) fmt::print(stderr, "\r{:60}\r", "");
+    if (is_shown_) cli::tell(fmt::format("\r{:60}\r", ""));
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -30,9 +30,9 @@ class Progress {
     if (!is_shown_) return;
     constexpr std::size_t kWidth = 24;
     const std::size_t filled = done * kWidth / total_;
-    fmt::print(stderr, "\r[{:#<{}}{:{}}] {:>5}/{}  {:<6} {:<5} {:>3} cores", "", filled, "",
-               kWidth - filled, done, total_, word(point.kernel), word(point.channel), point.cores);
-    std::fflush(stderr);
+    cli::tell(fmt::format("\r[{:#<{}}{:{}}] {:>5}/{}  {:<6} {:<5} {:>3} cores", "", filled, "",
+                          kWidth - filled, done, total_, word(point.kernel), word(point.channel),
+                          point.cores));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.hpp"
 #include "common/blas.hpp"
 #include "common/flow_app.hpp"
 #include "common/flow_kernels.hpp"
@@ -205,7 +206,7 @@ bool write_solution(const std::string& path, const Vector& x) {
   file.write(fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size()));
   for (const double value : x) file.write(fmt::format("{:.17g}\n", value));
   if (file.is_good()) return true;
-  fmt::print(stderr, "cannot write the solution to {}\n", path);
+  cli::tell(fmt::format("cannot write the solution to {}\n", path));
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include "c_api/errors.hpp"
 #include "c_api/payload.hpp"
+#include "runtime/end_report.hpp"
 
 #include <shoal/event/events.hpp>
 #include <shoal/runtime/run.hpp>
@@ -135,7 +136,7 @@ using namespace shoal::c_api;
 
 int shoal_run(int argc, char** argv, int (*main_function)(shoal_world*, void*), void* user) {
   if (main_function == nullptr) {
-    fmt::print(stderr, "shoal: error: shoal_run: the main function is NULL\n");
+    shoal::runtime::say("error: shoal_run: the main function is NULL");
     return 1;
   }
   return shoal::run(argc, argv,

@@ -5,15 +5,19 @@
 #include <fmt/format.h>
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -77,12 +81,77 @@ std::string program_path() {
   return error ? std::string() : path.native();
 }
 
-void write_to_standard_error(std::string_view text) {
+namespace {
+
+/// Keeps a write to a pipe without a reader from ending the process: the signal that it raises on
+/// this thread is taken back.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    const timespec now{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+}  // namespace
+
+void write_to_standard_error(std::string_view text) noexcept {
+  const NoPipeSignal no_signal;
   std::fflush(stderr);
   while (!text.empty()) {
     const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;  // no one is left to tell
+    if (written <= 0 && errno != EINTR) return;  // no one is left to tell
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void write_to_standard_error(std::initializer_list<std::string_view> parts) noexcept {
+  std::array<char, 4096> text;  // what a pipe takes at once
+  std::size_t used = 0;
+  for (std::string_view part : parts) {
+    while (!part.empty()) {
+      const std::size_t fits = part.copy(text.data() + used, text.size() - used);
+      part.remove_prefix(fits);
+      used += fits;
+      if (used < text.size()) continue;
+      write_to_standard_error(std::string_view(text.data(), used));
+      used = 0;
+    }
+  }
+  write_to_standard_error(std::string_view(text.data(), used));
+}
+
+void write_to_standard_output(std::string_view text) {
+  errno = 0;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw Error(fmt::format(
+      "cannot write to standard output: {}",
+      errno != 0 ? std::generic_category().message(errno) : "what was printed before is lost"));
+}
+
+void open_standard_streams() noexcept {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    // The lowest free number is that of the stream. Opened the wrong way round.
+    static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -20,9 +21,20 @@ std::int64_t process_id();
 /// Path of the running program, or "".
 std::string program_path();
 
-/// Writes all of `text` to standard error at once, so that texts of other processes come before or
-/// after it.
-void write_to_standard_error(std::string_view text);
+/// Writes the text to standard error at once, so that texts of other processes come before or after
+/// it. A text that cannot be written is lost: a full disk, a closed stream or a reader that is gone
+/// ends no run. The only way to standard error (tools/check_layers). Takes no memory.
+void write_to_standard_error(std::string_view text) noexcept;
+/// The same for a text in parts.
+void write_to_standard_error(std::initializer_list<std::string_view> parts) noexcept;
+
+/// Writes the text to standard output, after what was printed there.
+/// Errors: Error when this, or what was printed before, cannot be written.
+void write_to_standard_output(std::string_view text);
+
+/// Opens standard streams that are closed, so that no file of ours gets their numbers and the texts
+/// for them. Reading from them and writing to them still fails.
+void open_standard_streams() noexcept;
 
 /// Stops the calling thread for `duration_ns` of real time. Takes no memory. For a process that
 /// ends; a worker parks.

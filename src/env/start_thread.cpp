@@ -2,11 +2,11 @@
 
 #include <shoal/base/error.hpp>
 
+#include "env/host.hpp"
 #include "env/thread_name.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <system_error>
@@ -22,7 +22,7 @@ std::thread start_thread(const std::string& name, const std::string& purpose,
       try {
         run();
       } catch (const std::exception& error) {  // no memory to begin with, say: takes none itself
-        std::fprintf(stderr, "shoal: error: %s cannot go on: %s\n", purpose.c_str(), error.what());
+        write_to_standard_error({"shoal: error: ", purpose, " cannot go on: ", error.what(), "\n"});
         std::abort();
       }
     });

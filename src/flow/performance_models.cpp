@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -70,7 +69,7 @@ PerformanceModels::~PerformanceModels() {
   try {
     if (!path_.empty() && !read_only_) save();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "shoal: {}\n", error.what());
+    env::write_to_standard_error({"shoal: warning: ", error.what(), "\n"});
   }
 }
 

@@ -1,17 +1,18 @@
 #include "runtime/end_report.hpp"
 
+#include "env/host.hpp"
+
 #include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <set>
 
 namespace shoal::runtime {
 
-void say(const std::string& text) { fmt::print(stderr, "shoal: {}\n", text); }
+void say(std::string_view text) noexcept { env::write_to_standard_error({"shoal: ", text, "\n"}); }
 
 namespace {
 

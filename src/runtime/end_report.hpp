@@ -7,12 +7,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shoal::runtime {
 
-/// Writes a line of shoal's own to standard error.
-void say(const std::string& text);
+/// Writes a line of shoal's own to standard error; it is lost if it cannot be written. Takes no
+/// memory.
+void say(std::string_view text) noexcept;
 
 /// How the ranks of a process have ended.
 struct EndReport {

@@ -295,9 +295,8 @@ void Process::print_info() {
       mpi.thread_level = transport_->thread_level();
       mpi.progress = transport_->policy();
     }
-    fmt::print("{}{}", describe_run(launch_, layout_, all_, mpi),
-               describe_memory(memory_, all_.front().workers, buffers_.text));
-    std::fflush(stdout);
+    env::write_to_standard_output(describe_run(launch_, layout_, all_, mpi) +
+                                  describe_memory(memory_, all_.front().workers, buffers_.text));
   }
   finish_transport();
 }
@@ -334,8 +333,7 @@ void Process::leave_words_to_launcher() const {
 }
 
 void Process::end_at_once(const std::string& text) {
-  fmt::print(stderr, "shoal: error: {}\n", text);  // takes no memory, which may have run out
-  std::fflush(stderr);
+  env::write_to_standard_error({"shoal: error: ", text, "\n"});  // memory may have run out
   leave_words_to_launcher();
   if (transport_ != nullptr) transport_->abort(1);
   std::abort();
@@ -363,21 +361,22 @@ void check_not_in_world() {
 
 int run_here(int argc, const char* const* argv, const MainFunction& main_function,
              const ProgramMpi& program) {
+  env::open_standard_streams();
   try {
     check_not_in_world();
     const Config config = parse_config(argc, argv, process_environment());
     if (config.help) {
-      fmt::print("{}", config.help_text);
+      env::write_to_standard_output(config.help_text);
       return 0;
     }
     if (config.version) {
-      fmt::print("shoal {}\n", SHOAL_VERSION);
+      env::write_to_standard_output("shoal " SHOAL_VERSION "\n");
       return 0;
     }
     if (config.simulate()) {
       check_not_launched(detect_launcher(process_environment()), program.communicator != nullptr);
       if (config.info) {
-        fmt::print("{}", describe_simulation(config, net::mpi_plugins()));
+        env::write_to_standard_output(describe_simulation(config, net::mpi_plugins()));
         return 0;
       }
       return run_simulated(config, main_function);

@@ -1,5 +1,6 @@
 #include "runtime/stall_watch.hpp"
 
+#include "env/host.hpp"
 #include "runtime/count.hpp"
 #include "runtime/stall_messages.hpp"
 
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 
 namespace shoal::runtime {
 
@@ -103,7 +103,7 @@ void StallWatch::run() {
     try {
       turn();
     } catch (const std::exception& error) {  // the program is not to end by this; takes no memory
-      fmt::print(stderr, "shoal: warning: a report could not be made: {}\n", error.what());
+      env::write_to_standard_error({"shoal: warning: no report was made: ", error.what(), "\n"});
     }
   }
 }

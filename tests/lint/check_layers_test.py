@@ -51,6 +51,15 @@ class CheckLayers(unittest.TestCase):
             "src/base/b.cpp": "std::thread::id owner;  // not a std::thread\n",
         })
 
+    def test_standard_error_by_other_means(self):
+        self.refuses({"src/net/n.cpp": 'fmt::print(stderr, "lost");\n',
+                      "apps/a/main.cpp": '\nstd::cerr << "lost";\n'},
+                     "src/net/n.cpp:1: write to standard error by env::write_to_standard_error()",
+                     "apps/a/main.cpp:2: write to standard error by")
+        self.accepts({"src/env/host.cpp": "#include <shoal/base/a.hpp>\nstd::fflush(stderr);\n",
+                      "apps/cli/output.cpp": "std::fputs(text, stderr);\n",
+                      "src/net/n.cpp": "// to stderr\n"})
+
     def test_include_of_a_sibling(self):
         self.refuses({"src/net/n.cpp": "\n#include <shoal/env/e.hpp>\n"},
                      "src/net/n.cpp:2: net must not include shoal/env/e.hpp")

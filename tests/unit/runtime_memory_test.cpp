@@ -156,7 +156,7 @@ TEST(WithoutMemory, AReport_IsLeftOutWithAWarning) {
                              {"--stall-report", "20ms"});
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(code, 0);
-  EXPECT_THAT(said, HasSubstr("shoal: warning: a report could not be made: std::bad_alloc"));
+  EXPECT_THAT(said, HasSubstr("shoal: warning: no report was made: std::bad_alloc"));
 }
 
 TEST(WithoutMemoryDeathTest, OfAThreadThatBegins_EndsTheProcessWithItsName) {

@@ -2,14 +2,14 @@
 
 #include <shoal/base/error.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "env/exit_deadline.hpp"
+#include "env/host.hpp"
 #include "net/mpi/mpi_check.hpp"
 
 namespace shoal::net {
@@ -88,10 +88,10 @@ void MpiLifetime::agree_to_go_on() {
 void MpiLifetime::at_exit() {
   if (getpid() != process_id_) return;
   if (phase_ == Phase::in_world) {  // Hydra is silent if the exit code reaches it early enough
-    fmt::print(stderr,
-               "shoal: error: process {} exits inside shoal::run(), so the launcher ends the "
-               "others. Throw an exception instead: run() then returns 1 in all processes.\n",
-               process_);
+    env::write_to_standard_error(
+        fmt::format("shoal: error: process {} exits inside shoal::run(), so the launcher ends the "
+                    "others. Throw an exception instead: run() then returns 1 in all processes.\n",
+                    process_));
   }
   if (phase_ != Phase::between_worlds) return;
   try {
@@ -100,8 +100,8 @@ void MpiLifetime::at_exit() {
     if (!parted_) static_cast<void>(all_go_on(false));
     static_cast<void>(mpi_->finalize());
   } catch (const TransportError& error) {  // the launcher only says that MPI was not finalized
-    fmt::print(stderr, "shoal: error: process {} could not finalize MPI: {}\n", process_,
-               error.what());
+    env::write_to_standard_error(fmt::format(
+        "shoal: error: process {} could not finalize MPI: {}\n", process_, error.what()));
   }
 }
 

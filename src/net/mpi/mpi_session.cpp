@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 
@@ -126,7 +125,7 @@ MpiSession::MpiSession(const MpiOptions& options)
 }
 
 void MpiSession::add_note(std::string note, bool say) {
-  if (say) fmt::print(stderr, "shoal: note: {}\n", note);
+  if (say) env::write_to_standard_error({"shoal: note: ", note, "\n"});
   notes_.push_back(std::move(note));
 }
 

@@ -11,6 +11,7 @@
 #include "top/view.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -58,11 +59,11 @@ int show_once(const Arguments& with) {
     overview = collector.look(now_ns);
   }
   if (with.json) {
-    fmt::print("{}\n", json_of(overview));
+    shoal::env::write_to_standard_output(json_of(overview) + '\n');
   } else {
     const auto lines =
         lines_of(overview, order_of(with.order), std::numeric_limits<std::size_t>::max());
-    for (const std::string& line : lines) fmt::print("{}\n", line);
+    shoal::env::write_to_standard_output(fmt::format("{}\n", fmt::join(lines, "\n")));
   }
   return overview.rows.empty() ? kNothingRuns : 0;
 }
@@ -122,7 +123,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kError;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "shoal-top: {}\n", error.what());
+    shoal::env::write_to_standard_error({"shoal-top: ", error.what(), "\n"});
     return kError;
   }
 }

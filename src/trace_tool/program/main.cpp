@@ -4,6 +4,7 @@
 #include <shoal/base/version.hpp>
 #include <shoal/trace/merge.hpp>
 
+#include "env/host.hpp"
 #include "trace_tool/analysis.hpp"
 #include "trace_tool/convert.hpp"
 #include "trace_tool/input.hpp"
@@ -110,9 +111,14 @@ int run_merge(const Arguments& with) {
   const bool to_output = with.output == "-";  // the trace alone
   const std::string path = to_output ? "/dev/stdout" : with.output;
   const shoal::trace::MergeReport report = shoal::trace::merge(parts, path);
-  std::FILE* const messages = to_output ? stderr : stdout;
-  for (const std::string& line : report.damage) fmt::print(messages, "{}\n", line);
-  fmt::print(messages, "{}: {} events of {} processes\n", with.output, report.events, report.parts);
+  std::string text;
+  for (const std::string& line : report.damage) text += line + '\n';
+  text += fmt::format("{}: {} events of {} processes\n", with.output, report.events, report.parts);
+  if (to_output) {
+    shoal::env::write_to_standard_error(text);
+  } else {
+    fmt::print("{}", text);
+  }
   return 0;
 }
 
@@ -172,11 +178,13 @@ int main(int argc, char** argv) {
   add_commands(app, with, chosen);
   try {
     app.parse(argc, argv);
-    return chosen(with);
+    const int code = chosen(with);
+    shoal::env::write_to_standard_output("");
+    return code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kError;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "shoal-trace: {}\n", error.what());
+    shoal::env::write_to_standard_error({"shoal-trace: ", error.what(), "\n"});
     return kError;
   }
 }
