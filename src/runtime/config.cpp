@@ -42,8 +42,10 @@ std::vector<std::string> option_names() {
   return names;
 }
 
+constexpr std::string_view kVariablePrefix = "SHOAL_";
+
 std::string variable_name(std::string_view option) {
-  std::string name = "SHOAL_";
+  std::string name(kVariablePrefix);
   for (const char c : option) {
     name += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
   }
@@ -52,14 +54,23 @@ std::string variable_name(std::string_view option) {
 
 // ---- likely mistakes ----------------------------------------------------------------------------
 
+const std::string& nearest_of(std::string_view name, const std::vector<std::string>& known) {
+  return *std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(name, a) < edit_distance(name, b);
+  });
+}
+
+/// Whether `name` is likely meant as `known`. Shorter names are too near to sensible other ones:
+/// --pin to --min, SHOAL_PIN to SHOAL_BIN.
+bool is_near_miss(std::string_view name, std::string_view known) {
+  constexpr std::size_t length_min = 5;
+  return known.size() >= length_min && edit_distance(name, known) == 1;
+}
+
 [[noreturn]] void refuse_unknown(std::string_view where, std::string_view name,
                                  const std::vector<std::string>& known) {
-  const auto nearest =
-      std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-        return edit_distance(name, a) < edit_distance(name, b);
-      });
   throw ConfigError(fmt::format("{} {} is unknown: did you mean {}? (known: {})", where, name,
-                                *nearest, fmt::join(known, ", ")));
+                                nearest_of(name, known), fmt::join(known, ", ")));
 }
 
 /// `argument` is not an option of shoal and will go to the program: refuses likely misspellings of
@@ -76,10 +87,8 @@ void check_foreign(const std::string& argument) {
   if (name.rfind("--", 0) != 0) {
     return;
   }
-  // Shorter names (--pin, --help) are too near to sensible options of programs, such as --min.
-  constexpr std::size_t length_min = 5;
   for (const std::string& known : option_names()) {
-    if (known.size() >= length_min && edit_distance(std::string_view(name).substr(2), known) == 1) {
+    if (is_near_miss(std::string_view(name).substr(2), known)) {
       throw ConfigError(
           fmt::format("command line: unknown option {}: did you mean --{}? (put it behind -- if it "
                       "belongs to the program)",
@@ -163,7 +172,30 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
   return result;
 }
 
-Layer parse_environment(const Environment& env) {
+/// Variables that systems of modules and package managers set for an installation of shoal.
+bool is_of_installation(std::string_view variable) {
+  constexpr std::array<std::string_view, 6> names{"ROOT",   "DIR",  "HOME",
+                                                  "PREFIX", "PATH", "VERSION"};
+  return std::ranges::find(names, variable.substr(kVariablePrefix.size())) != names.end();
+}
+
+/// An unknown variable SHOAL_...: an error if it is a likely misspelling of an option, else a
+/// warning, since programs and systems have variables of that name, too.
+void note_unknown(const std::string& variable, const std::vector<std::string>& known,
+                  std::vector<std::string>& warnings) {
+  if (is_of_installation(variable)) return;
+  const std::string_view name = std::string_view(variable).substr(kVariablePrefix.size());
+  for (const std::string& option : known) {
+    if (is_near_miss(name, std::string_view(option).substr(kVariablePrefix.size()))) {
+      refuse_unknown("environment variable", variable, known);
+    }
+  }
+  warnings.push_back(
+      fmt::format("warning: environment variable {} is unknown and has no effect: did you mean {}?",
+                  variable, nearest_of(variable, known)));
+}
+
+Layer parse_environment(const Environment& env, std::vector<std::string>& warnings) {
   std::map<std::string, std::string> option_of;
   std::vector<std::string> known_variables;
   for (const std::string& option : option_names()) {
@@ -174,12 +206,11 @@ Layer parse_environment(const Environment& env) {
   std::sort(variables.begin(), variables.end());  // the same error every time
   Layer layer;
   for (const std::string& variable : variables) {
-    if (variable.rfind("SHOAL_", 0) != 0) {
-      continue;
-    }
+    if (!variable.starts_with(kVariablePrefix)) continue;
     const auto known = option_of.find(variable);
     if (known == option_of.end()) {
-      refuse_unknown("environment variable", variable, known_variables);
+      note_unknown(variable, known_variables, warnings);
+      continue;
     }
     Setting setting{fmt::format("environment variable {}", variable),
                     env.lookup(variable).value_or("")};
@@ -310,7 +341,7 @@ Config parse_config(int argc, const char* const* argv, const Environment& env) {
   if (divider != all.end()) {
     config.args.insert(config.args.end(), divider + 1, all.end());
   }
-  const Layer variables = parse_environment(env);
+  const Layer variables = parse_environment(env, config.warnings);
   Layer file;
   if (const auto path = command_line.layer.find("config"); path != command_line.layer.end()) {
     file = parse_file(path->second);

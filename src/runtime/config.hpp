@@ -75,6 +75,7 @@ struct Config {
   bool version = false;                 // was asked for: print it and end with exit code 0
   std::string command_line;             // all arguments, as they were given
   std::vector<std::string> args;        // the program's own arguments; [0] = program name
+  std::vector<std::string> warnings;    // for one process of the run to write
 
 #ifdef NDEBUG
   static constexpr bool kDebugBuild = false;
@@ -96,9 +97,12 @@ struct Config {
 /// likely typing mistake, unless it stands behind `--`. A value is checked even if one
 /// of higher precedence hides it. With --help or --version, nothing else is read.
 ///
+/// An unknown variable SHOAL_* is an error if it is one letter away from that of an option, and
+/// else gives a warning. SHOAL_ROOT and other names of an installation are passed over.
+///
 /// Errors: ConfigError with the source (command line, variable, file and line), what is wrong and
 /// what is allowed: bad number, out of range, unknown word, missing or repeated value, unknown
-/// option, SHOAL_* variable or key, unreadable file. Blocks: to read the file.
+/// option, variable or key, unreadable file. Blocks: to read the file.
 Config parse_config(int argc, const char* const* argv, const Environment& env);
 
 /// Workers of each rank: what was asked for, else the PUs shared by `ranks_sharing` ranks; at

@@ -1,5 +1,6 @@
 #include "runtime/config_options.hpp"
 
+#include "runtime/config_numbers.hpp"
 #include "sim/faults.hpp"
 #include "sim/net_model.hpp"
 
@@ -10,77 +11,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace shoal::runtime {
 
 namespace {
-
-[[noreturn]] void refuse(const Setting& setting, std::string_view problem,
-                         std::string_view allowed) {
-  throw ConfigError(fmt::format("{}: {}; allowed: {}", setting.where, problem, allowed));
-}
-
-struct Unit {
-  std::string_view suffix;
-  std::uint64_t factor;
-};
-constexpr std::array<Unit, 1> count_units{{{"", 1}}};
-constexpr std::array<Unit, 8> size_units{{{"G", 1U << 30},
-                                          {"M", 1U << 20},
-                                          {"K", 1U << 10},
-                                          {"GiB", 1U << 30},
-                                          {"MiB", 1U << 20},
-                                          {"KiB", 1U << 10},
-                                          {"B", 1},
-                                          {"", 1}}};
-constexpr std::array<Unit, 4> time_units{
-    {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}}};
-
-/// The kind of number that an option takes.
-struct NumberKind {
-  std::string_view what;
-  std::span<const Unit> units;  // largest first, as far as show() is to use them
-  std::uint64_t min;
-  std::uint64_t max;
-  std::string_view example;  // appended to the allowed range
-};
-
-std::string show(std::uint64_t value, std::span<const Unit> units) {
-  for (const Unit& unit : units) {
-    if (value >= unit.factor && value % unit.factor == 0) {
-      return fmt::format("{}{}", value / unit.factor, unit.suffix);
-    }
-  }
-  return fmt::format("{}{}", value, units.back().suffix);
-}
-
-std::string allowed_text(const NumberKind& kind) {
-  return fmt::format("{} to {}{}", show(kind.min, kind.units), show(kind.max, kind.units),
-                     kind.example);
-}
-
-std::uint64_t parse_number(const Setting& setting, const NumberKind& kind) {
-  const std::string& text = setting.value;
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  const auto unit = std::find_if(kind.units.begin(), kind.units.end(),
-                                 [&](const Unit& u) { return u.suffix == suffix; });
-  if (rest == text.data() || unit == kind.units.end()) {
-    refuse(setting, fmt::format("'{}' is not {}", text, kind.what), allowed_text(kind));
-  }
-  if (error == std::errc::result_out_of_range || number > kind.max / unit->factor ||
-      number * unit->factor < kind.min) {
-    refuse(setting, fmt::format("{} is out of range", text), allowed_text(kind));
-  }
-  return number * unit->factor;
-}
 
 constexpr NumberKind ranks_kind{"a whole number", count_units, 1, 1 << 20, ""};
 constexpr NumberKind log_kind{"a whole number", count_units, 0, 1'000'000, ""};
@@ -101,15 +38,13 @@ constexpr NumberKind seed_kind{"a whole number", count_units, 0,
                                std::numeric_limits<std::uint64_t>::max(), ""};
 constexpr NumberKind step_kind{"a time with its unit", time_units, 1, 10'000'000'000,
                                ", for example 500ns or 1us"};
-constexpr std::array<Unit, 4> rate_units{
-    {{"T", 1'000'000'000'000}, {"G", 1'000'000'000}, {"M", 1'000'000}, {"", 1}}};
 constexpr NumberKind rate_kind{"a rate in flops per second", rate_units, 1'000,
                                1'000'000'000'000'000, ", for example 20G"};
 constexpr NumberKind flush_kind{"a time with its unit", time_units, 0, 10'000'000'000,
                                 ", for example 500ns, 20us, 1ms or 2s"};
 
 constexpr NumberKind long_kind{"a time with its unit", time_units, 0, 1'000'000'000'000'000,
-                               ", for example 500ms or 30s"};
+                               ", for example 500ms, 30s or 10min"};
 
 constexpr std::uint64_t kStallAbortMinNs = 100'000'000;
 

@@ -123,6 +123,7 @@ void Process::agree() {
   mine.sites = locate_ranks(topology_, places_, mine.ranks);
   all_ = exchange_info(transport_.get(), mine);
   machine_ = make_machine(all_);
+  if (layout_.process == 0) std::ranges::for_each(config_.warnings, say);
   for (const std::string& text : placement_advice(all_, layout_, launch_, config_.workers > 0)) {
     say(text);
   }

@@ -33,6 +33,7 @@ int run_and_report(SimulatedWorld& world, const Config& config, const MainFuncti
 }  // namespace
 
 int run_simulated(const Config& config, const MainFunction& main_function) {
+  for (const std::string& text : config.warnings) say(text);
   if (!config.sim_check) {
     SimulatedWorld world(config);
     return run_and_report(world, config, main_function);

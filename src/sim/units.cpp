@@ -10,8 +10,14 @@ namespace shoal::sim {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double>, 5> kTimeUnits{
-    {{"ps", 1e-3}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+constexpr std::array<std::pair<std::string_view, double>, 8> kTimeUnits{{{"ps", 1e-3},
+                                                                         {"ns", 1},
+                                                                         {"us", 1e3},
+                                                                         {"ms", 1e6},
+                                                                         {"s", 1e9},
+                                                                         {"m", 60e9},
+                                                                         {"min", 60e9},
+                                                                         {"h", 3600e9}}};
 constexpr std::array<std::pair<std::string_view, double>, 4> kByteUnits{
     {{"", 1}, {"K", 1024}, {"M", 1024.0 * 1024}, {"G", 1024.0 * 1024 * 1024}}};
 

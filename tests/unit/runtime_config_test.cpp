@@ -100,7 +100,12 @@ TEST(Config, TimesOfReports_AreRead) {
   EXPECT_EQ(parse({}, {{"SHOAL_STALL_REPORT", "5s"}}).stall_report_ns, 5'000'000'000U);
   EXPECT_THAT(error_of({"--stall-report", "30"}),
               AllOf(HasSubstr("'30' is not a time with its unit"), HasSubstr("30s")));
+  EXPECT_EQ(parse({"--stall-abort", "10m"}).stall_abort_ns, 600'000'000'000U);
+  EXPECT_EQ(parse({"--stall-abort", "10min"}).stall_abort_ns, 600'000'000'000U);
+  EXPECT_EQ(parse({}, {{"SHOAL_STALL_ABORT", "2h"}}).stall_abort_ns, 7'200'000'000'000U);
+  EXPECT_THAT(error_of({"--stall-abort", "10M"}), HasSubstr("'10M' is not a time with its unit"));
   EXPECT_THAT(error_of({"--sim-limit", "2000000s"}), HasSubstr("out of range"));
+  EXPECT_THAT(error_of({"--sim-limit", "300h"}), HasSubstr("out of range"));
   EXPECT_THAT(parse({"--help"}).help_text,
               AllOf(HasSubstr("--stall-report TIME"), HasSubstr("(default: 30s)"),
                     HasSubstr("--sim-limit TIME"), HasSubstr("(default: none)")));
@@ -431,7 +436,23 @@ TEST(Config, UnknownVariable_IsRefusedWithTheNearest) {
   EXPECT_THAT(error_of({}, {{"SHOAL_RANK", "4"}}),
               AllOf(HasSubstr("environment variable SHOAL_RANK is unknown"),
                     HasSubstr("did you mean SHOAL_RANKS?"), HasSubstr("SHOAL_STACK_BYTES")));
-  EXPECT_THAT(error_of({}, {{"SHOAL_HELP", "1"}}), HasSubstr("SHOAL_HELP is unknown"));
+  EXPECT_THAT(error_of({}, {{"SHOAL_STALL_ABROT", "4s"}}), HasSubstr("SHOAL_STALL_ABORT?"));
+  EXPECT_THAT(error_of({}, {{"SHOAL_SIMSEED", "4"}}), HasSubstr("SHOAL_SIM_SEED?"));
+}
+
+TEST(Config, UnknownVariableThatIsNearToNoOption_IsAWarning) {
+  EXPECT_THAT(parse({}, {{"SHOAL_HELP", "1"}, {"SHOAL_BIN", "/opt/shoal/bin"}}).warnings,
+              ElementsAre(AllOf(HasSubstr("warning: environment variable SHOAL_BIN is unknown"),
+                                HasSubstr("did you mean SHOAL_PIN?")),
+                          HasSubstr("variable SHOAL_HELP is unknown and has no effect")));
+}
+
+TEST(Config, VariablesOfAnInstallation_ArePassedOver) {
+  Variables variables;
+  for (const char* const name : {"ROOT", "DIR", "HOME", "PREFIX", "PATH", "VERSION"}) {
+    variables.emplace(std::string("SHOAL_") + name, "/opt/shoal");
+  }
+  EXPECT_THAT(parse({}, variables).warnings, testing::IsEmpty());
 }
 
 // ---- files that are refused ---------------------------------------------------------------------
