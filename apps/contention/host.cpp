@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <locale>
 #include <set>
 
 #include "common/input_error.hpp"
@@ -206,6 +207,7 @@ std::vector<int> Host::socket_processors() const {
 std::optional<double> Host::core_mhz(int core) const {
   if (!topology_->is_this_machine()) return std::nullopt;
   std::ifstream file(frequency_path(cores_[static_cast<std::size_t>(core)].pu));
+  file.imbue(std::locale::classic());
   double khz = 0;
   if (!(file >> khz) || khz <= 0) return std::nullopt;
   return khz / 1000;

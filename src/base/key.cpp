@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <locale>
 #include <sstream>
 
 namespace shoal::detail {
 
 std::string streamed(const void* key, void (*write)(std::ostream& out, const void* key)) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   write(out, key);
   return std::move(out).str();
 }

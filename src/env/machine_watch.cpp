@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cerrno>
 #include <fstream>
+#include <locale>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -34,7 +35,9 @@ struct MachineWatch::Watched {
 std::size_t resident_bytes() {
   std::size_t size_pages = 0;
   std::size_t resident_pages = 0;
-  std::ifstream("/proc/self/statm") >> size_pages >> resident_pages;
+  std::ifstream file("/proc/self/statm");
+  file.imbue(std::locale::classic());
+  file >> size_pages >> resident_pages;
   return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <locale>
 #include <mutex>
 #include <string_view>
 #include <system_error>
@@ -38,7 +39,9 @@ std::size_t mapped_guards_max() {
   constexpr std::size_t kDefault = 65530;
   constexpr std::size_t kReserve = 4096;
   std::size_t limit = kDefault;
-  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  std::ifstream file("/proc/sys/vm/max_map_count");
+  file.imbue(std::locale::classic());
+  file >> limit;
   return (std::max(limit, 2 * kReserve) - kReserve) / 2;
 }
 

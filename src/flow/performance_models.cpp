@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -112,8 +113,13 @@ PerformanceModels::History PerformanceModels::history(std::string_view codelet,
 // A line: size in bytes, count, mean, sum of squares, and the name, which may have spaces.
 PerformanceModels::All PerformanceModels::load(const std::string& path) {
   All all;
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    throw ConfigError(fmt::format("{}: no regular file, for performance models, is there", path));
+  }
   std::ifstream file(path);
   if (!file) return all;
+  const std::locale& plain = std::locale::classic();  // the program may have set another one
   std::string line;
   int number = 0;
   const auto refuse = [&](std::string_view problem) {
@@ -126,6 +132,7 @@ PerformanceModels::All PerformanceModels::load(const std::string& path) {
       continue;
     }
     std::istringstream fields(line);
+    fields.imbue(plain);
     std::size_t size_bytes = 0;
     History history;
     std::string name;
@@ -150,10 +157,11 @@ void PerformanceModels::save() {
   if (added_.empty()) return;
   All all = load(path_);
   merge(all, added_);
-  const std::filesystem::path path(path_);
+  std::filesystem::path path(path_);
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  const std::string fresh = fmt::format("{}.{}", path_, env::process_id());
+  if (std::filesystem::exists(path, error)) path = std::filesystem::canonical(path);
+  const std::string fresh = fmt::format("{}.{}", path.string(), env::process_id());
   {
     std::ofstream file(fresh);
     file << kTitle << '\n';
@@ -163,6 +171,7 @@ void PerformanceModels::save() {
       }
     }
     if (!file.flush()) {
+      std::filesystem::remove(fresh, error);
       throw ConfigError(fmt::format("cannot write the performance models to {}", fresh));
     }
   }

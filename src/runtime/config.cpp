@@ -3,6 +3,7 @@
 #include "base/edit_distance.hpp"
 #include "runtime/config_options.hpp"
 #include "runtime/input_file.hpp"
+#include "trace/output_path.hpp"
 
 #include <shoal/base/error.hpp>
 
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -20,6 +22,7 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace shoal::runtime {
@@ -284,6 +287,13 @@ Layer parse_file(const Setting& path) {
   return layer;
 }
 
+/// The program may go to another folder before the file is written.
+void make_absolute(std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (!path.empty() && !error) path = absolute.string();
+}
+
 /// Applies the layers, lowest first, and checks combinations of options.
 void apply_layers(Config& config, std::span<const Layer> layers) {
   std::map<std::string_view, std::string> where;  // by option
@@ -315,6 +325,14 @@ void apply_layers(Config& config, std::span<const Layer> layers) {
         "trace is - ({}): a trace cannot go to standard output; give the name of a file",
         where["trace"]));
   }
+  if (const std::string problem = trace::problem_of_output(config.trace_path); !problem.empty()) {
+    throw ConfigError(fmt::format(
+        "trace is {} ({}): {}, and a trace needs a regular file, which it replaces; give the name "
+        "of a file",
+        config.trace_path, where["trace"], problem));
+  }
+  make_absolute(config.trace_path);
+  make_absolute(config.flow_models);
 }
 
 }  // namespace

@@ -9,11 +9,10 @@
 #include "runtime/commit.hpp"
 #include "runtime/count.hpp"
 #include "runtime/end_report.hpp"
+#include "trace/output_path.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <cstdio>
 
 namespace shoal::runtime {
 
@@ -60,9 +59,9 @@ Tracing::Tracing(const Config& config, const TracedRun& run, net::MpiTransport* 
       recorder_(options_of(config, run, virtual_time)) {
   // If this run is killed, a trace of an earlier run would be mistaken for its own.
   if (run_.layout.process == 0) {
-    std::remove(path_.c_str());
+    trace::remove_output(path_);
     for (const std::string& part : trace::find_parts(path_)) {
-      if (is_stale(part)) std::remove(part.c_str());
+      if (is_stale(part)) trace::remove_output(part);
     }
   }
   compare_clocks();
@@ -143,7 +142,7 @@ void Tracing::merge_parts() {
                       path_, count(report.dropped, "event")));
     }
     if (!report.damage.empty()) return;
-    for (const std::string& part : parts) std::remove(part.c_str());
+    for (const std::string& part : parts) trace::remove_output(part);
   } catch (const Error& error) {
     say(fmt::format("warning: the trace is not merged: {}. `shoal-trace` reads its parts",
                     error.what()));

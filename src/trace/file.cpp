@@ -2,6 +2,8 @@
 
 #include <shoal/base/error.hpp>
 
+#include "trace/output_path.hpp"
+
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -32,10 +34,19 @@ FileWriter::FileWriter(std::string path, const FileHeader& header)
     : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
   if (file_ == nullptr) refuse(path_, fmt::format("cannot create this trace: {}", last_error()));
   std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // chunks are large
-  put(&header, sizeof header);
+  try {
+    put(&header, sizeof header);
+  } catch (...) {
+    remove_output(path_);
+    throw;
+  }
 }
 
-FileWriter::~FileWriter() = default;
+// A file without a chunk says nothing: its first one could not be written.
+FileWriter::~FileWriter() {
+  if (file_ != nullptr && size_bytes_ <= sizeof(FileHeader)) remove_output(path_);
+}
+
 FileWriter::FileWriter(FileWriter&&) noexcept = default;
 
 void FileWriter::put(const void* bytes, std::size_t size_bytes) {

@@ -5,6 +5,7 @@
 
 #include "trace/cursor.hpp"
 #include "trace/json_text.hpp"
+#include "trace/output_path.hpp"
 #include "trace/part.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ class Merging {
  public:
   Merging(const std::vector<std::string>& paths, const std::string& output,
           const MergeOptions& options)
-      : options_(options) {
+      : options_(options), output_(output) {
     read_parts(paths);
     relate_clocks();
     FileHeader header;
@@ -40,6 +41,18 @@ class Merging {
   }
 
   MergeReport run() {
+    try {
+      write_all();
+    } catch (...) {
+      file_.reset();
+      remove_output(output_);  // half a trace would be taken for the run
+      throw;
+    }
+    return report_;
+  }
+
+ private:
+  void write_all() {
     write_identity();
     write_tracks();
     write_names();
@@ -49,10 +62,8 @@ class Merging {
     for (std::size_t i = 0; i < parts_.size(); ++i) note_damage(i);
     write_end();
     file_->close();
-    return report_;
   }
 
- private:
   struct Line {
     std::size_t part = 0;
     std::uint32_t track = 0;  // of the part
@@ -313,6 +324,7 @@ class Merging {
   }
 
   const MergeOptions options_;
+  const std::string output_;
   MergeReport report_;
   std::vector<Part> parts_;
   std::vector<PartFile> files_;             // by part

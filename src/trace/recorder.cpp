@@ -6,6 +6,7 @@
 #include "base/per_thread.hpp"
 #include "env/host.hpp"
 #include "trace/names.hpp"
+#include "trace/output_path.hpp"
 #include "trace/session.hpp"
 #include "trace/stream.hpp"
 
@@ -238,6 +239,9 @@ Recorder::Recorder(Options options) {
         fmt::format("{}: this process records a trace already, into {}. End that recording "
                     "first",
                     options.path, all.active->options().path));
+  }
+  if (const std::string problem = problem_of_output(options.path); !problem.empty()) {
+    throw Error(fmt::format("{}: {}: a trace needs a regular file", options.path, problem));
   }
   const bool paused = options.paused;
   const std::uint32_t categories = options.categories & kAllCategories;

@@ -9,11 +9,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <locale>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -212,12 +215,53 @@ TEST(PerformanceModels, File_KeepsTheTimesOfSeveralRuns) {
   { PerformanceModels(path, true).add("unsaved", 1, 1); }
   EXPECT_EQ(PerformanceModels(path).history("unsaved", 1).count, 0U);
 
+  std::filesystem::rename(path, path + ".real");  // a link stays one
+  std::filesystem::create_symlink(path + ".real", path);
+  {
+    PerformanceModels linked(path);
+    linked.add("linked", 1, 1);
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(path));
+  EXPECT_EQ(PerformanceModels(path).history("linked", 1).count, 1U);
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::filesystem::remove(path + ".real");
+  EXPECT_THAT(error_of([&](World&) { PerformanceModels piped(path); }),
+              HasSubstr("no regular file"));
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+  std::filesystem::remove(path);
+
   std::ofstream(path) << "shoal performance models 1\n8 x 1 1 name\n";
   EXPECT_THAT(error_of([&](World&) { PerformanceModels broken(path); }),
               testing::AllOf(HasSubstr(path + ", line 2"), HasSubstr("remove the file")));
   std::ofstream(path) << "something else\n";
   EXPECT_THAT(error_of([&](World&) { PerformanceModels broken(path); }), HasSubstr("line 1"));
   std::filesystem::remove_all(directory);
+}
+
+/// Numbers as in German: 1.234,5.
+struct German final : std::numpunct<char> {
+  [[nodiscard]] char do_decimal_point() const override { return ','; }
+  [[nodiscard]] char do_thousands_sep() const override { return '.'; }
+  [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+};
+
+TEST(PerformanceModels, File_IsTheSameInEveryLocaleOfTheProgram) {
+  const std::string path = testing::TempDir() + "shoal_locale.models";
+  std::filesystem::remove(path);
+  PerformanceModels written(path);
+  written.add("gemm", 123'456, 1234.5);
+  written.save();
+  const std::locale before = std::locale::global(std::locale(std::locale(), new German));
+  {
+    const PerformanceModels reader(path, true);
+    EXPECT_THAT(reader.history("gemm", 123'456).mean_ns, DoubleNear(1234.5, 1e-9));
+    written.add("gemm", 123'456, 1234.5);
+    written.save();
+  }
+  std::locale::global(before);
+  EXPECT_EQ(PerformanceModels(path, true).history("gemm", 123'456).count, 2U);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -9,10 +9,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -405,6 +407,26 @@ TEST(Config, TraceOnStandardOutput_IsRefused) {
   EXPECT_THAT(
       error_of({"--trace=-"}),
       HasSubstr("trace is - (command line: --trace): a trace cannot go to standard output"));
+}
+
+TEST(Config, TraceWhereNoRegularFileIs_IsRefused) {
+  const std::string pipe = testing::TempDir() + "shoal_config_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(error_of({"--trace", pipe}),
+              AllOf(HasSubstr("trace is " + pipe + " (command line: --trace): a pipe is there"),
+                    HasSubstr("needs a regular file")));
+  std::filesystem::remove(pipe);
+  EXPECT_THAT(error_of({}, {{"SHOAL_TRACE", testing::TempDir()}}),
+              HasSubstr("(environment variable SHOAL_TRACE): a directory is there"));
+}
+
+TEST(Config, NamesOfFilesToWrite_AreAbsolute) {
+  const std::string here = std::filesystem::current_path().string() + '/';
+  const Config config = parse({"--trace", "run.trace", "--flow-models=models"});
+  EXPECT_EQ(config.trace_path, here + "run.trace");
+  EXPECT_EQ(config.flow_models, here + "models");
+  EXPECT_EQ(parse({}).trace_path, "");
 }
 
 TEST(Config, BadValueThatIsHidden_IsStillRefused) {

@@ -6,6 +6,7 @@
 #include <shoal/base/error.hpp>
 #include <shoal/env/env.hpp>
 #include <shoal/trace/clocks.hpp>
+#include <shoal/trace/merge.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "support/trace_files.hpp"
@@ -14,12 +15,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <bit>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -591,6 +597,73 @@ TEST_F(TraceFile, OtherFiles_AreRefused) {
   overwrite(0, "ELF");
   EXPECT_THROW(FileReader{path_}, shoal::Error);
   EXPECT_THROW(FileReader{"/nonexistent"}, shoal::Error);
+}
+
+TEST_F(TraceRecorder, PlaceOfADeviceOrAPipe_IsRefusedAndStays) {
+  const std::string pipe = folder_.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string link = folder_.file("link");
+  std::filesystem::create_symlink("/dev/zero", link);
+  for (const auto& [name, problem] :
+       {std::pair{"pipe", "a pipe is there"}, {"link", "a device is there"}}) {
+    try {
+      const Recorder recorder(options(name));
+      ADD_FAILURE() << name;
+    } catch (const shoal::Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(problem));
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+TEST_F(TraceRecorder, LinkToAFile_IsWrittenThrough) {
+  const std::string link = folder_.file("t.part0");
+  std::filesystem::create_symlink(folder_.file("target"), link);
+  { const Recorder recorder(options()); }
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_NO_THROW(static_cast<void>(FileReader(folder_.file("target"))));
+}
+
+/// Runs `body` in a process that can write so many bytes to a file only.
+void with_file_limit(rlim_t bytes, const std::function<void()>& body) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGXFSZ, SIG_IGN);
+        rlimit limit;
+        limit.rlim_cur = limit.rlim_max = bytes;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        body();
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(TraceRecorder, DiskIsFullFromTheStart_LeavesNoFile) {
+  for (const rlim_t bytes : {0, 20, 40}) {  // nothing, half a header, half a chunk
+    with_file_limit(bytes, [&] {
+      try {
+        const Recorder recorder(options());
+        std::_Exit(1);
+      } catch (const shoal::Error&) {
+      }
+    });
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("t.part0"))) << bytes;
+  }
+}
+
+TEST_F(TraceRecorder, DiskIsFullWhileMerging_LeavesThePartsAlone) {
+  { const Recorder recorder(options()); }
+  const std::string whole = folder_.file("t");
+  with_file_limit(200, [&] {
+    try {
+      merge({folder_.file("t.part0")}, whole);
+      std::_Exit(1);
+    } catch (const shoal::Error&) {
+    }
+  });
+  EXPECT_FALSE(std::filesystem::exists(whole));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("t.part0")));
 }
 
 }  // namespace

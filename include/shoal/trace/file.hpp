@@ -80,8 +80,8 @@ struct SyncPoint {
 };
 static_assert(sizeof(SyncPoint) == 32);
 
-/// Writes a file chunk by chunk. Written chunks survive the end of this process. **Caller**: one
-/// thread at a time.
+/// Writes a file chunk by chunk. Written chunks survive the end of this process; a file without any
+/// is removed. **Caller**: one thread at a time.
 class FileWriter {
  public:
   /// **Errors**: Error when the file cannot be created.
