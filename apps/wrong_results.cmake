@@ -159,3 +159,12 @@ shoal_add_wrong_result(
   ebms_end ebms/transport.cpp "if (observer_) observer_("
   "if (!has_left && particles_[i].id == 77) tallies[g].ends += 1;
           if (observer_) observer_(" RUN --ranks 4 --particles 2000)
+
+# --- numbers whose squares overflow or vanish
+
+shoal_add_wrong_result(
+  least_squares_solution least_squares/solver.cpp
+  "values[static_cast<std::size_t>(at)] = tile(row, 0);"
+  "values[static_cast<std::size_t>(at)] = 1.001 * tile(row, 0);" RUN --n 40 --tile 16 --ranks 2
+  RUN "${small_data}/tall_large.mtx" --tile 2
+  RUN "${small_data}/tall_huge.mtx" --tile 2 RUN "${small_data}/tall_tiny.mtx" --tile 2)

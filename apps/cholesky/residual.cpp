@@ -1,6 +1,5 @@
 #include "cholesky/residual.hpp"
 
-#include <cmath>
 #include <functional>
 
 #include "common/blas.hpp"
@@ -21,7 +20,7 @@ ResidualCheck::ResidualCheck(shoal::World& world, const apps::TriangleLayout& la
 
 double ResidualCheck::run() {
   const auto& partition = layout_.partition();
-  double norm = 0;
+  apps::SumOfSquares norm;
   layout_.for_each_local_tile([&](int i, int j) {
     apps::Tile tile = matrix_.lower_block(partition.offset(i), partition.offset(j),
                                           partition.extent(i), partition.extent(j));
@@ -39,12 +38,13 @@ double ResidualCheck::run() {
     drop_copies(k);
   }
 
-  double error = 0;
+  apps::SumOfSquares error;
   layout_.for_each_local_tile([&](int i, int j) {
     const apps::Tile tile = difference_.drop(i, j);
     error += i == j ? sum_of_squares_symmetric(tile) : 2 * sum_of_squares(tile);
   });
-  return std::sqrt(world_.allreduce(error, std::plus<>()) / world_.allreduce(norm, std::plus<>()));
+  error = world_.allreduce(error, std::plus<>());
+  return error.relative_to(world_.allreduce(norm, std::plus<>()));
 }
 
 // Unlike in the factorization, the diagonal tile updates too: its own tile and those below it.

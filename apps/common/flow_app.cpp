@@ -35,9 +35,10 @@ void add_flow_options(cli::App& app, FlowAppOptions& options, bool with_size) {
   add_json_option(app, common.json);
 }
 
-double relative_norm(shoal::World& world, double squares, double reference_squares) {
-  const double sum = world.allreduce(squares, std::plus<>());
-  return std::sqrt(sum / world.allreduce(reference_squares, std::plus<>()));
+double relative_norm(shoal::World& world, const SumOfSquares& squares,
+                     const SumOfSquares& reference) {
+  const SumOfSquares sum = world.allreduce(squares, std::plus<>());
+  return sum.relative_to(world.allreduce(reference, std::plus<>()));
 }
 
 int run_flow_problem(shoal::World& world, const FlowAppOptions& options, RunMeter& meter,

@@ -10,6 +10,7 @@
 #include "common/options.hpp"
 #include "common/process_grid.hpp"
 #include "common/run_meter.hpp"
+#include "common/sum_of_squares.hpp"
 
 namespace apps {
 
@@ -38,7 +39,8 @@ struct FlowProblem {
 int run_flow_problem(shoal::World& world, const FlowAppOptions& options, RunMeter& meter,
                      const FlowProblem& problem);
 
-/// The square root of the quotient of two sums over all ranks. Collective.
-double relative_norm(shoal::World& world, double squares, double reference_squares);
+/// The quotient of the norms of two sums over all ranks. Collective.
+double relative_norm(shoal::World& world, const SumOfSquares& squares,
+                     const SumOfSquares& reference);
 
 }  // namespace apps

@@ -28,8 +28,8 @@ FlowMatrix FlowSquare::make(const std::string& name) {
 }
 
 // A lower part stands for the whole symmetric matrix.
-double FlowSquare::squares(FlowMatrix& matrix) const {
-  double sum = 0;
+SumOfSquares FlowSquare::squares(FlowMatrix& matrix) const {
+  SumOfSquares sum;
   matrix.for_each_own([&](int i, int j, const Tile& tile) {
     if (part_ == FlowMatrix::Part::all) {
       sum += sum_of_squares(tile);
@@ -43,7 +43,7 @@ double FlowSquare::squares(FlowMatrix& matrix) const {
 double FlowSquare::residual(const std::function<void(FlowMatrix& c)>& subtract) {
   FlowMatrix difference = make("difference");
   fill(world_, flow_, difference, element_);
-  const double reference = squares(difference);
+  const SumOfSquares reference = squares(difference);
   subtract(difference);
   world_.wait();
   return relative_norm(world_, squares(difference), reference);

@@ -38,7 +38,7 @@ class FlowSquare {
           std::function<double()> residual);
 
  private:
-  [[nodiscard]] double squares(FlowMatrix& matrix) const;
+  [[nodiscard]] SumOfSquares squares(FlowMatrix& matrix) const;
 
   shoal::World& world_;
   const FlowAppOptions& options_;

@@ -1,7 +1,6 @@
 #include "common/random_factors.hpp"
 
 #include <atomic>
-#include <cmath>
 #include <functional>
 
 #include "common/blas.hpp"
@@ -18,19 +17,19 @@ Tile make_block(std::uint64_t seed, int row, int column, int rows, int columns) 
   return block;
 }
 
-double squared_distance(const Tile& x, const Tile& y) {
-  double sum = 0;
+SumOfSquares squared_distance(const Tile& x, const Tile& y) {
+  SumOfSquares sum;
   const auto a = x.values();
   const auto b = y.values();
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  for (std::size_t i = 0; i < a.size(); ++i) sum.add(a[i] - b[i]);
   return sum;
 }
 
 /// Squared error of the own tiles of C in the column j of tiles.
-double column_error(const RandomFactors& factors, const BlockPartition& partition,
-                    const std::vector<int>& rows, int j, const TileTable& c) {
+SumOfSquares column_error(const RandomFactors& factors, const BlockPartition& partition,
+                          const std::vector<int>& rows, int j, const TileTable& c) {
   const Tile b = factors.column_of_b(j);
-  double error = 0;
+  SumOfSquares error;
   for (const int i : rows) {
     Tile reference = Tile::zeros(partition.extent(i), partition.extent(j));
     add_product(factors.row_of_a(i), b, reference);
@@ -65,7 +64,7 @@ Tile RandomFactors::column_of_b(int j) const {
 double product_error(shoal::World& world, const RandomFactors& factors,
                      const BlockPartition& partition, const TileRange& own, const TileTable& c) {
   // One result per column, summed in order: the same number however the tasks are scheduled.
-  std::vector<double> errors(own.columns.size(), 0);
+  std::vector<SumOfSquares> errors(own.columns.size());
   for (std::size_t column = 0; column < own.columns.size(); ++column) {
     world.spawn(
         [&, column] {
@@ -74,9 +73,9 @@ double product_error(shoal::World& world, const RandomFactors& factors,
         {.name = "error of a column"});
   }
   world.wait();
-  double error = 0;
-  double norm_a = 0;
-  double norm_b = 0;
+  SumOfSquares error;
+  SumOfSquares norm_a;
+  SumOfSquares norm_b;
   for (std::size_t column = 0; column < own.columns.size(); ++column) {
     error += errors[column];
     for (const int i : own.rows) {
@@ -87,7 +86,7 @@ double product_error(shoal::World& world, const RandomFactors& factors,
   error = world.allreduce(error, std::plus<>());
   norm_a = world.allreduce(norm_a, std::plus<>());
   norm_b = world.allreduce(norm_b, std::plus<>());
-  return std::sqrt(error / norm_a / norm_b);
+  return error.relative_to(norm_a) / norm_b.norm();
 }
 
 }  // namespace apps

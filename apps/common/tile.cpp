@@ -10,17 +10,17 @@ Tile Tile::zeros(int rows, int columns) {
   return tile;
 }
 
-double sum_of_squares(const Tile& tile) {
-  double sum = 0;
-  for (const double value : tile.values()) sum += value * value;
+SumOfSquares sum_of_squares(const Tile& tile) {
+  SumOfSquares sum;
+  for (const double value : tile.values()) sum.add(value);
   return sum;
 }
 
-double sum_of_squares_symmetric(const Tile& tile) {
-  double sum = 0;
+SumOfSquares sum_of_squares_symmetric(const Tile& tile) {
+  SumOfSquares sum;
   for (int j = 0; j < tile.columns(); ++j) {
-    sum += tile(j, j) * tile(j, j);
-    for (int i = j + 1; i < tile.rows(); ++i) sum += 2 * tile(i, j) * tile(i, j);
+    sum.add(tile(j, j));
+    for (int i = j + 1; i < tile.rows(); ++i) sum.add(tile(i, j), 2);
   }
   return sum;
 }

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "common/sum_of_squares.hpp"
+
 namespace apps {
 
 /// Allocator of tiles: aligned to a cache line, so that the same BLAS call gives the same bits on
@@ -80,8 +82,8 @@ class Tile {
 };
 
 /// The sum of the squares of all elements.
-[[nodiscard]] double sum_of_squares(const Tile& tile);
+[[nodiscard]] SumOfSquares sum_of_squares(const Tile& tile);
 /// The same for a symmetric matrix of which only the lower triangle is stored.
-[[nodiscard]] double sum_of_squares_symmetric(const Tile& tile);
+[[nodiscard]] SumOfSquares sum_of_squares_symmetric(const Tile& tile);
 
 }  // namespace apps

@@ -22,6 +22,7 @@
 #include "common/output_file.hpp"
 #include "common/random_matrix.hpp"
 #include "common/report.hpp"
+#include "common/sum_of_squares.hpp"
 
 namespace least_squares {
 namespace {
@@ -176,9 +177,9 @@ void check_rank(shoal::World& world, FlowMatrix& r) {
 }
 
 double norm(const Vector& v) {
-  double sum = 0;
-  for (const double x : v) sum += x * x;
-  return std::sqrt(sum);
+  apps::SumOfSquares sum;
+  for (const double x : v) sum.add(x);
+  return sum.norm();
 }
 
 struct Quality {
@@ -188,17 +189,21 @@ struct Quality {
 
 Quality quality(const Matrix& a, const Vector& b, const Vector& x) {
   Vector r = b;
-  double squares = 0;
+  apps::SumOfSquares squares;
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
   a.for_each([&](int row, int column, double value) {
     r[at(row)] -= value * x[at(column)];
-    squares += value * value;
+    squares.add(value);
   });
+  // Products of large numbers overflow: both factors are relative.
+  const double size = squares.norm();
+  const double bound = size * norm(x) + norm(b);
   Vector gradient(x.size(), 0);
-  a.for_each(
-      [&](int row, int column, double value) { gradient[at(column)] += value * r[at(row)]; });
-  const double size = std::sqrt(squares);
-  return {norm(gradient) / (size * (size * norm(x) + norm(b))), norm(r)};
+  a.for_each([&](int row, int column, double value) {
+    gradient[at(column)] += value / size * (r[at(row)] / bound);
+  });
+  if (!std::isfinite(bound)) return {std::numeric_limits<double>::quiet_NaN(), norm(r)};
+  return {bound == 0 ? 0 : norm(gradient), norm(r)};
 }
 
 bool write_solution(const std::string& path, const Vector& x) {

@@ -31,16 +31,15 @@ void copy_triangle(FlowMatrix& from, FlowMatrix& to) {
 
 /// ||A - P||_F / ||A||_F of the original A.
 double difference(shoal::World& world, FlowMatrix& product, const apps::FlowSquare& square) {
-  double reference = 0;
-  double squares = 0;
+  apps::SumOfSquares reference;
+  apps::SumOfSquares squares;
   product.for_each_own([&](int i, int j, const apps::Tile& tile) {
     for (int column = 0; column < tile.columns(); ++column) {
       for (int row = 0; row < tile.rows(); ++row) {
         const double exact =
             square.element(product.rows().offset(i) + row, product.columns().offset(j) + column);
-        const double error = exact - tile(row, column);
-        squares += error * error;
-        reference += exact * exact;
+        squares.add(exact - tile(row, column));
+        reference.add(exact);
       }
     }
   });

@@ -32,6 +32,17 @@ shoal_add_app_run(least_squares_sim COMMAND least_squares --sim-check --ranks 6 
                   --tile 24)
 shoal_add_app_run(least_squares_one PATTERN "${least_squares_report}" COMMAND least_squares --n 1)
 shoal_add_app_run(least_squares_dry COMMAND least_squares --sim-dry --ranks 64 --n 2048 --tile 128)
+# Numbers whose squares overflow or vanish: right results are good, and wrong ones are not.
+foreach(size IN ITEMS large huge tiny)
+  shoal_add_app_run(
+    least_squares_${size}
+    PATTERN "${least_squares_report}"
+    COMMAND least_squares "${small_data}/tall_${size}.mtx" --tile 2 --ranks 2)
+  shoal_add_app_run(
+    cholesky_${size}
+    PATTERN "residual +[0-9.e-]+ .* good"
+    COMMAND cholesky --matrix "${small_data}/spd_${size}.mtx" --tile 2 --ranks 2)
+endforeach()
 if(EXISTS "${SHOAL_DATA_DIR}/west0067.mtx")
   shoal_add_app_test(
     least_squares_west0067
