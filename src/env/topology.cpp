@@ -112,7 +112,7 @@ struct Topology::Handle {
   hwloc_topology_t topology = nullptr;
 };
 
-Topology::Topology() : handle_(std::make_unique<Handle>()) {
+Topology::Topology(const ReadFile& read) : handle_(std::make_unique<Handle>()) {
   if (hwloc_topology_load(handle_->topology) != 0) {
     throw ConfigError(
         "hwloc could not read the topology of this machine; `lstopo` shows why (an HWLOC_XMLFILE "
@@ -124,6 +124,9 @@ Topology::Topology() : handle_(std::make_unique<Handle>()) {
   // New threads inherit the binding of the thread that starts them, so this thread's counts.
   if (const PuSet common = allowed_.common_with(current_thread_binding()); !common.empty()) {
     allowed_ = common;
+  }
+  if (const auto quota = cpu_quota(read); quota && *quota < allowed_.count()) {
+    quota_pus_ = std::max(1, static_cast<int>(*quota));
   }
   collect_cores();
 }

@@ -4,7 +4,11 @@
 
 #include <shoal/base/ids.hpp>
 
+#include "env/cpu_quota.hpp"
+
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,8 +55,9 @@ class Topology {
  public:
   /// Looks at the machine. Allowed are the PUs of the process's cpuset (cgroup) that the calling
   /// thread is bound to (taskset, mpirun --bind-to, srun --cpu-bind).
-  /// Errors: ConfigError when hwloc cannot read the machine. Cost: milliseconds.
-  Topology();
+  /// `read`: how the CPU quota is found. Errors: ConfigError when hwloc cannot read the machine.
+  /// Cost: milliseconds.
+  explicit Topology(const ReadFile& read = read_file);
   /// A machine that does not exist, for tests, written as hwloc does: "pack:2 core:4 pu:2".
   /// An empty `allowed` allows all of it. Errors: CheckError for a text that hwloc refuses.
   static Topology from_synthetic(const std::string& text, const PuSet& allowed = {});
@@ -61,8 +66,9 @@ class Topology {
   Topology& operator=(Topology&&) noexcept;
   ~Topology();
 
-  /// How many PUs may be used; at least 1.
-  [[nodiscard]] int allowed_pus() const { return allowed_.count(); }
+  /// How many PUs may be used at a time; at least 1. A CPU quota of the cgroup limits it, rounded
+  /// down: a process that uses up its quota is stopped for the rest of each period.
+  [[nodiscard]] int allowed_pus() const { return std::min(allowed_.count(), quota_pus_); }
   [[nodiscard]] const PuSet& allowed() const { return allowed_; }
   /// Number of PUs that the process could use if its threads were not bound: those of its cpuset.
   [[nodiscard]] int machine_pus() const { return machine_pus_; }
@@ -113,6 +119,7 @@ class Topology {
   std::unique_ptr<Handle> handle_;
   PuSet allowed_;
   int machine_pus_ = 0;
+  int quota_pus_ = std::numeric_limits<int>::max();
   std::vector<Core> cores_;       // in hwloc's logical order: neighbours share caches
   std::vector<int> pus_ordered_;  // the PUs of cores_, in the same order
 };

@@ -90,6 +90,9 @@ std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
     text += transport_lines(all, mpi);
   }
   for (std::size_t i = 0; i < all.size(); ++i) text += process_line(i, all[i], layout) + "\n";
+  if (const auto quota = env::cpu_quota()) {
+    text += fmt::format("CPU quota of the cgroup of process 0: {:.3g} processors\n", *quota);
+  }
   return text;
 }
 
