@@ -45,7 +45,7 @@ struct Pair {
 using Late = Step (*)(World& world, const Pair& pair, int& seen);
 /// In the step that is returned, the rank behind waits for what the one ahead brings when `go` has
 /// come. Both are called by all ranks.
-using Awaited = Step (*)(World& world, const Pair& pair, Future<void> go);
+using Awaited = Step (*)(World& world, const Pair& pair, const SharedFuture<void>& go);
 
 Step ended_by_wait(std::shared_ptr<void> kept) {
   return [kept = std::move(kept)] {};
@@ -143,16 +143,16 @@ constexpr Late kMessages[] = {active_message, multicast, large_message};
 // --- what rank 0 waits for
 
 template <class F>
-void answer_ahead(World& world, const Pair& pair, Future<void> go, F answer) {
+void answer_ahead(World& world, const Pair& pair, const SharedFuture<void>& go, F answer) {
   if (world.rank() != pair.ahead) return;
-  world.spawn([go, answer = std::move(answer)]() mutable {
+  world.spawn([go, answer = std::move(answer)] {
     go.get();
     answer();
   });
 }
 
-Step result_of_call(World& world, const Pair& pair, Future<void> go) {
-  auto function = std::make_shared<RemoteFunction<int>>(world.make_function([go]() mutable {
+Step result_of_call(World& world, const Pair& pair, const SharedFuture<void>& go) {
+  auto function = std::make_shared<RemoteFunction<int>>(world.make_function([go] {
     go.get();
     return 7;
   }));
@@ -163,7 +163,7 @@ Step result_of_call(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step promise_of_rank(World& world, const Pair& pair, Future<void> go) {
+Step promise_of_rank(World& world, const Pair& pair, const SharedFuture<void>& go) {
   struct Kept {
     Promise<int> promise;
     Future<int> future = promise.future();
@@ -180,11 +180,11 @@ Step promise_of_rank(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step value_of_flow(World& world, const Pair& pair, Future<void> go) {
+Step value_of_flow(World& world, const Pair& pair, const SharedFuture<void>& go) {
   auto flow = std::make_shared<Flow>(world, "first");
   auto datum = flow->data(0, {.owner = pair.ahead, .name = "datum"});
   flow->insert(
-      [go](int& value) mutable {
+      [go](int& value) {
         go.get();
         value = 7;
       },
@@ -197,7 +197,7 @@ Step value_of_flow(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step word_of_memory(World& world, const Pair& pair, Future<void> /*go*/) {
+Step word_of_memory(World& world, const Pair& pair, const SharedFuture<void>& /*go*/) {
   auto memory = std::make_shared<GlobalMemory>(world);
   auto word = memory->collective_allocate<int>();
   memory->put(word.on(world.rank()), 7).wait();
@@ -209,8 +209,8 @@ Step word_of_memory(World& world, const Pair& pair, Future<void> /*go*/) {
   };
 }
 
-Step result_of_object(World& world, const Pair& pair, Future<void> go) {
-  auto adder = std::make_shared<Adder>(world, [go](int /*more*/) mutable { go.get(); });
+Step result_of_object(World& world, const Pair& pair, const SharedFuture<void>& go) {
+  auto adder = std::make_shared<Adder>(world, [go](int /*more*/) { go.get(); });
   return [&world, pair, adder = std::move(adder)] {
     if (world.rank() == pair.behind) {
       EXPECT_EQ(adder->sync<&Adder::add>(pair.ahead, 7), 7);
@@ -224,7 +224,7 @@ struct Told {
   Future<void> future = promise.future();
 };
 
-Step task_of_graph(World& world, const Pair& pair, Future<void> go) {
+Step task_of_graph(World& world, const Pair& pair, const SharedFuture<void>& go) {
   auto told = std::make_shared<Told>();
   auto graph = std::make_shared<TaskGraph<int>>(world, "first graph");
   graph->set_rank([](int k) { return Rank(k); }).set_mapping([](int) { return 0; });
@@ -236,7 +236,7 @@ Step task_of_graph(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step task_of_event(World& world, const Pair& pair, Future<void> go) {
+Step task_of_event(World& world, const Pair& pair, const SharedFuture<void>& go) {
   auto told = std::make_shared<Told>();
   auto events = std::make_shared<Events>(world);
   if (world.rank() == pair.behind) {
@@ -248,7 +248,7 @@ Step task_of_event(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step invocation(World& world, const Pair& pair, Future<void> go) {
+Step invocation(World& world, const Pair& pair, const SharedFuture<void>& go) {
   auto told = std::make_shared<Told>();
   auto adder = std::make_shared<Adder>(world, [told](int /*more*/) { told->promise.set_value(); });
   answer_ahead(world, pair, go, [adder, pair] { adder->async<&Adder::add>(pair.behind, 1); });
@@ -257,7 +257,7 @@ Step invocation(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step own_message(World& world, const Pair& pair, Future<void> go) {
+Step own_message(World& world, const Pair& pair, const SharedFuture<void>& go) {
   auto told = std::make_shared<Told>();
   auto am = std::make_shared<ActiveMessage<>>(world.make_am([told] { told->promise.set_value(); }));
   answer_ahead(world, pair, go, [am, pair] { am->send(pair.behind); });
@@ -266,7 +266,7 @@ Step own_message(World& world, const Pair& pair, Future<void> go) {
   };
 }
 
-Step barriers(World& world, const Pair& /*pair*/, Future<void> /*go*/) {
+Step barriers(World& world, const Pair& /*pair*/, const SharedFuture<void>& /*go*/) {
   return [&world] {
     for (int i = 0; i < 3; ++i) world.barrier();
   };

@@ -309,7 +309,7 @@ class Program {
         .set_mapping([&](int key) { return key % world_.worker_count(); })
         .set_task([&](int) { use(); });
     shoal::Promise<int> promise;
-    shoal::Future<int> future = promise.future();
+    const shoal::SharedFuture<int> future = promise.future();
     shoal::TaskGroup group("group");
     for (int i = 0; i < 30; ++i) {
       const Rank target(draw(world_.size()));
@@ -328,7 +328,7 @@ class Program {
           graph.fulfill(draw(10));
           break;
         case 4:
-          world_.spawn([this, future]() mutable { wait_for(std::move(future)); });
+          world_.spawn([this, future] { wait_for(future); });
           break;
         case 5:
           group.spawn(use);
@@ -350,7 +350,7 @@ class Program {
 
  private:
   int draw(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
-  void wait_for(shoal::Future<int> future) {
+  void wait_for(const shoal::SharedFuture<int>& future) {
     try {
       static_cast<void>(future.get());
     } catch (...) {

@@ -24,6 +24,8 @@ template <class T>
 class Future;
 template <class T>
 class Promise;
+template <class T>
+class SharedFuture;
 
 /// The promise behind a future was destroyed before it was fulfilled.
 class BrokenPromise : public Error {
@@ -145,6 +147,20 @@ class CoroutineTask final : public Task {
   std::coroutine_handle<> handle_;
 };
 
+/// Lets a coroutine wait for a future, and then get its value.
+template <class Future, class Result>
+struct Awaiter {
+  Future future;
+  [[nodiscard]] bool await_ready() const { return future.is_ready(); }
+  // The coroutine, and this in it, may be gone before it returns.
+  void await_suspend(std::coroutine_handle<> handle) const {
+    FutureState& state = *future.shared_state();
+    TaskScope& scope = current_scope(state.scheduler());
+    submit_after(state, std::make_unique<CoroutineTask>(scope, handle));
+  }
+  Result await_resume() { return future.get(); }
+};
+
 template <class T>
 struct CoroutinePromise;
 template <class T>
@@ -154,7 +170,8 @@ class AsyncTask;
 
 }  // namespace sched
 
-/// The one end of a value that is still to come. Movable; used by one owner.
+/// The one end of a value that is still to come. Movable; used by one owner, which takes the value.
+/// share() makes a SharedFuture of it, for several.
 ///
 /// A function that returns a Future may be a coroutine: it starts at once in its caller, and what
 /// follows a co_await of a future that is not ready runs as a task of its own.
@@ -168,6 +185,11 @@ class Future {
 
   /// Has no value to come.
   Future() = default;
+  Future(Future&& other) noexcept = default;
+  /// Gives up the value that it replaces.
+  Future& operator=(Future&& other) noexcept = default;
+  Future(const Future& other) = delete;  // get() moves the value out: use share() for several
+  Future& operator=(const Future& other) = delete;  // use share()
 
   /// Whether a value is still to come, or to be taken.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
@@ -196,13 +218,17 @@ class Future {
   template <class F>
   auto then(F f, std::string name = "a continuation");
 
+  /// Hands the value to a future that can be copied, and read many times. Afterwards this future is
+  /// not valid. **Errors**: CheckError without a value to come.
+  [[nodiscard]] SharedFuture<T> share() &&;
+
   /// In a coroutine: suspends it until the value is there, and then as get(). The code after it may
   /// run as another task, unless the value is there already. So nothing that belongs to a task
   /// lasts across it: no Mutex that is locked, no named lock of Events, no TaskGroup, and no
   /// membership in one (is_cancelled()).
   [[nodiscard]] auto operator co_await() && {
     static_cast<void>(state());
-    return Awaiter{std::move(state_)};
+    return sched::Awaiter<Future, T>{std::move(*this)};
   }
   /// The same for a named future, which is not valid afterwards.
   [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
@@ -216,16 +242,6 @@ class Future {
  private:
   friend class Promise<T>;
   using State = sched::ValueState<T>;
-  struct Awaiter {
-    sched::ValueRef<T> state;
-    [[nodiscard]] bool await_ready() const { return state->is_ready(); }
-    // The coroutine, and this in it, may be gone before it returns.
-    void await_suspend(std::coroutine_handle<> handle) const {
-      sched::TaskScope& scope = sched::current_scope(state->scheduler());
-      sched::submit_after(*state, std::make_unique<sched::CoroutineTask>(scope, handle));
-    }
-    T await_resume() { return Future(std::move(state)).get(); }
-  };
   explicit Future(sched::ValueRef<T> state) : state_(std::move(state)) {}
   State& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
@@ -408,36 +424,47 @@ struct CoroutinePromise<void> : CoroutinePromiseBase<void> {
   void return_void() { keep(); }
 };
 
-template <class T, class F>
+template <class Argument, class F>
 struct ThenResult {
-  using type = std::invoke_result_t<F&, T>;
+  using type = std::invoke_result_t<F&, Argument>;
 };
-template <class F>
-struct ThenResult<void, F> {
+template <class Argument, class F>
+  requires std::is_void_v<Argument>
+struct ThenResult<Argument, F> {
   using type = std::invoke_result_t<F&>;
 };
+
+/// Runs f(value), or f() for void, as a task once the value is there: the future of the result.
+/// Argument: T, and the value is moved out, or const T&.
+template <class Argument, class T, class F>
+auto run_after(ValueRef<T> state, F f, std::string name) {
+  using Result = typename ThenResult<Argument, F>::type;
+  ValueState<T>& awaited = *state;
+  Promise<Result> promise(awaited.scheduler(), name);
+  Future<Result> result = promise.future();
+  auto run = [state = std::move(state), promise = std::move(promise), f = std::move(f)]() mutable {
+    if (const std::exception_ptr error = state->error(); error != nullptr) {
+      promise.set_exception(error);
+    } else if constexpr (std::is_void_v<T>) {
+      promise.set_from(f);
+    } else {
+      promise.set_from([&]() -> Result {
+        return f(static_cast<Argument>(static_cast<Argument&&>(*state->value)));
+      });
+    }
+  };
+  submit_after(awaited, make_function_task(current_scope(awaited.scheduler()), std::move(name),
+                                           std::move(run)));
+  return result;
+}
 
 }  // namespace sched
 
 template <class T>
 template <class F>
 auto Future<T>::then(F f, std::string name) {
-  using Result = typename sched::ThenResult<T, F>::type;
-  State& state = this->state();
-  Promise<Result> promise(state.scheduler(), name);
-  Future<Result> result = promise.future();
-  auto run = [source = std::move(*this), promise = std::move(promise), f = std::move(f)]() mutable {
-    if (const std::exception_ptr error = source.state_->error(); error != nullptr) {
-      promise.set_exception(error);
-    } else if constexpr (std::is_void_v<T>) {
-      promise.set_from(f);
-    } else {
-      promise.set_from([&] { return f(source.get()); });
-    }
-  };
-  sched::submit_after(state, sched::make_function_task(sched::current_scope(state.scheduler()),
-                                                       std::move(name), std::move(run)));
-  return result;
+  static_cast<void>(state());
+  return sched::run_after<T>(std::move(state_), std::move(f), std::move(name));
 }
 
 }  // namespace shoal
