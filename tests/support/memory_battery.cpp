@@ -216,6 +216,32 @@ void words(World& world, GlobalMemory& memory) {
   world.barrier();
 }
 
+/// Words that are no plain numbers, and words that are only read.
+void words_of_other_types(World& world, GlobalMemory& memory) {
+  enum class Level : std::int16_t { low = -5, none = 0, high = 7 };
+  struct alignas(8) Share {
+    float part;
+    int count;
+    bool operator==(const Share&) const = default;
+  };
+  const Rank next((world.rank().value() + 1) % world.size());
+  const auto level = memory.collective_allocate<Level>().on(next);
+  const auto flag = memory.collective_allocate<bool>().on(next);
+  const auto share = memory.collective_allocate<Share>().on(next);
+  world.barrier();
+  must(memory.fetch_min(level, Level::low) == Level::none, "an enum before");
+  must(memory.load(level) == Level::low, "the minimum of enums");
+  must(memory.fetch_max(level, Level::high) == Level::low, "a negative enum");
+  must(memory.fetch_max(level, Level::none) == Level::high, "the maximum of enums");
+  must(memory.fetch_max(flag, true) == false && memory.fetch_min(flag, true), "a bool");
+  must(memory.compare_exchange(share, {0, 0}, {0.5F, 1}) == Share{0, 0}, "an exchange of members");
+  memory.fetch_update(share, [](Share s) { return Share{s.part / 2, s.count + 1}; });
+  const GlobalPtr<const Share> read_only = share;
+  must(memory.load(read_only) == Share{0.25F, 2}, "a word that is only read");
+  must(memory.get(read_only.member(&Share::count)) == 2, "a member that is only read");
+  world.barrier();
+}
+
 /// The same by an event that is fired, and by the key of a graph that is fulfilled.
 void signals_of_models(World& world, GlobalMemory& memory) {
   const int me = world.rank().value();
@@ -536,6 +562,7 @@ void whole_battery(World& world, GlobalMemoryOptions::Checks checks) {
   updates_of_many<std::int64_t>(world, memory);
   updates_of_many<double>(world, memory);
   words(world, memory);
+  words_of_other_types(world, memory);
   signals(world, memory);
   signals_of_models(world, memory);
   signals_behind_much(world, memory);

@@ -48,6 +48,26 @@ TEST(GlobalPtr, Order_IsByRankAndThenByAddress) {
                 sizeof(GlobalPtr<std::string>) == 16);
 }
 
+struct First {
+  int x = 0;
+};
+struct Second {
+  double y = 0;
+};
+struct Both : First, Second {};
+
+TEST(GlobalPtr, OfAMember_LiesWithinTheObjectAndStaysConst) {
+  const GlobalPtr<Both> both = at(1, 64).cast<Both>();
+  EXPECT_EQ(both.member(&Both::x).offset(), 64U);
+  EXPECT_EQ(both.member(&Both::y).offset(), 72U);
+  const GlobalPtr<const Both> read_only = both;
+  static_assert(std::is_same_v<decltype(read_only.member(&Both::x)), GlobalPtr<const int>>);
+  static_assert(std::is_same_v<decltype(both.member(&Both::x)), GlobalPtr<int>>);
+  static_assert(!std::is_convertible_v<GlobalPtr<Both>, GlobalPtr<Second>>);
+  static_assert(!std::is_convertible_v<GlobalPtr<Both>, GlobalPtr<const First>>);
+  static_assert(std::is_convertible_v<GlobalPtr<Both>, GlobalPtr<const void>>);
+}
+
 TEST(GlobalPtr, Hashes_TellNeighboursApart) {
   std::unordered_set<std::size_t> hashes;
   for (int rank = 0; rank < 16; ++rank) {

@@ -174,6 +174,7 @@ class GlobalMemory {
   /// Writes the value to the address. The Transfer may be dropped: see Transfer.
   template <memory::Copied T>
   Transfer put(GlobalPtr<T> to, const std::type_identity_t<T>& value) {
+    memory::check_written<T>();
     core_->check_pointer(to.memory(), Access::put);
     if (std::byte* place = at(to, sizeof(T), Access::put)) {
       memory::store(place, value);
@@ -242,6 +243,7 @@ class GlobalMemory {
   /// others are.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   Transfer scatter(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> from) {
+    memory::check_written<T>();
     const std::span<const GlobalPtr<T>> to(pointers);
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': scatter() of {} elements to {}", name(),
                 from.size(), to.size());
@@ -277,61 +279,72 @@ class GlobalMemory {
   // 2, 4 or 8 bytes. Each returns the value before. Atomic with each other and with put() and
   // get() of the word, whichever ways they take.
 
-  /// Adds `value`.
+  /// Adds `value`, a number other than bool.
   template <memory::Atomic T>
   T fetch_add(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_sum<T>();
     return apply(at, memory::WordOp::add, value, T());
   }
-  /// Takes the minimum with `value`.
+  /// Takes the minimum with `value`, a number or an enum.
   template <memory::Atomic T>
   T fetch_min(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_order<T>();
     return apply(at, memory::WordOp::min, value, T());
   }
-  /// Takes the maximum with `value`.
+  /// Takes the maximum with `value`, a number or an enum.
   template <memory::Atomic T>
   T fetch_max(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_order<T>();
     return apply(at, memory::WordOp::max, value, T());
   }
   /// Bitwise and with `value`.
   template <std::integral T>
   T fetch_and(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
     return apply(at, memory::WordOp::bit_and, value, T());
   }
   /// Bitwise or with `value`.
   template <std::integral T>
   T fetch_or(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
     return apply(at, memory::WordOp::bit_or, value, T());
   }
   /// Bitwise exclusive or with `value`.
   template <std::integral T>
   T fetch_xor(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
     return apply(at, memory::WordOp::bit_xor, value, T());
   }
   /// Replaces the value.
   template <memory::Atomic T>
   T swap(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
     return apply(at, memory::WordOp::exchange, value, T());
   }
-  /// Writes `desired` if the value is `expected`, bit by bit.
+  /// Writes `desired` if the value is `expected`, bit by bit: T has no padding.
   template <memory::Atomic T>
   T compare_exchange(GlobalPtr<T> at, std::type_identity_t<T> expected,
                      std::type_identity_t<T> desired) {
+    memory::check_compared<T>();
     return apply(at, memory::WordOp::compare, desired, expected);
   }
   /// Reads the value.
   template <memory::Atomic T>
-  [[nodiscard]] T load(GlobalPtr<T> at) {
-    return apply(at, memory::WordOp::load, T(), T());
+  [[nodiscard]] std::remove_cv_t<T> load(GlobalPtr<T> at) {
+    using Value = std::remove_cv_t<T>;
+    return apply(at.template cast<Value>(), memory::WordOp::load, Value(), Value());
   }
   /// Writes the value.
   template <memory::Atomic T>
   void store(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
     static_cast<void>(apply(at, memory::WordOp::store, value, T()));
   }
   /// Reduction of the program's own: replaces the value by function(value), atomically.
   /// `function` may be called several times. **Cost**: two round trips, more under contention.
   template <memory::Atomic T, std::invocable<T> F>
   T fetch_update(GlobalPtr<T> at, F function) {
+    memory::check_compared<T>();
     T old = load(at);
     while (true) {
       const T seen = compare_exchange(at, old, static_cast<T>(function(old)));
@@ -342,27 +355,32 @@ class GlobalMemory {
   /// fetch_add() without the result. quiet() waits for it.
   template <memory::Atomic T>
   Transfer add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_sum<T>();
     return update_async<memory::WordOp::add>(at, value);
   }
   /// fetch_xor() without the result.
   template <std::integral T>
   Transfer xor_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
     return update_async<memory::WordOp::bit_xor>(at, value);
   }
   /// Adds values[i] to the word at pointers[i], for all i; a word may occur several times. Faster
   /// for random updates: words in reach are brought into the cache together.
   template <class Pointers, memory::Atomic T = memory::Pointee<Pointers>>
   Transfer add_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
+    memory::check_sum<T>();
     return update_all_async<memory::WordOp::add, T>(pointers, values);
   }
   /// The same with exclusive or.
   template <class Pointers, std::integral T = memory::Pointee<Pointers>>
   Transfer xor_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
+    memory::check_written<T>();
     return update_all_async<memory::WordOp::bit_xor, T>(pointers, values);
   }
   /// fetch_add() with the future of the value before.
   template <memory::Atomic T>
   [[nodiscard]] Future<T> fetch_add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_sum<T>();
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
     const sync::Ref pending(new memory::PendingWord<T>(core_->scope().scheduler()));
@@ -438,8 +456,9 @@ class GlobalMemory {
     return get_remote(range, target);
   }
   template <class T>
-  Transfer put_blocks(GlobalPtr<T> to, std::span<const T> from, std::size_t block,
-                      std::size_t stride) {
+  Transfer put_blocks(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from,
+                      std::size_t block, std::size_t stride) {
+    memory::check_written<T>();
     core_->check_pointer(to.memory(), Access::put);
     const memory::Range range = range_of(to, from.size(), block, stride);
     const auto* const source = reinterpret_cast<const std::byte*>(from.data());
@@ -478,7 +497,8 @@ class GlobalMemory {
     return {op, memory::word_type<T>(), memory::to_word(value), memory::to_word(expected)};
   }
   template <class T>
-  T apply(GlobalPtr<T> at, memory::WordOp op, const T& value, const T& expected) {
+  T apply(GlobalPtr<T> at, memory::WordOp op, const std::type_identity_t<T>& value,
+          const std::type_identity_t<T>& expected) {
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
     const memory::Word word = word_for<T>(op, value, expected);
@@ -494,7 +514,7 @@ class GlobalMemory {
     return memory::from_word<T>(pending->word);
   }
   template <memory::WordOp op, class T>
-  Transfer update_async(GlobalPtr<T> at, const T& value) {
+  Transfer update_async(GlobalPtr<T> at, const std::type_identity_t<T>& value) {
     core_->check_pointer(at.memory(), Access::word_async);
     check_aligned(at);
     if (std::byte* place = this->at(at, sizeof(T), Access::word_async)) {
@@ -509,7 +529,8 @@ class GlobalMemory {
     return transfer;
   }
   template <memory::WordOp op, class T>
-  Transfer update_all_async(std::span<const GlobalPtr<T>> at, std::span<const T> values) {
+  Transfer update_all_async(std::span<const GlobalPtr<T>> at,
+                            std::span<const std::type_identity_t<T>> values) {
     SHOAL_CHECK(at.size() == values.size(), "memory '{}': {} values for {} words", name(),
                 values.size(), at.size());
     std::vector<memory::Element> far;

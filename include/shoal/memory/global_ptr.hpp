@@ -29,9 +29,10 @@ class GlobalPtr {
   constexpr GlobalPtr() = default;
   /// Null.
   constexpr GlobalPtr(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): as for pointers
-  /// As a pointer to something more const.
+  /// As a pointer to something more const. (A base class may lie elsewhere in the object.)
   template <class U>
-    requires(std::is_convertible_v<U*, T*>)
+    requires(std::is_convertible_v<U*, T*> &&
+             (std::is_void_v<T> || std::is_same_v<std::remove_cv_t<U>, std::remove_cv_t<T>>))
   constexpr GlobalPtr(const GlobalPtr<U>& other)  // NOLINT(google-explicit-constructor)
       : rank_(other.rank().value()), memory_(other.memory()), offset_(other.offset()) {}
   /// Made by GlobalMemory.
@@ -51,12 +52,14 @@ class GlobalPtr {
   [[nodiscard]] constexpr GlobalPtr<U> cast() const {
     return {rank(), memory_, offset_};
   }
-  /// Pointer to a member of the object: cells.member(&Cell::mass).
+  /// Pointer to a member of the object: cells.member(&Cell::mass). To const, if this is.
   template <class Member, class Class>
     requires std::is_base_of_v<Class, std::remove_cv_t<T>>
-  [[nodiscard]] GlobalPtr<Member> member(Member Class::*which) const {
-    alignas(Class) static constexpr std::byte kPlace[sizeof(Class)] = {};
-    const auto* object = reinterpret_cast<const Class*>(kPlace);
+  [[nodiscard]] auto member(Member Class::*which) const
+      -> GlobalPtr<std::conditional_t<std::is_const_v<T>, const Member, Member>> {
+    using Object = std::remove_cv_t<T>;
+    alignas(Object) static constexpr std::byte kPlace[sizeof(Object)] = {};
+    const auto* object = reinterpret_cast<const Object*>(kPlace);
     const auto* place = reinterpret_cast<const std::byte*>(&(object->*which));
     return {rank(), memory_, offset_ + static_cast<std::uint64_t>(place - kPlace)};
   }

@@ -5,6 +5,7 @@
 #include <shoal/sync/strand.hpp>
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,8 +22,50 @@ concept Atomic = std::is_trivially_copyable_v<T> &&
                  (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) &&
                  alignof(T) == sizeof(T);
 
+/// The unsigned integer of the size of T: enums and small structures are exchanged as such.
+template <class T>
+using Bits = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Refuses writes through a pointer to const.
+template <class T>
+consteval void check_written() {
+  static_assert(!std::is_const_v<T>,
+                "shoal: a GlobalPtr to const is only read: write through a GlobalPtr to a type "
+                "that is not const");
+}
+template <class T>
+consteval void check_sum() {
+  check_written<T>();
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<std::remove_cv_t<T>, bool>,
+                "shoal: only integers and floating-point numbers are added: use fetch_update() for "
+                "other types");
+}
+template <class T>
+consteval void check_order() {
+  check_written<T>();
+  static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>,
+                "shoal: only numbers and enums have a minimum and a maximum: use fetch_update() "
+                "for other types");
+}
+/// Every bit of a T belongs to its value. bit_cast() of padding to an integer is no constant.
+template <class T>
+inline constexpr bool has_no_padding_v =
+    std::has_unique_object_representations_v<T> || std::is_scalar_v<T> ||
+    requires { typename std::integral_constant<Bits<T>, std::bit_cast<Bits<T>>(T())>; };
+template <class T>
+consteval void check_compared() {
+  check_written<T>();
+  static_assert(has_no_padding_v<T>,
+                "shoal: compare_exchange() and fetch_update() compare all bits of a word, padding "
+                "too: fill the padding of the type with members");
+}
+
 template <class T>
 consteval WordType word_type() {
+  if constexpr (std::is_enum_v<T>) return word_type<std::underlying_type_t<T>>();
   if constexpr (std::is_same_v<T, float>) return WordType::f32;
   if constexpr (std::is_same_v<T, double>) return WordType::f64;
   constexpr bool is_signed = std::is_integral_v<T> && std::is_signed_v<T>;
@@ -32,13 +75,6 @@ consteval WordType word_type() {
   return is_signed ? WordType::i64 : WordType::u64;
 }
 
-/// The unsigned integer of the size of T: enums and small structures are exchanged as such.
-template <class T>
-using Bits = std::conditional_t<
-    sizeof(T) == 1, std::uint8_t,
-    std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
-
 template <class T>
 std::uint64_t to_word(const T& value) {
   std::uint64_t word = 0;
@@ -47,7 +83,7 @@ std::uint64_t to_word(const T& value) {
 }
 template <class T>
 T from_word(std::uint64_t word) {
-  T value;
+  std::remove_cv_t<T> value;
   std::memcpy(&value, &word, sizeof(T));
   return value;
 }

@@ -1,0 +1,7 @@
+// expect: shoal: a GlobalPtr to const is only read
+// lines: <= 12
+#include <shoal/memory.hpp>
+
+void write(shoal::GlobalMemory& memory, shoal::GlobalPtr<const int> place) {
+  memory.fetch_or(place, 1);
+}
