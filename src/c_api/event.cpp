@@ -320,6 +320,11 @@ void shoal_event_list_release(shoal_event_list* list) {
   *list = {};
 }
 
+int shoal_event_check(const shoal_event* event, int type) {
+  return guarded("shoal_event_check",
+                 [&] { shoal::c_api::check_type(given(event, "the event"), type); });
+}
+
 int shoal_events_lock(shoal_events* events, const char* lock_name) {
   return guarded("shoal_events_lock", [&] {
     given(events, "events").events.lock(text_of(lock_name, "the lock's name"));

@@ -5,10 +5,34 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string>
 
 namespace shoal::c_api {
 
 namespace {
+
+std::string type_text(int type) {
+  switch (type) {
+    case SHOAL_NONE:
+      return "nothing";
+    case SHOAL_INT:
+      return "int";
+    case SHOAL_FLOAT:
+      return "float";
+    case SHOAL_DOUBLE:
+      return "double";
+    case SHOAL_BYTE:
+      return "bytes";
+    case SHOAL_ADDRESS:
+      return "an address";
+    case SHOAL_LONG:
+      return "long";
+    case SHOAL_OTHER:
+      return "a value of C++";
+    default:
+      return fmt::format("type {}", type);
+  }
+}
 
 bool travels_as_address(int type) { return type == SHOAL_ADDRESS || type >= Contexts::kFirstType; }
 
@@ -29,6 +53,12 @@ std::size_t element_size(int type) {
     default:
       return 0;
   }
+}
+
+void check_type(const shoal_event& event, int type) {
+  if (event.type == type) return;
+  throw CheckError(fmt::format("event \"{}\" from rank {} was fired with {}, not with {}",
+                               event.name, event.source, type_text(event.type), type_text(type)));
 }
 
 EventPeer to_peer(int number) {

@@ -57,6 +57,9 @@ class Outgoing {
   RawPayload raw_;
 };
 
+/// **Errors**: CheckError that names the event and both types, unless it carries this type.
+void check_type(const shoal_event& event, int type);
+
 /// The event as C sees it, valid as long as the event.
 shoal_event to_c(const Event& event);
 

@@ -202,7 +202,8 @@ contains
     if (.not. c_associated(address)) call report(shoal_error_use)
   end function
 
-  ! --- what an event carries, where it lies: valid as long as the event. Empty for other types.
+  ! --- what an event carries, where it lies: valid as long as the event. An event of another type
+  ! is an error: the status is shoal_error_use then, and the result empty.
 
   function shoal_event_name(event) result(name)
     type(shoal_event), intent(in) :: event
@@ -210,56 +211,58 @@ contains
     name = from_c(event%name)
   end function
 
-  function shoal_ints(event) result(values)
+  function shoal_ints(event, status) result(values)
     type(shoal_event), intent(in) :: event
+    integer(c_int), intent(out), optional :: status
     integer(c_int), pointer :: values(:)
-    integer(c_size_t) :: count
-    count = 0
-    if (event%type == shoal_int) count = event%count
-    call c_f_pointer(event%data, values, [count])
+    call c_f_pointer(event%data, values, [count_of(event, shoal_int, status)])
   end function
 
-  function shoal_floats(event) result(values)
+  function shoal_floats(event, status) result(values)
     type(shoal_event), intent(in) :: event
+    integer(c_int), intent(out), optional :: status
     real(c_float), pointer :: values(:)
-    integer(c_size_t) :: count
-    count = 0
-    if (event%type == shoal_float) count = event%count
-    call c_f_pointer(event%data, values, [count])
+    call c_f_pointer(event%data, values, [count_of(event, shoal_float, status)])
   end function
 
-  function shoal_doubles(event) result(values)
+  function shoal_doubles(event, status) result(values)
     type(shoal_event), intent(in) :: event
+    integer(c_int), intent(out), optional :: status
     real(c_double), pointer :: values(:)
-    integer(c_size_t) :: count
-    count = 0
-    if (event%type == shoal_double) count = event%count
-    call c_f_pointer(event%data, values, [count])
+    call c_f_pointer(event%data, values, [count_of(event, shoal_double, status)])
   end function
 
-  function shoal_longs(event) result(values)
+  function shoal_longs(event, status) result(values)
     type(shoal_event), intent(in) :: event
+    integer(c_int), intent(out), optional :: status
     integer(c_long), pointer :: values(:)
-    integer(c_size_t) :: count
-    count = 0
-    if (event%type == shoal_long) count = event%count
-    call c_f_pointer(event%data, values, [count])
+    call c_f_pointer(event%data, values, [count_of(event, shoal_long, status)])
   end function
 
-  function shoal_text(event) result(text)
+  function shoal_text(event, status) result(text)
     type(shoal_event), intent(in) :: event
+    integer(c_int), intent(out), optional :: status
     character(len=:), allocatable :: text
     character(kind=c_char), pointer :: letters(:)
     integer :: i
-    if (event%type /= shoal_byte .or. event%count == 0) then
-      text = ""
-      return
-    end if
-    call c_f_pointer(event%data, letters, [event%count])
+    call c_f_pointer(event%data, letters, [count_of(event, shoal_byte, status)])
     allocate(character(len=size(letters)) :: text)
     do i = 1, size(letters)
       text(i:i) = letters(i)
     end do
+  end function
+
+  !> Number of elements, which are of this type.
+  function count_of(event, type, status) result(count)
+    type(shoal_event), intent(in) :: event
+    integer(c_int), intent(in) :: type
+    integer(c_int), intent(out), optional :: status
+    integer(c_size_t) :: count
+    integer(c_int) :: code
+    code = c_event_check(event, type)
+    count = 0
+    if (code == shoal_ok) count = event%count
+    call report(code, status)
   end function
 
 end module

@@ -216,6 +216,12 @@ module shoal_events_c
       type(c_list), intent(out) :: list
       integer(c_int) :: c_retrieve_any
     end function
+    function c_event_check(event, type) bind(c, name="shoal_event_check")
+      import
+      type(shoal_event), intent(in) :: event
+      integer(c_int), value :: type
+      integer(c_int) :: c_event_check
+    end function
     subroutine c_release(list) bind(c, name="shoal_event_list_release")
       import
       type(c_list), intent(inout) :: list

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 namespace shoal::graph {
 
@@ -54,6 +55,14 @@ void refuse_missing(const std::string& graph, const std::string& key, const char
   throw CheckError(
       fmt::format("task graph '{}' cannot fulfill {}: call {}() before the first fulfill()", graph,
                   key, function));
+}
+
+void refuse_number(const std::string& graph, const std::string& key, const char* set,
+                   const std::string& number) {
+  throw CheckError(fmt::format(
+      "graph '{}': the function that {}() was given returned {} for key {}: it must be "
+      "between {} and {}",
+      graph, set, number, key, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
 }
 
 void refuse_indegree(const std::string& task, std::int64_t indegree) {

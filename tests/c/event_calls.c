@@ -188,6 +188,11 @@ static int waits(const shoal_event* start, size_t count, void* user) {
   shoal_event_list list;
   CHECK(shoal_events_wait(state->events, &later, 1, &list) == SHOAL_OK);
   CHECK(list.count == 1 && strcmp(list.events[0].name, "later") == 0);
+  CHECK(shoal_event_check(&list.events[0], SHOAL_INT) == SHOAL_OK);
+  CHECK(shoal_event_check(&list.events[0], SHOAL_DOUBLE) == SHOAL_ERROR_USE);
+  CHECK(strstr(shoal_last_error(), "event \"later\" from rank") != NULL);
+  CHECK(strstr(shoal_last_error(), "was fired with int, not with double") != NULL);
+  CHECK(shoal_event_check(NULL, SHOAL_INT) == SHOAL_ERROR_USE);
   state->waited = *(const int*)list.events[0].data;
   shoal_event_list_release(&list);
   CHECK(list.count == 0 && list.events == NULL);

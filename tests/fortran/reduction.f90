@@ -1,6 +1,8 @@
 ! processes: 1 2 4
 ! output: typed: 7 8, 1.50, 0.25, 123456789012, "text of Fortran", no value
 ! output: waited: 5, locks: T F, persistent: 98
+! output: refused: shoal_event_check: event "floats" from rank 0 was fired with float, not with int
+! output: refused: shoal_event_check: event "nothing" from rank 0 was fired with nothing, not with bytes
 ! output: refused: shoal_events_fire: events 'fortran': "a" cannot be fired to any: name a rank, or shoal::self, or shoal::all
 ! output 1: sum 1 on rank 0
 ! output 2: sum 3 on rank 0
@@ -56,9 +58,15 @@ contains
     integer(c_size_t), value :: count
     type(shoal_event), intent(in) :: events(count)
     type(c_ptr), value :: user
+    integer(c_int) :: status
     typed = 1
     if (.not. c_associated(events(6)%data, user)) return
-    if (shoal_event_name(events(5)) /= "text" .or. size(shoal_ints(events(2))) /= 0) return
+    if (shoal_event_name(events(5)) /= "text") return
+    if (size(shoal_ints(events(2), status)) /= 0 .or. status /= shoal_error_use) return
+    print "(2a)", "refused: ", shoal_last_error()
+    if (len(shoal_text(events(7), status)) /= 0 .or. status /= shoal_error_use) return
+    print "(2a)", "refused: ", shoal_last_error()
+    if (size(shoal_longs(events(4), status)) /= 1 .or. status /= shoal_ok) return
     if (events(7)%type /= shoal_none .or. c_associated(events(7)%data)) return
     print "(a, i0, 1x, i0, a, f4.2, a, f4.2, a, i0, 3a)", "typed: ", shoal_ints(events(1)), ", ", &
       shoal_floats(events(2)), ", ", shoal_doubles(events(3)), ", ", shoal_longs(events(4)), &

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -58,6 +60,40 @@ TEST(TaskGraphRefusal, MissingFunctions_AreRefusedByNameWithTheKey) {
     EXPECT_THAT(refusal(), names("set_mapping()"));
     graph.set_mapping(kFirstWorker);
     graph.fulfill(42);  // the refused calls have changed nothing
+    world.wait();
+    EXPECT_TRUE(ran);
+  });
+}
+
+TEST(TaskGraphRefusal, ANumberBeyondInt_IsRefusedNotCutOff) {
+  expect_runs([](World& world) {
+    constexpr std::int64_t kLarge = (std::int64_t{1} << 32U) + 1;  // the lower bits are a 1
+    const auto refusal = [&world](const char* set, const char* number, auto change) {
+      Refusals refused(world);
+      change(refused.graph);
+      EXPECT_THAT(refused(1), AllOf(HasSubstr("graph 'g'"), HasSubstr(set), HasSubstr(number),
+                                    HasSubstr("key 1")));
+    };
+    refusal("set_indegree()", "4294967297",
+            [](auto& graph) { graph.set_indegree([](int) { return kLarge; }); });
+    refusal("set_mapping()", "-4294967296",
+            [](auto& graph) { graph.set_mapping([](int) { return -kLarge + 1; }); });
+    refusal("set_priority()", "4294967295",
+            [](auto& graph) { graph.set_priority([](int) { return 4294967295U; }); });
+    refusal("set_priority()", "18446744073709551615",
+            [](auto& graph) { graph.set_priority([](int) { return ~std::uint64_t{0}; }); });
+    refusal("set_rank()", "4294967297", [](auto& graph) {
+      graph.set_rank([](int) { return static_cast<std::uint64_t>(kLarge); });
+    });
+    // Numbers of larger types that fit.
+    bool ran = false;
+    Refusals fitting(world);
+    fitting.graph.set_indegree([](int) { return std::size_t{1}; })
+        .set_mapping([](int) { return 0L; })
+        .set_priority([](int) { return std::int64_t{-3}; })
+        .set_rank([](int) { return std::uint32_t{0}; })
+        .set_task([&ran](int) { ran = true; });
+    EXPECT_EQ(fitting(1), "nothing was refused");
     world.wait();
     EXPECT_TRUE(ran);
   });

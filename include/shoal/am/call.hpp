@@ -82,6 +82,7 @@ template <class Named, class... Ws, class... Args>
 auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
+  (check_fraction<Args, Ws>(), ...);
   Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
   send_static<StaticFunction<&accept_call<Named, Storage<Ws>...>, Delivery::inlined>>(
       channel, target, awaited.reply, Storage<Ws>(std::forward<Args>(args))...);

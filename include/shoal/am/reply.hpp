@@ -83,6 +83,7 @@ template <class T>
 /// **Errors**: the scope fails at the promise's rank when it was fulfilled already.
 template <class T, class Value>
 void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
+  check_fraction<Value, T>();
   const Address to = address_of(channel, promise.rank);
   send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
        static_cast<T>(std::forward<Value>(value)));

@@ -3,6 +3,7 @@
 
 #include <shoal/am/channel.hpp>
 #include <shoal/base/inline.hpp>
+#include <shoal/base/number.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -59,6 +60,13 @@ SHOAL_ALWAYS_INLINE inline void send_as_bytes(Channel& channel, net::Link& link,
   with_wires(as_wire<Ws>(args)...);
 }
 
+template <class Arg, class W>
+consteval void check_fraction() {
+  static_assert(!loses_fraction_v<Arg, W>,
+                "shoal: a floating-point argument would lose its fraction, the parameter is an "
+                "integer: convert it where the fraction may go");
+}
+
 /// Whether each argument converts to its parameter. The compiler names the types.
 template <class... Ws, class... Args>
 consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
@@ -68,6 +76,7 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
     constexpr bool fits =
         ((std::is_same_v<Args, Ws> || std::is_convertible_v<const Args&, Ws>)&&...);
     static_assert(fits, "shoal: an argument does not convert to the handler's parameter");
+    (check_fraction<Args, Ws>(), ...);
     return fits;
   }
   return false;

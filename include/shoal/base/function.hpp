@@ -2,6 +2,8 @@
 // Functions of the program, kept or passed on without their type. The public headers use these in
 // place of std::function, since <functional> would double what a program has to compile.
 
+#include <shoal/base/number.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <exception>
@@ -12,9 +14,10 @@
 namespace shoal {
 
 /// `F` can be called with arguments of types Args, and its result converts to R (any result, if R
-/// is void).
+/// is void) without the loss of a fraction.
 template <class F, class R, class... Args>
-concept CallableAs = std::is_invocable_r_v<R, F&, Args...>;
+concept CallableAs = std::is_invocable_r_v<R, F&, Args...> &&
+                     !loses_fraction_v<std::invoke_result_t<F&, Args...>, R>;
 
 template <class Signature>
 class Function;

@@ -180,6 +180,10 @@ int shoal_events_retrieve_any(shoal_events* events, const shoal_dependency* depe
 /* Ends what a list points to, and empties it. For an empty list: nothing happens. */
 void shoal_event_list_release(shoal_event_list* list);
 
+/* SHOAL_OK if the event carries elements of this type: call it before reading `data` as such.
+ * Errors: USE; shoal_last_error() names the event and both types. */
+int shoal_event_check(const shoal_event* event, int type);
+
 /* Locks of this rank, by name. shoal_events_lock() parks the task. A task that ends releases its
  * own. shoal_events_test_lock() returns 1 if the lock was free and is the caller's now, else 0. */
 int shoal_events_lock(shoal_events* events, const char* lock_name);

@@ -2,6 +2,7 @@
 // Collective operations on values with a type.
 
 #include <shoal/am/archive.hpp>
+#include <shoal/base/number.hpp>
 #include <shoal/coll/collectives.hpp>
 #include <shoal/sched/future.hpp>
 
@@ -44,14 +45,35 @@ std::vector<T> values_of(const std::vector<Block>& blocks) {
   return values;
 }
 
+template <class T, class P, class... Ps>
+consteval bool truncates_operands(messaging::TypeList<P, Ps...> /*parameters*/) {
+  return truncates_v<T, P> || (truncates_v<T, Ps> || ...);
+}
+/// Refuses operations that cut off numbers: std::plus<int> for doubles, or a mean of integers.
+template <class T, class F>
+consteval void check_operation() {
+  if constexpr (std::is_invocable_v<F&, T, T>) {
+    static_assert(!truncates_result_v<std::invoke_result_t<F&, T, T>, T>,
+                  "shoal: the operation returns a larger type of number than it combines, which "
+                  "would be truncated: combine numbers of that type");
+  }
+  if constexpr (messaging::PlainFunction<F>) {
+    static_assert(!truncates_operands<T>(typename messaging::FunctionTraits<F>::Parameters{}),
+                  "shoal: the parameters of the operation are smaller than the collective's type, "
+                  "which they would truncate: std::plus<>() takes every type");
+  }
+}
+
 template <class T, class F>
 Combine combine_of(F operation) {
+  check_operation<T, F>();
   return [operation = std::move(operation)](const Block& a, const Block& b) mutable {
     return block_of<T>(operation(value_of<T>(a), value_of<T>(b)));
   };
 }
 template <class T, class F>
 CombineInto combine_into_of(F operation) {
+  check_operation<T, F>();
   return
       [operation = std::move(operation)](std::span<std::byte> result, std::span<const std::byte> a,
                                          std::span<const std::byte> b) mutable {

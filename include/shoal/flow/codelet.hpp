@@ -104,7 +104,12 @@ class Codelet<flow::ParameterList<Ps...>> {
   /// std::size_t(parameters...): the implementation that runs.
   template <class F>
   Codelet& set_choice(F function) {
-    core_->choose = std::move(function);
+    constexpr bool fits = CallableAs<F, std::size_t, Ps...>;
+    static_assert(
+        fits,
+        "shoal: set_choice() takes a function std::size_t(parameters...) of the codelet's "
+        "parameters, which returns the number of an implementation");
+    if constexpr (fits) core_->choose = std::move(function);
     return *this;
   }
   /// Cost(parameters...): how long it takes in a simulated world. In runs with a limit for

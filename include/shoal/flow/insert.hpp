@@ -65,6 +65,22 @@ inline constexpr bool accepts_v =
     std::is_invocable_v<F, decltype(Passed<Args>::get(std::declval<typename Kept<Args>::type&>(),
                                                       nullptr))...>;
 
+/// A value among the arguments is a floating-point number, and its parameter an integer.
+template <class Parameters, class... Args>
+inline constexpr bool cuts_fraction_v = false;
+template <class... Ps, class... Args>
+  requires(sizeof...(Ps) == sizeof...(Args))
+inline constexpr bool cuts_fraction_v<ParameterList<Ps...>, Args...> =
+    (loses_fraction_v<Args, Ps> || ...);
+template <class F, class... Args>
+consteval void check_values() {
+  if constexpr (messaging::PlainFunction<F>) {
+    static_assert(!cuts_fraction_v<typename ParametersOf<F>::type, Args...>,
+                  "shoal: a floating-point argument of insert() would lose its fraction, the "
+                  "parameter is an integer: convert it where the fraction may go");
+  }
+}
+
 template <class... Args>
 inline constexpr std::size_t request_count_v = (std::size_t{is_request_v<Args>} + ... + 0);
 
@@ -155,6 +171,7 @@ struct TaskMaker {
         "shoal: a task's function takes the arguments of insert() in their order: const T& "
         "for read(), T& for other modes (views for vectors and matrices), and values");
     if constexpr (kFits) {
+      check_values<std::remove_reference_t<typename Call::Called>, std::decay_t<Kept>...>();
       return std::apply(
           [&](auto&&... args) -> FlowTask* {
             return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),

@@ -87,10 +87,26 @@ std::size_t write_key(std::span<char> text, const K& key) noexcept {
   }
 }
 
+template <class K, class P, class... Ps>
+consteval void check_first(messaging::TypeList<P, Ps...> /*parameters*/) {
+  static_assert(!truncates_v<K, P>,
+                "shoal: the parameter of the function is smaller than the key of the graph, which "
+                "it would truncate: take const K&");
+}
+/// Refuses functions whose first parameter does not hold every key of type K.
+template <class F, class K>
+consteval void check_key_parameter() {
+  if constexpr (messaging::PlainFunction<F>)
+    check_first<K>(typename messaging::FunctionTraits<F>::Parameters{});
+}
+
 [[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
                                  const char* function);
 [[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
 [[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
+/// `number` in digits is what the function `set` was given has returned, and no int.
+[[noreturn]] void refuse_number(const std::string& graph, const std::string& key, const char* set,
+                                const std::string& number);
 [[noreturn]] void refuse_worker(const std::string& task, std::int64_t worker, int worker_count);
 [[noreturn]] void refuse_over(const std::string& task, const Entry& entry, std::int64_t count);
 [[noreturn]] void refuse_repeat(const std::string& task);
@@ -134,7 +150,7 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_indegree(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
     static_assert(fits, "shoal: set_indegree() takes a function int(const K&) of the graph's key");
-    if constexpr (fits) set(indegree_, std::move(function));
+    if constexpr (fits) set_number(indegree_, "set_indegree", std::move(function));
     return *this;
   }
   /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
@@ -167,7 +183,7 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_mapping(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
     static_assert(fits, "shoal: set_mapping() takes a function int(const K&) of the graph's key");
-    if constexpr (fits) set(mapping_, std::move(function));
+    if constexpr (fits) set_number(mapping_, "set_mapping", std::move(function));
     return *this;
   }
   /// Optional: the rank on which task k runs, 0 <= rank < size. Then fulfill(), send() and
@@ -180,7 +196,7 @@ class TaskGraph final : private term::Unsatisfied {
                   "shoal: set_rank() takes a function shoal::Rank(const K&) or int(const K&): give "
                   "it one parameter, the key of the graph");
     if constexpr (fits) {
-      set(rank_, std::move(function));
+      set_number(rank_, "set_rank", std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
           scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
           messaging::model_options(name_ + ", fulfill"));
@@ -190,12 +206,16 @@ class TaskGraph final : private term::Unsatisfied {
     }
     return *this;
   }
-  /// Optional: larger runs first. Default 0.
+  /// Optional: larger runs first. Default 0. Priorities are integers, which tasks of other graphs
+  /// and models have, too: scale fractions.
   template <class F>
   TaskGraph& set_priority(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
-    static_assert(fits, "shoal: set_priority() takes a function int(const K&) of the graph's key");
-    if constexpr (fits) set(priority_, std::move(function));
+    static_assert(
+        fits,
+        "shoal: set_priority() takes a function int(const K&) of the graph's key: round or scale "
+        "floating-point numbers");
+    if constexpr (fits) set_number(priority_, "set_priority", std::move(function));
     return *this;
   }
   /// Optional: true binds task k to its worker; false (the default) lets others steal it.
@@ -251,6 +271,7 @@ class TaskGraph final : private term::Unsatisfied {
         fits,
         "shoal: set_dense() takes a size, a function std::size_t(const K&) and, if given, "
         "a function K(std::size_t)");
+    if constexpr (fits) graph::check_key_parameter<Index, K>();
     if constexpr (fits) set_dense_functions(size, std::move(index), std::move(key));
     return *this;
   }
@@ -423,6 +444,7 @@ class TaskGraph final : private term::Unsatisfied {
 
   template <class Table, class F>
   void set_inputs(F function) {
+    graph::check_key_parameter<F, K>();
     check_unused();
     auto inputs = std::make_shared<Table>(
         scope_, name_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
@@ -434,8 +456,28 @@ class TaskGraph final : private term::Unsatisfied {
     }
   }
 
+  // Numbers that are no int are refused, not cut off.
+  template <class F>
+  void set_number(Function<int(const K&)>& slot, const char* name, F function) {
+    using Number = std::remove_cvref_t<std::invoke_result_t<F&, const K&>>;
+    if constexpr (exceeds_int_v<Number>) {
+      graph::check_key_parameter<F, K>();
+      set(slot, [this, name, function = std::move(function)](const K& k) mutable -> int {
+        const Number number = function(k);
+        const int result = static_cast<int>(number);
+        if (static_cast<Number>(result) != number || (result < 0) != (number < Number{}))
+            [[unlikely]]
+          graph::refuse_number(name_, format_key(k), name, std::to_string(number));
+        return result;
+      });
+    } else {
+      set(slot, std::move(function));
+    }
+  }
+
   template <class Slot, class F>
   void set(Slot& slot, F function) {
+    graph::check_key_parameter<F, K>();
     check_unused();
     slot = std::move(function);
   }

@@ -345,6 +345,9 @@ class GlobalMemory {
   template <memory::Atomic T, std::invocable<T> F>
   T fetch_update(GlobalPtr<T> at, F function) {
     memory::check_compared<T>();
+    static_assert(!truncates_result_v<std::invoke_result_t<F&, T>, T>,
+                  "shoal: the function of fetch_update() returns a larger type of number than the "
+                  "word, which would be truncated: convert it");
     T old = load(at);
     while (true) {
       const T seen = compare_exchange(at, old, static_cast<T>(function(old)));

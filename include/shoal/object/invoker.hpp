@@ -104,6 +104,7 @@ class Invoker {
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto reduce(Operation operation, const Args&... args) const {
     using Result = typename Method<Function, Root>::Result;
+    coll::check_operation<Result, Operation>();
     return call_all<Function>(args...).then(
         [operation = std::move(operation)](std::vector<Result> values) mutable {
           Result sum = std::move(values.front());

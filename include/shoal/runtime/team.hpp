@@ -506,6 +506,7 @@ class Team : public TeamCollectives {
   Future<void> launch_as(const RankSet& ranks, messaging::TypeList<Ws...>, Args&&... args) {
     static_assert(sizeof...(Ws) == sizeof...(Args),
                   "shoal: the number of arguments differs from the function's parameters");
+    (messaging::check_fraction<Args, Ws>(), ...);
     Promise<void> promise(scheduler(), "the end of a team");
     Future<void> future = promise.future();
     const Invitation invitation = invite(ranks, std::move(promise));
@@ -563,6 +564,7 @@ void Team::send_through(const TeamHandle& team, Rank member, messaging::TypeList
                         Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
+  (messaging::check_fraction<Args, Ws>(), ...);
   if (Team* const here = find_member(team); here != nullptr) {
     return here->send(am<Function, How>, member, std::forward<Args>(args)...);
   }

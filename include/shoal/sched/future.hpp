@@ -2,6 +2,7 @@
 // Values that are still to come.
 
 #include <shoal/base/check.hpp>
+#include <shoal/base/number.hpp>
 #include <shoal/base/type_name.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/park.hpp>
@@ -296,7 +297,7 @@ class Promise {
   /// **Ordering**: writes before it are visible to all that get the value.
   template <class... Args>
   void set_value(Args&&... args) {
-    fresh()->value.emplace(std::forward<Args>(args)...);
+    keep(std::forward<Args>(args)...);
     finish(nullptr);
   }
   /// Fulfils the promise with an exception; else as set_value().
@@ -334,6 +335,13 @@ class Promise {
   State* fresh() const {
     check(state_ != nullptr && !fulfilled_, "it was fulfilled already");
     return state_.get();
+  }
+  template <class... Args>
+  void keep(Args&&... args) {
+    static_assert(!(loses_fraction_v<Args, T> || ...),
+                  "shoal: a floating-point value for the promise of an integer would lose its "
+                  "fraction: convert it, or promise a floating-point number");
+    fresh()->value.emplace(std::forward<Args>(args)...);
   }
   // A woken task may destroy the promise: complete() is the last access to its state.
   void finish(std::exception_ptr error) {
@@ -409,7 +417,7 @@ struct CoroutinePromiseBase {
  protected:
   template <class... Args>
   void keep(Args&&... args) {
-    promise.fresh()->value.emplace(std::forward<Args>(args)...);
+    promise.keep(std::forward<Args>(args)...);
   }
 };
 template <class T>

@@ -1,0 +1,42 @@
+#pragma once
+// Conversions of numbers in which a part of the value could get lost without a word.
+
+#include <type_traits>
+
+namespace shoal {
+
+namespace detail {
+
+/// Both are integers; bool is one as From only.
+template <class From, class To>
+concept Integers = std::is_integral_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
+
+}  // namespace detail
+
+/// The conversion cuts off a fraction: from a floating-point type to an integer or to bool.
+template <class From, class To>
+inline constexpr bool loses_fraction_v = std::is_floating_point_v<std::remove_cvref_t<From>> &&
+                                         std::is_integral_v<std::remove_cvref_t<To>>;
+
+/// The conversion cuts off a fraction, or the upper bits of an integer.
+template <class From, class To>
+inline constexpr bool truncates_v = loses_fraction_v<From, To>;
+template <class From, class To>
+  requires detail::Integers<std::remove_cvref_t<From>, std::remove_cvref_t<To>>
+inline constexpr bool truncates_v<From, To> =
+    sizeof(std::remove_cvref_t<From>) > sizeof(std::remove_cvref_t<To>);
+
+/// The same for the result of a computation, which is an int where the operands are smaller.
+template <class From, class To>
+inline constexpr bool truncates_result_v =
+    loses_fraction_v<From, To> || (truncates_v<From, To> && sizeof(From) > sizeof(int));
+
+/// Some numbers of type From are none of type int.
+template <class From>
+inline constexpr bool exceeds_int_v =
+    std::is_integral_v<std::remove_cvref_t<From>> &&
+    (sizeof(std::remove_cvref_t<From>) > sizeof(int) ||
+     (sizeof(std::remove_cvref_t<From>) == sizeof(int) &&
+      std::is_unsigned_v<std::remove_cvref_t<From>>));
+
+}  // namespace shoal
