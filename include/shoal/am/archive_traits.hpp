@@ -2,6 +2,8 @@
 // How a type travels in a message: as raw bytes, through a codec, through its own serialize(), or
 // not at all.
 
+#include <shoal/base/view.hpp>
+
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -115,12 +117,7 @@ template <class T>
 inline constexpr bool is_variant_v = is_std_template<T>("variant");
 
 /// Views own nothing: they travel as a whole argument only, never inside another value.
-template <class T>
-inline constexpr bool is_view_v = false;
-template <class T, std::size_t Extent>
-inline constexpr bool is_view_v<std::span<T, Extent>> = true;
-template <class Char, class Traits>
-inline constexpr bool is_view_v<std::basic_string_view<Char, Traits>> = true;
+using shoal::is_view_v;
 
 template <class T>
 inline constexpr bool is_reference_wrapper_v = !std::is_same_v<std::unwrap_reference_t<T>, T>;

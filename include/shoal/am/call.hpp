@@ -44,9 +44,9 @@ void reply_with(const MessageContext& context, const RemotePromise<Result>& repl
 }
 
 template <class Named, class... Values>
-using CallResult = std::remove_cvref_t<decltype(invoke_in(
+using CallResult = Owner<std::remove_cvref_t<decltype(invoke_in(
     std::declval<decltype(Named::function())&>(), std::declval<const MessageContext&>(),
-    std::declval<Values>()...))>;
+    std::declval<Values>()...))>>;
 
 /// Handler of call(): runs the function as a task.
 template <class Named, class... Values>
@@ -85,7 +85,7 @@ auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&...
   (check_fraction<Args, Ws>(), ...);
   Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
   send_static<StaticFunction<&accept_call<Named, Storage<Ws>...>, Delivery::inlined>>(
-      channel, target, awaited.reply, Storage<Ws>(std::forward<Args>(args))...);
+      channel, target, awaited.reply, own<Storage<Ws>>(std::forward<Args>(args))...);
   return std::move(awaited.future);
 }
 
@@ -157,8 +157,8 @@ template <class F, class Wires, class Parameters>
 struct RemoteFunctionTypeOf;
 template <class F, class... Ws, class... Ps>
 struct RemoteFunctionTypeOf<F, TypeList<Ws...>, TypeList<Ps...>> {
-  using Result = std::remove_cvref_t<decltype(invoke_in(
-      std::declval<F&>(), std::declval<const MessageContext&>(), std::declval<Ps>()...))>;
+  using Result = Owner<std::remove_cvref_t<decltype(invoke_in(
+      std::declval<F&>(), std::declval<const MessageContext&>(), std::declval<Ps>()...))>>;
   using type = RemoteFunction<Result, Ws...>;
 };
 

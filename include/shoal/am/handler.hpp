@@ -236,19 +236,7 @@ using Wire = std::remove_cvref_t<Parameter>;
 
 /// Type that an ObjectMessage keeps: views own their elements there.
 template <class T>
-struct StorageOf {
-  using type = T;
-};
-template <class T, std::size_t Extent>
-struct StorageOf<std::span<const T, Extent>> {
-  using type = std::vector<T>;
-};
-template <class Char, class Traits>
-struct StorageOf<std::basic_string_view<Char, Traits>> {
-  using type = std::basic_string<Char, Traits>;
-};
-template <class T>
-using Storage = typename StorageOf<T>::type;
+using Storage = Owner<T>;
 
 template <class Parameter>
 consteval bool check_parameter() {

@@ -76,6 +76,9 @@ struct Address {
 /// before, unless that is the world. Any thread.
 template <class T>
 [[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T>&& promise) {
+  static_assert(!is_view_v<T>,
+                "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
+                "std::string or std::vector");
   return {world_rank_of(channel), promises_of(channel).add(std::move(promise), channel)};
 }
 
@@ -86,7 +89,7 @@ void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();
   const Address to = address_of(channel, promise.rank);
   send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
-       static_cast<T>(std::forward<Value>(value)));
+       own<T>(std::forward<Value>(value)));
 }
 void fulfill(Channel& channel, const RemotePromise<void>& promise);
 void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& text);

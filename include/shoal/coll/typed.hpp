@@ -28,6 +28,9 @@ Block block_of(const T& value) {
 }
 template <class T>
 T value_of(const Block& block) {
+  static_assert(!is_view_v<T>,
+                "shoal: a collective operation returns values, and a view owns none: give it a "
+                "std::string or std::vector");
   return std::get<0>(decode<T>(block.bytes()));
 }
 template <class T>

@@ -92,23 +92,6 @@ struct Content {
   std::uint64_t trace_id = 0;  // 0: it was fired while no events were recorded
 };
 
-/// The owning type that corresponds to T: an event fired as a view can be read as a container, and
-/// the other way round. The wire formats are the same.
-template <class T>
-struct OwnerOf {
-  using type = T;
-};
-template <class T, std::size_t Extent>
-struct OwnerOf<std::span<T, Extent>> {
-  using type = std::vector<std::remove_cv_t<T>>;
-};
-template <class Char, class Traits>
-struct OwnerOf<std::basic_string_view<Char, Traits>> {
-  using type = std::basic_string<Char, Traits>;
-};
-template <class T>
-using Owner = typename OwnerOf<T>::type;
-
 /// Type that encode() gets for an argument of fire(): text and arrays as views, others unchanged.
 template <class T>
 struct FiredAs {
@@ -165,7 +148,9 @@ class Event {
   /// Rank that fired it.
   [[nodiscard]] Rank source() const { return content_->source; }
   /// Name that it was fired with.
-  [[nodiscard]] const std::string& name() const { return content_->name; }
+  [[nodiscard]] const std::string& name() const& { return content_->name; }
+  /// The same of a temporary, as a copy.
+  [[nodiscard]] std::string name() const&& { return content_->name; }
   /// Kind of its payload.
   [[nodiscard]] EventType type() const { return content_->type; }
   /// False: it was fired with nothing but its name.
@@ -175,16 +160,29 @@ class Event {
   /// got for a view and as a view, which is then valid as long as this event or a copy of it.
   /// **Errors**: CheckError that names the event and both types when T is another type.
   template <class T>
-  [[nodiscard]] T get() const {
-    event::check_type(*content_, event::asked_for<event::Owner<T>>(EventType::value));
+  [[nodiscard]] T get() const& {
+    event::check_type(*content_, event::asked_for<Owner<T>>(EventType::value));
     return std::get<0>(decode<T>(content_->bytes));
   }
 
-  /// The elements of a std::vector or std::span of trivially copyable T, where they lie. Valid as
-  /// long as this event or a copy of it. Errors as get().
+  /// The same of a temporary, for types that own their elements.
   template <class T>
-  [[nodiscard]] std::span<const T> view() const {
+  [[nodiscard]] T get() const&& {
+    static_assert(!is_view_v<T>,
+                  "shoal: a view of an event that is a temporary outlives it: give the event, or "
+                  "the list of events, a name");
+    return static_cast<const Event&>(*this).get<T>();
+  }
+
+  /// The elements of a std::vector or std::span of trivially copyable T, where they lie. Valid as
+  /// long as this event or a copy of it; not for temporaries. Errors as get().
+  template <class T>
+  [[nodiscard]] std::span<const T> view() const& {
     return get<std::span<const T>>();
+  }
+  template <class T>
+  [[nodiscard]] std::span<const T> view() const&& {
+    return std::move(*this).template get<std::span<const T>>();
   }
 
   /// Address that fire_address() was given. Errors as get().
@@ -196,15 +194,35 @@ class Event {
 
   /// Payload that fire_raw() was given, valid as long as this event or a copy of it; nullptr for
   /// other events.
-  [[nodiscard]] const RawPayload* raw() const {
+  [[nodiscard]] const RawPayload* raw() const& {
     return content_->type == EventType::raw ? &content_->raw : nullptr;
   }
+  const RawPayload* raw() const&& = delete;  // it would end with the event
 
  private:
   std::shared_ptr<const event::Content> content_;
 };
 
-/// In the order of the dependencies.
-using EventList = std::vector<Event>;
+/// A std::vector of events, in the order of the dependencies. Elements of a temporary list are
+/// events of their own.
+class EventList : public std::vector<Event> {
+ public:
+  using std::vector<Event>::vector;
+
+  // NOLINTBEGIN(readability-identifier-naming): as in std::vector
+  Event& operator[](std::size_t n) & { return std::vector<Event>::operator[](n); }
+  const Event& operator[](std::size_t n) const& { return std::vector<Event>::operator[](n); }
+  Event operator[](std::size_t n) && { return std::move((*this)[n]); }
+  Event& at(std::size_t n) & { return std::vector<Event>::at(n); }
+  [[nodiscard]] const Event& at(std::size_t n) const& { return std::vector<Event>::at(n); }
+  Event at(std::size_t n) && { return std::move(at(n)); }
+  Event& front() & { return std::vector<Event>::front(); }
+  [[nodiscard]] const Event& front() const& { return std::vector<Event>::front(); }
+  Event front() && { return std::move(front()); }
+  Event& back() & { return std::vector<Event>::back(); }
+  [[nodiscard]] const Event& back() const& { return std::vector<Event>::back(); }
+  Event back() && { return std::move(back()); }
+  // NOLINTEND(readability-identifier-naming)
+};
 
 }  // namespace shoal

@@ -59,7 +59,7 @@ class Acquired {
   /// False on ranks that were not asked for the datum, and after release().
   [[nodiscard]] bool here() const { return task_ != nullptr; }
   /// The value: const for Mode::read. **Errors**: CheckError unless here().
-  [[nodiscard]] decltype(auto) get() const {
+  [[nodiscard]] decltype(auto) get() const& {
     SHOAL_CHECK(here(), "get() of a datum that is not acquired on this rank");
     if constexpr (M == flow::Mode::read) {
       return Traits::read(task_->object());
@@ -67,8 +67,19 @@ class Acquired {
       return Traits::write(task_->object());
     }
   }
+  /// The same of a temporary, which gives the datum back at once: a copy of what was read.
+  [[nodiscard]] auto get() const&& {
+    static_assert(
+        M == flow::Mode::read,
+        "shoal: a datum is written while it is acquired, and a temporary gives it back at "
+        "once: keep what acquire() returns");
+    static_cast<void>(static_cast<const Acquired&>(*this).get());
+    return Traits::copy(task_->object());
+  }
   /// As get().
-  [[nodiscard]] decltype(auto) operator*() const { return get(); }
+  [[nodiscard]] decltype(auto) operator*() const& { return get(); }
+  /// As get().
+  [[nodiscard]] auto operator*() const&& { return std::move(*this).get(); }
   /// Gives it back: tasks that wait for it go on.
   void release() { task_.reset(); }
 

@@ -29,10 +29,11 @@ inline constexpr bool is_codelet_v = false;
 template <class Parameters>
 inline constexpr bool is_codelet_v<Codelet<Parameters>> = true;
 
-/// An argument as the task keeps it: nothing of an access, for which there is a place in the list.
+/// An argument as the task keeps it: the elements of a view, and nothing of an access, for which
+/// there is a place in the list.
 template <class Arg>
 struct Kept {
-  using type = Arg;
+  using type = Owner<Arg>;
 };
 template <class T, Mode M>
 struct Kept<TypedRequest<T, M>> {
@@ -45,7 +46,13 @@ struct Kept<TypedRequest<T, M>> {
 /// Type that the function gets for an argument.
 template <class Arg>
 struct Passed {
-  static Arg& get(Arg& value, const Access* /*access*/) { return value; }
+  static decltype(auto) get(Owner<Arg>& value, const Access* /*access*/) {
+    if constexpr (is_view_v<Arg>) {
+      return Arg(value);
+    } else {
+      return static_cast<Arg&>(value);
+    }
+  }
 };
 template <class T, Mode M>
 struct Passed<TypedRequest<T, M>> {
@@ -64,6 +71,20 @@ template <class F, class... Args>
 inline constexpr bool accepts_v =
     std::is_invocable_v<F, decltype(Passed<Args>::get(std::declval<typename Kept<Args>::type&>(),
                                                       nullptr))...>;
+
+template <class T>
+inline constexpr bool writes_elsewhere_v = false;
+template <class T, std::size_t Extent>
+inline constexpr bool writes_elsewhere_v<std::span<T, Extent>> = !std::is_const_v<T>;
+template <class T>
+inline constexpr bool writes_elsewhere_v<MatrixView<T>> = true;
+template <class Arg>
+consteval void check_kept() {
+  static_assert(
+      !writes_elsewhere_v<Arg>,
+      "shoal: insert() copies values, and a std::span or MatrixView refers to memory that "
+      "may end before the task: register it with vector() or matrix()");
+}
 
 /// A value among the arguments is a floating-point number, and its parameter an integer.
 template <class Parameters, class... Args>
@@ -94,7 +115,7 @@ class InsertedTask final : public FlowTask {
   InsertedTask(Sequence& sequence, Call call, Given&&... given)
       : FlowTask(sequence, std::span<Access>(list_)),
         call_(std::move(call)),
-        kept_(std::forward<Given>(given)...) {}
+        kept_(keep(std::forward<Given>(given))...) {}
 
   [[nodiscard]] std::string_view plain_name() const noexcept override { return call_.name(); }
   [[nodiscard]] bool is_inserted() const override { return true; }
@@ -107,6 +128,14 @@ class InsertedTask final : public FlowTask {
   }
 
  private:
+  template <class Given>
+  static decltype(auto) keep(Given&& given) {
+    if constexpr (is_view_v<std::decay_t<Given>>) {
+      return own<Owner<std::decay_t<Given>>>(given);
+    } else {
+      return std::forward<Given>(given);
+    }
+  }
   void execute() override { call(std::index_sequence_for<Args...>()); }
 
   template <std::size_t... I>
@@ -171,6 +200,7 @@ struct TaskMaker {
         "shoal: a task's function takes the arguments of insert() in their order: const T& "
         "for read(), T& for other modes (views for vectors and matrices), and values");
     if constexpr (kFits) {
+      (check_kept<std::decay_t<Kept>>(), ...);
       check_values<std::remove_reference_t<typename Call::Called>, std::decay_t<Kept>...>();
       return std::apply(
           [&](auto&&... args) -> FlowTask* {

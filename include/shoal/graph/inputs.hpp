@@ -64,7 +64,8 @@ class Inputs {
   Inputs() = default;
 };
 
-template <class K, class F, class... Vs>
+/// Ws: parameters of the function. Inputs own their elements; for a view, it gets one of them.
+template <class K, class F, class... Ws>
 class TypedInputs final : public Inputs<K> {
  public:
   using Fulfill = Function<void(const K& key)>;
@@ -76,24 +77,24 @@ class TypedInputs final : public Inputs<K> {
         fulfill_(std::move(fulfill)),
         is_here_(std::move(is_here)),
         shards_(std::make_unique<Shard[]>(kShards)) {
-    make_slots(scope, std::index_sequence_for<Vs...>());
+    make_slots(scope, std::index_sequence_for<Ws...>());
   }
 
-  void run(const K& key) override { run_with(key, std::index_sequence_for<Vs...>()); }
-  [[nodiscard]] int slot_count() const override { return static_cast<int>(sizeof...(Vs)); }
+  void run(const K& key) override { run_with(key, std::index_sequence_for<Ws...>()); }
+  [[nodiscard]] int slot_count() const override { return static_cast<int>(sizeof...(Ws)); }
   [[nodiscard]] const void* find(int slot, const std::type_info& type) const override {
-    const std::array<const std::type_info*, sizeof...(Vs)> types{&typeid(Vs)...};
+    const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(Owner<Ws>)...};
     const auto index = static_cast<std::size_t>(slot);
     return *types[index] == type ? slots_[index].get() : nullptr;
   }
   [[nodiscard]] std::string type_of(int slot) const override {
-    const std::array<std::string, sizeof...(Vs)> names{type_name<Vs>()...};
+    const std::array<std::string, sizeof...(Ws)> names{type_name<Owner<Ws>>()...};
     return names[static_cast<std::size_t>(slot)];
   }
 
  private:
   static constexpr std::size_t kShards = 64;
-  using Values = std::tuple<std::optional<Vs>...>;
+  using Values = std::tuple<std::optional<Owner<Ws>>...>;
   struct alignas(64) Shard {
     sync::Mutex mutex;
     KeyMap<K, Values> values SHOAL_GUARDED_BY(mutex);
@@ -102,7 +103,7 @@ class TypedInputs final : public Inputs<K> {
 
   template <std::size_t... I>
   void make_slots(term::Scope& scope, std::index_sequence<I...> /*indices*/) {
-    (make_slot<I, Vs>(scope), ...);
+    (make_slot<I, Owner<Ws>>(scope), ...);
   }
   template <std::size_t I, class V>
   void make_slot(term::Scope& scope) {
@@ -153,7 +154,7 @@ class TypedInputs final : public Inputs<K> {
       }
     }
     (check(key, std::get<I>(values).has_value(), static_cast<int>(I)), ...);
-    function_(key, std::move(*std::get<I>(values))...);
+    function_(key, messaging::as_argument<Ws>(*std::get<I>(values))...);
   }
   void check(const K& key, bool there, int slot) const {
     if (!there) refuse_missing_input(graph_, format_key(key), slot);
@@ -164,7 +165,7 @@ class TypedInputs final : public Inputs<K> {
   const Fulfill fulfill_;
   const IsHere is_here_;
   const std::unique_ptr<Shard[]> shards_;
-  std::array<std::shared_ptr<void>, sizeof...(Vs)> slots_;
+  std::array<std::shared_ptr<void>, sizeof...(Ws)> slots_;
 };
 
 /// Parameters of a task's function behind its key.

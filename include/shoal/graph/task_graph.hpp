@@ -129,6 +129,9 @@ consteval void check_key_parameter() {
 /// any task, handler, main function or thread. **Lifetime**: until wait() has returned.
 template <class K>
 class TaskGraph final : private term::Unsatisfied {
+  static_assert(!holds_view_v<K>,
+                "shoal: a graph keeps its keys, and a view owns none: take std::string");
+
  public:
   /// `name` is used in reports.
   explicit TaskGraph(term::Scope& scope, std::string name = "graph")
@@ -156,7 +159,8 @@ class TaskGraph final : private term::Unsatisfied {
   /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
   /// get the inputs that send() and send_all() have brought; each counts as one dependency, and
   /// without set_indegree() a task has as many as inputs. V0, V1, ... are types that messages
-  /// carry. **Caller**: with inputs, all ranks in the same order.
+  /// carry; a view refers to elements that are kept until the task has run. **Caller**: with
+  /// inputs, all ranks in the same order.
   template <class F>
     requires(graph::input_count_v<F> > 0)
   TaskGraph& set_task(F function) {
@@ -334,6 +338,12 @@ class TaskGraph final : private term::Unsatisfied {
       to.one.send(Rank(rank), k, std::forward<V>(value));
     }
   }
+  /// The same with the elements of a view, for a std::vector, a std::string or a view.
+  template <class V>
+    requires is_view_v<std::decay_t<V>>
+  void send(const K& k, int slot, V&& value) {
+    send(k, slot, own<Owner<std::decay_t<V>>>(value));
+  }
   /// The same for several tasks: the value travels once to each of their ranks, with the keys; to
   /// more than one rank as a multicast. Each task has a copy of its own; an Immutable is shared.
   template <class Keys, class V>
@@ -364,6 +374,13 @@ class TaskGraph final : private term::Unsatisfied {
       const bool may_move = i + 1 == here.size() && shared == nullptr;
       to.put(here[i], may_move ? T(std::forward<V>(value)) : T(from));
     }
+  }
+
+  /// The same with the elements of a view.
+  template <class Keys, class V>
+    requires is_view_v<std::decay_t<V>>
+  void send_all(const Keys& keys, int slot, V&& value) {
+    send_all(keys, slot, own<Owner<std::decay_t<V>>>(value));
   }
 
   /// Name in reports.

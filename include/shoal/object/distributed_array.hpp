@@ -23,6 +23,10 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   /// Type of an element.
   using value_type = T;
 
+  static_assert(!holds_view_v<T>,
+                "shoal: a distributed_array keeps its elements, and a view owns none: take "
+                "std::string or std::vector");
+
   /// Balanced, with elements that are T().
   distributed_array(Team& team, std::size_t size)
       : distributed_array(team, Distribution::balanced(size, team.size())) {}

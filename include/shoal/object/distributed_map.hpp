@@ -17,6 +17,10 @@ namespace shoal {
 template <HashableKey K, class V>
 class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NOLINT
  public:
+  static_assert(!holds_view_v<K> && !holds_view_v<V>,
+                "shoal: a distributed_map keeps its entries, and a view owns none: take "
+                "std::string or std::vector");
+
   /// Entries of one rank.
   using Local = std::unordered_map<K, V, KeyHash<K>>;
 

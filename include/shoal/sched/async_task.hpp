@@ -16,6 +16,9 @@ template <class F>
 class AsyncTask : public Task {
  public:
   using Result = std::invoke_result_t<F&>;
+  static_assert(!refers_v<Result>,
+                "shoal: the result of a task outlives the function: return a value that owns its "
+                "elements, not a view or a reference");
 
   /// Reports call it "task".
   AsyncTask(Scheduler& scheduler, TaskScope& in, F function)

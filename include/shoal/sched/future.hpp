@@ -4,6 +4,7 @@
 #include <shoal/base/check.hpp>
 #include <shoal/base/number.hpp>
 #include <shoal/base/type_name.hpp>
+#include <shoal/base/view.hpp>
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/park.hpp>
 #include <shoal/sync/block_pool.hpp>
@@ -111,6 +112,10 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   const Task* task_ = nullptr;               // that fulfils it, if that is known
   std::exception_ptr error_;                 // written before kReady
 };
+
+/// A result that refers to what may end with the function that returns it.
+template <class T>
+inline constexpr bool refers_v = std::is_reference_v<T> || is_view_v<std::remove_cv_t<T>>;
 
 /// Value of type void.
 struct Nothing {};
@@ -447,6 +452,9 @@ struct ThenResult<Argument, F> {
 template <class Argument, class T, class F>
 auto run_after(ValueRef<T> state, F f, std::string name) {
   using Result = typename ThenResult<Argument, F>::type;
+  static_assert(!refers_v<Result>,
+                "shoal: the result of a continuation outlives the function: return a value that "
+                "owns its elements, not a view or a reference");
   ValueState<T>& awaited = *state;
   Promise<Result> promise(awaited.scheduler(), name);
   Future<Result> result = promise.future();
