@@ -178,9 +178,9 @@ if(TARGET cholesky AND TARGET shoal-trace)
                    --results ${results} --messages "$<TARGET_FILE:tutorial_hello> --ranks x"
                    "$<TARGET_FILE:cholesky> --foo"
                    "$<TARGET_FILE:cholesky> --n 60 --tile 20 --sim --sim-log 20"
-                   "$<TARGET_FILE:c_none_event_calls> mine --sim --sim-log 9"
-                   "$<TARGET_FILE:c_none_event_failures> task --ranks 3"
-                   "$<TARGET_FILE:edat_none_refusals> before_init"
+                   "$<TARGET_FILE:c_event_calls> mine --sim --sim-log 9"
+                   "$<TARGET_FILE:c_event_failures> task --ranks 3"
+                   "$<TARGET_FILE:edat_refusals> before_init"
                    "$<TARGET_FILE:shoal-trace> check /nonexistent")
   shoal_test_properties(apps.lost_output apps 240 PROCESSORS 2)
 endif()

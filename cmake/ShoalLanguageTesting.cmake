@@ -85,11 +85,11 @@ function(shoal_add_load_library_test)
   set_target_properties(c_load_library PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
   target_include_directories(c_load_library PRIVATE "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(c_load_library PRIVATE ${CMAKE_DL_LIBS})
-  add_dependencies(c_load_library shoal_c_none shoal_edat_none)
+  add_dependencies(c_load_library shoal_c shoal_edat)
   add_test(NAME c.load_library
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/c/load_library_test.py"
-                   $<TARGET_FILE:c_load_library> $<TARGET_FILE:shoal_c_none>
-                   $<TARGET_FILE:shoal_edat_none>)
+                   $<TARGET_FILE:c_load_library> $<TARGET_FILE:shoal_c>
+                   $<TARGET_FILE:shoal_edat>)
   shoal_test_properties(c.load_library c 60)
 endfunction()
 

@@ -140,7 +140,7 @@ function(shoal_add_plugin_tests)
   set(options --static $<TARGET_FILE:mpi_static_hello> --program $<TARGET_FILE:tutorial_hello>
               --bare $<TARGET_FILE:mpi_bare_hello> --plugins
               $<TARGET_FILE_DIR:shoal_mpi_${first}> --other $<TARGET_FILE:mpi_other_version>
-              --no-plugin $<TARGET_FILE:shoal_c>)
+              --library $<TARGET_FILE:shoal_c> --c-host $<TARGET_FILE:c_load_library>)
   foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
     shoal_mpi_launcher(${mpi} "" launcher)
     list(JOIN launcher " " launcher)
@@ -158,7 +158,7 @@ function(shoal_add_plugin_tests)
       "${CMAKE_CXX_COMPILER}")
   shoal_test_properties(mpi.wheels mpi 300 PROCESSORS 2)
   shoal_in_check(mpi TESTS mpi.plugins PROGRAMS tutorial_hello mpi_bare_hello mpi_static_hello
-                                                mpi_other_version shoal_c)
+                                                mpi_other_version shoal_c c_load_library)
   set_tests_properties(mpi.plugins PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
 

@@ -28,8 +28,8 @@ struct Config {
   int node_processes = 64;
   Pin pin = Pin::none;
   net::ProgressPolicy progress = net::ProgressPolicy::worker;
-  std::string mpi;         // plug-in where the launcher does not tell; empty: the only one
-  std::string mpi_plugin;  // name or file of the plug-in to load; empty: not given
+  std::string mpi;          // plug-in where the launcher does not tell; empty: the only one
+  std::string mpi_plugin;   // name or file of the plug-in to load; empty: not given
   bool shared_mpi = false;  // the program calls MPI as well, though shoal initializes it
   std::size_t packet_bytes = std::size_t{8} << 10;
   std::size_t window_bytes = std::size_t{1} << 20;  // in flight to one destination; >= packet_bytes

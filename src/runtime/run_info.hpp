@@ -14,7 +14,7 @@ namespace shoal::runtime {
 
 /// MPI as a run would use it.
 struct MpiUse {
-  std::string library;       // name and version, or "none"
+  std::string library;  // name and version, or "none"
   std::string plugins;
   std::string thread_level;  // empty: the run does not use MPI
   net::ProgressPolicy progress = net::ProgressPolicy::worker;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """One binary, every MPI: which plug-in a program loads, and what it says when none fits.
 
-plugin_test.py --program P --bare P --static P --plugins FOLDER --other FILE
-               [--launcher MPI=COMMAND]... [OPTION OF unittest]...
+plugin_test.py --program P --bare P --static P --c-host P --library FILE --plugins FOLDER
+               --other FILE [--launcher MPI=COMMAND]... [OPTION OF unittest]...
 """
 
 import argparse
@@ -17,6 +17,25 @@ from pathlib import Path
 
 OPTIONS = None
 MARKS = re.compile(r"^(OMPI_COMM|PMI|PMIX|HYD|MPI_LOCAL|SLURM|SHOAL_MPI)")
+
+
+# A host that is no program of shoal, and may have loaded an MPI for itself.
+HOST = """
+import ctypes, sys
+library, mpi, *options = sys.argv[1:]
+if mpi:
+    ctypes.CDLL(mpi, mode=ctypes.RTLD_LOCAL)
+shoal = ctypes.CDLL(library)
+main = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+@main
+def hello(world, _):
+    world = ctypes.c_void_p(world)
+    print(f"Hello from rank {shoal.shoal_rank(world)} of {shoal.shoal_size(world)}.", flush=True)
+    return 0
+words = [b"host"] + [word.encode() for word in options]
+sys.exit(shoal.shoal_run(len(words), (ctypes.c_char_p * (len(words) + 1))(*words), hello, None))
+"""
+MPI_LIBRARIES = {"openmpi": ("libmpi.so.40", "Open MPI"), "mpich": ("libmpich.so.12", "MPICH")}
 
 
 def run(command, **variables):
@@ -113,7 +132,7 @@ class Plugins(unittest.TestCase):
                          "belongs to another version of shoal")
             self.refuses(self.launch(mpi, 2, OPTIONS.program, "--mpi-plugin", "/proc/self/exe"),
                          "/proc/self/exe: ")
-            self.refuses(self.launch(mpi, 2, OPTIONS.program, "--mpi-plugin", OPTIONS.no_plugin),
+            self.refuses(self.launch(mpi, 2, OPTIONS.program, "--mpi-plugin", OPTIONS.library),
                          "is no plug-in of shoal")
 
     def test_launchers_of_several_mpis_need_a_choice(self):
@@ -137,6 +156,34 @@ class Plugins(unittest.TestCase):
             self.refuses(self.launch(mpi, 2, OPTIONS.program, SHOAL_MPI_PLUGIN=other),
                          "finds a world of one")
 
+    def host(self, mpi, loaded, *options, **variables):
+        return self.launch(mpi, 2, sys.executable, "-c", HOST, OPTIONS.library, loaded, *options,
+                           **variables)
+
+    def test_hosts_load_the_library(self):
+        for mpi in OPTIONS.launchers:
+            code, text = self.launch(mpi, 2, OPTIONS.c_host, OPTIONS.library)
+            self.assertEqual(code, 0, text)
+            code, text = self.host(mpi, "")
+            self.assertEqual(code, 0, text)
+            self.ranks_say_hello(2, text)
+
+    def test_the_mpi_of_the_process_comes_first(self):
+        for mpi in OPTIONS.launchers:
+            if mpi not in MPI_LIBRARIES:
+                continue
+            file, name = MPI_LIBRARIES[mpi]
+            code, text = self.host(mpi, file)
+            self.assertEqual(code, 0, text)
+            self.ranks_say_hello(2, text)
+            for other in OPTIONS.launchers:
+                if other == mpi:
+                    continue
+                self.refuses(self.host(other, file), "finds a world of one")
+                self.refuses(self.host(mpi, file, SHOAL_MPI_PLUGIN=other),
+                             f"this process has loaded {name} (/",
+                             f"libshoal_mpi_{other}.so: uses /")
+
     def test_one_mpi_may_be_linked_in(self):
         mpi = next(iter(OPTIONS.launchers))
         code, text = self.launch(mpi, 2, OPTIONS.static)
@@ -159,7 +206,8 @@ def main():
     parser.add_argument("--static", help="the same with the first MPI linked in")
     parser.add_argument("--plugins", type=Path, help="folder of the plug-ins")
     parser.add_argument("--other", help="a plug-in of another version")
-    parser.add_argument("--no-plugin", help="another shared library")
+    parser.add_argument("--library", help="libshoal_c")
+    parser.add_argument("--c-host", help="tests/c/load_library.c")
     parser.add_argument("--launcher", action="append", default=[],
                         help="MPI=COMMAND, which the number of processes follows")
     OPTIONS, rest = parser.parse_known_args()

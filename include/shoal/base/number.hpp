@@ -23,8 +23,8 @@ template <class From, class To>
 inline constexpr bool truncates_v = loses_fraction_v<From, To>;
 template <class From, class To>
   requires detail::Integers<std::remove_cvref_t<From>, std::remove_cvref_t<To>>
-inline constexpr bool truncates_v<From, To> =
-    sizeof(std::remove_cvref_t<From>) > sizeof(std::remove_cvref_t<To>);
+inline constexpr bool truncates_v<From, To> = sizeof(std::remove_cvref_t<From>) >
+                                              sizeof(std::remove_cvref_t<To>);
 
 /// The same for the result of a computation, which is an int where the operands are smaller.
 template <class From, class To>
@@ -33,10 +33,9 @@ inline constexpr bool truncates_result_v =
 
 /// Some numbers of type From are none of type int.
 template <class From>
-inline constexpr bool exceeds_int_v =
-    std::is_integral_v<std::remove_cvref_t<From>> &&
-    (sizeof(std::remove_cvref_t<From>) > sizeof(int) ||
-     (sizeof(std::remove_cvref_t<From>) == sizeof(int) &&
-      std::is_unsigned_v<std::remove_cvref_t<From>>));
+inline constexpr bool exceeds_int_v = std::is_integral_v<std::remove_cvref_t<From>> &&
+                                      (sizeof(std::remove_cvref_t<From>) > sizeof(int) ||
+                                       (sizeof(std::remove_cvref_t<From>) == sizeof(int) &&
+                                        std::is_unsigned_v<std::remove_cvref_t<From>>));
 
 }  // namespace shoal
