@@ -9,7 +9,7 @@ void add_options(cli::App& app, Options& options) {
   add_run_options(app, options.run);
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
-      ->check(cli::one_of({"round_trip", "rate", "bandwidth"}));
+      ->check(cli::one_of({"round_trip", "rate", "bandwidth", "start"}));
   app.add_option("--mode", options.mode, "Code that returns the ball (shoal)")
       ->check(cli::one_of({"handler", "task", "event", "large"}));
   app.add_option("--from", options.from, "Code that sends the items of rate (shoal)")
@@ -29,6 +29,7 @@ void add_options(cli::App& app, Options& options) {
 bench::Sample measure(const Options& options, const Side& side) {
   const auto& run = options.kernel == "round_trip" ? side.round_trip
                     : options.kernel == "rate"     ? side.rate
+                    : options.kernel == "start"    ? side.start
                                                    : side.bandwidth;
   std::vector<bench::Sample> samples;
   for (int i = 0; i < options.run.repeat; ++i) samples.push_back(run());
@@ -41,6 +42,8 @@ int finish(const Options& options, const std::string& side, const bench::Sample&
   bench::Values values;
   if (options.kernel == "round_trip") {
     values = {{"round_trip_us", sample.seconds * 1e6 / count}};
+  } else if (options.kernel == "start") {
+    values = {{"start_ms", sample.seconds * 1e3}};
   } else if (options.kernel == "rate") {
     values = {{"million_per_s", count / sample.seconds / 1e6}};
   } else {

@@ -38,6 +38,7 @@ struct Side {
   std::function<bench::Sample()> round_trip;
   std::function<bench::Sample()> rate;
   std::function<bench::Sample()> bandwidth;
+  std::function<bench::Sample()> start;  // from main() until all ranks have met
 };
 
 /// Measures the kernel that was asked for: the median of its runs.
