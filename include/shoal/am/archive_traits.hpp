@@ -116,9 +116,6 @@ constexpr bool is_std_template(std::string_view name) {
 template <class T>
 inline constexpr bool is_variant_v = is_std_template<T>("variant");
 
-/// Views own nothing: they travel as a whole argument only, never inside another value.
-using shoal::is_view_v;
-
 template <class T>
 inline constexpr bool is_reference_wrapper_v = !std::is_same_v<std::unwrap_reference_t<T>, T>;
 

@@ -44,7 +44,7 @@ void reply_with(const MessageContext& context, const RemotePromise<Result>& repl
 }
 
 template <class Named, class... Values>
-using CallResult = Owner<std::remove_cvref_t<decltype(invoke_in(
+using CallResult = wire::Owner<std::remove_cvref_t<decltype(invoke_in(
     std::declval<decltype(Named::function())&>(), std::declval<const MessageContext&>(),
     std::declval<Values>()...))>>;
 
@@ -85,7 +85,7 @@ auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&...
   (check_fraction<Args, Ws>(), ...);
   Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
   send_static<StaticFunction<&accept_call<Named, Storage<Ws>...>, Delivery::inlined>>(
-      channel, target, awaited.reply, own<Storage<Ws>>(std::forward<Args>(args))...);
+      channel, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);
   return std::move(awaited.future);
 }
 
@@ -157,7 +157,7 @@ template <class F, class Wires, class Parameters>
 struct RemoteFunctionTypeOf;
 template <class F, class... Ws, class... Ps>
 struct RemoteFunctionTypeOf<F, TypeList<Ws...>, TypeList<Ps...>> {
-  using Result = Owner<std::remove_cvref_t<decltype(invoke_in(
+  using Result = wire::Owner<std::remove_cvref_t<decltype(invoke_in(
       std::declval<F&>(), std::declval<const MessageContext&>(), std::declval<Ps>()...))>>;
   using type = RemoteFunction<Result, Ws...>;
 };

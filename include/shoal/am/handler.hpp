@@ -236,7 +236,7 @@ using Wire = std::remove_cvref_t<Parameter>;
 
 /// Type that an ObjectMessage keeps: views own their elements there.
 template <class T>
-using Storage = Owner<T>;
+using Storage = wire::Owner<T>;
 
 template <class Parameter>
 consteval bool check_parameter() {

@@ -15,7 +15,7 @@ template <class T>
 class Immutable {
   static_assert(std::is_object_v<T> && !std::is_const_v<T> && !std::is_array_v<T>,
                 "shoal: Immutable<T> adds the const itself: T is a plain object type");
-  static_assert(!holds_view_v<T>,
+  static_assert(!wire::holds_view_v<T>,
                 "shoal: an Immutable keeps its value, and a view owns none: take std::string or "
                 "std::vector");
 

@@ -76,7 +76,7 @@ struct Address {
 /// before, unless that is the world. Any thread.
 template <class T>
 [[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T>&& promise) {
-  static_assert(!is_view_v<T>,
+  static_assert(!wire::is_view_v<T>,
                 "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
                 "std::string or std::vector");
   return {world_rank_of(channel), promises_of(channel).add(std::move(promise), channel)};
@@ -89,7 +89,7 @@ void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();
   const Address to = address_of(channel, promise.rank);
   send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
-       own<T>(std::forward<Value>(value)));
+       wire::own<T>(std::forward<Value>(value)));
 }
 void fulfill(Channel& channel, const RemotePromise<void>& promise);
 void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& text);

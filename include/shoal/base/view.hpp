@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal {
+namespace shoal::wire {
 
 /// Views own nothing: their elements end with another value.
 template <class T>
@@ -35,8 +35,6 @@ inline constexpr bool holds_view_v<std::pair<A, B>> = holds_view_v<A> || holds_v
 template <class... Ts>
 inline constexpr bool holds_view_v<std::tuple<Ts...>> = (holds_view_v<Ts> || ...);
 
-namespace detail {
-
 template <class T>
 struct OwnerOf {
   using type = T;
@@ -50,11 +48,9 @@ struct OwnerOf<std::basic_string_view<Char, Traits>> {
   using type = std::basic_string<Char, Traits>;
 };
 
-}  // namespace detail
-
 /// Type that owns the elements of a view; other types own theirs.
 template <class T>
-using Owner = typename detail::OwnerOf<T>::type;
+using Owner = typename OwnerOf<T>::type;
 
 /// Converts to T, an owner: the elements of a view are copied.
 template <class T, class Value>
@@ -66,4 +62,4 @@ decltype(auto) own(Value&& value) {
   }
 }
 
-}  // namespace shoal
+}  // namespace shoal::wire

@@ -28,7 +28,7 @@ Block block_of(const T& value) {
 }
 template <class T>
 T value_of(const Block& block) {
-  static_assert(!is_view_v<T>,
+  static_assert(!wire::is_view_v<T>,
                 "shoal: a collective operation returns values, and a view owns none: give it a "
                 "std::string or std::vector");
   return std::get<0>(decode<T>(block.bytes()));

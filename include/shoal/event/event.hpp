@@ -161,14 +161,14 @@ class Event {
   /// **Errors**: CheckError that names the event and both types when T is another type.
   template <class T>
   [[nodiscard]] T get() const& {
-    event::check_type(*content_, event::asked_for<Owner<T>>(EventType::value));
+    event::check_type(*content_, event::asked_for<wire::Owner<T>>(EventType::value));
     return std::get<0>(decode<T>(content_->bytes));
   }
 
   /// The same of a temporary, for types that own their elements.
   template <class T>
   [[nodiscard]] T get() const&& {
-    static_assert(!is_view_v<T>,
+    static_assert(!wire::is_view_v<T>,
                   "shoal: a view of an event that is a temporary outlives it: give the event, or "
                   "the list of events, a name");
     return static_cast<const Event&>(*this).get<T>();
@@ -180,6 +180,7 @@ class Event {
   [[nodiscard]] std::span<const T> view() const& {
     return get<std::span<const T>>();
   }
+  /// Refused, as it would outlive the event.
   template <class T>
   [[nodiscard]] std::span<const T> view() const&& {
     return std::move(*this).template get<std::span<const T>>();
@@ -203,26 +204,38 @@ class Event {
   std::shared_ptr<const event::Content> content_;
 };
 
-/// A std::vector of events, in the order of the dependencies. Elements of a temporary list are
-/// events of their own.
+/// A std::vector of events, in the order of the dependencies. An element of a temporary list is an
+/// event of its own: `events.wait({...})[0]`.
 class EventList : public std::vector<Event> {
- public:
-  using std::vector<Event>::vector;
+  using Base = std::vector<Event>;
 
-  // NOLINTBEGIN(readability-identifier-naming): as in std::vector
-  Event& operator[](std::size_t n) & { return std::vector<Event>::operator[](n); }
-  const Event& operator[](std::size_t n) const& { return std::vector<Event>::operator[](n); }
-  Event operator[](std::size_t n) && { return std::move((*this)[n]); }
-  Event& at(std::size_t n) & { return std::vector<Event>::at(n); }
-  [[nodiscard]] const Event& at(std::size_t n) const& { return std::vector<Event>::at(n); }
-  Event at(std::size_t n) && { return std::move(at(n)); }
-  Event& front() & { return std::vector<Event>::front(); }
-  [[nodiscard]] const Event& front() const& { return std::vector<Event>::front(); }
-  Event front() && { return std::move(front()); }
-  Event& back() & { return std::vector<Event>::back(); }
-  [[nodiscard]] const Event& back() const& { return std::vector<Event>::back(); }
-  Event back() && { return std::move(back()); }
-  // NOLINTEND(readability-identifier-naming)
+ public:
+  using Base::Base;
+
+  /// As of a vector.
+  Event& operator[](std::size_t n) & { return Base::operator[](n); }
+  /// As of a vector.
+  const Event& operator[](std::size_t n) const& { return Base::operator[](n); }
+  /// Element of a temporary.
+  Event operator[](std::size_t n) && { return std::move(Base::operator[](n)); }
+  /// As of a vector.
+  [[nodiscard]] Event& at(std::size_t n) & { return Base::at(n); }
+  /// As of a vector.
+  [[nodiscard]] const Event& at(std::size_t n) const& { return Base::at(n); }
+  /// Element of a temporary.
+  [[nodiscard]] Event at(std::size_t n) && { return std::move(Base::at(n)); }
+  /// As of a vector.
+  [[nodiscard]] Event& front() & { return Base::front(); }
+  /// As of a vector.
+  [[nodiscard]] const Event& front() const& { return Base::front(); }
+  /// Element of a temporary.
+  [[nodiscard]] Event front() && { return std::move(Base::front()); }
+  /// As of a vector.
+  [[nodiscard]] Event& back() & { return Base::back(); }
+  /// As of a vector.
+  [[nodiscard]] const Event& back() const& { return Base::back(); }
+  /// Element of a temporary.
+  [[nodiscard]] Event back() && { return std::move(Base::back()); }
 };
 
 }  // namespace shoal

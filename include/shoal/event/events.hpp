@@ -226,7 +226,7 @@ class Events {
   static Draft raw_draft(std::string_view name, const RawPayload& payload);
   template <class T>
   static Draft draft_of(std::string_view name, const T& value) {
-    Draft content = draft(name, false, event::asked_for<Owner<T>>(EventType::value));
+    Draft content = draft(name, false, event::asked_for<wire::Owner<T>>(EventType::value));
     content->bytes.resize(encoded_size<T>(value));
     encode<T>(std::span(content->bytes), value);
     return content;

@@ -33,7 +33,7 @@ inline constexpr bool is_codelet_v<Codelet<Parameters>> = true;
 /// there is a place in the list.
 template <class Arg>
 struct Kept {
-  using type = Owner<Arg>;
+  using type = wire::Owner<Arg>;
 };
 template <class T, Mode M>
 struct Kept<TypedRequest<T, M>> {
@@ -46,8 +46,8 @@ struct Kept<TypedRequest<T, M>> {
 /// Type that the function gets for an argument.
 template <class Arg>
 struct Passed {
-  static decltype(auto) get(Owner<Arg>& value, const Access* /*access*/) {
-    if constexpr (is_view_v<Arg>) {
+  static decltype(auto) get(wire::Owner<Arg>& value, const Access* /*access*/) {
+    if constexpr (wire::is_view_v<Arg>) {
       return Arg(value);
     } else {
       return static_cast<Arg&>(value);
@@ -130,8 +130,8 @@ class InsertedTask final : public FlowTask {
  private:
   template <class Given>
   static decltype(auto) keep(Given&& given) {
-    if constexpr (is_view_v<std::decay_t<Given>>) {
-      return own<Owner<std::decay_t<Given>>>(given);
+    if constexpr (wire::is_view_v<std::decay_t<Given>>) {
+      return wire::own<wire::Owner<std::decay_t<Given>>>(given);
     } else {
       return std::forward<Given>(given);
     }

@@ -83,18 +83,18 @@ class TypedInputs final : public Inputs<K> {
   void run(const K& key) override { run_with(key, std::index_sequence_for<Ws...>()); }
   [[nodiscard]] int slot_count() const override { return static_cast<int>(sizeof...(Ws)); }
   [[nodiscard]] const void* find(int slot, const std::type_info& type) const override {
-    const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(Owner<Ws>)...};
+    const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(wire::Owner<Ws>)...};
     const auto index = static_cast<std::size_t>(slot);
     return *types[index] == type ? slots_[index].get() : nullptr;
   }
   [[nodiscard]] std::string type_of(int slot) const override {
-    const std::array<std::string, sizeof...(Ws)> names{type_name<Owner<Ws>>()...};
+    const std::array<std::string, sizeof...(Ws)> names{type_name<wire::Owner<Ws>>()...};
     return names[static_cast<std::size_t>(slot)];
   }
 
  private:
   static constexpr std::size_t kShards = 64;
-  using Values = std::tuple<std::optional<Owner<Ws>>...>;
+  using Values = std::tuple<std::optional<wire::Owner<Ws>>...>;
   struct alignas(64) Shard {
     sync::Mutex mutex;
     KeyMap<K, Values> values SHOAL_GUARDED_BY(mutex);
@@ -103,7 +103,7 @@ class TypedInputs final : public Inputs<K> {
 
   template <std::size_t... I>
   void make_slots(term::Scope& scope, std::index_sequence<I...> /*indices*/) {
-    (make_slot<I, Owner<Ws>>(scope), ...);
+    (make_slot<I, wire::Owner<Ws>>(scope), ...);
   }
   template <std::size_t I, class V>
   void make_slot(term::Scope& scope) {

@@ -44,7 +44,7 @@ void warn_of_unread(const std::string& text);
 /// by all readers, and the world has not failed, it names them on standard error.
 template <class K, class V>
 class Outputs {
-  static_assert(!holds_view_v<K>,
+  static_assert(!wire::holds_view_v<K>,
                 "shoal: outputs keep their keys, and a view owns none: take std::string");
 
  public:

@@ -129,7 +129,7 @@ consteval void check_key_parameter() {
 /// any task, handler, main function or thread. **Lifetime**: until wait() has returned.
 template <class K>
 class TaskGraph final : private term::Unsatisfied {
-  static_assert(!holds_view_v<K>,
+  static_assert(!wire::holds_view_v<K>,
                 "shoal: a graph keeps its keys, and a view owns none: take std::string");
 
  public:
@@ -340,9 +340,9 @@ class TaskGraph final : private term::Unsatisfied {
   }
   /// The same with the elements of a view, for a std::vector, a std::string or a view.
   template <class V>
-    requires is_view_v<std::decay_t<V>>
+    requires wire::is_view_v<std::decay_t<V>>
   void send(const K& k, int slot, V&& value) {
-    send(k, slot, own<Owner<std::decay_t<V>>>(value));
+    send(k, slot, wire::own<wire::Owner<std::decay_t<V>>>(value));
   }
   /// The same for several tasks: the value travels once to each of their ranks, with the keys; to
   /// more than one rank as a multicast. Each task has a copy of its own; an Immutable is shared.
@@ -378,9 +378,9 @@ class TaskGraph final : private term::Unsatisfied {
 
   /// The same with the elements of a view.
   template <class Keys, class V>
-    requires is_view_v<std::decay_t<V>>
+    requires wire::is_view_v<std::decay_t<V>>
   void send_all(const Keys& keys, int slot, V&& value) {
-    send_all(keys, slot, own<Owner<std::decay_t<V>>>(value));
+    send_all(keys, slot, wire::own<wire::Owner<std::decay_t<V>>>(value));
   }
 
   /// Name in reports.

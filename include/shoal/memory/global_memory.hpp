@@ -411,7 +411,7 @@ class GlobalMemory {
   template <class T>
   [[nodiscard]] std::size_t bytes_of(std::size_t count) const {
     static_assert(
-        !holds_view_v<T>,
+        !wire::holds_view_v<T>,
         "shoal: a view in global memory refers to memory of one rank, which may end before "
         "it: allocate its elements");
     SHOAL_CHECK(count <= SIZE_MAX / 2 / sizeof(T), "memory '{}': {} elements of {} bytes", name(),

@@ -23,7 +23,7 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   /// Type of an element.
   using value_type = T;
 
-  static_assert(!holds_view_v<T>,
+  static_assert(!wire::holds_view_v<T>,
                 "shoal: a distributed_array keeps its elements, and a view owns none: take "
                 "std::string or std::vector");
 

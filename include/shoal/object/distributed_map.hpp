@@ -17,7 +17,7 @@ namespace shoal {
 template <HashableKey K, class V>
 class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NOLINT
  public:
-  static_assert(!holds_view_v<K> && !holds_view_v<V>,
+  static_assert(!wire::holds_view_v<K> && !wire::holds_view_v<V>,
                 "shoal: a distributed_map keeps its entries, and a view owns none: take "
                 "std::string or std::vector");
 

@@ -111,8 +111,8 @@ class Executor : public DistributedObject<Executor> {
   template <auto Function, class... Args>
   void submit_with_priority(int priority, Args... args) {
     add(std::unique_ptr<object::ExecutorTask>(
-        new object::MovableExecutorTask<Function, Owner<Args>...>(
-            priority, shoal::own<Owner<Args>>(std::move(args))...)));
+        new object::MovableExecutorTask<Function, wire::Owner<Args>...>(
+            priority, wire::own<wire::Owner<Args>>(std::move(args))...)));
   }
   /// The same with priority 0.
   template <auto Function, class... Args>

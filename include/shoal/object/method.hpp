@@ -106,7 +106,7 @@ struct Parameter<P> {
 /// Type of the result: a copy, or the handle of an object.
 template <class R>
 struct ResultOf {
-  using type = Owner<std::remove_cvref_t<R>>;
+  using type = wire::Owner<std::remove_cvref_t<R>>;
 };
 /// A pointer to an object comes back as a handle.
 template <class R>

@@ -511,7 +511,7 @@ class Team : public TeamCollectives {
     Future<void> future = promise.future();
     const Invitation invitation = invite(ranks, std::move(promise));
     multicast(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, Recipients(ranks),
-              invitation, own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
+              invitation, wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
     return future;
   }
   [[nodiscard]] Invitation invite(const RankSet& ranks, Promise<void> promise);
@@ -570,7 +570,7 @@ void Team::send_through(const TeamHandle& team, Rank member, messaging::TypeList
   }
   const Relay relay = relay_to(team, member, world_rank(rank()));
   outermost().send(am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>, Rank(team.first),
-                   relay, own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
+                   relay, wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
 }
 
 template <class Named, class... Values>

@@ -115,7 +115,7 @@ class FutureState : public WaitingRoom, public sync::Pooled {
 
 /// A result that refers to what may end with the function that returns it.
 template <class T>
-inline constexpr bool refers_v = std::is_reference_v<T> || is_view_v<std::remove_cv_t<T>>;
+inline constexpr bool refers_v = std::is_reference_v<T> || wire::is_view_v<std::remove_cv_t<T>>;
 
 /// Value of type void.
 struct Nothing {};
