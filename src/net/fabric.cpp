@@ -5,12 +5,16 @@
 
 #include "net/local_link.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace shoal::net {
 
 struct Fabric::LocalRank {
   explicit LocalRank(int world_size) : links(static_cast<std::size_t>(world_size) * kLaneCount) {}
   Port port;
   env::SparseArray<std::atomic<Link*>> links;  // by target and lane; written once, under mutex_
+  std::vector<std::size_t> made;               // indices of those in `links`; under mutex_
 };
 
 Fabric::Fabric(const Layout& layout, const LinkOptions& options, Transport* transport)
@@ -46,10 +50,15 @@ const std::atomic<Link*>* Fabric::links_of(Rank source) const {
 std::vector<LinkState> Fabric::link_states(Rank source) const {
   std::vector<LinkState> states;
   const LocalRank& rank = *local_[static_cast<std::size_t>(source - layout_.first_local())];
-  for (std::size_t i = 0; i < rank.links.size(); ++i) {
+  std::vector<std::size_t> made;  // few beside the targets of a large world
+  {
+    const sync::Lock lock(mutex_);
+    made = rank.made;
+  }
+  std::ranges::sort(made);
+  for (const std::size_t i : made) {
     if (i % kLaneCount == static_cast<std::size_t>(Lane::control)) continue;
-    const Link* const link = rank.links[i].load(std::memory_order_acquire);  // as in link()
-    if (link != nullptr) states.push_back(link->state());
+    states.push_back(rank.links[i].load(std::memory_order_acquire)->state());  // as in link()
   }
   return states;
 }
@@ -62,6 +71,8 @@ Link& Fabric::make_link(Rank source, Rank target, Lane lane, std::atomic<Link*>&
   } else {
     links_.push_back(transport_->make_link(source, target, lane));
   }
+  LocalRank& rank = *local_[static_cast<std::size_t>(source - layout_.first_local())];
+  rank.made.push_back(link_index(target, lane));
   slot.store(links_.back().get(), std::memory_order_release);
   return *links_.back();
 }

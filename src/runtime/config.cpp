@@ -294,6 +294,8 @@ void make_absolute(std::string& path) {
   if (!path.empty() && !error) path = absolute.string();
 }
 
+constexpr int kManyRanks = 50'000;  // take half a minute
+
 /// Applies the layers, lowest first, and checks combinations of options.
 void apply_layers(Config& config, std::span<const Layer> layers) {
   std::map<std::string_view, std::string> where;  // by option
@@ -330,6 +332,11 @@ void apply_layers(Config& config, std::span<const Layer> layers) {
         "trace is {} ({}): {}, and a trace needs a regular file, which it replaces; give the name "
         "of a file",
         config.trace_path, where["trace"], problem));
+  }
+  if (config.ranks >= kManyRanks && !config.simulate()) {
+    config.warnings.push_back(
+        fmt::format("note: ranks is {} ({}): so many ranks of one process take minutes to start",
+                    config.ranks, where["ranks"]));
   }
   make_absolute(config.trace_path);
   make_absolute(config.flow_models);

@@ -311,6 +311,23 @@ TEST(Fabric, Link_WhenAskedByManyThreadsAtOnce_IsTheSame) {
   EXPECT_THAT(links, ::testing::Each(links.front()));
 }
 
+// Each look takes a time by the number of links, or 10,000 would take minutes.
+TEST(Fabric, LinkStates_AreThoseOfTheLinksThatWereMade_ByTarget) {
+  constexpr int kRanks = 1'000'000;
+  FakeTransport transport;
+  Fabric fabric({.world_size = kRanks, .ranks_per_process = 1}, {}, &transport);
+  EXPECT_THAT(fabric.link_states(Rank(0)), testing::IsEmpty());
+  fabric.link(Rank(0), Rank(kRanks - 1), Lane::normal);
+  fabric.link(Rank(0), Rank(7), Lane::control);
+  fabric.link(Rank(0), Rank(5), Lane::urgent);
+  fabric.link(Rank(0), Rank(5), Lane::normal);
+  fabric.link(Rank(0), Rank(5), Lane::normal);
+  for (int i = 0; i < 10'000; ++i) ASSERT_EQ(fabric.link_states(Rank(0)).size(), 3U);
+  std::vector<int> targets;
+  for (const LinkState& link : fabric.link_states(Rank(0))) targets.push_back(link.target.value());
+  EXPECT_THAT(targets, testing::ElementsAre(5, 5, kRanks - 1));
+}
+
 TEST(Fabric, Link_ToALocalRank_DeliversToItsPort) {
   Fabric fabric({.world_size = 2, .ranks_per_process = 2}, {}, nullptr);
   append_bytes(fabric.link(Rank(0), Rank(1), Lane::normal), 16);

@@ -421,6 +421,13 @@ TEST(Config, TraceWhereNoRegularFileIs_IsRefused) {
               HasSubstr("(environment variable SHOAL_TRACE): a directory is there"));
 }
 
+TEST(Config, VeryManyRanksOfOneProcess_AreNoted) {
+  EXPECT_THAT(parse({"--ranks", "100000"}).warnings,
+              ElementsAre(HasSubstr("note: ranks is 100000 (command line: --ranks)")));
+  EXPECT_THAT(parse({"--ranks", "1000"}).warnings, testing::IsEmpty());
+  EXPECT_THAT(parse({"--ranks", "100000", "--sim"}).warnings, testing::IsEmpty());
+}
+
 TEST(Config, NamesOfFilesToWrite_AreAbsolute) {
   const std::string here = std::filesystem::current_path().string() + '/';
   const Config config = parse({"--trace", "run.trace", "--flow-models=models"});

@@ -113,7 +113,7 @@ class Fabric {
   const LinkOptions options_;
   Transport* const transport_;
   std::vector<std::unique_ptr<LocalRank>> local_;
-  sync::Mutex mutex_;
+  mutable sync::Mutex mutex_;
   std::vector<std::unique_ptr<Link>> links_ SHOAL_GUARDED_BY(mutex_);
 };
 
