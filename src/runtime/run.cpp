@@ -132,7 +132,8 @@ void Process::agree() {
 void Process::make_transport(const ProgramMpi& program) {
   if (program.communicator == nullptr && !launch_.launched) return;
   net::MpiOptions options = transport_options(config_, topology_.allowed_pus());
-  options.choice = {config_.mpi_plugin, config_.mpi, launch_.launcher, launch_.mpi, program.header};
+  options.choice = {config_.mpi_plugin, config_.mpi,    launch_.launcher,
+                    launch_.mpi,        program.header, program.communicator != nullptr};
   try {
     net::load_mpi_library(options.choice);
   } catch (const ConfigError&) {

@@ -12,8 +12,14 @@ constexpr int kEmptyPolls = 50;
 constexpr long kWithoutPauseNs = 50'000;  // for so many
 using Progress = unsigned(void* worker);
 
+// RTLD_NEXT does not look into libraries that a plug-in brought with it.
+void* find(const char* function) {
+  if (void* const next = dlsym(RTLD_NEXT, function)) return next;
+  return dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), function);
+}
+
 Progress* progress_of_ucx() {
-  static auto* const found = reinterpret_cast<Progress*>(dlsym(RTLD_NEXT, "ucp_worker_progress"));
+  static auto* const found = reinterpret_cast<Progress*>(find("ucp_worker_progress"));
   return found;
 }
 

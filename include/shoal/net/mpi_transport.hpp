@@ -32,6 +32,7 @@ struct MpiChoice {
   std::string launcher;      // of this process, for people
   std::string launcher_mpi;  // that it belongs to: "Open MPI" or "MPICH"
   std::string header;        // that the program was compiled with: likewise, or "the standard ABI"
+  bool is_of_program = false;  // a communicator was given: only the MPI that is loaded will do
 };
 
 struct MpiOptions {

@@ -99,6 +99,11 @@ class Search {
   Plugin run() {
     if (!choice_.plugin.empty()) return required({choice_.plugin}, named_problem());
     if (in_process_.has_value()) return for_process();
+    if (choice_.is_of_program) {
+      throw ConfigError(
+          "a communicator was given, but this process has loaded no MPI as a shared library: link "
+          "the program with that of its MPI, or shoal with -DSHOAL_MPI_STATIC");
+    }
     if (!choice_.launcher_mpi.empty()) return for_launcher();
     if (!choice_.name.empty()) return required({choice_.name}, "--mpi names " + choice_.name);
     return the_only_one();
