@@ -78,7 +78,7 @@ shoal_add_edat_refusal(fortran_id "edatSubmitTask_f: an event identifier is NULL
 shoal_add_edat_refusal(fortran_greedy "edatSubmitTask_f: a greedy task has to be persistent")
 shoal_add_edat_refusal(restart_before_init "edatRestart: call edatInit first")
 shoal_add_edat_refusal(communicator
-                       "edatInitialiseWithCommunicator: a communicator.*this process has loaded no MPI")
+                       "edatInitialiseWithCommunicator: a communicator.*has loaded no MPI")
 
 # The environment: EDAT's variables, and shoal's own that cannot be.
 shoal_add_edat_refusal(environment
