@@ -123,7 +123,7 @@ void write_to_standard_error(std::string_view text) noexcept {
 }
 
 void write_to_standard_error(std::initializer_list<std::string_view> parts) noexcept {
-  std::array<char, 4096> text;  // what a pipe takes at once
+  std::array<char, 4096> text{};  // what a pipe takes at once
   std::size_t used = 0;
   for (std::string_view part : parts) {
     while (!part.empty()) {

@@ -640,7 +640,7 @@ void with_file_limit(rlim_t bytes, const std::function<void()>& body) {
 }
 
 TEST_F(TraceRecorder, DiskIsFullFromTheStart_LeavesNoFile) {
-  for (const rlim_t bytes : {0, 20, 40}) {  // nothing, half a header, half a chunk
+  for (const unsigned bytes : {0U, 20U, 40U}) {  // nothing, half a header, half a chunk
     with_file_limit(bytes, [&] {
       try {
         const Recorder recorder(options());
