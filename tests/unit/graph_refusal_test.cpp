@@ -67,7 +67,7 @@ TEST(TaskGraphRefusal, MissingFunctions_AreRefusedByNameWithTheKey) {
 
 TEST(TaskGraphRefusal, ANumberBeyondInt_IsRefusedNotCutOff) {
   expect_runs([](World& world) {
-    constexpr std::int64_t kLarge = (std::int64_t{1} << 32U) + 1;  // the lower bits are a 1
+    static constexpr std::int64_t kLarge = (std::int64_t{1} << 32U) + 1;  // the lower bits are a 1
     const auto refusal = [&world](const char* set, const char* number, auto change) {
       Refusals refused(world);
       change(refused.graph);

@@ -141,7 +141,7 @@ TEST(Launcher, WorldAsLaunchedOrNoLaunch_IsFine) {
   EXPECT_EQ(error_of(four, 4), "");
   EXPECT_EQ(error_of(LaunchInfo{true, 1, "Open MPI (mpirun)", "OMPI_COMM_WORLD_SIZE"}, 1), "");
   EXPECT_EQ(error_of(LaunchInfo{}, 1), "");
-  EXPECT_EQ(error_of(LaunchInfo{}, 1, true), "");
+  EXPECT_EQ(error_of(LaunchInfo{}, 1), "");
 }
 
 }  // namespace
