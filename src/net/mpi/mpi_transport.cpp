@@ -123,7 +123,9 @@ std::string mpi_plugins() { return describe_plugins(MpiLifetime::of_process().lo
 
 std::shared_ptr<const void> communicator_of_fortran(int handle) {
   MpiLifetime& lifetime = MpiLifetime::of_process();
-  const MpiTable& mpi = lifetime.load({.is_of_program = true});
+  MpiChoice choice;
+  choice.is_of_program = true;
+  const MpiTable& mpi = lifetime.load(choice);
   if (!lifetime.is_up()) {
     throw ConfigError(
         "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
