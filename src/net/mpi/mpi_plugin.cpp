@@ -232,7 +232,7 @@ Plugin Search::open(const std::string& name) {
   }
   plugin.handle = dlopen(plugin.file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (plugin.handle == nullptr) {
-    const char* const error = dlerror();
+    const char* const error = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
     tried_ += fmt::format("\n  {}", error != nullptr ? error : plugin.file);
     return plugin;
   }

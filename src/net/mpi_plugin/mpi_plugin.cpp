@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include <string.h>
+#include <cstring>
 
 #include "net/mpi/mpi_table.h"
 
@@ -27,22 +27,22 @@ static_assert(sizeof(MPI_Status) <= sizeof(shoal_mpi_status::mpi));
 
 // Handles lie in the first bytes of the table's.
 
-template <class Handle>
-Handle wrap(const void* mpi, size_t size) {
+template <class Handle, class Mpi>
+Handle wrap(const Mpi& mpi) {
   Handle handle{};
-  memcpy(&handle, mpi, size);
+  std::memcpy(&handle, &mpi, sizeof(Mpi));
   return handle;
 }
 
 MPI_Comm unwrap(shoal_mpi_comm comm) {
   MPI_Comm mpi;
-  memcpy(&mpi, &comm, sizeof mpi);
+  std::memcpy(&mpi, &comm, sizeof(MPI_Comm));
   return mpi;
 }
 
 MPI_Win unwrap(shoal_mpi_win win) {
   MPI_Win mpi;
-  memcpy(&mpi, &win, sizeof mpi);
+  std::memcpy(&mpi, &win, sizeof(MPI_Win));
   return mpi;
 }
 
@@ -53,13 +53,13 @@ MPI_Win* at(shoal_mpi_win* win) { return reinterpret_cast<MPI_Win*>(win); }
 void take(const MPI_Status& mpi, shoal_mpi_status& status) {
   status.source = mpi.MPI_SOURCE;
   status.error = mpi.MPI_ERROR;
-  memcpy(status.mpi, &mpi, sizeof mpi);
+  std::memcpy(status.mpi, &mpi, sizeof mpi);
 }
 
 void copy_text(const char* from, char* text, size_t capacity) {
   if (capacity == 0) return;
   const size_t length = strnlen(from, capacity - 1);
-  memcpy(text, from, length);
+  std::memcpy(text, from, length);
   text[length] = '\0';
 }
 
@@ -107,7 +107,9 @@ int switch_yields(int on) { return opal_progress_set_yield_when_idle(on != 0) ? 
 
 // Communicators.
 
-shoal_mpi_comm comm_at(const void* place) { return wrap<shoal_mpi_comm>(place, sizeof(MPI_Comm)); }
+shoal_mpi_comm comm_at(const void* place) {
+  return wrap<shoal_mpi_comm>(*static_cast<const MPI_Comm*>(place));
+}
 
 shoal_mpi_comm comm_f2c(int number) {
 #ifdef MPI_ABI  // has no Fortran; numbers are the same
@@ -115,7 +117,7 @@ shoal_mpi_comm comm_f2c(int number) {
 #else
   const MPI_Comm comm = MPI_Comm_f2c(static_cast<MPI_Fint>(number));
 #endif
-  return wrap<shoal_mpi_comm>(&comm, sizeof comm);
+  return wrap<shoal_mpi_comm>(comm);
 }
 
 int comm_test_inter(shoal_mpi_comm comm, int* flag) {
@@ -163,6 +165,8 @@ int comm_tag_ub(shoal_mpi_comm comm, int* tag_max, int* found) {
   if (result == MPI_SUCCESS && *found != 0) *tag_max = *value;
   return result;
 }
+
+// NOLINTBEGIN(readability-function-size): they have the parameters of MPI's.
 
 // Messages.
 
@@ -225,7 +229,7 @@ int iprobe(int peer, int tag, shoal_mpi_comm comm, int* flag) {
 
 int get_count(const shoal_mpi_status* status, int* size) {
   MPI_Status mpi;
-  memcpy(&mpi, status->mpi, sizeof mpi);
+  std::memcpy(&mpi, status->mpi, sizeof mpi);
   return MPI_Get_count(&mpi, MPI_BYTE, size);
 }
 
@@ -300,6 +304,8 @@ int rget(void* bytes, int size, int peer, uint64_t address, shoal_mpi_win win,
                   unwrap(win), at(request));
 }
 
+// NOLINTEND(readability-function-size)
+
 #define SHOAL_TEXT_OF(number) #number
 #define SHOAL_TEXT(number) SHOAL_TEXT_OF(number)
 
@@ -315,6 +321,7 @@ const char* header() {
 #endif
 }
 
+// NOLINTNEXTLINE(readability-function-size): a list
 shoal_mpi_table make_table() {
   shoal_mpi_table table = {};
   table.version = SHOAL_MPI_TABLE_VERSION;
@@ -332,11 +339,11 @@ shoal_mpi_table make_table() {
   const MPI_Comm self = MPI_COMM_SELF;
   const MPI_Request no_request = MPI_REQUEST_NULL;
   const MPI_Win no_win = MPI_WIN_NULL;
-  table.comm_null = wrap<shoal_mpi_comm>(&null, sizeof null);
-  table.comm_world = wrap<shoal_mpi_comm>(&world, sizeof world);
-  table.comm_self = wrap<shoal_mpi_comm>(&self, sizeof self);
-  table.request_null = wrap<shoal_mpi_request>(&no_request, sizeof no_request);
-  table.win_null = wrap<shoal_mpi_win>(&no_win, sizeof no_win);
+  table.comm_null = wrap<shoal_mpi_comm>(null);
+  table.comm_world = wrap<shoal_mpi_comm>(world);
+  table.comm_self = wrap<shoal_mpi_comm>(self);
+  table.request_null = wrap<shoal_mpi_request>(no_request);
+  table.win_null = wrap<shoal_mpi_win>(no_win);
   table.initialized = &MPI_Initialized;
   table.finalized = &MPI_Finalized;
   table.init_thread = &init_thread;
