@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <thread>
-
 #include <stdexcept>
+#include <thread>
 
 #include "messages/kernels.hpp"
 
