@@ -37,7 +37,7 @@ function(shoal_add_compile_fail_tests)
   add_test(
     NAME compile_fail.umbrella_lines
     COMMAND
-      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLINES_MAX=12200"
+      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLINES_MAX=12600"
       "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
       "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P "${folder}/harness/umbrella_lines.cmake")
   shoal_test_properties(compile_fail.umbrella_lines compile_fail ${arg_TIMEOUT})
