@@ -335,7 +335,8 @@ void Core::arrive(const SharedContent& content, Ready& ready) {
 
 std::uint64_t Core::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
-  return matcher_.waiting_count() + matcher_.unconsumed_count() + inbox_.held_count();
+  return matcher_.waiting_count() + matcher_.later_count() + matcher_.starved_count() +
+         matcher_.unconsumed_count() + inbox_.held_count();
 }
 
 std::vector<std::string> Core::describe_unsatisfied() const {
@@ -344,7 +345,8 @@ std::vector<std::string> Core::describe_unsatisfied() const {
   {
     const sync::Lock lock(mutex_);
     leftovers.waiting = matcher_.waiting(kLinesMax);
-    leftovers.waiting_count = matcher_.waiting_count();
+    leftovers.waiting_count =
+        matcher_.waiting_count() + matcher_.later_count() + matcher_.starved_count();
     leftovers.held_sources = inbox_.held_sources();
     matcher_.for_each_unconsumed([&](int source, const std::string& name, const Payload& payload) {
       const Content& content = *static_cast<const Content*>(payload.get());

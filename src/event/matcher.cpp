@@ -44,15 +44,6 @@ Payload consume(const StoredEvent& event) {
   return event.payload;
 }
 
-std::shared_ptr<Instance>& instance_at(Consumer& consumer, std::uint64_t number) {
-  const std::uint64_t index = consumer.is_greedy() ? 0 : number - consumer.first_instance;
-  if (index == consumer.instances.size()) {
-    consumer.instances.push_back(
-        std::make_shared<Instance>(consumer.action, consumer.dependency_count));
-  }
-  return consumer.instances[static_cast<std::size_t>(index)];
-}
-
 }  // namespace
 
 Matcher::Matcher() : sweep_at_(kNamesMin), lists_(std::make_unique<ConsumerLists>()) {}
@@ -235,12 +226,23 @@ bool Matcher::give(Group& group, EventPtr event, Ready& ready) {
   return true;
 }
 
+std::shared_ptr<Instance>& Matcher::instance_at(Consumer& consumer, std::uint64_t number) {
+  const std::uint64_t index = consumer.is_greedy() ? 0 : number - consumer.first_instance;
+  if (index == consumer.instances.size()) {
+    if (consumer.instances.size() > consumer.left_count) ++later_count_;
+    consumer.instances.push_back(
+        std::make_shared<Instance>(consumer.action, consumer.dependency_count));
+  }
+  return consumer.instances[static_cast<std::size_t>(index)];
+}
+
 // The oldest instance is the one that is ready: younger ones got their events later.
 void Matcher::complete(Consumer& consumer, Ready& ready) {
   std::shared_ptr<Instance> instance =
       consumer.is_greedy() ? consumer.instances.front() : consumer.take_oldest();
   ready.push_back(instance);
   if (consumer.is_transient()) return forget(consumer);
+  if (!consumer.is_greedy() && consumer.instances.size() > consumer.left_count) --later_count_;
   if (!consumer.is_greedy() && !instance->copies_only_) return;
   instance->held_up_ = &consumer;
   consumer.held_up_by = std::move(instance);

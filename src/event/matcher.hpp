@@ -68,7 +68,10 @@ struct WaitingConsumer {
   std::string name;
   std::shared_ptr<void> action;
   std::size_t held_count = 0;       // events that it was given
-  std::vector<Dependency> missing;  // in the order of the dependencies
+  std::vector<Dependency> missing;  // in the order of the dependencies; each once
+  std::uint64_t later_count = 0;  // see Matcher::later_count(); all numbers are of these instances
+  std::size_t missing_count = 0;  // events that it lacks
+  bool is_starved = false;        // see Matcher::starved_count()
 };
 
 // Defined in matcher_parts.hpp.
@@ -78,6 +81,7 @@ struct NameEntry;
 struct Slot;
 struct StoredEvent;
 struct ConsumerLists;
+class HeldEvents;
 using EventPtr = std::unique_ptr<StoredEvent>;
 
 /// One set of events on its way to a consumer.
@@ -150,12 +154,19 @@ class Matcher {
 
   /// Transient tasks and waits that are not ready.
   [[nodiscard]] std::uint64_t waiting_count() const { return waiting_count_; }
+  /// Incomplete instances of persistent tasks, except the oldest one of each. They hold events that
+  /// other tasks may need.
+  [[nodiscard]] std::uint64_t later_count() const { return later_count_; }
+  /// Persistent tasks without later instances that would run with the events that incomplete
+  /// instances of others hold. Cost: per dependency of persistent tasks and per event held.
+  [[nodiscard]] std::uint64_t starved_count() const { return starved().size(); }
   /// Events that are not persistent and were not taken.
   [[nodiscard]] std::uint64_t unconsumed_count() const { return unconsumed_count_; }
 
   // --- reports
 
-  /// The first `count_max` of the waiting_count(), in the order of submission.
+  /// At most `count_max` consumers: those of the waiting_count(), then persistent ones with later
+  /// instances, then those of the starved_count(). Each group in the order of submission.
   [[nodiscard]] std::vector<WaitingConsumer> waiting(std::size_t count_max) const;
   using Visit = std::function<void(int source, const std::string& name, const Payload& payload)>;
   /// Calls `visit` for each of the unconsumed_count(); those of one name in the order of arrival.
@@ -179,6 +190,7 @@ class Matcher {
   /// Fills the next dependency of the group. True: that completed an instance; a consumer that is
   /// not persistent is gone then.
   bool give(Group& group, EventPtr event, Ready& ready);
+  std::shared_ptr<Instance>& instance_at(Consumer& consumer, std::uint64_t number);
   void complete(Consumer& consumer, Ready& ready);
 
   void keep(EventPtr event);
@@ -192,6 +204,8 @@ class Matcher {
   static void take_out(Instance& instance, std::vector<EventPtr>& events);
   void match_again(std::vector<EventPtr> events, Ready& ready);
   void forget(Consumer& consumer);
+  [[nodiscard]] std::vector<const Consumer*> starved() const;
+  static void add_held(const Consumer& consumer, HeldEvents& held);
 
   ByString<std::unique_ptr<NameEntry>> names_;
   std::size_t sweep_at_;  // number of names at which those without use are dropped
@@ -200,6 +214,7 @@ class Matcher {
   ConsumerId next_consumer_ = 0;
   std::uint64_t next_arrival_ = 0;
   std::uint64_t waiting_count_ = 0;
+  std::uint64_t later_count_ = 0;
   std::uint64_t unconsumed_count_ = 0;
   std::uint64_t persistent_count_ = 0;  // of events
   std::uint64_t probe_count_ = 0;

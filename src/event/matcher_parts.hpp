@@ -80,6 +80,11 @@ struct Consumer {
   [[nodiscard]] bool is_greedy() const { return kind == ConsumerKind::greedy; }
 
   [[nodiscard]] std::uint64_t oldest() const { return first_instance + left_count; }
+  /// Incomplete instances behind the oldest one.
+  [[nodiscard]] std::uint64_t later_count() const {
+    const std::size_t incomplete = instances.size() - left_count;
+    return incomplete > 0 ? incomplete - 1 : 0;
+  }
   std::shared_ptr<Instance> take_oldest() {
     std::shared_ptr<Instance> oldest = std::move(instances[left_count++]);
     if (2 * left_count > instances.size()) {

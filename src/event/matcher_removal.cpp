@@ -37,6 +37,7 @@ void Matcher::give_back(Instance& instance, Ready& ready) {
 
 void Matcher::discard(Consumer& consumer, Ready& ready) {
   std::vector<EventPtr> events;
+  later_count_ -= consumer.later_count();
   if (consumer.held_up_by != nullptr) consumer.held_up_by->held_up_ = nullptr;
   for (const auto& instance : consumer.instances) {
     if (instance == nullptr || instance->is_ready()) continue;  // left, or greedy and still to run

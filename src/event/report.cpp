@@ -50,6 +50,24 @@ std::string hint_for(const WaitingConsumer& consumer, const std::vector<Unconsum
                      source_text(alike->source));
 }
 
+bool runs_once(const WaitingConsumer& consumer) {
+  return consumer.kind == ConsumerKind::task || consumer.kind == ConsumerKind::wait;
+}
+
+std::string name_of(const WaitingConsumer& consumer) {
+  return runs_once(consumer) ? consumer.name : consumer.name + " (persistent)";
+}
+
+/// Its part of Leftovers::waiting_count.
+std::uint64_t counted(const WaitingConsumer& consumer) {
+  return runs_once(consumer) || consumer.is_starved ? 1 : consumer.later_count;
+}
+
+std::string later_text(std::uint64_t count) {
+  if (count == 0) return "";
+  return count == 1 ? " for a later run" : fmt::format(" for {} later runs", count);
+}
+
 std::string describe_waiting(const WaitingConsumer& consumer,
                              const std::vector<Unconsumed>& unconsumed) {
   std::vector<std::string> missing;
@@ -60,10 +78,11 @@ std::string describe_waiting(const WaitingConsumer& consumer,
     }
     missing.push_back(dependency_text(dependency));
   }
-  const std::size_t total = consumer.held_count + consumer.missing.size();
-  return fmt::format("{} has {} of {} events and waits for {}{}", consumer.name,
-                     consumer.held_count, total, fmt::join(missing, ", "),
-                     hint_for(consumer, unconsumed));
+  return fmt::format("{} has {} of {} events{} and waits for {}{}", name_of(consumer),
+                     consumer.held_count, consumer.held_count + consumer.missing_count,
+                     later_text(consumer.later_count), fmt::join(missing, ", "),
+                     consumer.is_starved ? "; another persistent task holds what it lacks"
+                                         : hint_for(consumer, unconsumed));
 }
 
 std::string describe_unconsumed(const Unconsumed& event) {
@@ -109,12 +128,12 @@ std::vector<std::string> describe(const std::string& events, const Leftovers& le
   const auto add = [&](const std::string& text) {
     lines.push_back(fmt::format("events '{}': {}", events, text));
   };
+  std::uint64_t more_count = leftovers.waiting_count;
   for (const WaitingConsumer& consumer : leftovers.waiting) {
     add(describe_waiting(consumer, leftovers.unconsumed));
+    more_count -= counted(consumer);
   }
-  if (leftovers.waiting_count > leftovers.waiting.size()) {
-    add(fmt::format("and {} more tasks", leftovers.waiting_count - leftovers.waiting.size()));
-  }
+  if (more_count > 0) add(fmt::format("and {} more tasks", more_count));
   const std::size_t shown = std::min(leftovers.unconsumed.size(), kLinesMax);
   for (std::size_t i = 0; i < shown; ++i) add(describe_unconsumed(leftovers.unconsumed[i]));
   std::uint64_t left_out = 0;

@@ -23,7 +23,7 @@ struct Unconsumed {
 /// Consumers and events that are left when nothing runs any more.
 struct Leftovers {
   std::vector<WaitingConsumer> waiting;  // the first ones
-  std::uint64_t waiting_count = 0;       // of all
+  std::uint64_t waiting_count = 0;       // of all; with the later and the starved instances
   std::vector<Unconsumed> unconsumed;
   std::vector<Rank> held_sources;  // events from there wait for earlier ones that have not come
 };

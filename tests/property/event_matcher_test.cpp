@@ -146,6 +146,7 @@ class Pair {
       ASSERT_EQ(*action, naive_.runs[compared_].consumer);
     }
     ASSERT_EQ(matcher_.waiting_count(), naive_.waiting_count());
+    ASSERT_EQ(matcher_.later_count(), naive_.later_count());
     ASSERT_EQ(matcher_.unconsumed_count(), naive_.unconsumed_count());
     compare_reports();
   }

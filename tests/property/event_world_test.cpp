@@ -45,7 +45,13 @@ class PlanRun {
     } else {
       take_steps();
     }
-    world_.wait();
+    bool is_stuck = false;
+    try {
+      world_.wait();
+    } catch (const shoal::StuckError&) {
+      is_stuck = true;
+    }
+    EXPECT_EQ(is_stuck, plan_.ends_stuck());
     for (auto& runs : got_) std::ranges::sort(runs);  // those of a persistent task may overlap
     return got_;
   }

@@ -87,25 +87,29 @@ class NaiveMatcher {
   [[nodiscard]] std::uint64_t waiting_count() const {
     return static_cast<std::uint64_t>(std::ranges::count_if(tasks_, is_once));
   }
+  [[nodiscard]] std::uint64_t later_count() const {
+    std::uint64_t count = 0;
+    for (const Task& task : tasks_) {
+      if (has_later(task)) count += task.instances.size() - 1;
+    }
+    return count;
+  }
   [[nodiscard]] std::uint64_t unconsumed_count() const {
     return static_cast<std::uint64_t>(
         std::ranges::count(waiting_events, false, &NaiveEvent::persistent));
   }
-  /// "3: has 1, misses 0 a, any b" for each task that runs once.
+  /// "3 has 1 0a -1b" for each task that runs once and has 1 event, then for each persistent one
+  /// with later instances, then for each starved one.
   [[nodiscard]] std::vector<std::string> describe() const {
     std::vector<std::string> lines;
     for (const Task& task : tasks_) {
-      if (!is_once(task)) continue;
-      std::string missing;
-      std::size_t held = 0;
-      for (std::size_t i = 0; i < task.dependencies.size(); ++i) {
-        if (task.instances.empty() || task.instances[0][i].empty()) {
-          missing += " " + std::to_string(task.dependencies[i].source) + task.dependencies[i].name;
-        } else {
-          ++held;
-        }
-      }
-      lines.push_back(std::to_string(task.id) + " has " + std::to_string(held) + missing);
+      if (is_once(task)) lines.push_back(describe(task, 0));
+    }
+    for (const Task& task : tasks_) {
+      if (has_later(task)) lines.push_back(describe(task, 1));
+    }
+    for (const Task& task : tasks_) {
+      if (is_starved(task)) lines.push_back(describe(task, 0));
     }
     return lines;
   }
@@ -125,6 +129,51 @@ class NaiveMatcher {
 
   static bool is_once(const Task& task) {
     return task.kind == event::ConsumerKind::task || task.kind == event::ConsumerKind::wait;
+  }
+  static bool has_later(const Task& task) { return !is_once(task) && task.instances.size() > 1; }
+  /// It lacks only events that incomplete instances of other persistent tasks hold.
+  [[nodiscard]] bool is_starved(const Task& task) const {
+    if (is_once(task) || has_later(task) || is_held_up(task)) return false;
+    std::vector<NaiveEvent> held;
+    for (const Task& other : tasks_) {
+      if (is_once(other) || other.id == task.id) continue;
+      for (const Instance& instance : other.instances) {
+        for (const auto& some : instance) held.insert(held.end(), some.begin(), some.end());
+      }
+    }
+    std::erase_if(held, [](const NaiveEvent& event) { return event.persistent; });
+    if (held.empty()) return false;
+    for (const bool any : {false, true}) {
+      for (std::size_t i = 0; i < task.dependencies.size(); ++i) {
+        const event::Dependency& dependency = task.dependencies[i];
+        if ((dependency.source == event::kAnySource) != any) continue;
+        if (!task.instances.empty() && !task.instances[0][i].empty()) continue;
+        const auto it = std::ranges::find_if(
+            held, [&](const NaiveEvent& event) { return fits(dependency, event); });
+        if (it == held.end()) return false;
+        held.erase(it);
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_held_up(const Task& task) const {
+    return std::ranges::any_of(runs, [&](const Run& run) { return holds_up(run, task); });
+  }
+  /// Its instances from number `from` on.
+  static std::string describe(const Task& task, std::size_t from) {
+    std::string missing;
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < task.dependencies.size(); ++i) {
+      bool lacks = task.instances.empty();
+      for (std::size_t n = from; n < task.instances.size(); ++n) {
+        const bool has = !task.instances[n][i].empty();
+        held += has ? 1 : 0;
+        lacks = lacks || !has;
+      }
+      if (!lacks) continue;
+      missing += " " + std::to_string(task.dependencies[i].source) + task.dependencies[i].name;
+    }
+    return std::to_string(task.id) + " has " + std::to_string(held) + missing;
   }
   static bool fits(const event::Dependency& dependency, const NaiveEvent& event) {
     return dependency.name == event.name &&

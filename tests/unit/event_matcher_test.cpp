@@ -421,6 +421,55 @@ TEST_F(MatcherRule, Counts_AreOfTransientTasksAndWaitsAndTransientEvents) {
   EXPECT_EQ(matcher.unconsumed_count(), 1U);
 }
 
+TEST_F(MatcherRule, InstancesOfAPersistentTask_CountExceptTheOldestIncompleteOne) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent, "first");
+  arrive(0, "a", 1);
+  EXPECT_EQ(matcher.later_count(), 0U);
+  for (int i = 2; i <= 4; ++i) arrive(0, "a", i);
+  EXPECT_EQ(matcher.later_count(), 3U);
+  arrive(0, "b", 5);
+  EXPECT_EQ(matcher.later_count(), 2U);
+  const auto waiting = matcher.waiting(10);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0].name, "first");
+  EXPECT_EQ(waiting[0].later_count, 2U);
+  EXPECT_EQ(waiting[0].held_count, 2U);
+  EXPECT_EQ(waiting[0].missing_count, 2U);
+  ASSERT_EQ(waiting[0].missing.size(), 1U);
+  EXPECT_EQ(waiting[0].missing[0].name, "b");
+  for (int i = 6; i <= 9; ++i) arrive(0, "b", i);
+  EXPECT_EQ(matcher.later_count(), 0U);  // of the fifth "b" there is one instance
+  EXPECT_TRUE(matcher.waiting(10).empty());
+}
+
+TEST_F(MatcherRule, APersistentTaskIsStarved_WhenAnotherOneHoldsAllThatItLacks) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent, "first");
+  submit({{kAnySource, "a"}, {0, "c"}}, ConsumerKind::persistent, "second");
+  submit({{0, "a"}, {0, "c"}, {0, "d"}}, ConsumerKind::persistent, "third");
+  arrive(0, "a", 1);
+  EXPECT_EQ(matcher.starved_count(), 0U);
+  arrive(0, "c", 2);
+  EXPECT_EQ(matcher.starved_count(), 1U);
+  const auto waiting = matcher.waiting(10);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0].name, "second");
+  EXPECT_EQ(waiting[0].held_count, 1U);
+  ASSERT_EQ(waiting[0].missing.size(), 1U);
+  EXPECT_EQ(waiting[0].missing[0].name, "a");
+  arrive(0, "b", 3);
+  EXPECT_EQ(matcher.starved_count(), 0U);
+}
+
+TEST_F(MatcherRule, ARemovedPersistentTask_LeavesNoLaterInstances) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent, "first");
+  for (int i = 1; i <= 3; ++i) arrive(0, "a", i);
+  arrive(0, "b", 4);
+  EXPECT_EQ(matcher.later_count(), 1U);
+  EXPECT_TRUE(matcher.remove("first", ready));
+  EXPECT_EQ(matcher.later_count(), 0U);
+  EXPECT_EQ(matcher.unconsumed_count(), 2U);
+}
+
 TEST_F(MatcherRule, Reports_NameWhatIsMissingAndWhatIsLeft) {
   submit({{0, "a"}, {kAnySource, "b"}, {0, "a"}}, ConsumerKind::task, "first");
   submit({{4, "c"}});

@@ -131,10 +131,42 @@ TEST(EventStuck, WhatIsPersistent_KeepsNobodyWaiting) {
     Events events(world);
     events.submit({{shoal::any, "a"}, {shoal::any, "b"}}, [] {}, {.persistent = true});
     events.submit({{shoal::any, "c"}}, [] {}, {.persistent = true, .greedy = true});
-    for (int i = 0; i < 3; ++i) events.fire(shoal::all, "a");
+    if (world.rank() == 0) events.fire(shoal::all, "a");
+    for (int i = 0; i < 3; ++i) events.fire(shoal::all, "c");
     events.fire_persistent(shoal::all, "p");
     world.wait();
   });
+}
+
+// Whatever the order of the events.
+TEST(EventStuck, APersistentTaskThatLacksWhatAnotherOneHolds_IsNamed) {
+  for (const char* order : {"aabc", "abac", "caab", "baac", "acab"}) {
+    const std::string error = error_of([order](World& world) {
+      Events events(world, "flow");
+      events.submit({{shoal::self, "a"}, {shoal::self, "b"}}, [] {},
+                    {.name = "first", .persistent = true});
+      events.submit({{shoal::self, "a"}, {shoal::self, "c"}}, [] {},
+                    {.name = "second", .persistent = true});
+      for (const char one : std::string(order)) events.fire(shoal::self, std::string(1, one));
+      world.wait();
+    });
+    EXPECT_THAT(error, HasSubstr("events 'flow': second (persistent) has 1 of 2 events and waits "
+                                 "for \"a\" from rank 0; another persistent task holds what it "
+                                 "lacks"))
+        << order;
+  }
+}
+
+TEST(EventStuck, ManyLaterRunsOfAPersistentTask_AreOneLine) {
+  const std::string error = error_of([](World& world) {
+    Events events(world, "flow");
+    events.submit({{shoal::self, "a"}, {shoal::self, "b"}}, [] {}, {.persistent = true});
+    for (int i = 0; i < 1000; ++i) events.fire(shoal::self, "a");
+    world.wait();
+  });
+  EXPECT_THAT(error, HasSubstr("events 'flow': flow[0] (persistent) has 999 of 1998 events for 999 "
+                               "later runs and waits for \"b\" from rank 0"));
+  EXPECT_THAT(error, testing::Not(HasSubstr("more tasks")));
 }
 
 }  // namespace
