@@ -135,11 +135,12 @@ void Objects::advance_epoch() { turn_->advance_epoch(); }
 
 std::uint64_t Objects::fresh_context() { return turn_->fresh_context(); }
 
-// Handlers of a rank run one at a time, in one context; so do threads outside the workers.
+// Handlers of a rank run one at a time, in one context; so do threads outside the workers. It is
+// not 0 on any rank: 0 is the context without an order.
 std::uint64_t Objects::caller_context() {
   if (Caller* const caller = Caller::find(); caller != nullptr) return caller->context();
   auto* const task = sched::current_task();
-  if (task == nullptr) return static_cast<std::uint64_t>(channel_.team().rank().value());
+  if (task == nullptr) return static_cast<std::uint64_t>(channel_.team().rank().value()) + 1;
   task->add_local(std::make_unique<Caller>(fresh_context()));
   return task->find_local<Caller>()->context();
 }

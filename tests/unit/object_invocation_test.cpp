@@ -288,6 +288,61 @@ TEST(Outside, TheCallersTeamWaitsUntilItsInvocationsHaveRun) {
   });
 }
 
+/// A log of invocations that wait: one that comes later must not begin meanwhile.
+class Slow : public DistributedObject<Slow> {
+ public:
+  explicit Slow(Team& team) : DistributedObject(team) {}
+  [[nodiscard]] int nap() const { return 0; }
+  void run(int number) {
+    log += "<" + std::to_string(number);
+    static_cast<void>(sync<&Slow::nap>(Rank(0)));
+    log += ">";
+  }
+  std::string log;
+};
+
+TEST(Outside, InvocationsFromAHandler_KeepTheirOrder_WhateverItsRank) {
+  in_object_worlds(3, [](World& world) {
+    Team callers = world.split(0);
+    Team team = world.split(0);
+    Slow slow(team);
+    const auto go = callers.make_am([&](int first) {
+      for (int i = 0; i < 3; ++i) slow.async<&Slow::run>(Rank(1), first + i);
+    });
+    world.barrier();
+    for (int from = 0; from < 3; ++from) {
+      if (world.rank() == 1) go.send(Rank(from), 10 * from + 1);
+      world.wait();
+      const std::string tens = from == 0 ? "" : std::to_string(from);
+      const std::string expected = "<" + tens + "1><" + tens + "2><" + tens + "3>";
+      EXPECT_EQ(slow.log, world.rank() == 1 ? expected : "") << "handler on rank " << from;
+      slow.log.clear();
+      world.wait();
+    }
+  });
+}
+
+TEST(Outside, InvocationsFromAHandlerOfARankThatIsNoMember_KeepTheirOrder) {
+  in_object_worlds(4, [](World& world) {
+    Team team(world, {Rank(1), Rank(2)});
+    std::optional<Slow> slow;
+    if (team.is_member()) slow.emplace(team);
+    const auto handle = world.broadcast(slow ? slow->handle() : Handle<Slow>(), Rank(1));
+    const auto go = world.make_am([handle](int first) {
+      for (int i = 0; i < 3; ++i) handle.async<&Slow::run>(Rank(1), first + i);
+    });
+    world.barrier();
+    for (const int from : {0, 3}) {
+      if (world.rank() == 1) go.send(Rank(from), 1);
+      world.wait();
+      EXPECT_TRUE(world.rank() != 2 || slow->log == "<1><2><3>")
+          << "handler on rank " << from << ": " << slow->log;
+      if (slow) slow->log.clear();
+      world.wait();
+    }
+  });
+}
+
 // A member, in a task of another team: its invocations keep their order with those from there.
 TEST(Outside, ATaskOfAnotherTeam_OnAMember) {
   in_object_worlds(4, [](World& world) {
