@@ -22,6 +22,7 @@ Core::Core(term::Scope& scope, std::string name, const FlowOptions& options)
   }
   if (order != nullptr) dispatcher_ = std::make_unique<Dispatcher>(scheduler(), std::move(order));
   if (scope.size() > 1 && !options.pruned) comparison_ = std::make_unique<Comparison>(*this);
+  if (scope.size() > 1 && options.pruned) pruned_end_ = std::make_unique<PrunedEnd>(*this);
   static_cast<void>(add_sequence(name_, options));
   reports_ = std::make_unique<Sequence>(*this, name_ + ", reports", options, nullptr);
   scope_.add(*this);

@@ -6,6 +6,7 @@
 #include "flow/dispatcher.hpp"
 #include "flow/handles.hpp"
 #include "flow/instances.hpp"
+#include "flow/pruned_end.hpp"
 #include "flow/transfers.hpp"
 
 #include <shoal/flow/sequence.hpp>
@@ -42,6 +43,8 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] Codelets& codelets() { return codelets_; }
   /// Compares the programs of the ranks, or nullptr: a single rank, or a pruned flow.
   [[nodiscard]] Comparison* comparison() const { return comparison_.get(); }
+  /// Checks at the end of a pruned flow, or nullptr: a single rank, or a flow with a comparison.
+  [[nodiscard]] PrunedEnd* pruned_end() const { return pruned_end_.get(); }
   [[nodiscard]] Transfers& transfers() { return transfers_; }
   /// Counts reports on early values that others owe to this rank. Its count_created() is called
   /// with the lock of the transfers.
@@ -67,6 +70,7 @@ class Core final : private term::Unsatisfied {
   // The last members: their handlers use the others.
   Transfers transfers_;
   std::unique_ptr<Comparison> comparison_;
+  std::unique_ptr<PrunedEnd> pruned_end_;
 };
 
 }  // namespace shoal::flow

@@ -30,12 +30,18 @@ class EarlyWindow {
   /// Whether a value of so many bytes may go to `rank`.
   [[nodiscard]] Answer admit(int rank, std::size_t bytes) {
     Sent& link = sent_[rank];
+    ++link.count;
     const std::uint64_t out = link.sent - link.taken;
     if (out != 0 && out + bytes + kValueOverhead > share_) return Answer::no;
     link.sent += bytes + kValueOverhead;
     if (link.sent - link.reported <= share_ / 4) return Answer::yes;
     link.reported = link.sent;
     return Answer::report;
+  }
+  /// Calls f(rank, count) for each rank that admit() was called for, with the number of calls.
+  template <class F>
+  void for_each_count(F f) const {
+    for (const auto& [rank, link] : sent_) f(rank, link.count);
   }
   /// `rank` has taken so many bytes since the beginning.
   void set_taken(int rank, std::uint64_t taken) {
@@ -52,6 +58,7 @@ class EarlyWindow {
     std::uint64_t sent = 0;
     std::uint64_t taken = 0;
     std::uint64_t reported = 0;  // value of `sent` when a report was asked for
+    std::uint64_t count = 0;     // of values, those that must be asked for included
   };
 
   const std::size_t share_;

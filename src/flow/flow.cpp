@@ -34,6 +34,7 @@ Flow::~Flow() noexcept(false) {
   if (sequence_ != &core_->main()) return;
   core_->reports().wait_until(0, "end");
   if (core_->comparison() != nullptr) core_->comparison()->end();
+  if (core_->pruned_end() != nullptr) core_->pruned_end()->end();
 }
 
 void Flow::wait() {

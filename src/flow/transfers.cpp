@@ -3,10 +3,12 @@
 #include "flow/core.hpp"
 
 #include <shoal/am/large_message.hpp>
+#include <shoal/base/check.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace shoal::flow {
@@ -111,7 +113,16 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
           },
           messaging::model_options(fmt::format("flow '{}', taken", core.name()))) {}
 
-Transfers::~Transfers() { ended_->store(true, std::memory_order_release); }
+// Others may still get parts of a value that no task has received.
+Transfers::~Transfers() {
+  ended_->store(true, std::memory_order_release);
+  const sync::Lock lock(mutex_);
+  for (auto& [id, match] : matches_) {
+    if (match.forwarding == nullptr || match.in_place) continue;
+    match.forwarding->keeps =
+        std::make_shared<const std::vector<std::byte>>(std::move(match.bytes));
+  }
+}
 
 // --- sending
 
@@ -220,14 +231,20 @@ void Transfers::expect(ReceiveTask& task) {
 }
 
 void Transfers::on_announcement(const TransferId& id) {
+  Promise<void>* all_arrived = nullptr;
+  bool must_ask = false;
   {
     const sync::Lock lock(mutex_);
     Match& match = matches_[id];
     match.announced = true;
-    if (match.task == nullptr) return;
-    match.asked = true;
+    must_ask = match.asked = match.task != nullptr;
+    if (!must_ask) all_arrived = arrived_unclaimed();
   }
-  ask(id);
+  if (must_ask) {
+    ask(id);
+  } else if (all_arrived != nullptr) {
+    all_arrived->set_value();  // the last step: the flow may end
+  }
 }
 
 void Transfers::ask(const TransferId& id) {
@@ -241,6 +258,7 @@ void Transfers::note_early(Match& match, std::size_t bytes) {
 }
 
 std::uint64_t Transfers::take(const TransferId& id, const Match& match, std::size_t bytes) {
+  ++taken_count_;
   if (match.early) early_bytes_ -= bytes + EarlyWindow::kValueOverhead;
   if (match.asked) return 0;
   const std::uint64_t taken = window_.take(id.rank, bytes);
@@ -254,6 +272,7 @@ void Transfers::tell_taken(int rank, std::uint64_t taken) {
 // A value that may be written at once, as it is, needs no task: the receive ends here.
 void Transfers::on_value(const TransferId& id, bool report, std::span<const std::byte> bytes) {
   ReceiveTask* task = nullptr;
+  Promise<void>* all_arrived = nullptr;
   std::uint64_t taken = 0;
   {
     const sync::Lock lock(mutex_);
@@ -264,11 +283,16 @@ void Transfers::on_value(const TransferId& id, bool report, std::span<const std:
       match.bytes.assign(bytes.begin(), bytes.end());
       match.complete = true;
       note_early(match, bytes.size());
-      return;
+      all_arrived = arrived_unclaimed();
+    } else {
+      task = match.task;
+      taken = take(id, match, bytes.size());
+      matches_.erase(found);
     }
-    task = match.task;
-    taken = take(id, match, bytes.size());
-    matches_.erase(found);
+  }
+  if (task == nullptr) {
+    if (all_arrived != nullptr) all_arrived->set_value();  // the last step: the flow may end
+    return;
   }
   const std::span<std::byte> place =
       task->lacks_value_only() ? task->place() : std::span<std::byte>();
@@ -301,6 +325,7 @@ std::span<std::byte> Transfers::buffer_for(std::size_t size_bytes, const Transfe
 
 void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding) {
   ReceiveTask* task = nullptr;
+  Promise<void>* all_arrived = nullptr;
   std::uint64_t taken = 0;
   {
     const sync::Lock lock(mutex_);
@@ -309,10 +334,17 @@ void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding
     match.complete = true;
     match.forwarding = std::move(forwarding);
     task = match.task;
-    if (task == nullptr) return;
-    taken = take(id, match, match.in_place ? task->place().size() : match.bytes.size());
-    hand_over(*task, match);
-    matches_.erase(found);
+    if (task == nullptr) {
+      all_arrived = arrived_unclaimed();
+    } else {
+      taken = take(id, match, match.in_place ? task->place().size() : match.bytes.size());
+      hand_over(*task, match);
+      matches_.erase(found);
+    }
+  }
+  if (task == nullptr) {
+    if (all_arrived != nullptr) all_arrived->set_value();  // the last step: the flow may end
+    return;
   }
   if (taken != 0) tell_taken(id.rank, taken);
   satisfy(*task);  // the last step: the flow may end
@@ -335,6 +367,63 @@ void Transfers::hand_over(ReceiveTask& task, Match& match) {
   }
 }
 
+// --- the end of a pruned flow
+
+std::pair<std::vector<int>, std::vector<std::uint64_t>> Transfers::sent_counts() const {
+  std::pair<std::vector<int>, std::vector<std::uint64_t>> result;
+  const sync::Lock lock(mutex_);
+  window_.for_each_count([&result](int rank, std::uint64_t count) {
+    result.first.push_back(rank);
+    result.second.push_back(count);
+  });
+  return result;
+}
+
+// A receive that waits is none of them: the flow has not ended yet then.
+std::uint64_t Transfers::arrived_count() const {
+  std::uint64_t count = taken_count_;
+  for (const auto& [id, match] : matches_) {
+    if (match.task == nullptr && (match.complete || match.announced)) ++count;
+  }
+  return count;
+}
+
+Promise<void>* Transfers::arrived_unclaimed() const {
+  return all_arrived_ != nullptr && arrived_count() == awaited_ ? all_arrived_ : nullptr;
+}
+
+void Transfers::await(std::uint64_t total, Promise<void>& all_arrived) {
+  bool is_over = false;
+  {
+    const sync::Lock lock(mutex_);
+    awaited_ = total;
+    is_over = arrived_count() == total;
+    if (!is_over) all_arrived_ = &all_arrived;
+  }
+  if (is_over) all_arrived.set_value();  // the last step: the flow may end
+}
+
+void Transfers::check_all_received() const {
+  TransferId id;
+  std::size_t count = 0;
+  {
+    const sync::Lock lock(mutex_);
+    count = matches_.size();
+    if (count == 0) return;
+    id = std::ranges::min_element(matches_, {}, [](const auto& one) {
+           return std::tuple(one.first.handle, one.first.rank, one.first.number);
+         })->first;
+  }
+  const std::string datum = core_.handles().name_of(id.handle);
+  throw CheckError(fmt::format(
+      "flow '{}': rank {} has sent value {} of '{}' to rank {}, where no insertion receives it{}: "
+      "rank {} has left out the insertion of a task that reads '{}' there, or of one that writes "
+      "or migrates it before, and has used an older value; a rank of a pruned flow inserts all "
+      "that changes data which it reads later",
+      core_.name(), id.rank, id.number + 1, datum, core_.rank(),
+      count > 1 ? fmt::format(", and {} more", count - 1) : "", core_.rank(), datum));
+}
+
 // --- reports
 
 std::uint64_t Transfers::unmatched_count() const {
@@ -350,8 +439,8 @@ void Transfers::describe_unmatched(const std::string& flow,
       add(fmt::format("flow '{}': {} waits for a value that rank {} has not sent", flow,
                       match.task->name(), id.rank));
     } else {
-      add(fmt::format("flow '{}': rank {} has sent a value of data {} that no task here reads",
-                      flow, id.rank, id.handle));
+      add(fmt::format("flow '{}': rank {} has sent a value of '{}' that no task here reads", flow,
+                      id.rank, core_.handles().name_of(id.handle)));
     }
   }
 }

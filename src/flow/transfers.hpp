@@ -8,6 +8,7 @@
 
 #include <shoal/am/active_message.hpp>
 #include <shoal/base/function.hpp>
+#include <shoal/sched/future.hpp>
 #include <shoal/sync/mutex.hpp>
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shoal {
@@ -78,6 +80,15 @@ class Transfers {
   /// `task` waits for its value.
   void expect(ReceiveTask& task);
 
+  // --- the end of a pruned flow, when nothing of it is under way on this rank
+
+  /// Ranks that values were sent or announced to, and how many to each.
+  [[nodiscard]] std::pair<std::vector<int>, std::vector<std::uint64_t>> sent_counts() const;
+  /// Fulfils the promise when so many values have arrived or were announced here, in all.
+  void await(std::uint64_t total, Promise<void>& all_arrived);
+  /// **Errors**: CheckError that names values without a receive.
+  void check_all_received() const;
+
   /// Receives without a value, and values without a receive.
   [[nodiscard]] std::uint64_t unmatched_count() const;
   void describe_unmatched(const std::string& flow, FunctionRef<void(std::string)> add) const;
@@ -122,6 +133,9 @@ class Transfers {
   /// Gives a value that is complete to its task.
   void hand_over(ReceiveTask& task, Match& match);
   void note_early(Match& match, std::size_t bytes) SHOAL_REQUIRES(mutex_);
+  /// Promise to fulfil without the lock, now that a value has come before its receive, or nullptr.
+  [[nodiscard]] Promise<void>* arrived_unclaimed() const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::uint64_t arrived_count() const SHOAL_REQUIRES(mutex_);
   /// The value has met its receive. Returns what its sender is to be told, or 0.
   [[nodiscard]] std::uint64_t take(const TransferId& id, const Match& match, std::size_t bytes)
       SHOAL_REQUIRES(mutex_);
@@ -138,6 +152,9 @@ class Transfers {
   EarlyWindow window_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<int, int> priorities_ SHOAL_GUARDED_BY(mutex_);  // of the last value, by rank
   std::uint64_t early_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t taken_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // values that have met their receive
+  std::uint64_t awaited_ SHOAL_GUARDED_BY(mutex_) = 0;      // see await()
+  Promise<void>* all_arrived_ SHOAL_GUARDED_BY(mutex_) = nullptr;
 
   // The last members: their handlers use the others.
   const ActiveMessage<TransferId, bool, std::span<const std::byte>> small_;

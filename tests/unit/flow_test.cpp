@@ -62,8 +62,9 @@ void run_seeds(int ranks, int workers, const std::function<void(World&)>& progra
 }
 
 /// Errors of all ranks, one after the other.
-std::string errors_of(int ranks, const std::function<void(World&)>& program) {
-  const auto result = run_turns({.seed = 5, .ranks = ranks, .workers = 1}, [&](World& world) {
+std::string errors_of(int ranks, const std::function<void(World&)>& program,
+                      std::uint64_t seed = 5) {
+  const auto result = run_turns({.seed = seed, .ranks = ranks, .workers = 1}, [&](World& world) {
     program(world);
     return 0;
   });
@@ -365,6 +366,82 @@ TEST(Flow, Pruned_RanksInsertWhatConcernsThem) {
       const auto mine = flow.acquire(read(b));
       EXPECT_EQ(mine.get(), 32);
     }
+  });
+}
+
+void expect_pruned_too_much(int ranks, const std::string& expected,
+                            const std::function<void(World&)>& program) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    EXPECT_THAT(errors_of(ranks, program, seed), HasSubstr(expected)) << "seed " << seed;
+  }
+}
+
+void copy_int(const int& from, int& to) { to = from; }
+
+TEST(Flow, PrunedTooMuch_AWriteThatTheReaderLeavesOut_IsAnError) {
+  expect_pruned_too_much(2,
+                         "rank 0 has sent value 2 of 'x' to rank 1, where no insertion receives it",
+                         [](World& world) {
+                           Flow flow(world, "pruned", {.pruned = true});
+                           const auto x = flow.data(1, {.owner = Rank(0), .tag = 1, .name = "x"});
+                           const auto y = flow.data(0, {.owner = Rank(1), .tag = 2, .name = "y"});
+                           flow.insert(copy_int, read(x), write(y));
+                           if (world.rank() == 0)
+                             flow.insert([](int& value) { value = 2; }, write(x));
+                           flow.insert(copy_int, read(x), write(y));
+                           flow.wait();
+                         });
+}
+
+TEST(Flow, PrunedTooMuch_AReadThatTheReaderLeavesOut_IsAnError) {
+  expect_pruned_too_much(
+      3, "rank 0 has sent value 1 of 'x' to rank 2, where no insertion receives it",
+      [](World& world) {
+        Flow flow(world, "pruned", {.pruned = true});
+        const auto x =
+            flow.vector<int>(nullptr, 100'000, {.owner = Rank(0), .tag = 1, .name = "x"});
+        flow.insert([](std::span<int> all) { std::ranges::fill(all, 1); }, write(x));
+        if (world.rank() < 2) flow.insert([](std::span<const int>) {}, read(x), on_rank(Rank(1)));
+        if (world.rank() < 2) flow.insert([](std::span<const int>) {}, read(x), on_rank(Rank(2)));
+      });
+}
+
+TEST(Flow, PrunedTooMuch_AWriteThatTheOwnerLeavesOut_IsAnError) {
+  expect_pruned_too_much(2,
+                         "rank 1 has sent value 1 of 'x' to rank 0, where no insertion receives it",
+                         [](World& world) {
+                           Flow flow(world, "pruned", {.pruned = true});
+                           const auto x = flow.data(1, {.owner = Rank(0), .tag = 1, .name = "x"});
+                           if (world.rank() == 1)
+                             flow.insert([](int& v) { v = 2; }, write(x), on_rank(Rank(1)));
+                           flow.wait();
+                         });
+}
+
+// get() is a read on all ranks.
+TEST(Flow, PrunedTooMuch_AMigrationBeforeAGet_IsAnError) {
+  expect_pruned_too_much(3,
+                         "rank 1 has sent value 1 of 'x' to rank 2, where no insertion receives it",
+                         [](World& world) {
+                           Flow flow(world, "pruned", {.pruned = true});
+                           const auto x = flow.data(1, {.owner = Rank(0), .tag = 1, .name = "x"});
+                           static_cast<void>(flow.get(x));
+                           if (world.rank() < 2) {
+                             flow.migrate(x, Rank(1));
+                             flow.insert([](int& value) { value = 2; }, write(x));
+                           }
+                           static_cast<void>(flow.get(x));
+                         });
+}
+
+TEST(Flow, Pruned_AGetAfterAMigration_HasTheValueOnAllRanks) {
+  run_seeds(3, 1, [](World& world) {
+    Flow flow(world, "pruned", {.pruned = true});
+    const auto x = flow.data(1, {.owner = Rank(0), .tag = 1, .name = "x"});
+    EXPECT_EQ(flow.get(x), 1);
+    flow.migrate(x, Rank(1));
+    flow.insert([](int& value) { value = 2; }, write(x));
+    EXPECT_EQ(flow.get(x), 2);
   });
 }
 
