@@ -195,7 +195,7 @@ void Turn::remove(std::uint32_t number) noexcept {
     type = it->second.type;
     const Caller* const caller = Caller::find();
     in_use = it->second.running.load(std::memory_order_relaxed) >
-             (caller != nullptr && caller->is_runner() ? 1 : 0);
+             (caller != nullptr && caller->runs(*this, number) ? 1 : 0);
     ended_.emplace_back(number, type);
     if (std::ssize(ended_) >= 2 * kEndedMax)
       ended_.erase(ended_.begin(), ended_.begin() + kEndedMax);

@@ -200,6 +200,8 @@ class Caller final : public sched::TaskLocal {
     return context_there_;
   }
   [[nodiscard]] bool is_runner() const { return is_runner_; }
+  /// The task runs an invocation of this object, of the team of `turn`.
+  [[nodiscard]] bool runs(const Turn& turn, std::uint32_t number) const;
   /// The task is a runner, and has this turn.
   void begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner);
   /// The turn is the runner's no more.
@@ -260,6 +262,7 @@ class Runner final : public sched::Task {
   [[nodiscard]] std::string name() const override { return turn_->name_of(*this); }
 
  private:
+  friend class Caller;
   friend class Turn;
   const std::shared_ptr<Turn> turn_;
   Caller* caller_ = nullptr;

@@ -532,6 +532,46 @@ TEST(Failure, OfAnObjectThatIsGone_OrNeverMade_NamesIt) {
                     HasSubstr("not made yet")));
 }
 
+class Victim;
+
+/// Destroys the representative of another object.
+class Destroyer : public DistributedObject<Destroyer> {
+ public:
+  explicit Destroyer(Team& team);
+  ~Destroyer();
+  void destroy();
+  std::unique_ptr<Victim> victim;
+};
+
+class Victim : public DistributedObject<Victim> {
+ public:
+  explicit Victim(Team& team) : DistributedObject(team) {}
+  void let_destroy(Handle<Destroyer> by) const {
+    static_cast<void>(by.sync<&Destroyer::destroy>(Rank(1)));
+  }
+  void wait_for(Handle<Destroyer> by) const { sync<&Victim::let_destroy>(Rank(0), by); }
+};
+
+Destroyer::Destroyer(Team& team)
+    : DistributedObject(team), victim(std::make_unique<Victim>(team)) {}
+Destroyer::~Destroyer() = default;
+void Destroyer::destroy() { victim.reset(); }
+
+TEST(Failure, ARepresentativeThatAnotherObjectDestroys_WhileItsInvocationWaits_IsNamed) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const auto program = [](World& world) {
+      const Destroyer destroyer(world);
+      if (world.rank() == 0) {
+        destroyer.victim->async<&Victim::wait_for>(Rank(1), destroyer.handle());
+      }
+      world.wait();
+    };
+    EXPECT_THAT(object_error(2, seed, program),
+                AllOf(HasSubstr("Victim"), HasSubstr("was destroyed while an invocation of it")))
+        << seed;
+  }
+}
+
 TEST(Failure, OfEpochsThatDiffer_IsNamed) {
   EXPECT_THAT(object_error(2, 4,
                            [](World& world) {
