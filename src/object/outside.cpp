@@ -4,6 +4,7 @@
 // of the team. A rank sends all of its own on that way, or all directly, so they keep their order.
 // The caller's team waits for the end of each invocation, not of its message, which only queues it.
 
+#include <shoal/am/backlog.hpp>
 #include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
@@ -80,9 +81,14 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
     pass_on_all(held, *team);
     return pass_to(*team, outside, std::move(arguments));
   }
-  SHOAL_CHECK(!is_known && !held.has_ended(outside.address.team),
-              "{}: its team has ended: keep the object until all invocations have run",
-              describe(outside));
+  if (is_known || held.has_ended(outside.address.team)) {
+    SHOAL_CHECK(outside.may_miss != 0,
+                "{}: its team has ended: keep the object until all invocations have run",
+                describe(outside));
+    if (outside.sender == 0) return;
+    const messaging::Messenger& messenger = world.scope().messenger();
+    return messenger.backlog().listener().acknowledge(Rank(outside.origin), outside.sender, 1);
+  }
   held.hold(outside, std::move(arguments), &pass_on_held);
   // Either its first object sees that something is held, or the team is there now.
   if (Team* const team = world.find(handle); team != nullptr) pass_on_all(held, *team);
@@ -107,7 +113,7 @@ std::uint64_t fresh_outside_context() {
 }
 
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
-                  std::vector<std::byte> arguments, std::uint64_t context) {
+                  std::vector<std::byte> arguments, std::uint64_t context, bool may_miss) {
   const Address& address = place.address;
   SHOAL_CHECK(to >= 0 && to.value() < address.size,
               "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
@@ -118,7 +124,8 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
                   .target = to.value(),
                   .origin = 0,
                   .epoch = 0,
-                  .handler = handler.index()};
+                  .handler = handler.index(),
+                  .may_miss = may_miss ? 1U : 0U};
   const auto complete = [&](Objects& objects) {
     if (place.order == Order::causal)
       outside.context = context != 0 ? context : objects.caller_context();

@@ -288,6 +288,31 @@ TEST(Outside, TheCallersTeamWaitsUntilItsInvocationsHaveRun) {
   });
 }
 
+// By rank 0 of the team, another member, and a rank that was none.
+TEST(Outside, AnAttemptOnAnObjectWhoseTeamHasEnded_IsIgnored) {
+  in_object_worlds(3, [](World& world) {
+    Handle<Log> handle;
+    {
+      Team team(world, {Rank(0), Rank(1)});
+      std::optional<Log> log;
+      if (team.is_member()) log.emplace(team);
+      handle = world.broadcast(log ? log->handle() : handle, Rank(0));
+      world.barrier();
+    }
+    world.wait();
+    for (int from = 0; from < 3; ++from) {
+      if (world.rank() == from) {
+        handle.try_async<&Log::note>(Rank(1), 1, 2);
+        handle.try_async<&Log::note>(all_ranks, 1, 2);
+      }
+      world.wait();
+    }
+    Team mine = world.split(world.rank().value());
+    mine.spawn([handle] { handle.try_async<&Log::note>(Rank(0), 1, 2); });
+    mine.wait();
+  });
+}
+
 /// A log of invocations that wait: one that comes later must not begin meanwhile.
 class Slow : public DistributedObject<Slow> {
  public:

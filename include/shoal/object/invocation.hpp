@@ -49,12 +49,13 @@ struct Target {
 /// that is no member, or in another team. Its arguments follow as bytes.
 struct Outside {
   Address address;
-  std::uint64_t context = 0;  // of the caller
-  std::uint64_t sender = 0;   // team that waits until the invocation has run; 0: none
-  std::int32_t target = 0;    // rank in the team
-  std::int32_t origin = 0;    // rank of the caller in the world
-  std::uint32_t epoch = 0;    // of the caller
-  std::uint32_t handler = 0;  // index of the static handler of the method
+  std::uint64_t context = 0;   // of the caller
+  std::uint64_t sender = 0;    // team that waits until the invocation has run; 0: none
+  std::int32_t target = 0;     // rank in the team
+  std::int32_t origin = 0;     // rank of the caller in the world
+  std::uint32_t epoch = 0;     // of the caller
+  std::uint32_t handler = 0;   // index of the static handler of the method
+  std::uint32_t may_miss = 0;  // 1: ignored if the team has ended
 };
 
 /// Invocations of one method of one object that have arrived one behind the other, in one context;

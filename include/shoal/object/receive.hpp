@@ -184,8 +184,10 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 
 /// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to
 /// `to`, or through rank 0 of the team if this rank is no member. `context` 0: the caller's.
+/// `may_miss`: it is ignored if the team has ended.
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
-                  std::vector<std::byte> arguments, std::uint64_t context = 0);
+                  std::vector<std::byte> arguments, std::uint64_t context = 0,
+                  bool may_miss = false);
 /// A context unlike all others, on a rank that is no member.
 [[nodiscard]] std::uint64_t fresh_outside_context();
 
@@ -272,7 +274,7 @@ struct Receiver {
   /// The same from outside the team.
   template <class... Args>
   static void send_outside(const Place& place, Rank to, const Args&... args) {
-    object::send_outside(place, to, handler, encoded(All{}, args...));
+    object::send_outside(place, to, handler, encoded(All{}, args...), 0, How == Kind::attempt);
   }
   /// The same in a context of its own.
   template <class... Args>
