@@ -58,7 +58,14 @@ Objects::~Objects() = default;
 
 void Objects::close() { turn_->close(); }
 
-Objects& Objects::of(Team& team) { return of(team.scope().channel()); }
+Objects& Objects::of(Team& team) {
+  SHOAL_CHECK(
+      team.is_member(),
+      "a distributed object was used on a team of {} ranks of which this rank is no member: "
+      "the members make it, and other ranks use its handle()",
+      team.size());
+  return of(team.scope().channel());
+}
 
 Objects& Objects::of(messaging::Channel& channel) {
   if (const Service* const service = channel.services().find<Service>(); service != nullptr) {

@@ -557,6 +557,21 @@ TEST(Failure, OfAnObjectThatIsGone_OrNeverMade_NamesIt) {
                     HasSubstr("not made yet")));
 }
 
+TEST(Failure, OfAnObjectOnATeamWithoutThisRank_IsRefused) {
+  in_object_worlds(
+      2,
+      [](World& world) {
+        Team team(world, {Rank(1)});
+        if (team.is_member()) {
+          const Counter counter(team);
+        } else {
+          EXPECT_THROW(const Counter counter(team), shoal::CheckError);
+        }
+        world.wait();
+      },
+      4);
+}
+
 class Victim;
 
 /// Destroys the representative of another object.
