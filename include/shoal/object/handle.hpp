@@ -60,7 +60,10 @@ X& as_class(Root& root) {
     SHOAL_CHECK(found != nullptr, "a representative is no {}", type_name<X>());
     return *found;
   } else {
-    return static_cast<X&>(root);
+    static_assert(std::is_polymorphic_v<Root>,
+                  "shoal: a parameter of a class derived from the object's class, which needs a "
+                  "virtual function then, such as the destructor, to find out what a "
+                  "representative is");
   }
 }
 

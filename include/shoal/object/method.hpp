@@ -130,6 +130,10 @@ struct Method {
           std::is_base_of_v<Root, typename Traits::Class>,
       "shoal: the method belongs to a class that is neither the object's class nor a base "
       "of it nor derived from it");
+  static_assert(std::is_base_of_v<typename Traits::Class, Root> || std::is_polymorphic_v<Root>,
+                "shoal: the method belongs to a class derived from the object's class, which needs "
+                "a virtual function then, such as the destructor, to find out what a "
+                "representative is");
   /// The class whose method is called.
   using Class = std::conditional_t<std::is_base_of_v<typename Traits::Class, Root>, Root,
                                    typename Traits::Class>;
