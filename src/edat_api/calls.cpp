@@ -47,6 +47,29 @@ EventDependency to_dependency(const Program& program, int source, const char* ev
   return {c_api::to_peer(source), std::move(event)};
 }
 
+std::vector<EventDependency> to_dependencies(const Program& program, int count, const int* sources,
+                                             const char* const* event_ids) {
+  check_dependency_count(count);
+  std::vector<EventDependency> dependencies;
+  dependencies.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    const int source = (&given(sources, "the array of sources"))[i];
+    const char* const event_id = (&given(event_ids, "the array of event identifiers"))[i];
+    dependencies.push_back(to_dependency(program, source, event_id));
+  }
+  return dependencies;
+}
+
+void check_options(const EventTaskOptions& options,
+                   const std::vector<EventDependency>& dependencies) {
+  if (options.persistent && dependencies.empty()) {
+    throw CheckError("a persistent task that depends on nothing would run for ever");
+  }
+  if (options.greedy && !options.persistent) {
+    throw CheckError("a greedy task has to be persistent");
+  }
+}
+
 EventPeer to_target(const Program& program, int target, const std::string& event) {
   const std::string who = fmt::format("\"{}\" cannot be fired to", event);
   if (target == EDAT_ANY) {
@@ -94,12 +117,7 @@ void* create_context(Program& program, int type) {
 void submit_task(Program& program, void (*task)(EDAT_Event*, int), const EventTaskOptions& options,
                  const std::vector<EventDependency>& dependencies) {
   given(task, "the task's function");
-  if (options.persistent && dependencies.empty()) {
-    throw CheckError("a persistent task that depends on nothing would run for ever");
-  }
-  if (options.greedy && !options.persistent) {
-    throw CheckError("a greedy task has to be persistent");
-  }
+  check_options(options, dependencies);
   program.events().submit(
       dependencies,
       [task, addresses = program.addresses()](EventList& events) {

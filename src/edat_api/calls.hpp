@@ -14,6 +14,11 @@ namespace shoal::edat_api {
 
 void check_dependency_count(int count);
 EventDependency to_dependency(const Program& program, int source, const char* event_id);
+/// Of arrays, which may be nullptr if there are none.
+std::vector<EventDependency> to_dependencies(const Program& program, int count, const int* sources,
+                                             const char* const* event_ids);
+void check_options(const EventTaskOptions& options,
+                   const std::vector<EventDependency>& dependencies);
 EventPeer to_target(const Program& program, int target, const std::string& event);
 /// The payload refers to `*data`, or, if that travels as an address, to `data`.
 RawPayload to_payload(Program& program, const std::string& event, int type, int count,

@@ -12,26 +12,16 @@
 
 using namespace shoal::edat_api;
 
-namespace {
-
-/// For calls that belong to the thread of main().
-Program& in_main(const char* call) {
-  Program& program = running(call);
-  if (shoal::sched::current_task() != nullptr) refuse(call, "call it in main(), not in a task");
-  if (!program.is_main_thread()) refuse(call, "call it in the thread that called edatInit");
-  return program;
-}
-
-}  // namespace
-
 // NOLINTBEGIN(readability-identifier-naming): the names of EDAT
 
 int edatGetNumWorkers(void) { return running("edatGetNumWorkers").world().worker_count(); }
 
 int edatGetWorker(void) {
-  const shoal::term::Scope& scope = running("edatGetWorker").world().scope();
-  const int slot = scope.scheduler().count_slot();
-  return slot == scope.counts.foreign_slot() ? -1 : slot;
+  return guarded_in_task("edatGetWorker", [](const Program& program) {
+    const shoal::term::Scope& scope = program.world().scope();
+    const int slot = scope.scheduler().count_slot();
+    return slot == scope.counts.foreign_slot() ? -1 : slot;
+  });
 }
 
 int edatGetNumActiveWorkers(void) {
@@ -44,10 +34,7 @@ int edatGetNumActiveWorkers(void) {
 }
 
 void edatPauseMainThread(void) {
-  constexpr const char* kCall = "edatPauseMainThread";
-  Program& program = in_main(kCall);
-  if (program.has_locked_communication(belongings())) refuse(kCall, "call edatUnlockComms first");
-  if (!program.pause()) finish();  // with the error of the world
+  if (!pause("edatPauseMainThread")) exit_after_error(finish());  // with the error of the world
 }
 
 void edatRestart(void) { in_main("edatRestart"); }
@@ -64,26 +51,21 @@ void edatInitialiseWithCommunicator(int communicator) {
 }
 
 void edatLockComms(void) {
-  guarded("edatLockComms", [](Program& program) { program.lock_communication(belongings()); });
+  guarded_in_task("edatLockComms",
+                  [](Program& program) { program.lock_communication(belongings()); });
 }
 
 void edatUnlockComms(void) {
-  guarded("edatUnlockComms", [](Program& program) { program.unlock_communication(belongings()); });
+  guarded_in_task("edatUnlockComms",
+                  [](Program& program) { program.unlock_communication(belongings()); });
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of EDAT
 void edatSubmitTask_f(void (*task)(EDAT_Event*, int), const char* name, int count, int** sources,
                       char** event_ids, bool persistent, bool greedy) {
   guarded("edatSubmitTask_f", [&](Program& program) {
-    check_dependency_count(count);
-    std::vector<shoal::EventDependency> dependencies;
-    dependencies.reserve(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) {
-      const int* const ranks = given(sources, "the array of sources");
-      const char* const event_id = (&given(event_ids, "the array of event identifiers"))[i];
-      dependencies.push_back(
-          to_dependency(program, (&given(ranks, "the array of sources"))[i], event_id));
-    }
+    const int* const ranks = count > 0 ? given(sources, "the array of sources") : nullptr;
+    const auto dependencies = to_dependencies(program, count, ranks, event_ids);
     shoal::EventTaskOptions options;
     if (name != nullptr) options.name = name;
     options.persistent = persistent;

@@ -4,14 +4,11 @@
 
 #include "edat_api/calls.hpp"
 #include "edat_api/process.hpp"
-
-#include <shoal/sched/park.hpp>
+#include "edat_api/waiting.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdarg>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,61 +55,15 @@ struct Fired {
 };
 
 void fire(const Fired& what, int target, const char* name, bool persistent) {
-  guarded(what.call, [&](Program& program) {
+  const auto fire_it = [&](Program& program) {
     const std::string event = text_of(name, "the event identifier");
     const EventPeer to = to_target(program, target, event);
     const RawPayload payload = to_payload(program, event, what.type, what.count, &what.data);
     program.events().fire_raw(to, event, payload, persistent);
-  });
-}
-
-EDAT_Event* hand_over(const Program& program, const EventList& events) {
-  if (events.empty()) return nullptr;
-  auto& kept = belongings().shown;
-  kept.push_back(std::make_unique<Shown>(events, program.addresses()));
-  return kept.back()->events();
-}
-
-/// A thread of the program in a call that may wait. The thread of main() counts as a task there, so
-/// that a wait without end is found.
-class WaitingThread {
- public:
-  explicit WaitingThread(Program& program) : program_(program) {
-    if (!program.is_main_thread()) return;
-    held_.emplace(program.world().scope(), "main()");
-    program.leave_worker_to_tasks();
-  }
-  ~WaitingThread() {
-    if (held_.has_value()) program_.take_worker();
-  }
-  WaitingThread(const WaitingThread&) = delete;
-  WaitingThread& operator=(const WaitingThread&) = delete;
-
- private:
-  Program& program_;
-  std::optional<sched::HeldThread> held_;
-};
-
-/// Waits with the caller's named locks released. Events::wait() does so for a task; for a thread of
-/// the program it is done here. An error ends the process.
-EventList wait_without_locks(Program& program, const std::vector<EventDependency>& dependencies) {
-  Events& events = program.events();
-  if (program.has_locked_communication(belongings())) {
-    throw CheckError("no event arrives before edatUnlockComms: call that first");
-  }
-  if (sched::current_task() != nullptr) return events.wait(dependencies);
-  const WaitingThread waiting(program);
-  const auto& held = belongings().locks;
-  for (const std::string& lock : held) events.unlock(lock);
-  EventList got = events.wait(dependencies);
-  for (const std::string& lock : held) events.lock(lock);  // in the order that all keep: by name
-  return got;
-}
-
-void lock(Program& program, const std::string& name) {
-  if (sched::current_task() != nullptr) return program.events().lock(name);
-  const WaitingThread waiting(program);
-  program.events().lock(name);
+  };
+  // To other ranks it may wait for room, which the task's worker makes.
+  const bool may_wait = target != EDAT_SELF && target != process().rank;
+  may_wait ? guarded_in_task(what.call, fire_it) : guarded(what.call, fire_it);
 }
 
 }  // namespace
@@ -141,11 +92,8 @@ void edatInitWithConfiguration(int count, char** keys, char** values) {
 }
 
 void edatFinalise(void) {
-  constexpr const char* kCall = "edatFinalise";
-  Program& program = running(kCall);
-  if (shoal::sched::current_task() != nullptr) refuse(kCall, "call it in main(), not in a task");
-  if (program.has_locked_communication(belongings())) refuse(kCall, "call edatUnlockComms first");
-  finish();
+  check_may_finish("edatFinalise");
+  exit_after_error(finish());
 }
 
 int edatGetRank(void) {
@@ -259,8 +207,8 @@ void* edatCreateContext(int context_type) {
 EDAT_Event* edatWait(int count, ...) {
   va_list pairs;
   va_start(pairs, count);
-  EDAT_Event* const events = guarded("edatWait", [&](Program& program) {
-    return hand_over(program, wait_without_locks(program, read_pairs(program, count, pairs)));
+  EDAT_Event* const events = guarded_in_task("edatWait", [&](Program& program) {
+    return wait(program, nullptr, read_pairs(program, count, pairs));
   });
   va_end(pairs);
   return events;
@@ -269,15 +217,8 @@ EDAT_Event* edatWait(int count, ...) {
 EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...) {
   va_list pairs;
   va_start(pairs, count);
-  EDAT_Event* const events = guarded("edatRetrieveAny", [&](Program& program) {
-    int& number = given(number_retrieved, "the place for the number of events");
-    const shoal::EventList got = program.events().retrieve_any(read_pairs(program, count, pairs));
-    number = static_cast<int>(got.size());
-    // A task may poll in a loop: the event arrives only when its worker looks for messages.
-    const bool may_yield =
-        shoal::sched::current_task() != nullptr && !program.has_locked_communication(belongings());
-    if (got.empty() && may_yield) shoal::sched::yield();
-    return hand_over(program, got);
+  EDAT_Event* const events = guarded_in_task("edatRetrieveAny", [&](Program& program) {
+    return retrieve_any(program, number_retrieved, read_pairs(program, count, pairs));
   });
   va_end(pairs);
   return events;
@@ -286,7 +227,7 @@ EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...) {
 // --- locks
 
 void edatLock(char* name) {
-  guarded("edatLock", [&](Program& program) {
+  guarded_in_task("edatLock", [&](Program& program) {
     const std::string wanted = text_of(name, "the lock's name");
     if (belongings().locks.contains(wanted)) return;  // once more is as good as once
     lock(program, wanted);
@@ -295,7 +236,7 @@ void edatLock(char* name) {
 }
 
 void edatUnlock(char* name) {
-  guarded("edatUnlock", [&](Program& program) {
+  guarded_in_task("edatUnlock", [&](Program& program) {
     const std::string lock = text_of(name, "the lock's name");
     if (belongings().locks.erase(lock) == 0) {
       throw shoal::CheckError(fmt::format("the caller does not have the lock \"{}\"", lock));
@@ -305,7 +246,7 @@ void edatUnlock(char* name) {
 }
 
 int edatTestLock(char* name) {
-  return guarded("edatTestLock", [&](Program&) {
+  return guarded_in_task("edatTestLock", [&](Program&) {
     return belongings().locks.contains(text_of(name, "the lock's name")) ? 1 : 0;
   });
 }

@@ -2,6 +2,8 @@
 
 #include "env/host.hpp"
 
+#include <shoal/sched/scheduler.hpp>
+
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -29,6 +31,19 @@ Program& running(const char* call) {
     refuse(call, process().rank < 0 ? "call edatInit first" : "called after edatFinalise");
   }
   return *program;
+}
+
+namespace {
+
+bool is_in_task() { return sched::current_task() != nullptr || TaskThread::current() != nullptr; }
+
+}  // namespace
+
+Program& in_main(const char* call) {
+  Program& program = running(call);
+  if (is_in_task()) refuse(call, "call it in main(), not in a task");
+  if (!program.is_main_thread()) refuse(call, "call it in the thread that called edatInit");
+  return program;
 }
 
 std::string reason_of_failure(const Program& program, const std::exception& error) {
@@ -64,10 +79,26 @@ void start(const char* call, const std::vector<std::pair<std::string, std::strin
   std::_Exit(all.program->finish());  // run() has said why
 }
 
-void finish() {
+void check_may_finish(const char* call) {
+  Program& program = running(call);
+  if (is_in_task()) refuse(call, "call it in main(), not in a task");
+  if (program.has_locked_communication(belongings())) refuse(call, "call edatUnlockComms first");
+}
+
+int finish() {
   const int exit_code = process().program->finish();
   process().program.reset();
   belongings().shown.clear();
+  return exit_code;
+}
+
+bool pause(const char* call) {
+  Program& program = in_main(call);
+  if (program.has_locked_communication(belongings())) refuse(call, "call edatUnlockComms first");
+  return program.pause();
+}
+
+void exit_after_error(int exit_code) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the threads of the world have ended
   if (exit_code != 0) std::exit(exit_code);  // run() has said why
 }

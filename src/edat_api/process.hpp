@@ -2,6 +2,7 @@
 // The one program of a process, and how the calls of edat.h end it.
 
 #include "edat_api/program.hpp"
+#include "edat_api/task_thread.hpp"
 
 #include <shoal/base/error.hpp>
 
@@ -28,13 +29,21 @@ Process& process();
 /// after an error.
 void start(const char* call, const std::vector<std::pair<std::string, std::string>>& pairs,
            std::shared_ptr<const void> communicator);
-/// Ends it, and the process with it after an error.
-void finish();
+/// Refuses the call if edatFinalise must not be called here.
+void check_may_finish(const char* call);
+/// Ends it. Returns its exit code.
+[[nodiscard]] int finish();
+/// See Program::pause(). Refuses the call where it must not be made.
+[[nodiscard]] bool pause(const char* call);
+/// Ends the process if the code is not 0.
+void exit_after_error(int exit_code);
 
 /// Writes the text and ends the process: the interface has no errors to return.
 [[noreturn]] void refuse(const char* call, const std::string& text);
 
 Program& running(const char* call);
+/// For calls that belong to the thread of main().
+Program& in_main(const char* call);
 
 /// Reason of the failure of the world, reported to a task that waited.
 std::string reason_of_failure(const Program& program, const std::exception& error);
@@ -50,6 +59,12 @@ auto guarded(const char* call, const Body& body) noexcept {
   } catch (const std::exception& error) {
     refuse(call, error.what());
   }
+}
+
+/// The same for calls that may wait, or depend on the task that makes them.
+template <class Body>
+auto guarded_in_task(const char* call, const Body& body) noexcept {
+  return in_task_of_caller([&] { return guarded(call, body); });
 }
 
 template <class T>

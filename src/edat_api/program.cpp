@@ -67,7 +67,8 @@ Program::Program(Configuration configuration, std::shared_ptr<const void> commun
     : configuration_(std::move(configuration)),
       communicator_(std::move(communicator)),
       env_(env::make_thread_env()),
-      starter_(env_->make_parker()) {}
+      starter_(env_->make_parker()),
+      task_threads_(*env_) {}
 
 Program::~Program() = default;
 

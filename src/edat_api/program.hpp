@@ -3,6 +3,7 @@
 
 #include "c_api/payload.hpp"
 #include "edat_api/configuration.hpp"
+#include "edat_api/task_thread.hpp"
 
 #include <shoal/edat/edat.h>
 #include <shoal/env/alarm.hpp>
@@ -10,11 +11,13 @@
 #include <shoal/event/events.hpp>
 #include <shoal/runtime/world.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,8 +50,30 @@ class Shown {
 struct Belongings {
   std::set<std::string, std::less<>> locks;
   std::vector<std::unique_ptr<Shown>> shown;  // what edatWait and edatRetrieveAny returned
+  TaskThread* task_thread = nullptr;          // of a thread only: it runs functions of tasks
 };
 Belongings& belongings();
+
+/// The `user` of bound tasks that will not run any more, until the program asks. Any thread.
+class ReleasedUsers {
+ public:
+  void add(void* user) {
+    const sync::Lock lock(mutex_);
+    users_.push_back(user);
+  }
+  /// Moves as many as fit, and returns their number.
+  int take(std::span<void*> to) {
+    const sync::Lock lock(mutex_);
+    const std::size_t count = std::min(to.size(), users_.size());
+    std::copy_n(users_.end() - static_cast<std::ptrdiff_t>(count), count, to.begin());
+    users_.resize(users_.size() - count);
+    return static_cast<int>(count);
+  }
+
+ private:
+  sync::Mutex mutex_;
+  std::vector<void*> users_ SHOAL_GUARDED_BY(mutex_);
+};
 
 /// The world runs on a thread of its own, from edatInit to edatFinalise. In between the program's
 /// own threads may fire and submit: a Hold keeps the world from ending.
@@ -86,6 +111,8 @@ class Program {
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Events& events() const { return *events_; }
   [[nodiscard]] c_api::Contexts& contexts() { return contexts_; }
+  [[nodiscard]] TaskThreads& task_threads() { return task_threads_; }
+  [[nodiscard]] ReleasedUsers& released() { return released_; }
   [[nodiscard]] AddressRule addresses() const { return configuration_.addresses; }
 
  private:
@@ -99,6 +126,8 @@ class Program {
   const std::unique_ptr<env::Env> env_;
   const std::unique_ptr<env::Parker> starter_;  // of main()
   c_api::Contexts contexts_;
+  ReleasedUsers released_;
+  TaskThreads task_threads_;
   // The world's thread writes them before it wakes main(); finish() ends them.
   World* world_ = nullptr;
   Events* events_ = nullptr;

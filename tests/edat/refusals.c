@@ -1,5 +1,6 @@
 // Bad use of edat.h: each case must end the program with an error that names the call.
 #include "edat.h"
+#include "edat_binding.h"
 #include "edat_debug.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -131,6 +132,38 @@ static void debug_calls(const char* what) {
   if (!strcmp(what, "fortran_greedy")) edatSubmitTask_f(nothing, "t", 0, NULL, NULL, 0, 1);
 }
 
+static void finalises_bound(EDAT_Event* events, int num_events, void* user) { edatFinalise(); }
+static void pauses_bound(EDAT_Event* events, int num_events, void* user) { edatPauseWithCode(); }
+static void waits_bound(EDAT_Event* events, int num_events, void* user) {
+  edatWait(1, EDAT_SELF, "never");
+}
+
+static void bound_tasks(const char* what) {
+  const int self[] = {EDAT_SELF};
+  const char* const ids[] = {"never"};
+  EDAT_Bound_Task task;
+  memset(&task, 0, sizeof task);
+  if (!strcmp(what, "bound_null")) edatSubmitBoundTask(NULL, 0, NULL, NULL);
+  if (!strcmp(what, "bound_null_function")) edatSubmitBoundTask(&task, 0, NULL, NULL);
+  task.function = waits_bound;
+  if (!strcmp(what, "bound_null_sources")) edatSubmitBoundTask(&task, 1, NULL, ids);
+  if (!strcmp(what, "bound_null_ids")) edatSubmitBoundTask(&task, 1, self, NULL);
+  if (!strcmp(what, "bound_negative")) edatSubmitBoundTask(&task, -1, self, ids);
+  if (!strcmp(what, "bound_wait_left")) edatSubmitBoundTask(&task, 0, NULL, NULL);
+  task.greedy = 1;
+  if (!strcmp(what, "bound_greedy")) edatSubmitBoundTask(&task, 1, self, ids);
+  task.persistent = 1;
+  if (!strcmp(what, "bound_persistent")) edatSubmitBoundTask(&task, 0, self, ids);
+  task.persistent = task.greedy = 0;
+  task.function = finalises_bound;
+  if (!strcmp(what, "bound_finalises")) edatSubmitBoundTask(&task, 0, NULL, NULL);
+  task.function = pauses_bound;
+  if (!strcmp(what, "bound_pauses")) edatSubmitBoundTask(&task, 0, NULL, NULL);
+  if (!strcmp(what, "released_capacity")) edatTakeReleasedTasks(NULL, -1);
+  if (!strcmp(what, "released_null")) edatTakeReleasedTasks(NULL, 1);
+  if (!strcmp(what, "bound_null_retrieved")) edatRetrieveAnyFor(NULL, 1, self, ids);
+}
+
 static void counts(const char* what) {
   int found = 0;
   if (!strcmp(what, "negative_dependencies")) edatSubmitTask(nothing, -1);
@@ -159,6 +192,7 @@ int main(int argc, char** argv) {
   after_init(what);
   waits_in_main(what);
   debug_calls(what);
+  bound_tasks(what);
   counts(what);
   names(what);
   edatFinalise();

@@ -80,6 +80,23 @@ shoal_add_edat_refusal(restart_before_init "edatRestart: call edatInit first")
 shoal_add_edat_refusal(communicator
                        "edatInitialiseWithCommunicator: a communicator.*has loaded no MPI")
 
+# edat_binding.h
+shoal_add_edat_refusal(bound_null "edatSubmitBoundTask: the task is NULL")
+shoal_add_edat_refusal(bound_null_function "edatSubmitBoundTask: the task's function is NULL")
+shoal_add_edat_refusal(bound_null_sources "edatSubmitBoundTask: the array of sources is NULL")
+shoal_add_edat_refusal(bound_null_ids
+                       "edatSubmitBoundTask: the array of event identifiers is NULL")
+shoal_add_edat_refusal(bound_negative "edatSubmitBoundTask: the number of dependencies is -1")
+shoal_add_edat_refusal(bound_greedy "edatSubmitBoundTask: a greedy task has to be persistent")
+shoal_add_edat_refusal(bound_persistent "edatSubmitBoundTask: .*depends on nothing")
+shoal_add_edat_refusal(bound_wait_left "edat: error: edatWait: .*nothing runs any more.*never")
+shoal_add_edat_refusal(bound_finalises "edatFinalise: call it in main.., not in a task")
+shoal_add_edat_refusal(bound_pauses "edatPauseMainThread: call it in main.., not in a task")
+shoal_add_edat_refusal(bound_null_retrieved
+                       "edatRetrieveAny: the place for the number of events is NULL")
+shoal_add_edat_refusal(released_capacity "edatTakeReleasedTasks: the capacity is -1")
+shoal_add_edat_refusal(released_null "edatTakeReleasedTasks: the array of users is NULL")
+
 # The environment: EDAT's variables, and shoal's own that cannot be.
 shoal_add_edat_refusal(environment
                        "environment variable EDAT_PROGRESS_THREAD: 'maybe' is not allowed")
