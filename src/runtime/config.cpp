@@ -175,10 +175,11 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
   return result;
 }
 
-/// Variables that systems of modules and package managers set for an installation of shoal.
+/// Variables that systems of modules and package managers set for an installation of shoal, and the
+/// one that leads edat.py to its library.
 bool is_of_installation(std::string_view variable) {
-  constexpr std::array<std::string_view, 6> names{"ROOT",   "DIR",  "HOME",
-                                                  "PREFIX", "PATH", "VERSION"};
+  constexpr std::array<std::string_view, 7> names{"ROOT", "DIR",     "HOME",        "PREFIX",
+                                                  "PATH", "VERSION", "EDAT_LIBRARY"};
   return std::ranges::find(names, variable.substr(kVariablePrefix.size())) != names.end();
 }
 

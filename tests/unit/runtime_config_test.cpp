@@ -478,7 +478,8 @@ TEST(Config, UnknownVariableThatIsNearToNoOption_IsAWarning) {
 
 TEST(Config, VariablesOfAnInstallation_ArePassedOver) {
   Variables variables;
-  for (const char* const name : {"ROOT", "DIR", "HOME", "PREFIX", "PATH", "VERSION"}) {
+  for (const char* const name :
+       {"ROOT", "DIR", "HOME", "PREFIX", "PATH", "VERSION", "EDAT_LIBRARY"}) {
     variables.emplace(std::string("SHOAL_") + name, "/opt/shoal");
   }
   EXPECT_THAT(parse({}, variables).warnings, testing::IsEmpty());
