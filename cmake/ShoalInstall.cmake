@@ -27,6 +27,9 @@ install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-bench"
 install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/gdb")
+# It looks for the library from there.
+install(FILES "${PROJECT_SOURCE_DIR}/src/python/edat.py"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/python")
 install(
   EXPORT shoalTargets
   NAMESPACE shoal::

@@ -64,11 +64,21 @@ if(FORTRAN_COMPILER)
   run("${SCRATCH}/reduction")
 endif()
 
+# edat.py finds the library beside it, also when both have moved.
+function(run_python_example prefix)
+  set(ENV{PYTHONPATH} "${prefix}/share/shoal/python")
+  unset(ENV{SHOAL_EDAT_LIBRARY})
+  run(python3 -B "${tests}/edat/python/sums.py")
+  expect("1 parts, the last from rank 0: 4950\n$")
+endfunction()
+run_python_example("${prefix}")
+
 # With pkg-config, which finds everything where the files are.
 set(moved "${SCRATCH}/moved to")
 string(REPLACE "${prefix}" "${moved}" folder "${folder}")
 file(RENAME "${prefix}" "${moved}")
 set(ENV{PKG_CONFIG_PATH} "${folder}/pkgconfig")
+run_python_example("${moved}")
 
 # pkg_config(<out> <name>): the flags as a list.
 function(pkg_config out name)

@@ -1,4 +1,4 @@
-/* Calls for interfaces to edat.h in other languages.
+/* Calls for interfaces to edat.h in other languages, such as edat.py.
  *
  * An interpreter keeps its state by thread: two tasks that take turns on one thread would mix it
  * up. The function of a bound task runs on a thread of its own, which has an ordinary stack; the
