@@ -13,7 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULE, LIBRARY, *LAUNCHER = sys.argv[1:]
 TIMEOUT_S = 60
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(MODULE).parent),
-               "SHOAL_EDAT_LIBRARY": LIBRARY, "PYTHONDONTWRITEBYTECODE": "1"}
+               "SHOAL_EDAT_LIBRARY": LIBRARY, "PYTHONDONTWRITEBYTECODE": "1",
+               "PYTHONUNBUFFERED": ""}  # a line of one rank is one write, which no other one parts
 
 
 def command(program, *arguments, processes=1):
