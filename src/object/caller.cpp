@@ -30,10 +30,6 @@ void Caller::begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner) {
   turns_.assign(1, turn);
 }
 
-bool Caller::runs(const Turn& turn, std::uint32_t number) const {
-  return runner_ != nullptr && runner_->turn_.get() == &turn && runner_->number_ == number;
-}
-
 void Caller::enter(const std::shared_ptr<Turn>& turn) {
   if (std::find(turns_.begin(), turns_.end(), turn) != turns_.end()) return;
   parks();

@@ -279,4 +279,8 @@ class Runner final : public sched::Task {
   std::uint64_t version_ = 0;
 };
 
+inline bool Caller::runs(const Turn& turn, std::uint32_t number) const {
+  return runner_ != nullptr && runner_->turn_.get() == &turn && runner_->number_ == number;
+}
+
 }  // namespace shoal::object

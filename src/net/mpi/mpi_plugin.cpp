@@ -203,6 +203,7 @@ Plugin Search::the_only_one() {
   for (const Plugin& plugin : found) {
     names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", plugin.name,
                          library_version(*plugin.table));
+    dlclose(plugin.handle);
   }
   throw ConfigError(fmt::format(
       "{}, which does not tell which MPI it is for, and shoal has plug-ins for several: {}. Choose "
@@ -236,23 +237,21 @@ Plugin Search::open(const std::string& name) {
     tried_ += fmt::format("\n  {}", error != nullptr ? error : plugin.file);
     return plugin;
   }
+  auto* const function =
+      reinterpret_cast<shoal_mpi_table_function*>(dlsym(plugin.handle, SHOAL_MPI_TABLE_FUNCTION));
+  if (function != nullptr) plugin.table = function();
   if (const std::string problem = unfit(plugin); !problem.empty()) {
     tried_ += fmt::format("\n  {}: {}", plugin.file, problem);
     dlclose(plugin.handle);
-    return plugin;
+    plugin.table = nullptr;
   }
-  auto* const table =
-      reinterpret_cast<shoal_mpi_table_function*>(dlsym(plugin.handle, SHOAL_MPI_TABLE_FUNCTION));
-  plugin.table = table();
   return plugin;
 }
 
 /// Reason why a plug-in cannot be used; "": it can.
 std::string Search::unfit(const Plugin& plugin) const {
-  auto* const function =
-      reinterpret_cast<shoal_mpi_table_function*>(dlsym(plugin.handle, SHOAL_MPI_TABLE_FUNCTION));
-  if (function == nullptr) return "is no plug-in of shoal";
-  const MpiTable& table = *function();
+  if (plugin.table == nullptr) return "is no plug-in of shoal";
+  const MpiTable& table = *plugin.table;
   if (table.version != SHOAL_MPI_TABLE_VERSION || table.size_bytes != sizeof(MpiTable)) {
     return fmt::format(
         "belongs to another version of shoal (table {}, {} bytes; here {}, {} bytes)",
