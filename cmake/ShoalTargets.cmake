@@ -227,14 +227,17 @@ function(shoal_mpi_plugin_definitions target name)
   target_link_libraries(${target} PRIVATE ${SHOAL_MPI_${name}_TARGET})
 endfunction()
 
-# A target whose users, or itself, find the plug-ins: they are built with it, and `scope` says
-# whose RUNPATH names their folder.
-function(shoal_uses_plugins target scope)
+# The plug-ins are built with a target, and with all that link it.
+function(shoal_build_plugins_with target)
   foreach(name IN LISTS SHOAL_MPI_PLUGINS)
     add_dependencies(${target} shoal_mpi_${name})
   endforeach()
+endfunction()
+
+# The RUNPATH of programs that link an interface library names the folder of the plug-ins.
+function(shoal_name_plugin_folder target)
   target_link_options(
-    ${target} ${scope} $<BUILD_INTERFACE:LINKER:-rpath,${CMAKE_CURRENT_BINARY_DIR}>
+    ${target} INTERFACE $<BUILD_INTERFACE:LINKER:-rpath,${CMAKE_CURRENT_BINARY_DIR}>
     $<INSTALL_INTERFACE:LINKER:-rpath,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}>)
 endfunction()
 
@@ -259,9 +262,7 @@ function(shoal_c_library name)
                LINK_DEPENDS "${exports}"
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  foreach(plugin IN LISTS SHOAL_MPI_PLUGINS)
-    add_dependencies(${library} shoal_mpi_${plugin})
-  endforeach()
+  shoal_build_plugins_with(${library})
   shoal_common_options(${library} INTERFACE)
   target_include_directories(
     ${library}

@@ -53,8 +53,8 @@ class HeldEvents {
     ++of_name_[event.name];
   }
   [[nodiscard]] bool empty() const { return of_name_.empty(); }
-  /// Those that are not in `used` fill what instance `number` of the consumer lacks. Dependencies
-  /// on a rank choose first: those on any rank take what is left.
+  /// Events outside of `used` fill all dependencies that instance `number` of the consumer lacks.
+  /// Dependencies on one rank choose first; those on any rank take the rest.
   [[nodiscard]] bool complete(const Consumer& consumer, std::uint64_t number,
                               HeldEvents used) const {
     for (const bool any : {false, true}) {
