@@ -1,8 +1,5 @@
 # Tests of the applications: included by tests/CMakeLists.txt, after cmake/ShoalTesting.cmake.
 
-set(SHOAL_DATA_DIR
-    "${PROJECT_SOURCE_DIR}/../shared/data"
-    CACHE PATH "Folder with bcsstk13.mtx and other matrices; tests skip what is not there")
 set(small_data "${PROJECT_SOURCE_DIR}/tests/unit/data")
 
 # shoal_add_error_test(<name> PATTERN <regex> [TIMES <n>] COMMAND <target> [<argument>...])
