@@ -20,14 +20,8 @@ if(EXISTS "${SHOAL_DATA_DIR}/jagmesh7.mtx")
 endif()
 shoal_add_app_run(sparse_solve_pattern PATTERN "4 rows, ILU.*shift 0,.*verified" COMMAND
                   sparse_solve --ranks 2 --block 1 "${small_data}/general_pattern.mtx")
-shoal_add_error_test(sparse_solve_no_square PATTERN "data/not_square.mtx:4: .*must be square"
-                     COMMAND sparse_solve "${small_data}/not_square.mtx" --ranks 2)
-shoal_add_error_test(sparse_solve_empty_row PATTERN "row 2 has no element.*singular" COMMAND
-                     sparse_solve "${small_data}/empty_row.mtx" --ranks 2)
 shoal_add_app_run(sparse_solve_simulated PATTERN "verified" COMMAND sparse_solve --sim --ranks 8
                                                                     --grid 12 --levels 2)
-shoal_add_error_test(sparse_solve_no_file PATTERN "/nonexistent.mtx" COMMAND sparse_solve
-                     /nonexistent.mtx --ranks 2)
 shoal_add_app_test(barnes_hut APP barnes_hut TIMEOUT 120 LABEL apps_small PATTERN "verified"
                    ARGS --bodies 1000)
 shoal_add_app_test(barnes_hut_small_cache APP barnes_hut TIMEOUT 120 PATTERN "verified" RANKS 3
@@ -53,8 +47,6 @@ shoal_add_app_run(barnes_hut_simulated PATTERN "verified" COMMAND barnes_hut --s
                                                                   --bodies 500)
 shoal_add_app_test(ebms APP ebms TIMEOUT 60 LABEL apps_small PATTERN "verified" ARGS --particles
                    2000)
-shoal_add_error_test(ebms_no_particles PATTERN "--particles" COMMAND ebms --particles -1)
-shoal_add_error_test(gups_no_updates PATTERN "--updates" COMMAND gups --updates 0)
 shoal_add_app_test(ebms_prefetch APP ebms TIMEOUT 60 PATTERN "verified" RANKS 3 PROCESSES 2
                    ARGS --particles 2000 --prefetch)
 shoal_add_app_run(ebms_simulated PATTERN "verified" COMMAND ebms --sim --ranks 16 --particles 1000)

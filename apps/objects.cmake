@@ -35,10 +35,3 @@ foreach(class IN ITEMS S W)
     PROCESSES ${nas_cg_${class}_counts}
     ARGS --class ${class} --workers 1)
 endforeach()
-shoal_add_error_test(nas_cg_ranks PATTERN "nas_cg runs on 1, 2, 4, 8, ... ranks, not on 3"
-                     COMMAND nas_cg --class S --ranks 3)
-shoal_add_error_test(nas_cg_class PATTERN "--class: X not in .S,W,A." COMMAND nas_cg --class X)
-shoal_add_error_test(hub_bfs_strategy PATTERN "'nowhere' is none of everywhere, neighbors, striped"
-                     COMMAND hub_bfs --strategy nowhere --ranks 2)
-shoal_add_error_test(kmeans_clusters PATTERN "--clusters 9: there are only 5 points"
-                     COMMAND kmeans --points 5 --clusters 9 --ranks 2)

@@ -68,12 +68,3 @@ if(TARGET bfs)
   shoal_test_properties(apps.bfs_same_levels apps 120 PROCESSORS 2)
   shoal_add_app_script(bfs_json tests/apps/bfs_json_test.py bfs)
 endif()
-shoal_add_error_test(bfs_variant PATTERN "'sideways' is none of async, events, level_am"
-                     COMMAND bfs --variant sideways --ranks 2)
-shoal_add_error_test(bfs_scale PATTERN "bfs: --scale: .*99" COMMAND bfs --scale 99 --ranks 2)
-shoal_add_error_test(bfs_no_file PATTERN "/nonexistent.mtx: cannot open this file"
-                     COMMAND bfs --graph /nonexistent.mtx --ranks 2)
-shoal_add_error_test(bfs_not_square PATTERN "not_square.mtx:4: the matrix is 2 x 3: it must be"
-                     COMMAND bfs --graph "${small_data}/not_square.mtx" --ranks 3)
-shoal_add_error_test(bfs_no_edges PATTERN "diagonal.mtx: no vertex has an edge to another one"
-                     COMMAND bfs --graph "${small_data}/diagonal.mtx" --ranks 3)

@@ -35,10 +35,6 @@ if(TARGET insitu)
     shoal_test_properties(explore.insitu explore 120 PROCESSORS 2)
   endif()
 endif()
-shoal_add_error_test(insitu_unwritable PATTERN "/nonexistent/x.csv: cannot be written"
-                     COMMAND insitu --out /nonexistent/x.csv --ranks 2)
-shoal_add_error_test(insitu_full PATTERN "/dev/full: cannot be written" COMMAND insitu --out
-                                                                                /dev/full --ranks 3)
 
 if(TARGET insitu_mpi)
   shoal_add_mpi_test(

@@ -38,10 +38,6 @@ foreach(size IN ITEMS large huge tiny)
     least_squares_${size}
     PATTERN "${least_squares_report}"
     COMMAND least_squares "${small_data}/tall_${size}.mtx" --tile 2 --ranks 2)
-  shoal_add_app_run(
-    cholesky_${size}
-    PATTERN "residual +[0-9.e-]+ .* good"
-    COMMAND cholesky --matrix "${small_data}/spd_${size}.mtx" --tile 2 --ranks 2)
 endforeach()
 if(EXISTS "${SHOAL_DATA_DIR}/west0067.mtx")
   shoal_add_app_test(
@@ -51,14 +47,3 @@ if(EXISTS "${SHOAL_DATA_DIR}/west0067.mtx")
     PATTERN "${least_squares_report}"
     ARGS "${SHOAL_DATA_DIR}/west0067.mtx" --tile 16)
 endif()
-shoal_add_error_test(
-  least_squares_wide PATTERN "is 2 x 3: it needs at least as many rows as columns"
-  COMMAND least_squares "${small_data}/wide.mtx" --ranks 2)
-shoal_add_error_test(
-  least_squares_dependent PATTERN "the columns of the matrix are linearly dependent"
-  COMMAND least_squares "${small_data}/dependent.mtx" --tile 2 --ranks 2)
-shoal_add_error_test(least_squares_no_file PATTERN "/nonexistent.mtx: cannot open this file"
-                     COMMAND least_squares /nonexistent.mtx --ranks 2)
-shoal_add_error_test(
-  least_squares_file_and_size PATTERN "--n excludes FILE"
-  COMMAND least_squares "${small_data}/tall.mtx" --n 10 --ranks 2)

@@ -20,6 +20,10 @@ import tempfile
 import unittest
 from dataclasses import dataclass
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SMALL_DATA = SOURCE / "tests" / "unit" / "data"
+SKIPPED = 77  # exit code
+
 
 @dataclass
 class Result:
@@ -28,6 +32,10 @@ class Result:
     code: int
     output: str
     errors: str
+    command: str = ""
+
+    def __str__(self):
+        return f"{self.command}\nended with {self.code}\n{self.output}{self.errors}"
 
 
 class Build:
@@ -45,6 +53,7 @@ class Build:
         self.prefix = known["prefix"]  # of a program without a launcher
         self.variables = known["variables"]  # of CMake, by their names
         self.timeout_scale = known["timeout_scale"]
+        self.targets = set(known["targets"])  # what it builds, and perhaps has not built yet
 
     def find(self, name):
         """The program `name`, or None where this build has none."""
@@ -60,16 +69,58 @@ def build():
     return Build(os.environ["SHOAL_SUITE_BUILD"])
 
 
+def cases(table):
+    """Decorator of a method with one parameter: a case of its own, <method>_<key>, for each value of a table. A list
+    has its values for keys."""
+    def mark(method):
+        pairs = list(table.items()) if isinstance(table, dict) else [(value, value) for value in table]
+        method.cases = {re.sub(r"\W+", "_", str(name)): value for name, value in pairs}
+        assert len(method.cases) == len(pairs), f"two cases have one name: {pairs}"
+        return method
+    return mark
+
+
 class Suite(unittest.TestCase):
-    """Cases of one kind. A program that this build has not skips its case."""
+    """Cases of one kind. A program that this build is without skips its case."""
 
     timeout = 120  # seconds of one command, stretched by sanitizers
 
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        for name, method in list(vars(cls).items()):
+            for case, value in getattr(method, "cases", {}).items():
+                setattr(cls, f"{name}_{case}", lambda self, method=method, value=value: method(self, value))
+            if hasattr(method, "cases"):
+                delattr(cls, name)
+
+    def shortDescription(self):
+        return None
+
     def program(self, name):
         path = build().find(name)
+        if path is None and name in build().targets:
+            self.fail(f"{name} was not built: cmake --build {build().folder} --target {name}")
         if path is None:
-            self.skipTest(f"{name} is not built")
+            self.skipTest(f"this build is without {name}")
         return str(path)
+
+    def first_mpi(self):
+        """The MPI of tests that one of them serves."""
+        if not build().mpis:
+            self.skipTest("this build is without MPI")
+        return build().mpis[0]
+
+    def data(self, name):
+        """A large matrix or graph."""
+        if not (build().data / name).is_file():
+            self.skipTest(f"no {build().data / name}")
+        return build().data / name
+
+    def folder(self):
+        """A folder that lasts as long as the case."""
+        folder = tempfile.TemporaryDirectory(prefix="shoal-suite-")
+        self.addCleanup(folder.cleanup)
+        return pathlib.Path(folder.name)
 
     def on_mpi(self, name, mpi):
         """A program that calls MPI itself has one for each MPI but the first (apps/CMakeLists.txt)."""
@@ -90,12 +141,12 @@ class Suite(unittest.TestCase):
                 os.killpg(process.pid, signal.SIGKILL)
                 output, errors = process.communicate()
                 self.fail(f"{shlex.join(map(str, command))}\ndid not end within {limit} s\n{output}{errors}")
-        said = f"{shlex.join(map(str, command))}\nended with {process.returncode}\n{output}{errors}"
+        result = Result(process.returncode, output, errors, shlex.join(map(str, command)))
         if code is None:
-            self.assertTrue(0 <= process.returncode <= 120, f"a plain exit code was expected: {said}")
+            self.assertTrue(0 <= process.returncode <= 120, f"a plain exit code was expected: {result}")
         else:
-            self.assertEqual(process.returncode, code, said)
-        return Result(process.returncode, output, errors)
+            self.assertEqual(process.returncode, code, str(result))
+        return result
 
     def embedded(self, name, arguments="", *, code=0, **options):
         """Runs a program without a launcher. `arguments` are words in one string, or a list."""
@@ -108,21 +159,27 @@ class Suite(unittest.TestCase):
         return self.run_command([*build().launchers[mpi], processes, self.on_mpi(name, mpi), *words], **options)
 
     def prints(self, result, pattern, times=None):
-        """The output has a line that matches, or just so many matches; returns the first line that does."""
-        lines = [line for line in result.output.splitlines() if re.search(pattern, line)]
-        self.assertTrue(lines, f"no line matches {pattern!r}:\n{result.output}{result.errors}")
+        """The output has lines that match, or just so many matches; returns the first lines that do."""
+        found = re.search(f"[^\n]*(?:{pattern})[^\n]*", result.output)
+        self.assertTrue(found, f"no line matches {pattern!r}: {result}")
         if times is not None:
-            self.assertEqual(len(re.findall(pattern, result.output)), times, result.output)
-        return lines[0]
+            self.assertEqual(len(re.findall(pattern, result.output)), times, str(result))
+        return found[0]
+
+    def print_the_same(self, pattern, *results):
+        """All have the same lines that match."""
+        lines = {self.prints(result, pattern): result.command for result in results}
+        self.assertEqual(len(lines), 1, "\n".join(f"{line}\n  {command}" for line, command in lines.items()))
 
     def everywhere(self, name, arguments="", *, ranks=(1, 4), processes=(2, 4), prints=None):
         """Runs an application, which verifies its result: embedded on each number of ranks, on each number of
-        processes over the first MPI, and over the others on the last of them."""
+        processes over the first MPI, and over the others on the last of them. Under sanitizers embedded only."""
+        self.program(name)
         for count in ranks:
             with self.subTest(ranks=count):
                 result = self.embedded(name, f"{arguments} --ranks {count}")
                 prints and self.prints(result, prints)
-        for mpi in build().mpis:
+        for mpi in () if build().sanitize else build().mpis:
             for count in processes if mpi == build().mpis[0] else processes[-1:]:
                 with self.subTest(mpi=mpi, processes=count):
                     result = self.launched(name, mpi, count, arguments)
@@ -131,9 +188,8 @@ class Suite(unittest.TestCase):
     def refused(self, name, arguments, pattern, *, times=1, code=None, **options):
         """A program fails in an orderly way and says why, `times` times, on standard error."""
         result = self.embedded(name, arguments, code=code, **options)
-        self.assertNotEqual(result.code, 0, f"it did not fail:\n{result.output}{result.errors}")
-        self.assertEqual(len(re.findall(pattern, result.errors)), times,
-                         f"matches of {pattern!r} in:\n{result.output}{result.errors}")
+        self.assertNotEqual(result.code, 0, f"it did not fail: {result}")
+        self.assertEqual(len(re.findall(pattern, result.errors)), times, f"matches of {pattern!r} in: {result}")
         return result
 
 
@@ -143,4 +199,9 @@ def main():
     parser.add_argument("--build", default=os.environ.get("SHOAL_SUITE_BUILD", "build/dev"))
     given, others = parser.parse_known_args()
     os.environ["SHOAL_SUITE_BUILD"] = given.build
-    unittest.main(module="__main__", argv=[sys.argv[0], "-v", *others])
+    result = unittest.main(module="__main__", argv=[sys.argv[0], "-v", *others], exit=False).result
+    if result.testsRun == 0 and not result.skipped:
+        sys.exit("no case was chosen")
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if len(result.skipped) >= max(1, result.testsRun) else 0)
