@@ -57,26 +57,6 @@ function(shoal_test_program target source)
   shoal_test_defaults(${target} ${ARGN})
 endfunction()
 
-# shoal_planted_bug(<program> <source> <from> <to> <library of the source>): writes a copy of the
-# source, <program>.cpp of this binary folder, in which the text <from>, which must stand in it
-# once, became <to>; `out` is set to the copy. The linker takes what a program defines itself, not
-# the library's, where that is an object of its own: the source becomes one.
-function(shoal_planted_bug program source from to library out)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-  file(READ "${source}" text)
-  string(FIND "${text}" "${from}" first)
-  string(FIND "${text}" "${from}" last REVERSE)
-  if(first EQUAL -1 OR NOT first EQUAL last)
-    message(FATAL_ERROR "${program}: its text must stand in ${source} once: ${from}")
-  endif()
-  string(REPLACE "${from}" "${to}" text "${text}")
-  set(copy "${CMAKE_CURRENT_BINARY_DIR}/${program}.cpp")
-  file(CONFIGURE OUTPUT "${copy}" CONTENT "${text}" @ONLY)
-  set_source_files_properties("${source}" TARGET_DIRECTORY ${library}
-                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  set(${out} "${copy}" PARENT_SCOPE)
-endfunction()
-
 # Large programs that tests of several kinds run, compiled once.
 set(support "${PROJECT_SOURCE_DIR}/tests/support")
 add_library(

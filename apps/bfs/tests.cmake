@@ -18,12 +18,6 @@ if(TARGET bfs)
       PATTERN "14 vertices, 14 edges\n.*trees +all 12 are good"
       LABEL apps_small
       ARGS --graph "${small_data}/small_graph.mtx" --variant ${variant})
-    if(NOT SHOAL_SANITIZE)
-      add_test(NAME explore.bfs_${variant}
-               COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 50 -- $<TARGET_FILE:bfs>
-                       --ranks 4 --workers 2 --scale 6 --roots 4 --variant ${variant})
-      shoal_test_properties(explore.bfs_${variant} explore 120 PROCESSORS 2)
-    endif()
     foreach(run IN ITEMS "--ranks 1 --workers 1" "--ranks 5 --workers 1" "--ranks 3 --workers 4"
                          "--ranks 16 --sim")
       list(APPEND commands

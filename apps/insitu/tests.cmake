@@ -28,12 +28,6 @@ if(TARGET insitu)
                    "-DCOMMANDS=${command}|${command}" -P
                    "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
   shoal_test_properties(apps.insitu_sim_twice apps 60 PROCESSORS 2)
-  if(NOT SHOAL_SANITIZE)
-    add_test(NAME explore.insitu
-             COMMAND "${PROJECT_SOURCE_DIR}/tools/shoal-explore" --seeds 50 -- $<TARGET_FILE:insitu>
-                     --ranks 5 --workers 2 --timesteps 2 --fields 3 --size 4)
-    shoal_test_properties(explore.insitu explore 120 PROCESSORS 2)
-  endif()
 endif()
 
 if(TARGET insitu_mpi)

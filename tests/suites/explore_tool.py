@@ -1,33 +1,22 @@
-#!/usr/bin/env python3
-"""explore_test.py SHOAL_EXPLORE: what shoal-explore does with programs that are scripts."""
+"""Answers of shoal-explore to programs that are scripts."""
 
-import os
-import stat
-import subprocess
-import sys
-import tempfile
-import unittest
+import suite
 
-EXPLORE = sys.argv.pop(1)
+EXPLORE = suite.SOURCE / "tools/shoal-explore"
 SUCCESS = "echo 'shoal: simulated 1 ranks with seed 1' >&2; exit 0"
 
 
-class Explore(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+class Explore(suite.Suite):
 
     def script(self, body):
-        path = os.path.join(self.folder, "program")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\n" + body)
-        os.chmod(path, stat.S_IRWXU)
-        return path
+        path = self.folder() / "program"
+        path.write_text("#!/bin/sh\n" + body)
+        path.chmod(0o700)
+        return str(path)
 
     def explore(self, *words):
-        done = subprocess.run([EXPLORE, *words], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+        done = self.run_command([EXPLORE, *words], code=None)
+        return done.code, done.output + done.errors
 
     def test_no_failure(self):
         code, text = self.explore("--seeds", "7", "--", self.script(SUCCESS))
@@ -120,10 +109,10 @@ END
         for words in (["--orders", "best", "--", "true"], ["--seeds", "0", "--", "true"], []):
             code, _ = self.explore(*words)
             self.assertEqual(code, 2, words)
-        code, text = self.explore("--", EXPLORE, "--ranks", "many")
+        code, text = self.explore("--", str(EXPLORE), "--ranks", "many")
         self.assertNotEqual(code, 0)
         self.assertIn("--ranks many: not a number", text)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    suite.main()
