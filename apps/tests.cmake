@@ -43,8 +43,6 @@ if(TARGET cholesky AND TARGET shoal-trace)
   shoal_test_properties(apps.lost_output apps 240 PROCESSORS 2)
 endif()
 
-include("${CMAKE_CURRENT_LIST_DIR}/bfs/tests.cmake")
-include("${CMAKE_CURRENT_LIST_DIR}/insitu/tests.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/objects.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/qr/tests.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/contention/tests.cmake")

@@ -1,33 +1,42 @@
-#!/usr/bin/env python3
-"""bfs_json_test.py BFS: what `bfs --json` writes, against statistics computed here."""
+"""apps/bfs: large graphs, the same levels in all layouts, and the statistics that --json writes."""
 
 import json
-import pathlib
 import statistics
-import subprocess
-import sys
-import tempfile
-import unittest
 
-BFS = sys.argv.pop(1)
+import suite
+
+VARIANTS = ["async", "events", "level_am"]
 ROOTS = 7
 
 
-class BfsJson(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "results.json"
-            command = [BFS, "--scale", "8", "--roots", str(ROOTS), "--ranks", "3"]
-            subprocess.run([*command, "--json", str(path)], check=True, stdout=subprocess.DEVNULL)
-            cls.results = json.loads(path.read_text())
+class Graphs(suite.Suite):
+    timeout = 300
 
-    def test_standard_output_has_the_results_and_nothing_else(self):
-        with tempfile.TemporaryDirectory() as folder:
-            command = [BFS, "--scale", "6", "--roots", "2", "--ranks", "2", "--json", "-"]
-            done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-            self.assertEqual(json.loads(done.stdout)["program"], "bfs")
-            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+    @suite.cases(["async", "events"])
+    def test_scale_16(self, variant):
+        self.everywhere("bfs", f"--scale 16 --roots 16 --variant {variant}", ranks=[4], processes=[4],
+                        prints="trees +all 16 are good")
+
+    @suite.cases({"karate": ("karate", 34), "jagmesh7": ("jagmesh7", 64), "west0067": ("west0067", 64)})
+    def test_matrix(self, graph):
+        name, roots = graph
+        for variant in VARIANTS:
+            result = self.embedded("bfs", f"--graph {self.data(name + '.mtx')} --ranks 4 --variant {variant}")
+            self.prints(result, f"trees +all {roots} are good")
+
+    def test_same_levels(self):
+        runs = ("--ranks 1 --workers 1", "--ranks 5 --workers 1", "--ranks 3 --workers 4", "--ranks 16 --sim")
+        self.print_the_same("checksum +[0-9a-f]+ of all levels\n +trees +all 8 are good", *(
+            self.embedded("bfs", f"--scale 9 --roots 8 --seed 3 --variant {variant} {run}")
+            for variant in VARIANTS for run in runs))
+
+
+class Json(suite.Suite):
+
+    def setUp(self):
+        path = self.folder() / "results.json"
+        self.embedded("bfs", f"--scale 8 --roots {ROOTS} --ranks 3 --json {path}")
+        self.results = json.loads(path.read_text())
 
     def values(self, key):
         return [search[key] for search in self.results["searches"]]
@@ -67,4 +76,4 @@ class BfsJson(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    suite.main()
