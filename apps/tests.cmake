@@ -1,7 +1,5 @@
 # Tests of the applications: included by tests/CMakeLists.txt, after cmake/ShoalTesting.cmake.
 
-set(small_data "${PROJECT_SOURCE_DIR}/tests/unit/data")
-
 shoal_add_app_run(calibrate_trees PATTERN "multicast-costs = .[0-9]+ns,[0-9]+ns,[0-9]+ns,[0-9]+ns."
                   COMMAND calibrate net --ranks 4 --workers 1 --repetitions 3)
 if(TARGET calibrate AND NOT SHOAL_SANITIZE)
@@ -43,10 +41,7 @@ if(TARGET cholesky AND TARGET shoal-trace)
   shoal_test_properties(apps.lost_output apps 240 PROCESSORS 2)
 endif()
 
-include("${CMAKE_CURRENT_LIST_DIR}/objects.cmake")
-include("${CMAKE_CURRENT_LIST_DIR}/qr/tests.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/contention/tests.cmake")
-include("${CMAKE_CURRENT_LIST_DIR}/memory_tests.cmake")
 
 if(NOT SHOAL_SANITIZE)
   set(programs "")
