@@ -37,6 +37,18 @@ function(shoal_add_mpi_test test)
   set_tests_properties(${test} PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
 endfunction()
 
+# Sets `out` to the target of an application for an MPI: one that calls MPI itself is a program for
+# each (apps/CMakeLists.txt). Empty when it is not built.
+function(shoal_app_on_mpi app mpi out)
+  if(TARGET ${app}_${mpi})
+    set(${out} ${app}_${mpi} PARENT_SCOPE)
+  elseif(TARGET ${app})
+    set(${out} ${app} PARENT_SCOPE)
+  else()
+    set(${out} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Sets `out` to the command that runs a program of tests/mpi/ on an MPI.
 function(shoal_mpi_test_program name mpi out)
   if(name IN_LIST SHOAL_TESTS_WITH_MPI)

@@ -12,7 +12,7 @@ PROGRAMS = {
     "gemm3d": f"--ranks 8 --workers 2 {TILES}",
     "bfs": f"{SMALL} --scale 5 --roots 2",
     **{f"explore_random_{kind}program": SMALL for kind in ("", "event_", "object_", "flow_", "memory_")},
-    **{f"tutorial_{path.stem}": SMALL for path in sorted((suite.SOURCE / "apps/tutorial").glob("*.cpp"))},
+    **dict.fromkeys(suite.TUTORIAL, SMALL),
 }
 INSITU = "--ranks 5 --workers 2 --timesteps 2 --fields 3 --size 4"
 

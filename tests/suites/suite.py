@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SMALL_DATA = SOURCE / "tests" / "unit" / "data"
+TUTORIAL = sorted(f"tutorial_{path.stem}" for path in (SOURCE / "apps" / "tutorial").glob("*.cpp"))
 SKIPPED = 77  # exit code
 ANY = object()  # of an exit code
 
