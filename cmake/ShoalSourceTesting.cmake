@@ -129,24 +129,15 @@ function(shoal_add_tidy_test)
   endif()
 endfunction()
 
-# Tests tools/shoal-bench with scripts for programs, every case of the benchmarks in its short form,
-# and the instruction budgets.
+# Every case of the benchmarks in its short form, and the instruction budgets.
 function(shoal_add_bench_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  set(bench "${PROJECT_SOURCE_DIR}/tools/shoal-bench")
-  add_test(NAME bench.bench COMMAND Python3::Interpreter
-                                    "${PROJECT_SOURCE_DIR}/tests/bench/bench_test.py" "${bench}")
-  shoal_test_properties(bench.bench bench ${arg_TIMEOUT})
-  if(NOT TARGET tasks_shoal)
-    return()
-  endif()
+  set(bench "${PROJECT_SOURCE_DIR}/tools/shoal-bench" --build "${PROJECT_BINARY_DIR}")
   file(GLOB cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/cases/*.json")
   foreach(file IN LISTS cases)
     cmake_path(GET file STEM group)
-    add_test(NAME bench.short.${group} COMMAND "${bench}" --build "${PROJECT_BINARY_DIR}" --short
-                                               --group ${group} --timeout 120)
-    shoal_test_properties(bench.short.${group} bench ${arg_TIMEOUT} PROCESSORS 2)
+    add_test(NAME bench.short.${group} COMMAND ${bench} --short --group ${group} --timeout 120)
+    shoal_test_properties(bench.short.${group} bench 600 PROCESSORS 2)
   endforeach()
-  add_test(NAME bench.budgets COMMAND "${bench}" --build "${PROJECT_BINARY_DIR}" --budgets)
-  shoal_test_properties(bench.budgets bench ${arg_TIMEOUT} COST 100)
+  add_test(NAME bench.budgets COMMAND ${bench} --budgets)
+  shoal_test_properties(bench.budgets bench 600 COST 100)
 endfunction()

@@ -253,22 +253,3 @@ function(shoal_add_gtests kind)
     shoal_join_sources(${program} "^[^_]+" ${sources_${program}})
   endforeach()
 endfunction()
-
-# The commands for gdb, on a program with parked tasks.
-function(shoal_add_gdb_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  find_program(SHOAL_GDB gdb)
-  if(NOT SHOAL_GDB)
-    message(STATUS "shoal: no test of the commands for gdb: there is no gdb (tools/setup "
-                   "check-all installs it)")
-    return()
-  endif()
-  shoal_test_program(gdb_parked_tasks "${PROJECT_SOURCE_DIR}/tests/gdb/parked_tasks.cpp"
-                     shoal::shoal)
-  target_compile_options(gdb_parked_tasks PRIVATE -g)
-  add_test(NAME gdb.parked_tasks
-           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/gdb/gdb_test.py" "${SHOAL_GDB}"
-                   "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py" $<TARGET_FILE:gdb_parked_tasks>
-                   "${CMAKE_CURRENT_BINARY_DIR}/gdb")
-  shoal_test_properties(gdb.parked_tasks gdb ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
-endfunction()

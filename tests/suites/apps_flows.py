@@ -38,7 +38,8 @@ class LeastSquares(suite.Suite):
         self.everywhere("least_squares", "--n 301 --tile 48", prints=SOLVED)
 
     def test_matrix(self):
-        self.everywhere("least_squares", f"{self.data('west0067.mtx')} --tile 16", ranks=[4], processes=[2], prints=SOLVED)
+        self.everywhere("least_squares", f"{self.data('west0067.mtx')} --tile 16", ranks=[4], processes=[2],
+                        prints=SOLVED)
 
     def test_one_column(self):
         self.prints(self.embedded("least_squares", "--n 1"), SOLVED)

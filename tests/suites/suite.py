@@ -1,7 +1,7 @@
-"""What the suites of this folder share: they run programs of a build as a user would, and look at what those print.
+"""Shared parts of the suites of this folder, which run programs of a build as users do, and check what those print.
 
-A suite is a file <kind>_<name>.py with classes derived from Suite; tests/CMakeLists.txt makes the ctest test <kind>.<name> of it.
-By hand, for one case:
+A suite is a file <kind>_<name>.py with classes derived from Suite; tests/CMakeLists.txt makes the ctest test
+<kind>.<name> of it. By hand, for one case:
 
     python3 tests/suites/apps_cholesky.py --build build/dev -k random_blocks
 """
@@ -140,8 +140,8 @@ class Suite(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="shoal-suite-") as sessions:
             # Open MPI fails to start where another launch removes the folder of sessions at that moment.
             own = {"OMPI_MCA_orte_tmpdir_base": sessions, **build().mpi_environment, **(environment or {})}
-            process = subprocess.Popen([str(word) for word in command], env={**os.environ, **own}, cwd=folder, text=True,
-                                       errors="replace", stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
+            process = subprocess.Popen([str(word) for word in command], env={**os.environ, **own}, cwd=folder,
+                                       text=True, errors="replace", stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, start_new_session=True)
             try:
                 output, errors = process.communicate(timeout=limit)

@@ -1,5 +1,6 @@
-// Does the same until the file named by its argument is there: used by check_top. On each rank,
-// three tasks are parked on a lock, one computes, and messages go to the next rank.
+// Does the same until the file named by its argument is there: used by
+// tests/suites/top_programs.py. On each rank, three tasks are parked on a lock, one computes, and
+// messages go to the next rank.
 
 #include <shoal/shoal.hpp>
 

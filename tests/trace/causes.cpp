@@ -1,5 +1,6 @@
-// Runs over 4 processes with one cause of slowness each: used by check_runs. Work is time asleep,
-// which other programs on the machine do not prolong by much.
+// Runs over 4 processes with one cause of slowness each: used by
+// tests/suites/trace_runs.py. Work is time asleep, which other programs on the machine do not
+// prolong by much.
 //
 //   causes healthy|slow|queued|urgent|hot|short
 

@@ -1,5 +1,5 @@
 ! A region of interest: with --trace FILE --trace-paused, only its events are recorded. Run by
-! check_runs.
+! tests/suites/trace_runs.py.
 module region_main
   use, intrinsic :: iso_c_binding
   use shoal_events

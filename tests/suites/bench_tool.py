@@ -1,26 +1,21 @@
-#!/usr/bin/env python3
-"""bench_test.py SHOAL_BENCH: what shoal-bench does with programs that are scripts."""
+"""Answers of shoal-bench to programs that are scripts."""
 
 import json
 import os
-import pathlib
 import shutil
 import stat
 import subprocess
-import sys
-import tempfile
-import unittest
 
-BENCH = sys.argv.pop(1)
+import suite
+
+BENCH = suite.SOURCE / "tools/shoal-bench"
 
 
-class WithFolder(unittest.TestCase):
+class WithFolder(suite.Suite):
     """A folder with programs, cases and tools of each test's own."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = super().folder()
         (self.folder / "build" / "bench").mkdir(parents=True)
         (self.folder / "cases").mkdir()
         self.tools = self.folder / "tools"
@@ -449,4 +444,4 @@ class Budgets(WithFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    suite.main()

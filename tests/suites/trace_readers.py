@@ -1,20 +1,10 @@
-#!/usr/bin/env python3
-"""Records a run of four processes and opens its conversions in the programs that they are made for:
-the same slices and messages are found in each, and a damaged file is noticed.
+"""Records a run of four processes and opens its conversions in the programs that they are made for: the same slices and
+messages are found in each, and a damaged file is noticed."""
 
-    tests/trace/check_readers --tool SHOAL_TRACE --cholesky PROGRAM --launcher COMMAND
-        [--perfetto COMMAND] [--only FORMAT] [--picture FILE]
-
-Exit code 77 where one of the readers is missing; the others have passed then.
-"""
-
-import argparse
-import base64
 import collections
 import csv
 import functools
 import http.server
-import json
 import os
 import pathlib
 import re
@@ -26,20 +16,14 @@ import tempfile
 import threading
 import time
 
-sys.dont_write_bytecode = True  # not into the source folder
-from browser import SKIPPED, Browser, is_installed  # noqa: E402
+import suite
 
-# The formats, and the programs of Debian that read them.
-READERS = {"csv": [], "dot": ["gc"], "otf2": ["otf2-print"], "paje": ["pj_dump", "vite"],
-           "perfetto": ["chromium", "chromedriver"]}
+sys.path.append(str(suite.SOURCE / "tests" / "trace"))
+from browser import Browser  # noqa: E402
 
 
 class Damaged(Exception):
     """What a reader says of a file that is not as it should be."""
-
-
-class Missing(Exception):
-    """A reader that is not installed."""
 
 
 def call(command, folder=None):
@@ -230,14 +214,6 @@ class Perfetto:
             raise Damaged(f"chrome://tracing says: {found[0][:3]}")
         return found[1]
 
-    def picture(self, path):
-        self.until("return app.isLoadingTrace === false", 60)
-        self.browser.run("""const tracks = () => app.trace.workspaces.currentWorkspace.flatTracks;
-                            tracks().forEach(track => track.expand())""")
-        time.sleep(2)  # for a person's eyes only
-        data = self.browser.call("GET", self.browser.session + "/screenshot")
-        pathlib.Path(path).write_bytes(base64.b64decode(data))
-
 
 def cut(path):
     """A copy of which the last third is missing."""
@@ -254,95 +230,65 @@ def cut(path):
     return copy
 
 
-class Check:
-    def __init__(self, arguments, folder):
-        self.arguments = arguments
-        self.folder = pathlib.Path(folder)
-        self.trace = self.folder / "run.trace"
+class Readers(suite.Suite):
 
-    def record(self):
-        call([*shlex.split(self.arguments.launcher), self.arguments.cholesky, "--n", "512", "--tile", "64",
-              "--workers", "1", "--trace", self.trace])
-        self.expected = read_csv(self.convert("csv"))
-        least = {"slices": 100, "messages": 100, "tasks": 100, "arrows": 100, "potrf": 8}
-        if any(self.expected[name] < count for name, count in least.items()):
-            sys.exit(f"the trace has only {self.expected}")
-        self.expected["ranks"] = 4
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.trace = pathlib.Path(cls.scratch.name) / "run.trace"
+
+    def setUp(self):
+        if not self.trace.exists():
+            self.launched("cholesky", self.first_mpi(), 4, f"--n 512 --tile 64 --workers 1 --trace {self.trace}")
+        self.expected = {**read_csv(self.convert("csv")), "ranks": 4}
+        for name, least in {"slices": 100, "messages": 100, "tasks": 100, "arrows": 100, "potrf": 8}.items():
+            self.assertGreaterEqual(self.expected[name], least, name)
 
     def convert(self, form):
-        path = self.folder / f"run.{form}"
+        path = self.trace.with_suffix(f".{form}")
         if not path.exists():
-            call([self.arguments.tool, "convert", "--to", form, self.trace, "-o", path])
+            self.run_command([self.program("shoal-trace"), "convert", "--to", form, self.trace, "-o", path])
         return path
+
+    def needs(self, *readers):
+        for reader in readers:
+            if not shutil.which(reader):
+                self.skipTest(f"{reader} is not installed")
 
     def reads(self, form, read):
         """The reader finds what the table of events has, and notices that a copy is damaged."""
         path = self.convert(form)
         found = read(path)
-        other = {name: count for name, count in found.items() if self.expected.get(name, count) != count}
-        if other:
-            sys.exit(f"{form}: {other} by {read.__name__}, {self.expected} by the table of events")
+        self.assertEqual(found, {name: self.expected.get(name, count) for name, count in found.items()},
+                         f"by {read.__name__}")
         damaged = cut(path)
         try:
-            found_in_damaged = read(damaged)
-        except (Damaged, csv.Error) as error:
-            print(f"{form}: {found} by {read.__name__}; of a damaged one: {str(error).strip()[:200]}")
-        else:
-            if found_in_damaged == found:
-                sys.exit(f"{form}: {read.__name__} does not notice a damaged file")
-            print(f"{form}: {found} by {read.__name__}; of a damaged one: {found_in_damaged}")
+            self.assertNotEqual(read(damaged), found, f"{read.__name__} does not notice a damaged file")
+        except (Damaged, csv.Error):
+            pass
         (shutil.rmtree if damaged.is_dir() else os.unlink)(damaged)
 
-    def perfetto(self):
-        fetched = subprocess.run(self.arguments.perfetto, stdout=subprocess.PIPE, text=True)
+    def test_csv(self):
+        self.reads("csv", read_csv)
+
+    @suite.cases({"dot": ("dot", "gc", read_dot), "otf2": ("otf2", "otf2-print", read_otf2),
+                  "paje": ("paje", "pj_dump", read_paje), "paje_by_vite": ("paje", "vite", read_paje_by_vite)})
+    def test(self, case):
+        form, reader, read = case
+        self.needs(reader)
+        self.reads(form, read)
+
+    def test_perfetto(self):
+        self.needs("chromium", "chromedriver")
+        fetched = subprocess.run([suite.SOURCE / "tools/perfetto"], stdout=subprocess.PIPE, text=True)
         if fetched.returncode != 0:
-            raise Missing("Perfetto's user interface")
+            self.skipTest("Perfetto's user interface is not here")
         viewer = Perfetto(pathlib.Path(fetched.stdout.strip()))
-        try:
-            self.reads("perfetto", viewer.read_by_chrome)
-            self.reads("perfetto", viewer.read)
-            if self.arguments.picture:
-                viewer.read(self.convert("perfetto"))
-                viewer.picture(self.arguments.picture)
-        finally:
-            viewer.close()
-
-    def run(self):
-        self.record()
-        readers = {"csv": [read_csv], "dot": [read_dot], "otf2": [read_otf2],
-                   "paje": [read_paje, read_paje_by_vite]}
-        missing = []
-        for form, commands in READERS.items():
-            if self.arguments.only not in (None, form):
-                continue
-            absent = [name for name in commands if not shutil.which(name)]
-            missing += absent
-            if absent:
-                continue
-            try:
-                if form == "perfetto":
-                    self.perfetto()
-                for read in readers.get(form, []):
-                    self.reads(form, read)
-            except Missing as error:
-                missing.append(str(error))
-        if missing:
-            print(f"check_readers: not installed: {', '.join(missing)}")
-        return SKIPPED if missing else 0
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tool", required=True)
-    parser.add_argument("--cholesky", required=True)
-    parser.add_argument("--launcher", default="")
-    parser.add_argument("--perfetto", required=True, help="command that prints the folder of Perfetto's interface")
-    parser.add_argument("--only", choices=sorted(READERS), help="one of the formats")
-    parser.add_argument("--picture", help="file for a picture of the run in Perfetto")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        return Check(arguments, folder).run()
+        self.addCleanup(viewer.close)
+        self.reads("perfetto", viewer.read_by_chrome)
+        self.reads("perfetto", viewer.read)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    suite.main()

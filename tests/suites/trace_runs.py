@@ -1,0 +1,282 @@
+"""Records runs of real programs and checks what shoal-trace says of them."""
+
+import collections
+import html
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import suite
+
+KILLED = 1  # exit code of `shoal-trace check` when something is missing
+SKEWED_RUNS = 5
+
+
+class Runs(suite.Suite):
+
+    def setUp(self):
+        self.scratch = self.folder()
+        self.cholesky, self.bfs = self.program("cholesky"), self.program("bfs")
+
+    def file(self, name):
+        return str(self.scratch / name)
+
+    def call(self, command, expected=0, **options):
+        result = self.run_command(command, code=expected, **options)
+        return result.output + result.errors
+
+    def tool(self, *arguments, expected=0):
+        return self.call([self.program("shoal-trace"), *arguments], expected)
+
+    def simulate(self, name, *arguments):
+        path = self.file(name)
+        self.call([self.cholesky, "--sim", "--ranks", 4, "--trace", path, *arguments])
+        return path
+
+    def summary(self, path):
+        return self.tool("summary", path)
+
+    def events(self, path):
+        """The table of events of a trace."""
+        self.tool("convert", "--to", "csv", path, "-o", path + ".csv")
+        return pathlib.Path(path + ".csv").read_text()
+
+
+class Simulated(Runs):
+
+    def test_planted_causes(self):
+        """Simulated runs with a cause of slowness: the summary names it, and in the same run without
+        it, it does not."""
+        size = ["--n", "512", "--tile", "64"]
+        healthy = self.simulate("healthy.trace", *size)
+        self.assertNotRegex(self.summary(healthy), "hint: ")
+        again = self.simulate("again.trace", *size)
+        self.assertTrue(self.events(healthy) == self.events(again), "two runs with the same seed differ")
+        slow = self.simulate("slow.trace", *size, "--sim-faults", "pause:rank=2,at=300us,for=2ms")
+        self.assertRegex(self.summary(slow), "rank 2 is slow")
+        link = self.simulate("link.trace", *size, "--sim-faults", "delay:p=1,by=500us,from=0,to=1")
+        self.assertRegex(self.summary(link), "messages from rank 0 to rank 1 take")
+        # The panels, on which all else depends, wait behind updates.
+        equal = self.simulate("equal.trace", "--n", "2048", "--tile", "64", "--no-priorities")
+        self.assertRegex(self.summary(equal), "tasks '(potrf|trsm)' are on the critical path, and waited")
+        ordered = self.simulate("ordered.trace", "--n", "2048", "--tile", "64")
+        self.assertNotRegex(self.summary(ordered), "are on the critical path, and waited")
+        short = self.simulate("short.trace", "--n", "128", "--tile", "8")
+        self.assertRegex(self.summary(short), r"tasks 'gemm' take .*let a task do more")
+        self.assertRegex(self.tool("diff", healthy, slow), "(gemm|trsm|potrf)")
+
+
+class Paused(Runs):
+
+    def test_killed(self):
+        """A process that is paused, resumed by SIGUSR2, and killed leaves a trace that can be read."""
+        path = self.file("killed.trace")
+        part = pathlib.Path(path + ".part0")
+        command = [self.cholesky, "--n", "20000", "--tile", "20", "--workers", "1",
+                   "--trace", path, "--trace-paused"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
+            try:
+                self.until(run, lambda: part.exists() and catches(run, signal.SIGUSR2))
+                size = part.stat().st_size
+                run.send_signal(signal.SIGUSR2)
+                self.until(run, lambda: is_larger(part, size + 100_000))
+                self.until(run, lambda: "\ngemm " in self.summary(path))  # the first tasks are others
+            finally:
+                run.kill()
+        text = self.tool("check", path, expected=KILLED)
+        self.assertRegex(text, "killed")
+        self.assertRegex(self.summary(path), "\ngemm +[0-9]+ ")
+        self.assertRegex(self.events(path), "region")
+
+    def until(self, run, holds):
+        while not holds():
+            if run.poll() is not None:
+                self.fail(f"the program has ended with exit code {run.returncode}")
+            time.sleep(0.01)
+
+    def test_region(self):
+        """A Fortran program that resumes and pauses the recording: only the region is in the trace."""
+        path = self.file("region.trace")
+        options = ["--workers", "1", "--trace", path]
+        self.assertRegex(self.call([self.program("trace_region"), *options, "--trace-paused"]), "recorded: F T F")
+        self.tool("check", path)
+        events = self.events(path)
+        for inside in (",user,span begins,", '"panel"', ",user,span ends,", '"residual"', ',42,"in the region"'):
+            self.assertIn(inside, events)
+        self.assertNotRegex(events, "(before|after) the region")
+        # Without --trace-paused the recording goes on from the start to the first pause.
+        self.assertRegex(self.call([self.program("trace_region"), *options]), "recorded: T T F")
+        events = self.events(path)
+        self.assertRegex(events, "before the region")
+        self.assertNotRegex(events, "after the region")
+
+
+class Processes(Runs):
+
+    def setUp(self):
+        super().setUp()
+        self.launcher = [*suite.build().launchers[self.first_mpi()], 4]
+
+    def test_ends_names_and_converters(self):
+        """Runs of four processes: both ends of every message, the names of tasks, all converters."""
+        programs = {
+            "cholesky": ([self.cholesky, "--n", "512", "--tile", "64"], "potrf"),
+            "bfs": ([self.bfs, "--scale", "8"], "tell neighbours"),
+        }
+        for name, (command, task) in programs.items():
+            path = self.file(f"{name}.trace")
+            self.call([*self.launcher, *command, "--workers", "1", "--trace", path])
+            self.assertEqual(list(self.scratch.glob(f"{name}.trace.part*")), [])
+            text = self.tool("check", path)
+            self.assertRegex(text, r"[1-9][0-9]* messages with both ends; 0 arrive")
+            # Deadlines by compared clocks, seen on the clock that processes of one host share.
+            spread, explained = self.barriers_of(text)
+            self.assertLessEqual(spread, 1000 + explained, text)
+            text = self.summary(path)
+            self.assertRegex(text, "on 4 ranks")
+            self.assertRegex(text, "critical path: of [0-9.]+ m?s")
+            self.assertRegex(text, r"rank [0-3] waited [0-9.]+ % of the run, most ")
+            self.assertRegex(text, rf"\n{task} +[0-9]+ ")
+            page = self.file("page.html")
+            self.tool("report", path, "-o", page)
+            self.assertRegex(pathlib.Path(page).read_text(), task)
+            for form in ("perfetto", "paje", "csv", "dot"):
+                self.tool("convert", "--to", form, path, "-o", self.file(f"{name}.{form}"))
+            self.check_trace_events(self.file(f"{name}.perfetto"), 4)
+        # Keys, and which task made which one ready.
+        self.assertRegex(pathlib.Path(self.file("cholesky.dot")).read_text(), r"potrf\(1\)")
+        # A measured run beside its simulation, in which work takes no time.
+        simulated = self.simulate("simulated.trace", "--n", "512", "--tile", "64", "--sim-dry")
+        text = self.tool("diff", simulated, self.file("cholesky.trace"))
+        self.assertRegex(text, "(potrf|trsm|gemm|syrk)")
+        # Only what was asked for.
+        path = self.file("sent.trace")
+        self.call([*self.launcher, self.bfs, "--scale", "8", "--trace", path,
+                   "--trace-categories", "message"])
+        events = self.events(path)
+        self.assertRegex(events, "message sent")
+        self.assertNotRegex(events, "task started")
+
+    def check_trace_events(self, path, ranks):
+        """Reads a file as strictly as the Trace Event Format says: keys and types of each phase, slices
+        that nest, arrows that begin before they end, spans that end as they began."""
+        def demand(holds, event):
+            if not holds:
+                self.fail(f"{path}: not an event of the format: {event}")
+
+        names, open_slices, arrows, spans = {}, collections.Counter(), {}, {}
+        last = collections.defaultdict(float)
+        document = json.loads(pathlib.Path(path).read_text(), parse_constant=lambda word: self.fail(word))
+        if set(document) != {"displayTimeUnit", "traceEvents", "otherData"}:
+            self.fail(f"{path}: {sorted(document)}")
+        for event in document["traceEvents"]:
+            phase, track = event["ph"], (event["pid"], event["tid"])
+            demand(type(event["ts"]) in (int, float) and event["ts"] >= 0, event)
+            demand(all(type(number) is int and number >= 0 for number in track), event)
+            if phase != "M":
+                demand(event["ts"] >= last[track] and track in names, event)
+                last[track] = event["ts"]
+            if phase in "MBXCistfbe":
+                demand(type(event["name"]) is str, event)
+            if phase == "M":
+                demand(event["name"] in ("process_name", "thread_name"), event)
+                demand(type(event["args"]["name"]) is str, event)
+                names[track] = event["args"]["name"]
+            elif phase in "BE":
+                open_slices[track] += 1 if phase == "B" else -1
+                demand(open_slices[track] >= 0, event)
+            elif phase == "X":
+                demand(event["dur"] > 0, event)
+            elif phase in "stf":
+                arrow = arrows.setdefault(event["id"], [])
+                arrow.append((event["ts"], phase))
+                demand(event["cat"] == "message", event)
+            elif phase in "be":
+                key = (event["cat"], event["id"])
+                demand((key in spans) == (phase == "e"), event)
+                spans.pop(key) if phase == "e" else spans.setdefault(key, event)
+            elif phase == "C":
+                demand(type(event["args"]["value"]) in (int, float), event)
+            else:
+                demand(phase == "i" and event["s"] == "t", event)
+        if any(open_slices.values()) or spans or len({pid for pid, _ in names}) != ranks:
+            self.fail(f"{path}: open at the end, or not {ranks} ranks: {open_slices} {spans}")
+        whole = sum({phase for _, phase in arrow} >= {"s", "f"} for arrow in arrows.values())
+        if not arrows or whole < len(arrows):
+            self.fail(f"{path}: {whole} of {len(arrows)} arrows have both ends")
+
+    def barriers_of(self, text):
+        """Time within which the processes left two barriers, and what drift explains of it, in ns."""
+        found = re.search(r"2 barriers, which the processes left within ([0-9]+) ns; clocks that drift "
+                          r"explain ([0-9]+) ns", text)
+        self.assertTrue(found, f"no two barriers: {text}")
+        return int(found[1]), int(found[2])
+
+    def test_skewed_clocks(self):
+        """Processes whose clocks are seconds apart and drift by up to 50 ppm: no message arrives before
+        it was sent, by more than a microsecond and the jitter of the comparisons."""
+        for _ in range(SKEWED_RUNS):
+            path = self.file("skewed.trace")
+            self.call([*self.launcher, self.bfs, "--scale", 8, "--workers", 1, "--trace", path],
+                      environment={"TEST_CLOCK_SKEW": "1"})
+            text = self.tool("check", path, "--tolerance", 1000000000)
+            found = re.search(r"([1-9][0-9]*) messages with both ends; [0-9]+ arrive before they were sent, by "
+                              r"([0-9]+) ns at most; the clocks are uncertain by ([0-9]+) ns", text)
+            self.assertTrue(found, text)
+            early, jitter = int(found[2]), int(found[3])
+            self.assertLessEqual(early, 1000 + jitter, text)
+            self.assertLessEqual(jitter, 200_000_000, text)
+            spread, explained = self.barriers_of(text)
+            self.assertLessEqual(spread, 1000 + jitter + explained, text)
+
+    def test_causes_asleep(self):
+        """Programs with one cause of slowness, in which work is time asleep: the cause is named by the summary and by
+        the page, and in the runs without it, it is not."""
+        def record(cause):
+            path = self.file(f"{cause}.trace")
+            self.call([*self.launcher, self.program("trace_causes"), cause, "--workers", "1", "--trace", path])
+            return path
+
+        slow, priority = "rank 2 is slow: 'step' takes ", "tasks 'panel' are on the critical path, and waited"
+        hot, short = "rank [12] sends .* to rank [12], .* times as much as other pairs", \
+            "tasks 'tiny' take .*let a task do more"
+        causes_of = {"healthy": [], "slow": [slow], "queued": [priority], "urgent": [], "hot": [hot],
+                     "short": [short]}
+        for run, wanted in causes_of.items():
+            path = record(run)
+            text = self.summary(path)
+            for cause in (slow, priority, hot, short):
+                if cause in wanted:
+                    self.named(path, cause)
+                else:
+                    self.assertNotRegex(text, cause)
+            if run == "slow":  # the critical path and the causes of idleness name it, too
+                # On a busy machine processes start late, which may outweigh any cause.
+                self.assertRegex(text, r"critical path: of [0-9.]+ m?s,( [0-9.]+ m?s are before the first task,)? "
+                                       r"[0-9.]+ m?s are step on rank 2")
+                self.assertRegex(text, r"rank 0 waited [0-9.]+ % of the run, most "
+                                       r"(while the program started \([0-9]+ %\), then )?for step from rank 2")
+
+    def named(self, path, cause):
+        """Both the summary and the page of the report name it."""
+        self.assertRegex(self.summary(path), cause)
+        page = path + ".html"
+        self.tool("report", path, "-o", page)
+        self.assertRegex(html.unescape(pathlib.Path(page).read_text()), cause)
+
+
+def catches(run, number):
+    """Whether the process has a handler for a signal."""
+    status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
+    return int(re.search(r"SigCgt:\s*([0-9a-f]+)", status)[1], 16) >> (number - 1) & 1 == 1
+
+
+def is_larger(part, size):
+    return part.stat().st_size > size
+
+
+if __name__ == "__main__":
+    suite.main()
