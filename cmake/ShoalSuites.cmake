@@ -39,7 +39,8 @@ function(shoal_write_suites)
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/suites.json" CONTENT "{
 \"source\": \"${PROJECT_SOURCE_DIR}\", \"data\": \"${SHOAL_DATA_DIR}\",
 \"mpis\": ${mpis}, \"launchers\": {${launchers}}, \"mpi_environment\": ${environment},
-\"prefix\": ${prefix}, \"sanitize\": \"${SHOAL_SANITIZE}\", \"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
+\"prefix\": ${prefix}, \"sanitize\": \"${SHOAL_SANITIZE}\",
+\"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
 \"variables\": {${variables}},
 \"targets\": ${targets}
 }

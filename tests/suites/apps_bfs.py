@@ -14,18 +14,21 @@ class Graphs(suite.Suite):
 
     @suite.cases(["async", "events"])
     def test_scale_16(self, variant):
-        self.everywhere("bfs", f"--scale 16 --roots 16 --variant {variant}", ranks=[4], processes=[4],
-                        prints="trees +all 16 are good")
+        self.everywhere("bfs", f"--scale 16 --roots 16 --variant {variant}", ranks=[4],
+                        processes=[4], prints="trees +all 16 are good")
 
-    @suite.cases({"karate": ("karate", 34), "jagmesh7": ("jagmesh7", 64), "west0067": ("west0067", 64)})
+    @suite.cases({"karate": ("karate", 34), "jagmesh7": ("jagmesh7", 64),
+                  "west0067": ("west0067", 64)})
     def test_matrix(self, graph):
         name, roots = graph
         for variant in VARIANTS:
-            result = self.embedded("bfs", f"--graph {self.data(name + '.mtx')} --ranks 4 --variant {variant}")
+            result = self.embedded(
+                "bfs", f"--graph {self.data(name + '.mtx')} --ranks 4 --variant {variant}")
             self.prints(result, f"trees +all {roots} are good")
 
     def test_same_levels(self):
-        runs = ("--ranks 1 --workers 1", "--ranks 5 --workers 1", "--ranks 3 --workers 4", "--ranks 16 --sim")
+        runs = ("--ranks 1 --workers 1", "--ranks 5 --workers 1", "--ranks 3 --workers 4",
+                "--ranks 16 --sim")
         self.print_the_same("checksum +[0-9a-f]+ of all levels\n +trees +all 8 are good", *(
             self.embedded("bfs", f"--scale 9 --roots 8 --seed 3 --variant {variant} {run}")
             for variant in VARIANTS for run in runs))

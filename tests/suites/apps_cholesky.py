@@ -8,14 +8,15 @@ SIMULATED = "--n 220 --repeat 2 --sim --ranks 6 --workers 2"
 class Tiles(suite.Suite):
 
     def check_seeds(self, name, arguments):
-        """Between simulated processes tiles travel in small or in large messages, in orders that seeds choose; the
-        last tile of a row may be small beside large ones."""
+        """Between simulated processes tiles travel in small or in large messages, in orders that
+        seeds choose; the last tile of a row may be small beside large ones."""
         for seed in range(1, 5):
             self.embedded(name, f"{arguments} {SIMULATED} --sim-seed {seed}")
 
     def check_dry(self, name, arguments):
         """Simulated work that is only pretended takes as long as work that is done."""
-        runs = [self.embedded(name, f"{arguments} --workers 2 --no-verify {mode}") for mode in ("--sim", "--sim-dry")]
+        runs = [self.embedded(name, f"{arguments} --workers 2 --no-verify {mode}")
+                for mode in ("--sim", "--sim-dry")]
         self.print_the_same(r"shoal +[0-9.e-]+ s(?s:.*)critical path +[0-9.e-]+ s", *runs)
 
 
@@ -39,12 +40,13 @@ class Cholesky(Tiles):
         self.print_the_same("checksum +[0-9a-f]+", *runs)
 
     def test_same_bits_small_and_large(self):
-        """The bits of the factor depend on the tiles only: not on ranks, workers, grid or how tiles travel. Some of
-        these are large inputs, the others small ones."""
+        """The bits of the factor depend on the tiles only: not on ranks, workers, grid or how tiles
+        travel. Some of these are large inputs, the others small ones."""
         runs = ("--ranks 1 --workers 1", "--ranks 4 --workers 2", "--ranks 4 --workers 1 --sim",
                 "--ranks 6 --grid 6x1 --sim")
         self.print_the_same("checksum +[0-9a-f]+", *(
-            self.embedded("cholesky", f"--n 400 --tile 45 --random-blocks 1.5 --checksum {run}") for run in runs))
+            self.embedded("cholesky", f"--n 400 --tile 45 --random-blocks 1.5 --checksum {run}")
+            for run in runs))
 
     def test_array_file(self):
         self.embedded("cholesky", f"--matrix {suite.SMALL_DATA}/good_array.mtx")
@@ -53,7 +55,8 @@ class Cholesky(Tiles):
         self.embedded("cholesky", "--n 10 --tile 4 --ranks 9")
 
     def test_repeat(self):
-        self.embedded("cholesky", "--n 200 --tile 32 --ranks 3 --repeat 3 --compare-lapack --grid 3x1")
+        self.embedded("cholesky",
+                      "--n 200 --tile 32 --ranks 3 --repeat 3 --compare-lapack --grid 3x1")
 
     @suite.cases({20: "--tile 20", 50: "--tile 50"})
     def test_simulated_tiles(self, tiles):
@@ -65,7 +68,8 @@ class Cholesky(Tiles):
 
     @suite.cases(["large", "huge", "tiny"])
     def test_squares_overflow_or_vanish(self, size):
-        result = self.embedded("cholesky", f"--matrix {suite.SMALL_DATA}/spd_{size}.mtx --tile 2 --ranks 2")
+        result = self.embedded("cholesky",
+                               f"--matrix {suite.SMALL_DATA}/spd_{size}.mtx --tile 2 --ranks 2")
         self.prints(result, "residual +[0-9.e-]+ .* good")
 
     def test_dry(self):

@@ -22,8 +22,8 @@ class Docs(Contention):
 
     def table_of(self, name):
         """Rows of a table in docs/contention.md, as lists of cells."""
-        text = (suite.SOURCE / "docs/contention.md").read_text().split(f"<!-- table: {name} -->\n")[1]
-        lines = text.split("\n\n")[0].splitlines()[2:]
+        text = (suite.SOURCE / "docs/contention.md").read_text()
+        lines = text.split(f"<!-- table: {name} -->\n")[1].split("\n\n")[0].splitlines()[2:]
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
     def shares_of(self, machine):
@@ -31,7 +31,8 @@ class Docs(Contention):
         model = json.loads((MACHINES / f"{machine}.json").read_text())
         row = [machine]
         for node, part in ((0, "local"), (model["nodes_per_socket"], "remote")):
-            text, _ = self.run_it("predict", MACHINES / f"{machine}.json", "--computation-node", node,
+            text, _ = self.run_it("predict", MACHINES / f"{machine}.json", "--computation-node",
+                                  node,
                           "--communication-node", node)
             last = list(csv.DictReader(text.splitlines()))[-1]
             last = {key: float(value) for key, value in last.items()}
@@ -103,9 +104,11 @@ class Files(Contention):
             self.assertLess(average, 1, path.stem)
 
     def test_curves_have_all_placements_and_cores(self):
-        rows = list(csv.DictReader(self.run_it("predict", MACHINES / "henrisubnuma.json")[0].splitlines()))
+        rows = list(csv.DictReader(self.run_it("predict",
+                                               MACHINES / "henrisubnuma.json")[0].splitlines()))
         self.assertEqual(len(rows), 16 * 18)
-        rows = list(csv.DictReader(self.run_it("predict", MACHINES / "henri.json", "--computation-node", 1,
+        rows = list(csv.DictReader(self.run_it("predict", MACHINES / "henri.json",
+                                               "--computation-node", 1,
                                        "--communication-node", 0)[0].splitlines()))
         self.assertEqual([row["cores"] for row in rows], [str(n) for n in range(1, 19)])
         self.assertEqual({row["computation_node"] for row in rows}, {"1"})
@@ -114,7 +117,8 @@ class Files(Contention):
     def test_figures_are_documents(self):
         data = self.measurements_of("dahu", "--noise", 0.02, "--seed", 3)
         for figure in ("placements", "stacked"):
-            text, _ = self.run_it("plot", "--model", MACHINES / "dahu.json", "--data", data, "--figure",
+            text, _ = self.run_it("plot", "--model", MACHINES / "dahu.json", "--data", data,
+                                  "--figure",
                           figure, "-o", "-")
             root = xml.etree.ElementTree.fromstring(text)
             self.assertTrue(root.tag.endswith("svg"))
@@ -129,12 +133,14 @@ class Files(Contention):
         self.assertIn("figure.png: PNG needs the program rsvg-convert", errors)
         self.run_it("plot", "--model", MACHINES / "dahu.json", "-o", picture)
         self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
-        self.run_it("plot", "--model", MACHINES / "dahu.json", "-o", self.scratch / "none/x.png", code=2)
+        self.run_it("plot", "--model", MACHINES / "dahu.json", "-o", self.scratch / "none/x.png",
+                    code=2)
 
     def test_advice(self):
         text, _ = self.run_it("advise", MACHINES / "henrisubnuma.json", *PHASE)
         self.assertIn("best", text)
-        choice = json.loads(self.run_it("advise", MACHINES / "henrisubnuma.json", *PHASE, "--json")[0])
+        choice = json.loads(self.run_it("advise", MACHINES / "henrisubnuma.json", *PHASE,
+                                        "--json")[0])
         self.assertNotEqual(choice["computation_node"], choice["communication_node"])
         fixed = json.loads(self.run_it("advise", MACHINES / "henrisubnuma.json", *PHASE, "--json",
                                "--computation-node", 0, "--communication-node", 0)[0])

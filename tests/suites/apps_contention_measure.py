@@ -37,7 +37,8 @@ class Measure(Contention):
                        "intensity-latency", "polling"):
             picture, _ = self.run_it("plot", "--data", self.data, "--figure", figure, "-o", "-")
             self.assertIn("</svg>", picture, figure)
-        self.run_it("calibrate", self.data, "-o", model, "--kernel", "copy", code=2)  # not with --quick
+        self.run_it("calibrate", self.data, "-o", model, "--kernel", "copy",
+                    code=2)  # not with --quick
         self.run_it("calibrate", self.data, "-o", model, "--channel", "mpi", code=2)
 
     def test_goes_on(self):
@@ -105,7 +106,8 @@ class OtherPrograms(suite.Suite):
         self.assertGreater(len(lines), 10)
         for line in lines[1:]:
             self.assertEqual(line.split(",")[column], "", line)
-        self.refused("contention_without_papi", map(str, ["measure", *SHORTEST, "--counters", "PAPI_TOT_CYC"]),
+        self.refused("contention_without_papi",
+                     map(str, ["measure", *SHORTEST, "--counters", "PAPI_TOT_CYC"]),
                      "--counters: built without PAPI; install libpapi-dev", code=2)
 
 

@@ -34,11 +34,13 @@ REFUSALS = {  # DATA is the folder tests/unit/data
     "calibrate net --ranks 2 --sizes 64": "--sizes is for kernels",
     "calibrate net --sim --ranks 2": "a simulated world is not measured",
     "calibrate kernels --workers 1 --repetitions 2": "--repetitions is for net",
-    "calibrate kernels --workers 1 --out /nonexistent/k.json": "cannot write to /nonexistent/k.json",
+    "calibrate kernels --workers 1 --out /nonexistent/k.json":
+        "cannot write to /nonexistent/k.json",
     "bfs --variant sideways --ranks 2": "'sideways' is none of async, events, level_am",
     "bfs --scale 99 --ranks 2": "bfs: --scale: .*99",
     "bfs --graph /nonexistent.mtx --ranks 2": NO_FILE,
-    "bfs --graph DATA/not_square.mtx --ranks 3": "not_square.mtx:4: the matrix is 2 x 3: it must be",
+    "bfs --graph DATA/not_square.mtx --ranks 3":
+        "not_square.mtx:4: the matrix is 2 x 3: it must be",
     "bfs --graph DATA/diagonal.mtx --ranks 3": "diagonal.mtx: no vertex has an edge to another one",
     "insitu --out /nonexistent/x.csv --ranks 2": "/nonexistent/x.csv: cannot be written",
     "insitu --out /dev/full --ranks 3": "/dev/full: cannot be written",
@@ -47,7 +49,8 @@ REFUSALS = {  # DATA is the folder tests/unit/data
     "hub_bfs --strategy nowhere --ranks 2": "'nowhere' is none of everywhere, neighbors, striped",
     "kmeans --points 5 --clusters 9 --ranks 2": "--clusters 9: there are only 5 points",
     "least_squares DATA/wide.mtx --ranks 2": "is 2 x 3: it needs at least as many rows as columns",
-    "least_squares DATA/dependent.mtx --tile 2 --ranks 2": "the columns of the matrix are linearly dependent",
+    "least_squares DATA/dependent.mtx --tile 2 --ranks 2":
+        "the columns of the matrix are linearly dependent",
     "least_squares /nonexistent.mtx --ranks 2": NO_FILE,
     "least_squares DATA/tall.mtx --n 10 --ranks 2": "--n excludes FILE",
     "sparse_solve DATA/not_square.mtx --ranks 2": "data/not_square.mtx:4: .*must be square",

@@ -1,4 +1,5 @@
-"""Factorizations in sequential flows, and the solution of least squares: each verifies its result."""
+"""Factorizations in sequential flows, and the solution of least squares: each verifies its
+result."""
 
 import suite
 
@@ -38,18 +39,20 @@ class LeastSquares(suite.Suite):
         self.everywhere("least_squares", "--n 301 --tile 48", prints=SOLVED)
 
     def test_matrix(self):
-        self.everywhere("least_squares", f"{self.data('west0067.mtx')} --tile 16", ranks=[4], processes=[2],
-                        prints=SOLVED)
+        self.everywhere("least_squares", f"{self.data('west0067.mtx')} --tile 16", ranks=[4],
+                        processes=[2], prints=SOLVED)
 
     def test_one_column(self):
         self.prints(self.embedded("least_squares", "--n 1"), SOLVED)
 
-    @suite.cases({"ranks_1": ("tall", 1), "ranks_4": ("tall", 4), "large": ("tall_large", 2), "huge": ("tall_huge", 2),
-                  "tiny": ("tall_tiny", 2)})
+    @suite.cases({"ranks_1": ("tall", 1), "ranks_4": ("tall", 4), "large": ("tall_large", 2),
+                  "huge": ("tall_huge", 2), "tiny": ("tall_tiny", 2)})
     def test_file(self, case):
         """Squares of some of these numbers overflow or vanish: right results are good."""
         name, ranks = case
-        self.prints(self.embedded("least_squares", f"{suite.SMALL_DATA}/{name}.mtx --tile 2 --ranks {ranks}"), SOLVED)
+        self.prints(self.embedded("least_squares",
+                                  f"{suite.SMALL_DATA}/{name}.mtx --tile 2 --ranks {ranks}"),
+                    SOLVED)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ class Simulated(suite.Suite):
         self.embedded("insitu", "--sim-check --ranks 16 --timesteps 3 --size 10")
 
     def test_twice(self):
-        runs = [self.embedded("insitu", "--sim --ranks 6 --workers 2 --timesteps 3 --size 10") for _ in range(2)]
+        runs = [self.embedded("insitu", "--sim --ranks 6 --workers 2 --timesteps 3 --size 10")
+                for _ in range(2)]
         self.print_the_same(f"items +72 in [^\n]* {REPORT}", *runs)
 
 
@@ -25,8 +26,9 @@ class Files(suite.Suite):
     def rows_of(self, ranks):
         """The header and the sorted rows of the diagnostics, and the results."""
         folder = self.folder()
-        self.embedded("insitu", f"--ranks {ranks} --workers 2 --timesteps {TIMESTEPS} --fields {FIELDS} --size 100 "
-                                f"--out {folder}/d.csv --json {folder}/r.json")
+        sizes = f"--timesteps {TIMESTEPS} --fields {FIELDS} --size 100"
+        self.embedded("insitu", f"--ranks {ranks} --workers 2 {sizes} --out {folder}/d.csv "
+                                f"--json {folder}/r.json")
         rows = list(csv.reader((folder / "d.csv").read_text().splitlines()))
         return rows[0], sorted(rows[1:]), json.loads((folder / "r.json").read_text())
 
@@ -34,7 +36,8 @@ class Files(suite.Suite):
         folder = self.folder()
         for ranks in (1, 3):
             sizes = f"--timesteps 2 --fields 1 --size 10 --ranks {ranks}"
-            rows = list(csv.reader(self.embedded("insitu", f"{sizes} --out -", folder=folder).output.splitlines()))
+            rows = list(csv.reader(self.embedded("insitu", f"{sizes} --out -",
+                                                 folder=folder).output.splitlines()))
             self.assertEqual((rows[0][0], len(rows)), ("timestep", 3), rows)
             results = json.loads(self.embedded("insitu", f"{sizes} --json -", folder=folder).output)
             self.assertEqual(results["results"], 2)
@@ -76,13 +79,15 @@ class Peer(suite.Suite):
 
     def test_odd_number_of_processes(self):
         result = self.launched("insitu_mpi", "openmpi", 3, code=2)
-        self.assertEqual(result.errors.count("insitu_mpi: start an even number of processes"), 1, str(result))
+        self.assertEqual(result.errors.count("insitu_mpi: start an even number of processes"), 1,
+                         str(result))
 
     def test_comparison(self):
         """The script starts both with the mpirun that is the default one."""
         if self.first_mpi() != "openmpi" or not shutil.which("mpirun"):
             self.skipTest("the default mpirun is not that of Open MPI")
-        self.run_command([suite.SOURCE / "bench/insitu/run", suite.build().folder, "--rounds", 1, "--timesteps", 2])
+        self.run_command([suite.SOURCE / "bench/insitu/run", suite.build().folder, "--rounds", 1,
+                          "--timesteps", 2])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Standard output and error of programs: JSON alone on request, and streams that cannot be written."""
+"""Standard output and error of programs: JSON alone on request, and streams that cannot be
+written."""
 
 import json
 import os
@@ -8,23 +9,28 @@ import subprocess
 import suite
 
 DENSE = "--n 96 --tile 32"
-WITH_JSON = {"barnes_hut": "--bodies 200", "bfs": "--scale 6 --roots 2", "cholesky": DENSE, "ebms": "--particles 200",
-             "flow_broadcast": "--bytes 8 --repeat 1", "flow_cholesky": DENSE, "gemm2d": DENSE, "gemm3d": DENSE,
-             "insitu": "--timesteps 2", "jacobi": "--n 32 --iterations 2", "kmeans": "--points 100",
-             "least_squares": DENSE, "lu": DENSE, "nas_cg": "--class S", "qr": DENSE, "sparse_solve": "--grid 8"}
+WITH_JSON = {"barnes_hut": "--bodies 200", "bfs": "--scale 6 --roots 2", "cholesky": DENSE,
+             "ebms": "--particles 200", "flow_broadcast": "--bytes 8 --repeat 1",
+             "flow_cholesky": DENSE, "gemm2d": DENSE, "gemm3d": DENSE, "insitu": "--timesteps 2",
+             "jacobi": "--n 32 --iterations 2", "kmeans": "--points 100", "least_squares": DENSE,
+             "lu": DENSE, "nas_cg": "--class S", "qr": DENSE, "sparse_solve": "--grid 8"}
 TILES = "--n 60 --tile 20"
 RESULTS = [
     "tutorial_hello --info --workers 1", "tutorial_hello --help", "tutorial_hello --version",
-    "tutorial_hello --sim --info --workers 1", "calibrate net --ranks 2 --workers 1 --repetitions 1", "cholesky -h",
-    "contention -h", *(f"{line} --workers 1" for line in (
-        "barnes_hut --bodies 200", "bfs --scale 5", f"cholesky {TILES}", "components --vertices 200",
-        "ebms --particles 200", f"flow_cholesky {TILES}", f"gemm2d {TILES}", f"gemm3d {TILES} --ranks 8",
-        "gups --log-size 8", "hub_bfs --vertices 100", "insitu --timesteps 2 --size 10", "jacobi --n 10",
-        "kmeans --points 200", f"least_squares {TILES}", f"lu {TILES}", "min_element --step 50 --count 2",
-        "nas_cg --class S", f"qr {TILES}", "saxpy --n 100", "sparse_solve --grid 5"))]
+    "tutorial_hello --sim --info --workers 1", "cholesky -h", "contention -h",
+    "calibrate net --ranks 2 --workers 1 --repetitions 1",
+    *(f"{line} --workers 1" for line in (
+        "barnes_hut --bodies 200", "bfs --scale 5", f"cholesky {TILES}",
+        "components --vertices 200", "ebms --particles 200", f"flow_cholesky {TILES}",
+        f"gemm2d {TILES}", f"gemm3d {TILES} --ranks 8", "gups --log-size 8",
+        "hub_bfs --vertices 100", "insitu --timesteps 2 --size 10", "jacobi --n 10",
+        "kmeans --points 200", f"least_squares {TILES}", f"lu {TILES}",
+        "min_element --step 50 --count 2", "nas_cg --class S", f"qr {TILES}", "saxpy --n 100",
+        "sparse_solve --grid 5"))]
 MESSAGES = [
     "tutorial_hello --ranks x", "cholesky --foo", f"cholesky {TILES} --sim --sim-log 20",
-    "c_event_calls mine --sim --sim-log 9", "c_event_failures task --ranks 3", "edat_refusals before_init",
+    "c_event_calls mine --sim --sim-log 9", "c_event_failures task --ranks 3",
+    "edat_refusals before_init",
     "shoal-trace check /nonexistent"]
 
 
@@ -35,7 +41,8 @@ class Json(suite.Suite):
         """`--json -` prints JSON alone, and makes no file."""
         name, size = case
         folder = self.folder()
-        result = self.embedded(name, f"{size} --ranks {8 if name == 'gemm3d' else 4} --json -", folder=folder)
+        result = self.embedded(name, f"{size} --ranks {8 if name == 'gemm3d' else 4} --json -",
+                               folder=folder)
         self.assertIsInstance(json.loads(result.output), dict)
         self.assertEqual(list(folder.iterdir()), [])
 
@@ -57,7 +64,8 @@ class Streams(suite.Suite):
         for redirection in (">/dev/full", "1>&-"):
             done = self.run_on(command, redirection)
             self.assertNotEqual(done.code, 0, str(done))
-            self.assertRegex(done.errors, "standard output|cannot write|could not be written", str(done))
+            self.assertRegex(done.errors, "standard output|cannot write|could not be written",
+                             str(done))
 
     @suite.cases(MESSAGES)
     def test_lost_messages(self, line):
@@ -69,9 +77,11 @@ class Streams(suite.Suite):
             self.assertEqual((done.code, done.output), (expected.code, expected.output), str(done))
         reading, writing = os.pipe()
         os.close(reading)
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writing, text=True, timeout=60)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writing, text=True,
+                              timeout=60)
         os.close(writing)
-        self.assertEqual((done.returncode, done.stdout), (expected.code, expected.output), "no reader")
+        self.assertEqual((done.returncode, done.stdout), (expected.code, expected.output),
+                         "no reader")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""apps/overlap, and the table and picture of docs/contention.md on limits, which `--update` writes."""
+"""apps/overlap, and the table and picture of docs/contention.md on limits, which `--update`
+writes."""
 
 import json
 import re
@@ -82,7 +83,8 @@ class Docs(Base):
     def settings(self, path, *options):
         """The limit and the node that `auto` stands for."""
         cores = json.loads(path.read_text())["cores"]
-        text, _ = self.run_it("--sim", "--ranks", 2, "--workers", cores, "--sim-memory", path, *options,
+        text, _ = self.run_it("--sim", "--ranks", 2, "--workers", cores, "--sim-memory", path,
+                              *options,
                       "--info")
         return (int(re.search(r"memory-bound tasks: (\d+) ", text)[1]),
                 int(re.search(r"received data on NUMA node (\d+)", text)[1]))
@@ -129,15 +131,17 @@ class Overlap(Base):
     def test_wrong_settings_are_refused(self):
         _, text = self.run_it("--memory-bound-max", "auto", code=1)
         self.assertIn("--memory-model FILE", text)
-        _, text = self.run_it("--memory-bound-max", "auto", "--memory-model", "/nowhere.json", code=1)
+        _, text = self.run_it("--memory-bound-max", "auto", "--memory-model", "/nowhere.json",
+                              code=1)
         self.assertIn("cannot read '/nowhere.json': No such file or directory", text)
         _, text = self.run_it("--memory-bound-max", "auto", "--memory-model", __file__, code=1)
         self.assertIn("--memory-model: ", text)
 
     def test_over_mpi(self):
         for mpi in suite.build().mpis:
-            result = self.launched("overlap", mpi, 2, "--tasks 40 --task-mb 5 --messages 20 --message-mb 2 --workers 2 "
-                                                      "--memory-bound-max 1 --buffer-node 0")
+            result = self.launched("overlap", mpi, 2, "--tasks 40 --task-mb 5 --messages 20 "
+                                   "--message-mb 2 --workers 2 --memory-bound-max 1 "
+                                   "--buffer-node 0")
             self.prints(result, "; verified")
 
 

@@ -9,11 +9,13 @@ class Bfs(suite.Suite):
 
     @suite.cases(VARIANTS)
     def test_random_graph(self, variant):
-        self.everywhere("bfs", f"--scale 11 --roots 16 --variant {variant}", prints="trees +all 16 are good")
+        self.everywhere("bfs", f"--scale 11 --roots 16 --variant {variant}",
+                        prints="trees +all 16 are good")
 
     @suite.cases(VARIANTS)
     def test_file(self, variant):
-        self.everywhere("bfs", f"--graph {suite.SMALL_DATA}/small_graph.mtx --variant {variant}", processes=[4],
+        self.everywhere("bfs", f"--graph {suite.SMALL_DATA}/small_graph.mtx --variant {variant}",
+                        processes=[4],
                         prints="14 vertices, 14 edges\n(?s:.*)trees +all 12 are good")
 
     @suite.cases(VARIANTS)

@@ -5,7 +5,8 @@ import suite
 
 class Memory(suite.Suite):
 
-    @suite.cases(["gups --log-size 12", "sparse_solve --grid 20", "barnes_hut --bodies 1000", "ebms --particles 2000"])
+    @suite.cases(["gups --log-size 12", "sparse_solve --grid 20", "barnes_hut --bodies 1000",
+                  "ebms --particles 2000"])
     def test(self, line):
         self.everywhere(*line.split(" ", 1), prints="verified")
 

@@ -1,4 +1,5 @@
-"""Programs and scripts around the applications: tools/demo, calibrate, and the check of simulated times."""
+"""Programs and scripts around the applications: tools/demo, calibrate, and the check of simulated
+times."""
 
 import subprocess
 import sys
@@ -37,8 +38,8 @@ class Calibrate(suite.Suite):
 
     def test_validation_of_simulated_times(self):
         self.program("calibrate")
-        self.run_command([sys.executable, suite.SOURCE / "bench/sim_validation", suite.build().folder / "apps",
-                          "--short", "--rounds", 1, "--repeat", 1])
+        self.run_command([sys.executable, suite.SOURCE / "bench/sim_validation",
+                          suite.build().folder / "apps", "--short", "--rounds", 1, "--repeat", 1])
 
 
 if __name__ == "__main__":

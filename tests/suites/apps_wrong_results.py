@@ -1,5 +1,5 @@
-"""Applications with planted errors (tests/planted/wrong_results.json): each says that its result is wrong, once, and
-ends with exit code 1. Other suites have the same runs without an error."""
+"""Applications with planted errors (tests/planted/wrong_results.json): each says that its result is
+wrong, once, and ends with exit code 1. Other suites have the same runs without an error."""
 
 import suite
 
@@ -11,7 +11,8 @@ class WrongResults(suite.Suite):
     def test(self, bug):
         for run in bug["runs"]:
             with self.subTest(run):
-                result = self.embedded(f"wrong_{bug['name']}", run.replace("DATA", str(suite.SMALL_DATA)), code=1)
+                result = self.embedded(f"wrong_{bug['name']}",
+                                       run.replace("DATA", str(suite.SMALL_DATA)), code=1)
                 self.prints(result, "WRONG|wrong|BAD", times=1)
 
 

@@ -1,5 +1,6 @@
-"""Planted bugs of the library (tests/planted/mutants.json): shoal-explore finds each, and the command that it prints as
-the shortest fails in the same way, every time. Without a bug, the same programs do not fail."""
+"""Planted bugs of the library (tests/planted/mutants.json): shoal-explore finds each, and the
+command that it prints as the shortest fails in the same way, every time. Without a bug, the same
+programs do not fail."""
 
 import re
 import shlex
@@ -20,12 +21,16 @@ class Mutants(suite.Suite):
 
     @suite.cases(suite.planted("mutants"))
     def test(self, bug):
-        command = [self.program(f"mutant_{bug['name']}"), *f"{bug.get('world', WORLD)} {OPTIONS}".split()]
-        found = self.run_command([EXPLORE, "--seeds", 3000, "--", *command], code=1, environment=self.environment)
-        shortest = re.search("the shortest that fails in the same way:\n  (.*)\n", found.output + found.errors)
+        command = [self.program(f"mutant_{bug['name']}"),
+                   *f"{bug.get('world', WORLD)} {OPTIONS}".split()]
+        found = self.run_command([EXPLORE, "--seeds", 3000, "--", *command], code=1,
+                                 environment=self.environment)
+        shortest = re.search("the shortest that fails in the same way:\n  (.*)\n",
+                             found.output + found.errors)
         self.assertTrue(shortest, f"no command to replay the failure: {found}")
         self.assertIn("its last events:", found.output + found.errors, str(found))
-        first, second = (self.run_command(shlex.split(shortest[1]), code=suite.ANY, environment=self.environment)
+        first, second = (self.run_command(shlex.split(shortest[1]), code=suite.ANY,
+                                          environment=self.environment)
                          for _ in range(2))
         self.assertNotEqual(first.code, 0, f"the printed command does not fail: {first}")
         self.assertEqual(first, second)

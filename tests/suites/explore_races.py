@@ -1,8 +1,8 @@
-"""Data races that shoal-explore finds in the programs of tests/explore/races.cpp (with ThreadSanitizer), and others in
-which there is none.
+"""Data races that shoal-explore finds in the programs of tests/explore/races.cpp (with
+ThreadSanitizer), and others in which there is none.
 
-In those that begin with "racy_" the first few seeds must show the race; the others have none, in any order. A race in
-global memory must name both of its sides, by kind of access and by task.
+In those that begin with "racy_" the first few seeds must show the race; the others have none, in
+any order. A race in global memory must name both of its sides, by kind of access and by task.
 """
 
 import re
@@ -54,15 +54,19 @@ class Races(suite.Suite):
                 self.check(name, name.startswith("racy_"))
 
     def check(self, name, racy):
-        done = self.run_command([suite.SOURCE / "tools/shoal-explore", "--log", 0, "--no-shrink", "--seeds",
-                                 RACY_SEEDS if racy else CLEAN_SEEDS, "--", self.program("explore_races"), name,
+        done = self.run_command([suite.SOURCE / "tools/shoal-explore", "--log", 0, "--no-shrink",
+                                 "--seeds", RACY_SEEDS if racy else CLEAN_SEEDS, "--",
+                                 self.program("explore_races"), name,
                                  "--ranks", 2, "--workers", 3], code=1 if racy else 0)
-        report, summary, _ = (done.output + done.errors).partition("SUMMARY: ThreadSanitizer: data race")
+        text = done.output + done.errors
+        report, summary, _ = text.partition("SUMMARY: ThreadSanitizer: data race")
         if racy:
             self.assertTrue(summary, f"no report of a data race: {done}")
-            self.assertIn("races.cpp", report, f"the report does not name the program's source: {done}")
+            self.assertIn("races.cpp", report,
+                          f"the report does not name the program's source: {done}")
         if name in SIDES:
-            self.assertTrue(are_named(report, SIDES[name]), f"not {SIDES[name]}, but {sides_of(report)}: {done}")
+            self.assertTrue(are_named(report, SIDES[name]),
+                            f"not {SIDES[name]}, but {sides_of(report)}: {done}")
 
 
 if __name__ == "__main__":

@@ -34,12 +34,15 @@ class Tasks(suite.Suite):
             self.assertRegex(output, pattern)
 
     def test_alive(self):
-        output = self.gdb(*commands("break debugger_looks_here", "run", "shoal tasks", "shoal stacks", "info threads",
-                                    "shoal stacks 99", "kill"), "--args", self.program("gdb_parked_tasks"), *SHAPE)
+        output = self.gdb(*commands("break debugger_looks_here", "run", "shoal tasks",
+                                    "shoal stacks", "info threads",
+                                    "shoal stacks 99", "kill"), "--args",
+                          self.program("gdb_parked_tasks"), *SHAPE)
         self.check(output, [*EXPECTED, "shoal r1 w0", "there is no parked task 99"])
 
     def test_no_process(self):
-        self.check(self.gdb(*commands("shoal tasks"), self.program("gdb_parked_tasks")), ["there is no process"])
+        self.check(self.gdb(*commands("shoal tasks"), self.program("gdb_parked_tasks")),
+                   ["there is no process"])
 
     def test_core_file(self):
         """Of the kernel: gdb leaves out memory beside the guards of stacks."""

@@ -6,7 +6,8 @@ import sys
 import suite
 
 CHECK = suite.SOURCE / "tests/model/check_completion"
-WORLDS = subprocess.run([sys.executable, CHECK, "--list"], check=True, capture_output=True, text=True).stdout.split()
+WORLDS = subprocess.run([sys.executable, CHECK, "--list"], check=True, capture_output=True,
+                        text=True).stdout.split()
 
 
 class Completion(suite.Suite):
@@ -15,7 +16,8 @@ class Completion(suite.Suite):
     @suite.cases(WORLDS)
     def test(self, world):
         build = suite.build()
-        self.run_command([sys.executable, CHECK, world, "--launcher", build.variables["SHOAL_TEST_CCACHE"],
+        self.run_command([sys.executable, CHECK, world, "--launcher",
+                          build.variables["SHOAL_TEST_CCACHE"],
                           "--scratch", build.folder / "tests/model_completion" / world])
 
 

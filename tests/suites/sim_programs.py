@@ -1,10 +1,11 @@
-"""Programs of the tutorial and applications in virtual time: twice the same, in each kind of order."""
+"""Programs of the tutorial and applications in virtual time: twice the same, in each kind of
+order."""
 
 import suite
 
 TILES = "--n 120 --tile 20"
-PROGRAMS = {**dict.fromkeys(suite.TUTORIAL, ""), "cholesky": TILES, "gemm2d": TILES, "gemm3d": TILES,
-            "bfs": "--scale 6 --roots 4"}
+PROGRAMS = {**dict.fromkeys(suite.TUTORIAL, ""), "cholesky": TILES, "gemm2d": TILES,
+            "gemm3d": TILES, "bfs": "--scale 6 --roots 4"}
 
 
 class Twice(suite.Suite):
@@ -15,7 +16,8 @@ class Twice(suite.Suite):
         name, arguments = case
         for order in ("time", "uniform", "priorities", "late"):
             with self.subTest(order):
-                self.embedded(name, f"--sim-check --ranks 8 --workers 2 --sim-order {order} {arguments}",
+                self.embedded(name,
+                              f"--sim-check --ranks 8 --workers 2 --sim-order {order} {arguments}",
                               environment={"OPENBLAS_NUM_THREADS": "1"})
 
 

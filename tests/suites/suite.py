@@ -1,7 +1,8 @@
-"""Shared parts of the suites of this folder, which run programs of a build as users do, and check what those print.
+"""Shared parts of the suites of this folder, which run programs of a build as users do, and check
+what those print.
 
-A suite is a file <kind>_<name>.py with classes derived from Suite; tests/CMakeLists.txt makes the ctest test
-<kind>.<name> of it. By hand, for one case:
+A suite is a file <kind>_<name>.py with classes derived from Suite; tests/CMakeLists.txt makes the
+ctest test <kind>.<name> of it. By hand, for one case:
 
     python3 tests/suites/apps_cholesky.py --build build/dev -k random_blocks
 """
@@ -41,7 +42,8 @@ class Result:
 
 
 class Build:
-    """The build whose programs the suites run: what tests/CMakeLists.txt wrote down of it (suites.json)."""
+    """The build whose programs the suites run: what tests/CMakeLists.txt wrote down of it
+    (suites.json)."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -72,19 +74,20 @@ def build():
 
 
 def cases(table):
-    """Decorator of a method with one parameter: a case of its own, <method>_<key>, for each value of a table. A list
-    has its values for keys."""
+    """Decorator of a method with one parameter: a case of its own, <method>_<key>, for each value
+    of a table. A list has its values for keys."""
     def mark(method):
-        pairs = list(table.items()) if isinstance(table, dict) else [(value, value) for value in table]
-        method.cases = {re.sub(r"\W+", "_", str(name)): value for name, value in pairs}
-        assert len(method.cases) == len(pairs), f"two cases have one name: {pairs}"
+        pairs = table if isinstance(table, dict) else {value: value for value in table}
+        method.cases = {re.sub(r"\W+", "_", str(name)): value for name, value in pairs.items()}
+        assert len(method.cases) == len(table), f"two cases have one name: {table}"
         return method
     return mark
 
 
 def planted(table):
     """The bugs of tests/planted/<table>.json, by their names."""
-    return {bug["name"]: bug for bug in json.loads((SOURCE / "tests" / "planted" / f"{table}.json").read_text())}
+    return {bug["name"]: bug
+            for bug in json.loads((SOURCE / "tests" / "planted" / f"{table}.json").read_text())}
 
 
 class Suite(unittest.TestCase):
@@ -95,10 +98,10 @@ class Suite(unittest.TestCase):
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
         for name, method in list(vars(cls).items()):
-            for case, value in getattr(method, "cases", {}).items():
-                setattr(cls, f"{name}_{case}", lambda self, method=method, value=value: method(self, value))
             if hasattr(method, "cases"):
                 delattr(cls, name)
+                for case, value in method.cases.items():
+                    setattr(cls, f"{name}_{case}", functools.partialmethod(method, value))
 
     def shortDescription(self):
         return None
@@ -130,28 +133,35 @@ class Suite(unittest.TestCase):
         return pathlib.Path(folder.name)
 
     def on_mpi(self, name, mpi):
-        """A program that calls MPI itself has one for each MPI but the first (apps/CMakeLists.txt)."""
+        """A program that calls MPI itself has one for each MPI but the first
+        (apps/CMakeLists.txt)."""
         return str(build().find(f"{name}_{mpi}") or self.program(name))
 
-    def run_command(self, command, *, code=0, environment=None, folder=None, timeout=None, stdin=None):
-        """Runs a list of words, which must end with `code` (None: with any but that of a signal; ANY: or by a
-        signal)."""
+    def run_command(self, command, *, code=0, environment=None, folder=None, timeout=None,
+                    stdin=None):
+        """Runs a list of words, which must end with `code` (None: with any but that of a signal;
+        ANY: or by a signal)."""
+        words = [str(word) for word in command]
         limit = (timeout or self.timeout) * build().timeout_scale
         with tempfile.TemporaryDirectory(prefix="shoal-suite-") as sessions:
-            # Open MPI fails to start where another launch removes the folder of sessions at that moment.
-            own = {"OMPI_MCA_orte_tmpdir_base": sessions, **build().mpi_environment, **(environment or {})}
-            process = subprocess.Popen([str(word) for word in command], env={**os.environ, **own}, cwd=folder,
-                                       text=True, errors="replace", stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, start_new_session=True)
+            # Open MPI fails to start where another launch removes the folder of sessions at that
+            # moment.
+            own = {"OMPI_MCA_orte_tmpdir_base": sessions, **build().mpi_environment,
+                   **(environment or {})}
+            process = subprocess.Popen(words, env={**os.environ, **own}, cwd=folder, text=True,
+                                       errors="replace", stdin=stdin or subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       start_new_session=True)
             try:
                 output, errors = process.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 output, errors = process.communicate()
-                self.fail(f"{shlex.join(map(str, command))}\ndid not end within {limit} s\n{output}{errors}")
-        result = Result(process.returncode, output, errors, shlex.join(map(str, command)))
+                self.fail(f"{shlex.join(words)}\ndid not end within {limit} s\n{output}{errors}")
+        result = Result(process.returncode, output, errors, shlex.join(words))
         if code is None:
-            self.assertTrue(0 <= process.returncode <= 120, f"a plain exit code was expected: {result}")
+            self.assertTrue(0 <= process.returncode <= 120,
+                            f"a plain exit code was expected: {result}")
         elif code is not ANY:
             self.assertEqual(process.returncode, code, str(result))
         return result
@@ -164,10 +174,12 @@ class Suite(unittest.TestCase):
     def launched(self, name, mpi, processes, arguments="", **options):
         """Runs a program on processes of an MPI."""
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
-        return self.run_command([*build().launchers[mpi], processes, self.on_mpi(name, mpi), *words], **options)
+        return self.run_command([*build().launchers[mpi], processes, self.on_mpi(name, mpi),
+                                 *words], **options)
 
     def prints(self, result, pattern, times=None):
-        """The output has lines that match, or just so many matches; returns the first lines that do."""
+        """The output has lines that match, or just so many matches; returns the first lines that
+        do."""
         found = re.search(f"[^\n]*(?:{pattern})[^\n]*", result.output)
         self.assertTrue(found, f"no line matches {pattern!r}: {result}")
         if times is not None:
@@ -177,11 +189,13 @@ class Suite(unittest.TestCase):
     def print_the_same(self, pattern, *results):
         """All have the same lines that match."""
         lines = {self.prints(result, pattern): result.command for result in results}
-        self.assertEqual(len(lines), 1, "\n".join(f"{line}\n  {command}" for line, command in lines.items()))
+        self.assertEqual(len(lines), 1,
+                         "\n".join(f"{line}\n  {command}" for line, command in lines.items()))
 
     def everywhere(self, name, arguments="", *, ranks=(1, 4), processes=(2, 4), prints=None):
-        """Runs an application, which verifies its result: embedded on each number of ranks, on each number of
-        processes over the first MPI, and over the others on the last of them. Under sanitizers embedded only."""
+        """Runs an application, which verifies its result: embedded on each number of ranks, on each
+        number of processes over the first MPI, and over the others on the last of them. Under
+        sanitizers embedded only."""
         self.program(name)
         for count in ranks:
             with self.subTest(ranks=count):
@@ -197,12 +211,14 @@ class Suite(unittest.TestCase):
         """A program fails in an orderly way and says why, `times` times, on standard error."""
         result = self.embedded(name, arguments, code=code, **options)
         self.assertNotEqual(result.code, 0, f"it did not fail: {result}")
-        self.assertEqual(len(re.findall(pattern, result.errors)), times, f"matches of {pattern!r} in: {result}")
+        self.assertEqual(len(re.findall(pattern, result.errors)), times,
+                         f"matches of {pattern!r} in: {result}")
         return result
 
 
 def main():
-    """Runs the cases of the file that calls it: --build BUILD names the build, -k PATTERN chooses cases."""
+    """Runs the cases of the file that calls it: --build BUILD names the build, -k PATTERN chooses
+    cases."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--build", default=os.environ.get("SUITE_BUILD", "build/dev"))
     given, others = parser.parse_known_args()

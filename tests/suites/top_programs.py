@@ -20,21 +20,23 @@ class Top(suite.Suite):
         self.stop = str(self.folder() / "stop")
 
     def start(self, launcher, *options):
-        command = [*launcher, self.program("top_steady"), "--stall-report", "1600ms", *options, self.stop]
+        command = [*launcher, self.program("top_steady"), "--stall-report", "1600ms", *options,
+                   self.stop]
         environment = {**os.environ, **suite.build().mpi_environment}
         return subprocess.Popen([str(word) for word in command], env=environment)
 
     def once(self, *arguments):
         """The ranks of the program of this test, and no others: somebody else may run one."""
-        done = self.run_command([self.program("shoal-top"), "--once", "--json", *arguments], code=None)
+        done = self.run_command([self.program("shoal-top"), "--once", "--json", *arguments],
+                                code=None)
         self.assertIn(done.code, (0, NOTHING_RUNS), str(done))
         ranks = json.loads(done.output)["ranks"]
         self.assertEqual(done.code == NOTHING_RUNS, not ranks, str(done))
         return [rank for rank in ranks if rank["program"].endswith(self.stop)]
 
     def await_ranks(self, run, holds, *arguments):
-        """Looks again until the figures are those of the steady state: the page and the main functions begin when they
-        can."""
+        """Looks again until the figures are those of the steady state: the page and the main
+        functions begin when they can."""
         while True:
             ranks = self.once(*arguments)
             if holds(ranks):
@@ -46,7 +48,8 @@ class Top(suite.Suite):
             try:
                 ranks = self.await_ranks(run, lambda ranks: all_steady(ranks, 2))
                 for number, rank in enumerate(ranks):
-                    self.assertTrue((rank["rank"], rank["pid"]) == (number, run.pid), f"ranks: {ranks}")
+                    self.assertTrue((rank["rank"], rank["pid"]) == (number, run.pid),
+                                    f"ranks: {ranks}")
                     self.check_rank(rank, 2)
                 self.assertTrue(len(self.once(run.pid)) == 2, "the process by its number")
                 self.await_ranks(run, names_task)
@@ -57,7 +60,8 @@ class Top(suite.Suite):
                 # One that stands still is shown with its last figures and their age.
                 run.send_signal(signal.SIGSTOP)
                 ranks = self.once(run.pid)
-                self.assertTrue(len(ranks) == 2 and ranks[0]["age_s"] > 1, f"a stopped process: {ranks}")
+                self.assertTrue(len(ranks) == 2 and ranks[0]["age_s"] > 1,
+                                f"a stopped process: {ranks}")
                 run.send_signal(signal.SIGCONT)
                 # One that is killed leaves nothing behind.
                 run.kill()
@@ -68,16 +72,18 @@ class Top(suite.Suite):
 
     def nothing(self):
         """A process that is no program of shoal: a clear text, exit code 1, and no error."""
-        done = subprocess.run([self.program("shoal-top"), "--once", "1"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.program("shoal-top"), "--once", "1"], capture_output=True,
+                              text=True, timeout=60)
         text = "process 1 is no running program of yours that uses shoal\n"
-        self.assertTrue(done.returncode == NOTHING_RUNS and done.stdout.startswith(text) and not done.stderr,
+        self.assertTrue(done.returncode == NOTHING_RUNS and done.stdout.startswith(text)
+                        and not done.stderr,
                f"nothing runs: {done}")
 
     def in_terminal(self, run, key):
         """Shows the ranks, changes the order, and leaves the terminal as it was."""
         main, terminal = pty.openpty()
-        with subprocess.Popen([self.program("shoal-top"), "--interval", "0.1"], stdin=terminal, stdout=terminal,
-                              start_new_session=True,
+        with subprocess.Popen([self.program("shoal-top"), "--interval", "0.1"], stdin=terminal,
+                              stdout=terminal, start_new_session=True,
                               preexec_fn=lambda: control(terminal)) as tool:
             os.close(terminal)
             text = self.read_until(main, rb"by rank.*steady.*RANK.*\n +1 +" + str(run.pid).encode())
@@ -107,7 +113,8 @@ class Top(suite.Suite):
                 self.assertTrue(len({rank["job"] for rank in ranks}) == 1, f"jobs: {ranks}")
                 for process in (ranks[0]["pid"], ranks[2]["pid"]):
                     found = self.await_ranks(run, lambda ranks: all_steady(ranks, 4), process)
-                    self.assertTrue([rank["pid"] for rank in found] == [rank["pid"] for rank in ranks],
+                    self.assertTrue([rank["pid"]
+                                     for rank in found] == [rank["pid"] for rank in ranks],
                            f"by {process}: {found}")
                     for rank in found:
                         self.check_rank(rank, 1)
@@ -132,7 +139,8 @@ class Top(suite.Suite):
 
 def is_steady(rank):
     return (rank["known"] and rank["tasks_parked"] >= 3 and rank["messages_sent_per_s"] > 0
-            and rank["messages_received_per_s"] > 0 and rank["tasks_per_s"] > 0 and rank["age_s"] < 3)
+            and rank["messages_received_per_s"] > 0 and rank["tasks_per_s"] > 0
+            and rank["age_s"] < 3)
 
 
 def all_steady(ranks, count):

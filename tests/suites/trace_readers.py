@@ -1,5 +1,5 @@
-"""Records a run of four processes and opens its conversions in the programs that they are made for: the same slices and
-messages are found in each, and a damaged file is noticed."""
+"""Records a run of four processes and opens its conversions in the programs that they are made for:
+the same slices and messages are found in each, and a damaged file is noticed."""
 
 import collections
 import csv
@@ -161,7 +161,8 @@ class Perfetto:
         self.browser.post("/url", {"url": self.address + "/"})
         self.until("return typeof app === 'object' && Boolean(app.trace ||"
                    " document.querySelector('.pf-modal-dialog, dialog'))", 60)
-        text = self.browser.run("return document.querySelector('.pf-modal-dialog, dialog')?.innerText")
+        text = self.browser.run(
+            "return document.querySelector('.pf-modal-dialog, dialog')?.innerText")
         if text:
             raise Damaged(text)
         errors = self.query("select name, value from stats where severity != 'info' and value != 0")
@@ -204,7 +205,8 @@ class Perfetto:
               new tr.importer.Import(model, new tr.importer.ImportOptions()).importTraces([text]);
               const all = [...model.getDescendantEvents()];
               const count = kind => all.filter(
-                one => one instanceof kind && one.title !== 'send' && one.title !== 'receive').length;
+                one => one instanceof kind && one.title !== 'send' &&
+                       one.title !== 'receive').length;
               done([model.importWarnings.map(one => one.message), {
                 slices: count(tr.model.ThreadSlice), spans: count(tr.model.AsyncSlice),
                 potrf: all.filter(one => one.title === 'potrf').length,
@@ -240,15 +242,18 @@ class Readers(suite.Suite):
 
     def setUp(self):
         if not self.trace.exists():
-            self.launched("cholesky", self.first_mpi(), 4, f"--n 512 --tile 64 --workers 1 --trace {self.trace}")
+            self.launched("cholesky", self.first_mpi(), 4,
+                          f"--n 512 --tile 64 --workers 1 --trace {self.trace}")
         self.expected = {**read_csv(self.convert("csv")), "ranks": 4}
-        for name, least in {"slices": 100, "messages": 100, "tasks": 100, "arrows": 100, "potrf": 8}.items():
+        for name, least in {"slices": 100, "messages": 100, "tasks": 100, "arrows": 100,
+                            "potrf": 8}.items():
             self.assertGreaterEqual(self.expected[name], least, name)
 
     def convert(self, form):
         path = self.trace.with_suffix(f".{form}")
         if not path.exists():
-            self.run_command([self.program("shoal-trace"), "convert", "--to", form, self.trace, "-o", path])
+            self.run_command([self.program("shoal-trace"), "convert", "--to", form, self.trace,
+                              "-o", path])
         return path
 
     def needs(self, *readers):
@@ -260,11 +265,13 @@ class Readers(suite.Suite):
         """The reader finds what the table of events has, and notices that a copy is damaged."""
         path = self.convert(form)
         found = read(path)
-        self.assertEqual(found, {name: self.expected.get(name, count) for name, count in found.items()},
+        self.assertEqual(found,
+                         {name: self.expected.get(name, count) for name, count in found.items()},
                          f"by {read.__name__}")
         damaged = cut(path)
         try:
-            self.assertNotEqual(read(damaged), found, f"{read.__name__} does not notice a damaged file")
+            self.assertNotEqual(read(damaged), found,
+                                f"{read.__name__} does not notice a damaged file")
         except (Damaged, csv.Error):
             pass
         (shutil.rmtree if damaged.is_dir() else os.unlink)(damaged)
@@ -273,7 +280,8 @@ class Readers(suite.Suite):
         self.reads("csv", read_csv)
 
     @suite.cases({"dot": ("dot", "gc", read_dot), "otf2": ("otf2", "otf2-print", read_otf2),
-                  "paje": ("paje", "pj_dump", read_paje), "paje_by_vite": ("paje", "vite", read_paje_by_vite)})
+                  "paje": ("paje", "pj_dump", read_paje),
+                  "paje_by_vite": ("paje", "vite", read_paje_by_vite)})
     def test(self, case):
         form, reader, read = case
         self.needs(reader)
@@ -281,7 +289,8 @@ class Readers(suite.Suite):
 
     def test_perfetto(self):
         self.needs("chromium", "chromedriver")
-        fetched = subprocess.run([suite.SOURCE / "tools/perfetto"], stdout=subprocess.PIPE, text=True)
+        fetched = subprocess.run([suite.SOURCE / "tools/perfetto"], stdout=subprocess.PIPE,
+                                 text=True)
         if fetched.returncode != 0:
             self.skipTest("Perfetto's user interface is not here")
         viewer = Perfetto(pathlib.Path(fetched.stdout.strip()))

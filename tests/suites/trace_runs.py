@@ -48,20 +48,22 @@ class Runs(suite.Suite):
 class Simulated(Runs):
 
     def test_planted_causes(self):
-        """Simulated runs with a cause of slowness: the summary names it, and in the same run without
-        it, it does not."""
+        """Simulated runs with a cause of slowness: the summary names it, and in the same run
+        without it, it does not."""
         size = ["--n", "512", "--tile", "64"]
         healthy = self.simulate("healthy.trace", *size)
         self.assertNotRegex(self.summary(healthy), "hint: ")
         again = self.simulate("again.trace", *size)
-        self.assertTrue(self.events(healthy) == self.events(again), "two runs with the same seed differ")
+        self.assertTrue(self.events(healthy) == self.events(again),
+                        "two runs with the same seed differ")
         slow = self.simulate("slow.trace", *size, "--sim-faults", "pause:rank=2,at=300us,for=2ms")
         self.assertRegex(self.summary(slow), "rank 2 is slow")
         link = self.simulate("link.trace", *size, "--sim-faults", "delay:p=1,by=500us,from=0,to=1")
         self.assertRegex(self.summary(link), "messages from rank 0 to rank 1 take")
         # The panels, on which all else depends, wait behind updates.
         equal = self.simulate("equal.trace", "--n", "2048", "--tile", "64", "--no-priorities")
-        self.assertRegex(self.summary(equal), "tasks '(potrf|trsm)' are on the critical path, and waited")
+        self.assertRegex(self.summary(equal),
+                         "tasks '(potrf|trsm)' are on the critical path, and waited")
         ordered = self.simulate("ordered.trace", "--n", "2048", "--tile", "64")
         self.assertNotRegex(self.summary(ordered), "are on the critical path, and waited")
         short = self.simulate("short.trace", "--n", "128", "--tile", "8")
@@ -72,7 +74,8 @@ class Simulated(Runs):
 class Paused(Runs):
 
     def test_killed(self):
-        """A process that is paused, resumed by SIGUSR2, and killed leaves a trace that can be read."""
+        """A process that is paused, resumed by SIGUSR2, and killed leaves a trace that can be
+        read."""
         path = self.file("killed.trace")
         part = pathlib.Path(path + ".part0")
         command = [self.cholesky, "--n", "20000", "--tile", "20", "--workers", "1",
@@ -83,7 +86,8 @@ class Paused(Runs):
                 size = part.stat().st_size
                 run.send_signal(signal.SIGUSR2)
                 self.until(run, lambda: is_larger(part, size + 100_000))
-                self.until(run, lambda: "\ngemm " in self.summary(path))  # the first tasks are others
+                self.until(run,
+                           lambda: "\ngemm " in self.summary(path))  # the first tasks are others
             finally:
                 run.kill()
         text = self.tool("check", path, expected=KILLED)
@@ -98,13 +102,16 @@ class Paused(Runs):
             time.sleep(0.01)
 
     def test_region(self):
-        """A Fortran program that resumes and pauses the recording: only the region is in the trace."""
+        """A Fortran program that resumes and pauses the recording: only the region is in the
+        trace."""
         path = self.file("region.trace")
         options = ["--workers", "1", "--trace", path]
-        self.assertRegex(self.call([self.program("trace_region"), *options, "--trace-paused"]), "recorded: F T F")
+        self.assertRegex(self.call([self.program("trace_region"), *options, "--trace-paused"]),
+                         "recorded: F T F")
         self.tool("check", path)
         events = self.events(path)
-        for inside in (",user,span begins,", '"panel"', ",user,span ends,", '"residual"', ',42,"in the region"'):
+        for inside in (",user,span begins,", '"panel"', ",user,span ends,", '"residual"',
+                       ',42,"in the region"'):
             self.assertIn(inside, events)
         self.assertNotRegex(events, "(before|after) the region")
         # Without --trace-paused the recording goes on from the start to the first pause.
@@ -121,7 +128,8 @@ class Processes(Runs):
         self.launcher = [*suite.build().launchers[self.first_mpi()], 4]
 
     def test_ends_names_and_converters(self):
-        """Runs of four processes: both ends of every message, the names of tasks, all converters."""
+        """Runs of four processes: both ends of every message, the names of tasks, all
+        converters."""
         programs = {
             "cholesky": ([self.cholesky, "--n", "512", "--tile", "64"], "potrf"),
             "bfs": ([self.bfs, "--scale", "8"], "tell neighbours"),
@@ -161,15 +169,16 @@ class Processes(Runs):
         self.assertNotRegex(events, "task started")
 
     def check_trace_events(self, path, ranks):
-        """Reads a file as strictly as the Trace Event Format says: keys and types of each phase, slices
-        that nest, arrows that begin before they end, spans that end as they began."""
+        """Reads a file as strictly as the Trace Event Format says: keys and types of each phase,
+        slices that nest, arrows that begin before they end, spans that end as they began."""
         def demand(holds, event):
             if not holds:
                 self.fail(f"{path}: not an event of the format: {event}")
 
         names, open_slices, arrows, spans = {}, collections.Counter(), {}, {}
         last = collections.defaultdict(float)
-        document = json.loads(pathlib.Path(path).read_text(), parse_constant=lambda word: self.fail(word))
+        document = json.loads(pathlib.Path(path).read_text(),
+                              parse_constant=lambda word: self.fail(word))
         if set(document) != {"displayTimeUnit", "traceEvents", "otherData"}:
             self.fail(f"{path}: {sorted(document)}")
         for event in document["traceEvents"]:
@@ -209,42 +218,46 @@ class Processes(Runs):
             self.fail(f"{path}: {whole} of {len(arrows)} arrows have both ends")
 
     def barriers_of(self, text):
-        """Time within which the processes left two barriers, and what drift explains of it, in ns."""
-        found = re.search(r"2 barriers, which the processes left within ([0-9]+) ns; clocks that drift "
-                          r"explain ([0-9]+) ns", text)
+        """Time within which the processes left two barriers, and what drift explains of it, in
+        ns."""
+        found = re.search(r"2 barriers, which the processes left within ([0-9]+) ns; clocks that "
+                          r"drift explain ([0-9]+) ns", text)
         self.assertTrue(found, f"no two barriers: {text}")
         return int(found[1]), int(found[2])
 
     def test_skewed_clocks(self):
-        """Processes whose clocks are seconds apart and drift by up to 50 ppm: no message arrives before
-        it was sent, by more than a microsecond and the jitter of the comparisons."""
+        """Processes whose clocks are seconds apart and drift by up to 50 ppm: no message arrives
+        before it was sent, by more than a microsecond and the jitter of the comparisons."""
         for _ in range(SKEWED_RUNS):
             path = self.file("skewed.trace")
             self.call([*self.launcher, self.bfs, "--scale", 8, "--workers", 1, "--trace", path],
                       environment={"TEST_CLOCK_SKEW": "1"})
             text = self.tool("check", path, "--tolerance", 1000000000)
-            found = re.search(r"([1-9][0-9]*) messages with both ends; [0-9]+ arrive before they were sent, by "
-                              r"([0-9]+) ns at most; the clocks are uncertain by ([0-9]+) ns", text)
+            found = re.search("[1-9][0-9]* messages with both ends; [0-9]+ arrive before they "
+                              "were sent, by ([0-9]+) ns at most; the clocks are uncertain by "
+                              "([0-9]+) ns", text)
             self.assertTrue(found, text)
-            early, jitter = int(found[2]), int(found[3])
+            early, jitter = int(found[1]), int(found[2])
             self.assertLessEqual(early, 1000 + jitter, text)
             self.assertLessEqual(jitter, 200_000_000, text)
             spread, explained = self.barriers_of(text)
             self.assertLessEqual(spread, 1000 + jitter + explained, text)
 
     def test_causes_asleep(self):
-        """Programs with one cause of slowness, in which work is time asleep: the cause is named by the summary and by
-        the page, and in the runs without it, it is not."""
+        """Programs with one cause of slowness, in which work is time asleep: the cause is named by
+        the summary and by the page, and in the runs without it, it is not."""
         def record(cause):
             path = self.file(f"{cause}.trace")
-            self.call([*self.launcher, self.program("trace_causes"), cause, "--workers", "1", "--trace", path])
+            self.call([*self.launcher, self.program("trace_causes"), cause, "--workers", "1",
+                       "--trace", path])
             return path
 
-        slow, priority = "rank 2 is slow: 'step' takes ", "tasks 'panel' are on the critical path, and waited"
+        slow = "rank 2 is slow: 'step' takes "
+        priority = "tasks 'panel' are on the critical path, and waited"
         hot, short = "rank [12] sends .* to rank [12], .* times as much as other pairs", \
             "tasks 'tiny' take .*let a task do more"
-        causes_of = {"healthy": [], "slow": [slow], "queued": [priority], "urgent": [], "hot": [hot],
-                     "short": [short]}
+        causes_of = {"healthy": [], "slow": [slow], "queued": [priority], "urgent": [],
+                     "hot": [hot], "short": [short]}
         for run, wanted in causes_of.items():
             path = record(run)
             text = self.summary(path)
@@ -255,10 +268,10 @@ class Processes(Runs):
                     self.assertNotRegex(text, cause)
             if run == "slow":  # the critical path and the causes of idleness name it, too
                 # On a busy machine processes start late, which may outweigh any cause.
-                self.assertRegex(text, r"critical path: of [0-9.]+ m?s,( [0-9.]+ m?s are before the first task,)? "
-                                       r"[0-9.]+ m?s are step on rank 2")
-                self.assertRegex(text, r"rank 0 waited [0-9.]+ % of the run, most "
-                                       r"(while the program started \([0-9]+ %\), then )?for step from rank 2")
+                self.assertRegex(text, "critical path: of [0-9.]+ m?s,( [0-9.]+ m?s are before the "
+                                       "first task,)? [0-9.]+ m?s are step on rank 2")
+                self.assertRegex(text, "rank 0 waited [0-9.]+ % of the run, most (while the "
+                                       r"program started \([0-9]+ %\), then )?for step from rank 2")
 
     def named(self, path, cause):
         """Both the summary and the page of the report name it."""

@@ -1,4 +1,5 @@
-"""Every program of the tutorial: alone, on 3 ranks, and over an MPI in 2 processes with 1 and with 2 ranks each."""
+"""Every program of the tutorial: alone, on 3 ranks, and over an MPI in 2 processes with 1 and with
+2 ranks each."""
 
 import suite
 
