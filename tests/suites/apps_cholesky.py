@@ -26,10 +26,11 @@ class Cholesky(Tiles):
         self.everywhere("cholesky", "--n 700 --tile 64")
 
     def test_small_tiles(self):
-        self.everywhere("cholesky", "--n 200 --tile 20")
+        self.everywhere("cholesky", "--n 200 --tile 20", ranks=[4], processes=[4])
 
     def test_random_blocks(self):
-        self.everywhere("cholesky", "--n 500 --tile 40 --random-blocks 2")
+        self.everywhere("cholesky", "--n 500 --tile 40 --random-blocks 2", ranks=[4],
+                        processes=[2])
 
     def test_same_bits(self):
         """The same checksum on each number of ranks, embedded and over each MPI."""
@@ -64,7 +65,8 @@ class Cholesky(Tiles):
 
     @suite.cases(["bcsstk13", "bcsstk16"])
     def test_badly_scaled(self, name):
-        self.everywhere("cholesky", f"--matrix {self.data(name + '.mtx')} --tile 128")
+        self.everywhere("cholesky", f"--matrix {self.data(name + '.mtx')} --tile 128", ranks=[4],
+                        processes=[2])
 
     @suite.cases(["large", "huge", "tiny"])
     def test_squares_overflow_or_vanish(self, size):
