@@ -16,6 +16,7 @@ class Objects(suite.Suite):
         "components --vertices 700 --no-tunnel", "saxpy --n 5000", "saxpy --n 5000 --levels 0",
         "min_element --step 500 --count 6", "min_element --step 500 --flat"])
     def test(self, line):
+        self.program(line.split()[0])
         for world in ("--ranks 4 --workers 2", "--sim --ranks 2"):
             with self.subTest(world):
                 self.prints(self.embedded(*f"{line} {world}".split(" ", 1)), "; verified")

@@ -9,6 +9,7 @@ class WrongResults(suite.Suite):
 
     @suite.cases(suite.planted("wrong_results"))
     def test(self, bug):
+        self.program(f"wrong_{bug['name']}")
         for run in bug["runs"]:
             with self.subTest(run):
                 result = self.embedded(f"wrong_{bug['name']}",

@@ -14,6 +14,7 @@ class Twice(suite.Suite):
     @suite.cases({name: (name, arguments) for name, arguments in PROGRAMS.items()})
     def test(self, case):
         name, arguments = case
+        self.program(name)
         for order in ("time", "uniform", "priorities", "late"):
             with self.subTest(order):
                 self.embedded(name,
