@@ -1,5 +1,5 @@
-// Tasks that are parked while a debugger looks: used by gdb_test.py. With the argument "abort" it
-// ends there, for a core file.
+// Tasks that are parked while a debugger looks: used by
+// tests/suites/gdb_tasks.py. With the argument "abort" it ends there, for a core file.
 
 #include <shoal/shoal.hpp>
 
