@@ -1,0 +1,32 @@
+# Programs in C and Fortran that suites run (tests/suites/c_*.py, edat_*.py, fortran_*.py).
+
+# A program of tests/, with shoal::<library>.
+function(shoal_c_test_program target source library)
+  add_executable(${target} "${source}")
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-Wall>
+                                           $<$<BOOL:${SHOAL_WERROR}>:-Werror> ${ARGN})
+  set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF
+                        Fortran_MODULE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${target}.mod")
+  if(SHOAL_SANITIZE) # the program brings what the sanitizers need, of C++ too
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+  target_link_libraries(${target} PRIVATE shoal::${library})
+endfunction()
+
+shoal_c_test_program(c_event_calls c/event_calls.c c -Wextra -Wpedantic)
+shoal_c_test_program(c_machine_events c/machine_events.c c -Wextra -Wpedantic)
+shoal_c_test_program(c_event_failures c/event_failures.c c)
+set(c_programs c_event_calls c_machine_events c_event_failures)
+if(NOT SHOAL_SANITIZE)
+  add_executable(c_load_library c/load_library.c)
+  target_compile_options(c_load_library PRIVATE -Wall -Wextra -Wpedantic)
+  set_target_properties(c_load_library PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+  target_include_directories(c_load_library PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(c_load_library PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(c_load_library shoal_c shoal_edat)
+endif()
+
+if(SHOAL_HAS_FORTRAN)
+  shoal_c_test_program(fortran_reduction fortran/reduction.f90 fortran -std=f2018 -Wall
+                       -Wno-unused-dummy-argument)
+endif()
