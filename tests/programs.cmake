@@ -1,4 +1,5 @@
-# Programs in C and Fortran that suites run (tests/suites/c_*.py, edat_*.py, fortran_*.py).
+# Programs that suites run, in C and Fortran (tests/suites/c_*.py, edat_*.py, fortran_*.py), and for
+# those of the plug-ins for MPI.
 
 # A program of tests/, with shoal::<library>.
 function(shoal_c_test_program target source library)
@@ -52,4 +53,18 @@ if(SHOAL_HAS_FORTRAN)
                        -Wno-unused-dummy-argument)
   target_sources(edat_fortran PRIVATE edat/fortran/edat.f90)
   list(APPEND edat_programs edat_fortran)
+endif()
+
+set(plugin_programs tutorial_hello mpi_bare_hello mpi_static_hello mpi_other_version c_load_library)
+if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello AND NOT SHOAL_SANITIZE)
+  set(hello "${PROJECT_SOURCE_DIR}/apps/tutorial/hello.cpp")
+  list(GET SHOAL_MPI_PLUGINS 0 first)
+  shoal_test_program(mpi_bare_hello "${hello}" shoal_object shoal_runtime)
+  add_library(mpi_other_version MODULE plugin/other_version.cpp)
+  target_include_directories(mpi_other_version PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  # As with SHOAL_MPI_STATIC: its definition of linked_mpi() comes before that of the library.
+  shoal_test_program(mpi_static_hello "${hello}" shoal_object shoal_runtime)
+  target_sources(mpi_static_hello PRIVATE "${PROJECT_SOURCE_DIR}/src/net/mpi_linked/linked.cpp"
+                                          "${PROJECT_SOURCE_DIR}/src/net/mpi_plugin/mpi_plugin.cpp")
+  shoal_mpi_plugin_definitions(mpi_static_hello ${first})
 endif()
