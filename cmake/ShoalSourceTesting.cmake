@@ -1,59 +1,5 @@
 # Tests of the sources, of what must not compile, and of the benchmarks.
 
-# Every tests/compile_fail/*.cpp begins with `// expect: <regex>`: it must not compile, and the
-# compiler's output must match the regex. A last test shows that the harness refuses a file that
-# does compile.
-function(shoal_add_compile_fail_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  set(includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
-  set(folder "${PROJECT_SOURCE_DIR}/tests/compile_fail")
-  # Parsing the headers would take most of the time.
-  set(headers "${CMAKE_CURRENT_BINARY_DIR}/compile_fail.hpp")
-  file(WRITE "${headers}" "#include <shoal/event.hpp>\n#include <shoal/shoal.hpp>\n")
-  add_test(
-    NAME compile_fail.precompile
-    COMMAND "${PROJECT_SOURCE_DIR}/cmake/new_output" ${CMAKE_CXX_COMPILER_LAUNCHER}
-            "${CMAKE_CXX_COMPILER}" -std=c++20 "-I$<JOIN:$<REMOVE_DUPLICATES:${includes}>,;-I>" -x
-            c++-header "${headers}" -o "${headers}.gch"
-    COMMAND_EXPAND_LISTS)
-  shoal_test_properties(compile_fail.precompile compile_fail ${arg_TIMEOUT} FIXTURES_SETUP
-                        compile_fail)
-  shoal_in_check(compile_fail TESTS compile_fail.precompile)
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
-  foreach(source IN LISTS sources ITEMS "${folder}/harness/compiles.cpp")
-    cmake_path(GET source STEM name)
-    add_test(
-      NAME compile_fail.${name}
-      COMMAND
-        "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DSOURCE=${source}"
-        "-DHEADERS=${headers}" "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>" -P
-        "${folder}/harness/expect_failure.cmake")
-    shoal_test_properties(compile_fail.${name} compile_fail ${arg_TIMEOUT} FIXTURES_REQUIRED
-                          compile_fail)
-    shoal_in_check(compile_fail TESTS compile_fail.${name})
-  endforeach()
-  set_tests_properties(compile_fail.compiles PROPERTIES PASS_REGULAR_EXPRESSION
-                                                        "compiles, but must not")
-  add_test(
-    NAME compile_fail.umbrella_lines
-    COMMAND
-      "${CMAKE_COMMAND}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLINES_MAX=12600"
-      "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
-      "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P "${folder}/harness/umbrella_lines.cmake")
-  shoal_test_properties(compile_fail.umbrella_lines compile_fail ${arg_TIMEOUT})
-  if(SHOAL_SANITIZE)
-    return() # the headers are the same
-  endif()
-  add_test(
-    NAME compile_fail.headers_alone
-    COMMAND
-      "${CMAKE_COMMAND}" "-DCOMPILER=${SHOAL_TEST_CCACHE}$<SEMICOLON>${CMAKE_CXX_COMPILER}"
-      "-DINCLUDES=$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>>"
-      "-DFOLDER=${PROJECT_SOURCE_DIR}/include" "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}" -P
-      "${folder}/harness/headers_alone.cmake")
-  shoal_test_properties(compile_fail.headers_alone compile_fail 180 PROCESSORS 2)
-endfunction()
-
 # The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.
 function(shoal_add_lint_tests)
   set(lint "${PROJECT_SOURCE_DIR}/tests/lint")
