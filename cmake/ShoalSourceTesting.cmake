@@ -1,44 +1,4 @@
-# Tests of the sources, of what must not compile, and of the benchmarks.
-
-# The rules of tools/, .clang-format and .clang-tidy, and proofs that they refuse what they should.
-function(shoal_add_lint_tests)
-  set(lint "${PROJECT_SOURCE_DIR}/tests/lint")
-  add_test(NAME lint.layers COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_layers")
-  add_test(NAME lint.docs COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs")
-  if(TARGET tutorial_hello)
-    add_test(NAME lint.options COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_docs"
-                                       --options $<TARGET_FILE:tutorial_hello>)
-    shoal_test_properties(lint.options lint 120)
-    shoal_in_check(lint TESTS lint.options PROGRAMS tutorial_hello)
-  endif()
-  add_test(NAME lint.layers_refuse_bad_trees COMMAND Python3::Interpreter
-                                                     "${lint}/check_layers_test.py")
-  add_test(NAME lint.spelling COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" spelling)
-  add_test(NAME lint.spelling_refuses_errors COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" spelling
-                                                     "${lint}/bad_spelling.md")
-  set_tests_properties(lint.spelling_refuses_errors
-                       PROPERTIES PASS_REGULAR_EXPRESSION "==> received")
-  add_test(NAME lint.calls_refuse_cycles COMMAND Python3::Interpreter "${lint}/check_calls_test.py")
-  find_program(SHOAL_DOXYGEN doxygen)
-  mark_as_advanced(SHOAL_DOXYGEN)
-  if(SHOAL_DOXYGEN AND NOT SHOAL_SANITIZE)
-    add_test(NAME lint.reference COMMAND "${PROJECT_SOURCE_DIR}/tools/site/check_reference")
-    shoal_test_properties(lint.reference lint 120)
-  endif()
-  add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" format)
-  add_test(NAME lint.tidy_refuses_bad_code COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" bad)
-  add_test(NAME lint.wheel_without_network COMMAND "${PROJECT_SOURCE_DIR}/tools/wheel" nothing==1
-                                                   sha256:0)
-  set_tests_properties(
-    lint.wheel_without_network
-    PROPERTIES ENVIRONMENT "PIP_INDEX_URL=http://127.0.0.1:9" PASS_REGULAR_EXPRESSION
-               "tools/wheel: nothing==1 cannot be fetched from PyPI")
-  foreach(test IN ITEMS layers docs layers_refuse_bad_trees calls_refuse_cycles spelling
-                        spelling_refuses_errors format tidy_refuses_bad_code wheel_without_network)
-    shoal_test_properties(lint.${test} lint 120)
-    shoal_in_check(lint TESTS lint.${test})
-  endforeach()
-endfunction()
+# Tests of the documents and of the benchmarks.
 
 # The shell commands of the documents, with the programs of this build.
 function(shoal_add_docs_test)
@@ -61,18 +21,6 @@ function(shoal_add_docs_test)
                    "${PROJECT_BINARY_DIR}" "--mpirun=${launcher}")
   shoal_test_properties(docs.shell docs ${arg_TIMEOUT} PROCESSORS 2)
   set_tests_properties(docs.shell PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
-endfunction()
-
-# clang-tidy and tools/check_calls over the library, with the flags of a build by clang.
-function(shoal_add_tidy_test)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    add_test(NAME tidy.calls COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/check_calls"
-                                     "${PROJECT_BINARY_DIR}")
-    shoal_test_properties(tidy.calls tidy 600 PROCESSORS 2)
-    add_test(NAME tidy.src COMMAND "${PROJECT_SOURCE_DIR}/tools/lint" tidy "${PROJECT_BINARY_DIR}")
-    shoal_test_properties(tidy.src tidy 600 PROCESSORS 2)
-    shoal_in_check(tidy TESTS tidy.src)
-  endif()
 endfunction()
 
 # shoal_add_wrong_broadcast(<name> <from> <to>)
