@@ -1,5 +1,5 @@
 # Programs that suites run, in C and Fortran (tests/suites/c_*.py, edat_*.py, fortran_*.py), and for
-# those of the plug-ins for MPI.
+# those of the plug-ins for MPI and of hosts.
 
 # A program of tests/, with shoal::<library>.
 function(shoal_c_test_program target source library)
@@ -67,4 +67,12 @@ if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello AND NOT SHOAL_SANITIZE)
   target_sources(mpi_static_hello PRIVATE "${PROJECT_SOURCE_DIR}/src/net/mpi_linked/linked.cpp"
                                           "${PROJECT_SOURCE_DIR}/src/net/mpi_plugin/mpi_plugin.cpp")
   shoal_mpi_plugin_definitions(mpi_static_hello ${first})
+endif()
+
+if(NOT SHOAL_SANITIZE)
+  shoal_test_program(cluster_rounds cluster/rounds.cpp shoal::shoal)
+  if(mpich IN_LIST SHOAL_MPI_PLUGINS)
+    add_library(cluster_mpich_finalize SHARED cluster/mpich_finalize.cpp)
+    shoal_target_defaults(cluster_mpich_finalize)
+  endif()
 endif()
