@@ -1,27 +1,4 @@
-# Tests of the documents and of the benchmarks.
-
-# The shell commands of the documents, with the programs of this build.
-function(shoal_add_docs_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "")
-  foreach(program IN ITEMS tutorial_hello bfs insitu cholesky qr least_squares calibrate contention
-                          shoal-trace)
-    if(NOT TARGET ${program})
-      return() # SHOAL_APPS, or a library that is missing
-    endif()
-  endforeach()
-  set(launcher "")
-  if(SHOAL_MPI_PLUGINS)
-    list(GET SHOAL_MPI_PLUGINS 0 mpi)
-    shoal_mpi_launcher(${mpi} "" launcher)
-    list(REMOVE_ITEM launcher -n)
-    list(JOIN launcher " " launcher)
-  endif()
-  add_test(NAME docs.shell
-           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/docs/shell_test.py" --build
-                   "${PROJECT_BINARY_DIR}" "--mpirun=${launcher}")
-  shoal_test_properties(docs.shell docs ${arg_TIMEOUT} PROCESSORS 2)
-  set_tests_properties(docs.shell PROPERTIES ENVIRONMENT "${SHOAL_MPI_ENVIRONMENT}")
-endfunction()
+# Tests of the benchmarks.
 
 # shoal_add_wrong_broadcast(<name> <from> <to>)
 # flow_broadcast with a planted error, in which the text <from> became <to>, must say so.
