@@ -18,8 +18,8 @@ class Events(suite.Suite):
 
     def test_failures(self):
         """Exit code 3: the codes were those expected. 1: the run itself failed, as it should."""
-        codes = {"task": 3, "stuck": 3, "stuck_waiting": 3, "repaired": 3, "wait_in_task": 3, "task_in_the_end": 1,
-                 "repaired_badly": 1}
+        codes = {"task": 3, "stuck": 3, "stuck_waiting": 3, "repaired": 3, "wait_in_task": 3,
+                 "task_in_the_end": 1, "repaired_badly": 1}
         for case, code in codes.items():
             for ranks in (1, 3):
                 with self.subTest(case=case, ranks=ranks):

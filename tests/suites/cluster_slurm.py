@@ -48,8 +48,8 @@ class Slurm:
 
     def run(self, *command, host="h1", seconds=60):
         """Runs a command on a host; its errors are a part of its output."""
-        return subprocess.run([hosts.TOOL, "run", host, "--", *command], env=self.environment, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.run([hosts.TOOL, "run", host, "--", *command], env=self.environment,
+                              text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=seconds, check=False)
 
     def __enter__(self):

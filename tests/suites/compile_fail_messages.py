@@ -1,5 +1,5 @@
-"""Every tests/compile_fail/*.cpp must not compile. It begins with `// expect: <regex>` of the compiler's output; a
-second line `// lines: <= <number>` limits the lines of that."""
+"""Every tests/compile_fail/*.cpp must not compile. It begins with `// expect: <regex>` of the
+compiler's output; a second line `// lines: <= <number>` limits the lines of that."""
 
 import concurrent.futures
 import functools
@@ -21,9 +21,11 @@ def compiler():
     build = suite.build()
     headers = build.scratch("compile_fail") / "headers.hpp"
     headers.write_text("#include <shoal/event.hpp>\n#include <shoal/shoal.hpp>\n")
-    words = [build.variables["CMAKE_CXX_COMPILER"], "-std=c++20", *(f"-I{folder}" for folder in build.includes)]
+    words = [build.variables["CMAKE_CXX_COMPILER"], "-std=c++20",
+             *(f"-I{folder}" for folder in build.includes)]
     cache = [word for word in [build.variables["SHOAL_TEST_CCACHE"]] if word]
-    subprocess.run([*cache, *words, "-x", "c++-header", headers, "-o", f"{headers}.gch"], check=True)
+    subprocess.run([*cache, *words, "-x", "c++-header", headers, "-o", f"{headers}.gch"],
+                   check=True)
     return [*words, "-fsyntax-only", "-include", headers]
 
 
@@ -34,7 +36,8 @@ def compilation(source):
 
 def fault(source):
     """Why a source is no good test, or None."""
-    expected, limit = re.match(r"// expect: (.+)\n(?:// lines: <= (\d+)\n)?", source.read_text()).groups()
+    expected, limit = re.match(r"// expect: (.+)\n(?:// lines: <= (\d+)\n)?",
+                               source.read_text()).groups()
     done = subprocess.run([*compiler(), source], env={**os.environ, "LC_ALL": "C"},  # plain quotes
                           text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode == 0:

@@ -1,4 +1,4 @@
-"""The shell commands of the documents, with the programs of this build (tests/docs/shell_test.py)."""
+"""The shell commands of the documents, with the programs of this build."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Programs with edat.h: the listings of the paper and others, which say themselves what they print."""
+"""Programs with edat.h: the listings of the paper and others, which say what they print."""
 
 import suite
 
@@ -29,7 +29,8 @@ class Programs(suite.Suite):
         self.embedded("edat_interface_cxx")
 
     def test_workers_are_reported(self):
-        environment = {"EDAT_REPORT_WORKER_MAPPING": "True", "EDAT_WORKER_MAPPING": "linear", "EDAT_NUM_WORKERS": "2"}
+        environment = {"EDAT_REPORT_WORKER_MAPPING": "True", "EDAT_WORKER_MAPPING": "linear",
+                       "EDAT_NUM_WORKERS": "2"}
         result = self.embedded("edat_listing05", environment=environment)
         self.assertIn("edat: rank 0: worker 1 is mapped to package", result.output + result.errors)
 

@@ -1,4 +1,5 @@
-"""Bad use of edat.h: a case of tests/edat/refusals.c ends with an error in EDAT's words, which names the call."""
+"""Bad use of edat.h: a case of tests/edat/refusals.c ends with an error in EDAT's words, which
+names the call."""
 
 import suite
 
@@ -45,7 +46,8 @@ CASES = {
     "event_left": "shoal: error: .*nothing runs any more.*nobody.s. from rank 0 with 1 int",
     "wait_left": "edat: error: edatWait: .*nothing runs any more.*never",
     "wait_left_in_main": "edat: error: edatWait: .*nothing runs any more.*'main..' waits .*never",
-    "wait_left_after_others": "edat: error: edatWait: .*nothing runs any more.*'main..' waits .*once",
+    "wait_left_after_others":
+        "edat: error: edatWait: .*nothing runs any more.*'main..' waits .*once",
     "locks_in_main": "edat: error: edatLock: .*nothing runs any more.*'main..' waits .*'b'",
     "comms_twice": "edatLockComms: edatLockComms was called before",
     "comms_not_locked": "edatUnlockComms: call edatLockComms first",
@@ -73,12 +75,13 @@ CASES = {
     "released_capacity": "edatTakeReleasedTasks: the capacity is -1",
     "released_null": "edatTakeReleasedTasks: the array of users is NULL",
 }
-# The environment: EDAT's variables, and shoal's own that cannot be. edatFinalise waits for a task that never
-# returns, until the watch ends the program.
+# The environment: EDAT's variables, and shoal's own that cannot be. edatFinalise waits for a task
+# that never returns, until the watch ends the program.
 WITH_VARIABLES = {
     "environment": ("environment variable EDAT_PROGRESS_THREAD: 'maybe' is not allowed",
                     {"EDAT_PROGRESS_THREAD": "maybe"}),
-    "bridge": ("variable EDAT_ENABLE_BRIDGE: 'true' is not allowed", {"EDAT_ENABLE_BRIDGE": "true"}),
+    "bridge": ("variable EDAT_ENABLE_BRIDGE: 'true' is not allowed",
+               {"EDAT_ENABLE_BRIDGE": "true"}),
     "ranks": ("shoal: error: .*--ranks 3: a process with edat.h is one rank", {"SHOAL_RANKS": "3"}),
     "simulation": ("shoal: error: .*--sim: a program with edat.h", {"SHOAL_SIM": "on"}),
     "configuration": ("shoal: error: .*SHOAL_WINDOW_BYTES", {"SHOAL_WINDOW_BYTES": "1"}),
@@ -86,8 +89,8 @@ WITH_VARIABLES = {
                            {"SHOAL_STALL_REPORT": "200ms", "SHOAL_STALL_ABORT": "1s"}),
 }
 # One process ends: the launcher ends the others. Or all end together, and all report the rest.
-OF_TWO_PROCESSES = ["bad_source_on_last", "task_left", "wait_left", "wait_left_in_main", "wait_left_in_all_mains",
-                    "wait_left_for_another", "communicator"]
+OF_TWO_PROCESSES = ["bad_source_on_last", "task_left", "wait_left", "wait_left_in_main",
+                    "wait_left_in_all_mains", "wait_left_for_another", "communicator"]
 OTHER_WORDS = "raw type|shoal::|[.][ch]pp:|not refused"
 
 

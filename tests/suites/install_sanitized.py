@@ -1,4 +1,4 @@
-"""The flags of a shoal that is built for ThreadSanitizer reach the program that uses it installed."""
+"""The flags of a shoal for ThreadSanitizer reach the program that uses it installed."""
 
 import suite
 

@@ -1,4 +1,4 @@
-"""shoal as a subfolder of a project: what that project gets, and "A first program" of the README."""
+"""shoal as a subfolder of a project: what that gets, and "A first program" of the README."""
 
 import json
 import re

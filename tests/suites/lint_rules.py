@@ -1,5 +1,5 @@
-"""The rules of tools/, .clang-format and .clang-tidy hold, and refuse what they should (lint_layers.py and
-lint_calls.py have more of that)."""
+"""The rules of tools/, .clang-format and .clang-tidy hold, and refuse what they should;
+lint_layers.py and lint_calls.py have more of that."""
 
 import suite
 
@@ -20,7 +20,8 @@ class Rules(suite.Suite):
 
     def test_spelling(self):
         self.tool("lint", "spelling")
-        refused = self.tool("lint", "spelling", suite.build().source / "tests/lint/bad_spelling.md", code=suite.FAILURE)
+        refused = self.tool("lint", "spelling", suite.build().source / "tests/lint/bad_spelling.md",
+                            code=suite.FAILURE)
         self.assertIn("==> received", refused.output)
 
     def test_format(self):
@@ -30,9 +31,10 @@ class Rules(suite.Suite):
         self.tool("lint", "bad")
 
     def test_wheel_without_network(self):
-        refused = self.tool("wheel", "nothing==1", "sha256:0", environment={"PIP_INDEX_URL": "http://127.0.0.1:9"},
-                            code=suite.FAILURE)
-        self.assertIn("tools/wheel: nothing==1 cannot be fetched from PyPI", refused.output + refused.errors)
+        refused = self.tool("wheel", "nothing==1", "sha256:0",
+                            environment={"PIP_INDEX_URL": "http://127.0.0.1:9"}, code=suite.FAILURE)
+        self.assertIn("tools/wheel: nothing==1 cannot be fetched from PyPI",
+                      refused.output + refused.errors)
 
 
 if __name__ == "__main__":

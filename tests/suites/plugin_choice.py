@@ -100,7 +100,8 @@ class Plugins(suite.Suite):
 
     def test_plugins_are_found_beside_the_program_and_by_the_loader(self):
         for mpi in self.mpis:
-            self.ranks_say_hello(2, self.launch(mpi, 2, self.bare, LD_LIBRARY_PATH=str(self.plugins)))
+            self.ranks_say_hello(2, self.launch(mpi, 2, self.bare,
+                                                LD_LIBRARY_PATH=str(self.plugins)))
         with tempfile.TemporaryDirectory() as folder:
             program = shutil.copy(self.bare, folder)
             for mpi in self.mpis:
@@ -132,8 +133,8 @@ class Plugins(suite.Suite):
             self.skipTest("there is one MPI")
         for marks in ({"PMI_SIZE": "2", "PMI_RANK": "0"}, {"PMIX_RANK": "1"},
                       {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1", "SLURM_STEP_ID": "0"}):
-            self.refuses(self.run_any([self.hello], **marks), "does not tell which MPI", "--mpi NAME",
-                         *self.mpis)
+            self.refuses(self.run_any([self.hello], **marks), "does not tell which MPI",
+                         "--mpi NAME", *self.mpis)
         for mpi in self.mpis:  # the choice is taken: this MPI finds a world of one
             self.refuses(self.run_any([self.hello, "--mpi", mpi], PMI_SIZE="2", PMI_RANK="0"),
                          "finds a world of one")
@@ -181,7 +182,8 @@ class Plugins(suite.Suite):
                      f"has the MPI {mpi} linked in")
 
     def test_an_unknown_name_is_refused(self):
-        self.refuses(self.run_any([self.hello, "--mpi", "lam"]), "openmpi", "mpich", "system", "abi")
+        self.refuses(self.run_any([self.hello, "--mpi", "lam"]), "openmpi", "mpich", "system",
+                     "abi")
 
 
 if __name__ == "__main__":
