@@ -34,8 +34,9 @@ list(JOIN suite_variables ", " suite_variables)
 set(suite_includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
 file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/suites.json" CONTENT "{
 \"source\": \"${PROJECT_SOURCE_DIR}\", \"data\": \"${SHOAL_DATA_DIR}\",
-\"mpis\": ${suite_mpis}, \"launchers\": {${suite_launchers}}, \"mpi_environment\": ${suite_environment},
-\"prefix\": ${suite_prefix}, \"sanitize\": \"${SHOAL_SANITIZE}\", \"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
+\"mpis\": ${suite_mpis}, \"launchers\": {${suite_launchers}},
+\"mpi_environment\": ${suite_environment}, \"prefix\": ${suite_prefix},
+\"sanitize\": \"${SHOAL_SANITIZE}\", \"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
 \"variables\": {${suite_variables}},
 \"includes\": \"$<JOIN:$<REMOVE_DUPLICATES:${suite_includes}>, >\",
 \"targets\": \"$<JOIN:$<TARGET_PROPERTY:check_programs,SHOAL_SUITE_PROGRAMS>, >\"

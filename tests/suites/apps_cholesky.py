@@ -19,7 +19,8 @@ class Cholesky(suite.Suite):
         arguments, pattern = "--n 600 --tile 50 --checksum", "checksum +[0-9a-f]+"
         lines = set()
         for ranks in (1, 2, 4):
-            lines.add(self.prints(self.embedded("cholesky", f"{arguments} --ranks {ranks}"), pattern))
+            lines.add(self.prints(self.embedded("cholesky", f"{arguments} --ranks {ranks}"),
+                                  pattern))
             for mpi in suite.build().mpis:
                 lines.add(self.prints(self.launched("cholesky", mpi, ranks, arguments), pattern))
         self.assertEqual(len(lines), 1, lines)

@@ -1,6 +1,8 @@
-"""What the suites of this folder share: they run programs of a build as a user would, and look at what those print.
+"""What the suites of this folder share: they run programs of a build as a user would, and look at
+what those print.
 
-A suite is a file <kind>_<name>.py with classes derived from Suite; tests/CMakeLists.txt makes the ctest test <kind>.<name> of it.
+A suite is a file <kind>_<name>.py with classes derived from Suite; tests/CMakeLists.txt makes the
+ctest test <kind>.<name> of it.
 By hand, for one case:
 
     python3 tests/suites/apps_cholesky.py --build build/dev -k random_blocks
@@ -35,7 +37,7 @@ class Result:
 
 
 class Build:
-    """The build whose programs the suites run: what tests/CMakeLists.txt wrote down of it (suites.json)."""
+    """The build whose programs the suites run: what cmake/ShoalSuites.cmake wrote down of it."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -53,7 +55,7 @@ class Build:
         self.targets = known["targets"].split()  # programs that the build has
 
     def scratch(self, name):
-        """An empty folder, the same one each time: the compiler cache knows what is compiled there."""
+        """An empty folder, the same one each time, as the compiler cache needs it."""
         path = self.folder / "tests" / name
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir()
@@ -87,17 +89,21 @@ class Suite(unittest.TestCase):
         return str(path)
 
     def on_mpi(self, name, mpi):
-        """A program that calls MPI itself has one for each MPI but the first (apps/CMakeLists.txt)."""
+        """A program that calls MPI itself has one for each MPI (apps/CMakeLists.txt)."""
         return str(build().find(f"{name}_{mpi}") or self.program(name))
 
-    def run_command(self, command, *, code=0, environment=None, folder=None, timeout=None, stdin=None):
-        """Runs a list of words, which must end with `code`, or one of several (None: any but that of a signal)."""
+    def run_command(self, command, *, code=0, environment=None, folder=None, timeout=None,
+                    stdin=None):
+        """Runs a list of words, which must end with `code`, or with one of several (None: any but
+        that of a signal)."""
         limit = (timeout or self.timeout) * build().timeout_scale
+        line = shlex.join(map(str, command))
         with tempfile.TemporaryDirectory(prefix="shoal-suite-") as sessions:
-            # Open MPI fails to start where another launch removes the folder of sessions at that moment.
-            own = {"OMPI_MCA_orte_tmpdir_base": sessions, **build().mpi_environment, **(environment or {})}
-            process = subprocess.Popen([str(word) for word in command], env={**os.environ, **own}, cwd=folder, text=True,
-                                       errors="replace", stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
+            # Open MPI fails to start where another launch removes the folder of sessions meanwhile.
+            own = {"OMPI_MCA_orte_tmpdir_base": sessions, **build().mpi_environment}
+            process = subprocess.Popen([str(word) for word in command], text=True, errors="replace",
+                                       env={**os.environ, **own, **(environment or {})}, cwd=folder,
+                                       stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, start_new_session=True)
             try:
                 output, errors = process.communicate(timeout=limit)
@@ -105,12 +111,14 @@ class Suite(unittest.TestCase):
                 os.killpg(process.pid, signal.SIGKILL)
                 try:
                     output, errors = process.communicate(timeout=5)
-                except subprocess.TimeoutExpired as late:  # processes of a launch have groups of their own
-                    output, errors = ((part or b"").decode(errors="replace") for part in (late.stdout, late.stderr))
-                self.fail(f"{shlex.join(map(str, command))}\ndid not end within {limit} s\n{output}{errors}")
-        said = f"{shlex.join(map(str, command))}\nended with {process.returncode}\n{output}{errors}"
+                except subprocess.TimeoutExpired as late:  # processes of a launch have own groups
+                    output, errors = ((part or b"").decode(errors="replace")
+                                      for part in (late.stdout, late.stderr))
+                self.fail(f"{line}\ndid not end within {limit} s\n{output}{errors}")
+        said = f"{line}\nended with {process.returncode}\n{output}{errors}"
         if code is None:
-            self.assertTrue(0 <= process.returncode <= 120, f"a plain exit code was expected: {said}")
+            self.assertTrue(0 <= process.returncode <= 120,
+                            f"a plain exit code was expected: {said}")
         else:
             self.assertIn(process.returncode, [code] if isinstance(code, int) else code, said)
         return Result(process.returncode, output, errors)
@@ -123,20 +131,23 @@ class Suite(unittest.TestCase):
     def launched(self, name, mpi, processes, arguments="", **options):
         """Runs a program on processes of an MPI."""
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
-        return self.run_command([*build().launchers[mpi], processes, self.on_mpi(name, mpi), *words], **options)
+        command = [*build().launchers[mpi], processes, self.on_mpi(name, mpi), *words]
+        return self.run_command(command, **options)
 
     def prints(self, result, pattern, times=None):
-        """The output has a line that matches, or just so many matches; returns the first line that does."""
+        """The output has a line that matches, or just so many matches; returns the first such
+        line."""
         lines = [line for line in result.output.splitlines() if re.search(pattern, line)]
         self.assertTrue(lines, f"no line matches {pattern!r}:\n{result.output}{result.errors}")
         if times is not None:
             self.assertEqual(len(re.findall(pattern, result.output)), times, result.output)
         return lines[0]
 
-    def everywhere(self, name, arguments="", *, ranks=(1, 4), processes=(2, 4), prints=None, check=None,
-                   **options):
-        """Runs an application, which verifies its result: embedded on each number of ranks, on each number of
-        processes over the first MPI, and over the others on the last of them. Calls check(ranks, result)."""
+    def everywhere(self, name, arguments="", *, ranks=(1, 4), processes=(2, 4), prints=None,
+                   check=None, **options):
+        """Runs an application, which verifies its result: embedded on each number of ranks, on each
+        number of processes over the first MPI, and over the others on the last of them. Calls
+        check(ranks, result)."""
         for count in ranks:
             with self.subTest(ranks=count):
                 result = self.embedded(name, f"{arguments} --ranks {count}", **options)
@@ -150,23 +161,27 @@ class Suite(unittest.TestCase):
                     check and check(count, result)
 
     def as_its_source_says(self, name, source, arguments="", *, ranks=()):
-        """Runs a program embedded on those numbers of ranks (or without --ranks), and over MPIs. Its source has
-        lines `// processes: N N`, `// environment: A=B`, and what it prints, in any order: `// output: TEXT`, or
-        `// output N: TEXT` on N processes."""
+        """Runs a program embedded on those numbers of ranks (or without --ranks), and over MPIs.
+        Its source has lines `// processes: N N`, `// environment: A=B`, and for what it prints, in
+        any order, `// output: TEXT`, or `// output N: TEXT` on N processes."""
         text = (build().source / source).read_text()
-        counts = [int(count) for count in re.search("^(?://|!) processes:(.*)", text, re.M).group(1).split()]
-        environment = dict(re.findall("([A-Z_]+)=([^ ]+)", "".join(re.findall("^// environment:.*", text, re.M))))
+        line = re.search("^(?://|!) processes:(.*)", text, re.M).group(1)
+        counts = [int(count) for count in line.split()]
+        variables = "".join(re.findall("^// environment:.*", text, re.M))
+        environment = dict(re.findall("([A-Z_]+)=([^ ]+)", variables))
 
         def check(count, result):
             lines = re.findall(f"^(?://|!) output(?: {count})?: (.*)$", text, re.M)
             self.assertTrue(lines, f"{source} does not say what it prints on {count} processes")
-            self.assertEqual(sorted(lines), sorted(result.output.rstrip("\n").split("\n")), result.errors)
+            self.assertEqual(sorted(lines), sorted(result.output.rstrip("\n").split("\n")),
+                             result.errors)
 
         if 1 in counts and not ranks:
             with self.subTest(processes=1):
                 check(1, self.embedded(name, arguments, environment=environment))
-        self.everywhere(name, arguments, ranks=ranks, processes=[count for count in counts if count > 1],
-                        check=check, environment=environment)
+        processes = [count for count in counts if count > 1]
+        self.everywhere(name, arguments, ranks=ranks, processes=processes, check=check,
+                        environment=environment)
 
     def refused(self, name, arguments, pattern, *, times=1, code=None, **options):
         """A program fails in an orderly way and says why, `times` times, on standard error."""
@@ -178,8 +193,8 @@ class Suite(unittest.TestCase):
 
 
 def main():
-    """Runs the cases of the file that calls it: --build BUILD names the build, -k PATTERN chooses cases. Exit
-    code 77: all were skipped."""
+    """Runs the cases of the file that calls it: --build BUILD names the build, -k PATTERN chooses
+    cases. Exit code 77: all were skipped."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--build", default=os.environ.get("SUITE_BUILD", "build/dev"))
     given, others = parser.parse_known_args()
