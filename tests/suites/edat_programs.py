@@ -11,7 +11,7 @@ class Programs(suite.Suite):
         sources = sorted((suite.build().source / LISTINGS).glob("*.c"))
         self.assertGreater(len(sources), 15)
         for source in sources:
-            with self.subTest(source.stem):
+            with self.subTest(source=source.stem):
                 self.as_its_source_says(f"edat_{source.stem}", f"{LISTINGS}/{source.name}")
 
     def test_fortran(self):
