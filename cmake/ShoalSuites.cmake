@@ -62,7 +62,7 @@ function(shoal_add_suites kind)
   set_property(TARGET check_programs APPEND PROPERTY SHOAL_SUITE_PROGRAMS ${programs})
   foreach(name IN LISTS arg_SUITES)
     add_test(NAME ${kind}.${name}
-             COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/suites/${kind}_${name}.py"
+             COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/suites/${kind}_${name}.py"
                      --build "${PROJECT_BINARY_DIR}")
     shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)
     if(NOT arg_REST)

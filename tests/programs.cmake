@@ -1,5 +1,5 @@
 # Programs that suites run, in C and Fortran (tests/suites/c_*.py, edat_*.py, fortran_*.py), and for
-# those of the plug-ins for MPI and of hosts.
+# those of the plug-ins for MPI, of hosts and of shoal-top.
 
 # A program of tests/, with shoal::<library>.
 function(shoal_c_test_program target source library)
@@ -73,6 +73,7 @@ endif()
 
 if(NOT SHOAL_SANITIZE)
   shoal_test_program(cluster_rounds cluster/rounds.cpp shoal::shoal)
+  shoal_test_program(top_steady top/steady.cpp shoal::shoal)
   if(mpich IN_LIST SHOAL_MPI_PLUGINS)
     add_library(cluster_mpich_finalize SHARED cluster/mpich_finalize.cpp)
     shoal_target_defaults(cluster_mpich_finalize)
