@@ -12,7 +12,11 @@ endfunction()
 # Facts about this build, for tests/suites/suite.py.
 function(shoal_write_suites)
   set(launchers "")
-  foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
+  set(mpis ${SHOAL_MPI_PLUGINS})
+  if(SHOAL_SANITIZE) # sanitizers know nothing of an MPI
+    set(mpis "")
+  endif()
+  foreach(mpi IN LISTS mpis)
     shoal_mpi_launcher(${mpi} "" launcher)
     shoal_json_list(launcher ${launcher})
     list(APPEND launchers "\"${mpi}\": ${launcher}")
@@ -34,15 +38,17 @@ function(shoal_write_suites)
     endforeach()
   endforeach()
   shoal_json_list(targets ${targets})
-  shoal_json_list(mpis ${SHOAL_MPI_PLUGINS})
+  shoal_json_list(mpis ${mpis})
   shoal_json_list(environment ${SHOAL_MPI_ENVIRONMENT})
   shoal_json_list(prefix ${SHOAL_TEST_LAUNCHER})
+  set(includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/suites.json" CONTENT "{
 \"source\": \"${PROJECT_SOURCE_DIR}\", \"data\": \"${SHOAL_DATA_DIR}\",
 \"mpis\": ${mpis}, \"launchers\": {${launchers}}, \"mpi_environment\": ${environment},
 \"prefix\": ${prefix}, \"sanitize\": \"${SHOAL_SANITIZE}\",
 \"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
 \"variables\": {${variables}},
+\"includes\": \"$<JOIN:$<REMOVE_DUPLICATES:${includes}>, >\",
 \"targets\": ${targets}
 }
 ")

@@ -1,5 +1,6 @@
 // A program that initializes MPI itself, at MPI_THREAD_SERIALIZED, and gives half of its processes
 // to each of two worlds of EDAT.
+// processes: 2 4
 // output 2: world 0: 1 ranks, sum 0, around 10
 // output 2: world 1: 1 ranks, sum 1, around 10
 // output 2: MPI goes on: 2

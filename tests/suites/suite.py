@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ SMALL_DATA = SOURCE / "tests" / "unit" / "data"
 TUTORIAL = sorted(f"tutorial_{path.stem}" for path in (SOURCE / "apps" / "tutorial").glob("*.cpp"))
 SKIPPED = 77  # exit code
 ANY = object()  # of an exit code
+FAILURE = range(1, 256)  # exit codes of a launcher whose program failed
 
 
 @dataclass
@@ -42,8 +44,7 @@ class Result:
 
 
 class Build:
-    """The build whose programs the suites run: what tests/CMakeLists.txt wrote down of it
-    (suites.json)."""
+    """The build whose programs the suites run: what cmake/ShoalSuites.cmake wrote down of it."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -57,6 +58,7 @@ class Build:
         self.prefix = known["prefix"]  # of a program without a launcher
         self.variables = known["variables"]  # of CMake, by their names
         self.timeout_scale = known["timeout_scale"]
+        self.includes = known["includes"].split()  # folders of headers, of shoal and what it needs
         self.targets = set(known["targets"])  # what it builds, and perhaps has not built yet
 
     def find(self, name):
@@ -66,6 +68,13 @@ class Build:
             if path.is_file() and os.access(path, os.X_OK):
                 return path
         return None
+
+    def scratch(self, name):
+        """An empty folder, the same one each time, as the compiler cache needs it."""
+        path = self.folder / "tests" / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        return path
 
 
 @functools.cache
@@ -94,6 +103,11 @@ class Suite(unittest.TestCase):
     """Cases of one kind. A program that this build is without skips its case."""
 
     timeout = 120  # seconds of one command, stretched by sanitizers
+    last = ""  # the last command, and how it ended
+
+    def _formatMessage(self, msg, standardMsg):  # of unittest: what all its assertions say
+        text = super()._formatMessage(msg, standardMsg)
+        return text if self.last in text else f"{text}\nafter the command {self.last}"
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
@@ -139,9 +153,10 @@ class Suite(unittest.TestCase):
 
     def run_command(self, command, *, code=0, environment=None, folder=None, timeout=None,
                     stdin=None):
-        """Runs a list of words, which must end with `code` (None: with any but that of a signal;
-        ANY: or by a signal)."""
+        """Runs a list of words, which must end with `code`, or with one of several (None: any but
+        that of a signal; ANY: that, too)."""
         words = [str(word) for word in command]
+        self.last = line = shlex.join(words)
         limit = (timeout or self.timeout) * build().timeout_scale
         with tempfile.TemporaryDirectory(prefix="shoal-suite-") as sessions:
             # Open MPI fails to start where another launch removes the folder of sessions at that
@@ -156,14 +171,19 @@ class Suite(unittest.TestCase):
                 output, errors = process.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                output, errors = process.communicate()
-                self.fail(f"{shlex.join(words)}\ndid not end within {limit} s\n{output}{errors}")
-        result = Result(process.returncode, output, errors, shlex.join(words))
+                try:
+                    output, errors = process.communicate(timeout=5)
+                except subprocess.TimeoutExpired as late:  # processes of a launch have own groups
+                    output, errors = ((part or b"").decode(errors="replace")
+                                      for part in (late.stdout, late.stderr))
+                self.fail(f"{line}\ndid not end within {limit} s\n{output}{errors}")
+        self.last = f"{line}\nended with {process.returncode}"
+        result = Result(process.returncode, output, errors, line)
         if code is None:
             self.assertTrue(0 <= process.returncode <= 120,
                             f"a plain exit code was expected: {result}")
         elif code is not ANY:
-            self.assertEqual(process.returncode, code, str(result))
+            self.assertIn(process.returncode, [code] if isinstance(code, int) else code, str(result))
         return result
 
     def embedded(self, name, arguments="", *, code=0, **options):
@@ -192,20 +212,46 @@ class Suite(unittest.TestCase):
         self.assertEqual(len(lines), 1,
                          "\n".join(f"{line}\n  {command}" for line, command in lines.items()))
 
-    def everywhere(self, name, arguments="", *, ranks=(1, 4), processes=(2, 4), prints=None):
+    def everywhere(self, name, arguments="", *, ranks=(1, 4), processes=(2, 4), prints=None,
+                   check=None, **options):
         """Runs an application, which verifies its result: embedded on each number of ranks, on each
-        number of processes over the first MPI, and over the others on the last of them. Under
-        sanitizers embedded only."""
+        number of processes over the first MPI, and over the others on the last of them. Calls
+        check(ranks, result)."""
         self.program(name)
         for count in ranks:
             with self.subTest(ranks=count):
-                result = self.embedded(name, f"{arguments} --ranks {count}")
+                result = self.embedded(name, f"{arguments} --ranks {count}", **options)
                 prints and self.prints(result, prints)
-        for mpi in () if build().sanitize else build().mpis:
+                check and check(count, result)
+        for mpi in build().mpis:
             for count in processes if mpi == build().mpis[0] else processes[-1:]:
                 with self.subTest(mpi=mpi, processes=count):
-                    result = self.launched(name, mpi, count, arguments)
+                    result = self.launched(name, mpi, count, arguments, **options)
                     prints and self.prints(result, prints)
+                    check and check(count, result)
+
+    def as_its_source_says(self, name, source, arguments="", *, ranks=()):
+        """Runs a program embedded on those numbers of ranks (or without --ranks), and over MPIs.
+        Its source has lines `// processes: N N`, `// environment: A=B`, and for what it prints, in
+        any order, `// output: TEXT`, or `// output N: TEXT` on N processes."""
+        text = (build().source / source).read_text()
+        line = re.search("^(?://|!) processes:(.*)", text, re.M).group(1)
+        counts = [int(count) for count in line.split()]
+        variables = "".join(re.findall("^// environment:.*", text, re.M))
+        environment = dict(re.findall("([A-Z_]+)=([^ ]+)", variables))
+
+        def check(count, result):
+            lines = re.findall(f"^(?://|!) output(?: {count})?: (.*)$", text, re.M)
+            self.assertTrue(lines, f"{source} does not say what it prints on {count} processes")
+            self.assertEqual(sorted(lines), sorted(result.output.rstrip("\n").split("\n")),
+                             result.errors)
+
+        if 1 in counts and not ranks:
+            with self.subTest(processes=1):
+                check(1, self.embedded(name, arguments, environment=environment))
+        processes = [count for count in counts if count > 1]
+        self.everywhere(name, arguments, ranks=ranks, processes=processes, check=check,
+                        environment=environment)
 
     def refused(self, name, arguments, pattern, *, times=1, code=None, **options):
         """A program fails in an orderly way and says why, `times` times, on standard error."""

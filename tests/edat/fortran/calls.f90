@@ -1,4 +1,5 @@
 ! A program in Fortran for EDAT: each call of the module.
+! processes: 1 2 4
 ! output: typed: 7 8 0.25 123456789012 text of Fortran nothing
 ! output: named: T F, removed: T F
 ! output: greedy: 6

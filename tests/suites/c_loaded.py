@@ -1,16 +1,9 @@
-#!/usr/bin/env python3
-"""load_library_test.py HOST LIBSHOAL_C LIBSHOAL_EDAT: the shared libraries in hosts that load them
-by dlopen(): the C program HOST, and this interpreter."""
+"""The shared libraries in hosts that load them by dlopen(): a C program, and this interpreter."""
 
 import ctypes
 import struct
-import subprocess
-import sys
-import unittest
 
-EDAT = sys.argv.pop()
-C = sys.argv.pop()
-HOST = sys.argv.pop()
+import suite
 
 # glibc keeps some 1,600 bytes for all libraries that are loaded after the start.
 THREAD_LOCAL_BYTES_MAX = 255
@@ -55,19 +48,21 @@ class Task(ctypes.Structure):
                 ("priority", ctypes.c_int)]
 
 
-class LoadedLibraries(unittest.TestCase):
+class LoadedLibraries(suite.Suite):
+
+    def setUp(self):
+        self.c, self.edat = self.program("libshoal_c.so"), self.program("libshoal_edat.so")
+
     def test_thread_local_data_is_a_few_pointers(self):
-        sizes = {path: thread_local_bytes(path) for path in (C, EDAT)}
+        sizes = {path: thread_local_bytes(path) for path in (self.c, self.edat)}
         self.assertLessEqual(sum(sizes.values()), THREAD_LOCAL_BYTES_MAX, sizes)
 
     def test_c_host_runs_events(self):
-        for libraries in ([C], [C, EDAT]):
-            done = subprocess.run([HOST, *libraries], capture_output=True, text=True, check=False,
-                                  timeout=60)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for libraries in ([self.c], [self.c, self.edat]):
+            self.embedded("c_load_library", libraries)
 
     def test_interpreter_runs_events(self):
-        shoal = ctypes.CDLL(C)
+        shoal = ctypes.CDLL(self.c)
         shoal.shoal_events_make.restype = ctypes.c_void_p
         shoal.shoal_events_make.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
         shoal.shoal_events_submit.argtypes = [ctypes.c_void_p, ctypes.POINTER(Task),
@@ -99,4 +94,4 @@ class LoadedLibraries(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    suite.main()

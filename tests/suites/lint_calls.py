@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """tools/check_calls accepts calls in one direction and refuses cycles, by name."""
 
 import json
@@ -6,7 +5,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import unittest
+
+import suite
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_calls"
 
@@ -52,7 +52,8 @@ struct Part : Base { Part(); int f() override; };
 MAKE_PART = '#include "x.hpp"\nBase* make() { return std::make_unique<Part>(); }\n'
 
 
-class CheckCalls(unittest.TestCase):
+class CheckCalls(suite.Suite):
+
     def test_one_direction(self):
         self.assertEqual(check(ONE_WAY), (0, "check_calls: 2 files, no cycle\n"))
 
@@ -106,4 +107,4 @@ class CheckCalls(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    suite.main()

@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 """tools/check_layers accepts a good tree and refuses each kind of bad one, by name and line."""
 
 import pathlib
-import subprocess
 import sys
 import tempfile
-import unittest
+
+import suite
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers"
 
@@ -15,30 +14,24 @@ USES = {"src/env/uses.cpp": "#include <shoal/base/a.hpp>\n",
         "src/net/uses.cpp": "#include <shoal/base/a.hpp>\n"}
 
 
-def check(files):
-    """Runs the tool over a tree of {path: text}; returns (exit code, output)."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        for path, text in {"src/CMakeLists.txt": TABLE, **USES, **files}.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text)
-        command = [sys.executable, str(TOOL), "--root", folder]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        return result.returncode, result.stdout + result.stderr
+class CheckLayers(suite.Suite):
 
-
-class CheckLayers(unittest.TestCase):
-    def refuses(self, files, *expected):
-        code, output = check(files)
-        self.assertEqual(code, 1, output)
+    def check(self, code, files, expected):
+        """Runs the tool over a tree of {path: text}."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for path, text in {"src/CMakeLists.txt": TABLE, **USES, **files}.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            result = self.run_command([sys.executable, TOOL, "--root", folder], code=code)
         for text in expected:
-            self.assertIn(text, output)
+            self.assertIn(text, result.output + result.errors)
+
+    def refuses(self, files, *expected):
+        self.check(1, files, expected)
 
     def accepts(self, files, *expected):
-        code, output = check(files)
-        self.assertEqual(code, 0, output)
-        for text in expected:
-            self.assertIn(text, output)
+        self.check(0, files, expected)
 
     def test_good_tree(self):
         self.accepts({
@@ -113,4 +106,4 @@ class CheckLayers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    suite.main()

@@ -1,0 +1,71 @@
+"""The headers that programs are told to include: each compiles alone, and the umbrella header is
+not too long."""
+
+import concurrent.futures
+import re
+
+import suite
+
+# Of lines that <shoal/shoal.hpp> has, preprocessed, beyond the headers of the standard library that
+# it cannot do without. A program pays for these lines in each of its files: <functional>,
+# <algorithm> and <fmt/format.h> alone would each add thousands.
+LINES_MAX = 12600
+NEEDED = ["memory", "string", "vector", "tuple", "optional", "span", "array", "stdexcept", "atomic"]
+
+
+class Headers(suite.Suite):
+
+    def setUp(self):
+        build = suite.build()
+        self.scratch = build.scratch("headers_alone")
+        self.compiler = [build.variables["CMAKE_CXX_COMPILER"], "-std=c++20",
+                         *(f"-I{folder}" for folder in build.includes)]
+
+    def errors(self, header):
+        """Of the compiler, for a header alone. It makes an object: the compiler cache keeps no
+        checks of syntax."""
+        source = self.scratch / f"{header.replace('/', '_')}.cpp"
+        source.write_text(f"#include <{header}>\n")
+        cache = [word for word in [suite.build().variables["SHOAL_TEST_CCACHE"]] if word]
+        return self.run_command([*cache, *self.compiler, f"-I{self.scratch}", "-c", source, "-o",
+                                 source.with_suffix(".o")], code=[0, 1]).errors
+
+    def test_each_compiles_alone(self):
+        """shoal/*.hpp and the headers that these include. (<shoal/mpi.hpp> needs mpi.h: a test of
+        mpi includes it first.) A header that another one includes before all else is compiled alone
+        at the top of that one."""
+        folder = suite.build().source / "include"
+        text = {str(path.relative_to(folder)): path.read_text()
+                for path in folder.glob("shoal/**/*.hpp")}
+        tops = [name for name in text if name.count("/") == 1 and name != "shoal/mpi.hpp"]
+        included = re.compile("^#include <(shoal/[^>]+)>", re.M)
+        inner = [name for top in tops for name in included.findall(text[top])]
+        headers = set(tops + inner)
+        first = (re.search("^(?!#pragma)[^/\n].*", text[name], re.M).group() for name in headers)
+        at_the_top = {match.group(1) for match in map(included.match, first) if match}
+        compiled = sorted(headers - at_the_top)
+        self.assertGreater(len(compiled), 10)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            errors = [text for text in pool.map(self.errors, compiled) if text]
+        self.assertFalse(errors, "\n".join(errors))
+
+    def test_a_header_that_needs_another_is_found(self):
+        (self.scratch / "bad.hpp").write_text("inline std::string no_header_for_this();\n")
+        self.assertIn("std", self.errors("bad.hpp"))
+
+    def lines(self, name, headers):
+        source = self.scratch / f"{name}.cpp"
+        source.write_text("".join(f"#include <{header}>\n" for header in headers))
+        output = self.run_command([*self.compiler, "-E", "-P", source]).output
+        return sum(bool(line.strip()) for line in output.splitlines())
+
+    def test_lines_of_the_umbrella_header(self):
+        everything = self.lines("umbrella", ["shoal/shoal.hpp"])
+        own = everything - self.lines("standard", NEEDED)
+        print(f"<shoal/shoal.hpp>: {everything} lines, {own} beyond the standard headers")
+        if own > LINES_MAX:
+            print(f"(warning: more than {LINES_MAX}: can it include less?)")
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,41 @@
+"""The rules of tools/, .clang-format and .clang-tidy hold, and refuse what they should;
+lint_layers.py and lint_calls.py have more of that."""
+
+import suite
+
+
+class Rules(suite.Suite):
+
+    def tool(self, name, *arguments, **options):
+        return self.run_command([suite.build().source / "tools" / name, *arguments], **options)
+
+    def test_layers(self):
+        self.tool("check_layers")
+
+    def test_docs(self):
+        self.tool("check_docs")
+
+    def test_options_in_the_documents(self):
+        self.tool("check_docs", "--options", self.program("tutorial_hello"))
+
+    def test_spelling(self):
+        self.tool("lint", "spelling")
+        refused = self.tool("lint", "spelling", suite.build().source / "tests/lint/bad_spelling.md",
+                            code=suite.FAILURE)
+        self.assertIn("==> received", refused.output)
+
+    def test_format(self):
+        self.tool("lint", "format")
+
+    def test_tidy_refuses_bad_code(self):
+        self.tool("lint", "bad")
+
+    def test_wheel_without_network(self):
+        refused = self.tool("wheel", "nothing==1", "sha256:0",
+                            environment={"PIP_INDEX_URL": "http://127.0.0.1:9"}, code=suite.FAILURE)
+        self.assertIn("tools/wheel: nothing==1 cannot be fetched from PyPI",
+                      refused.output + refused.errors)
+
+
+if __name__ == "__main__":
+    suite.main()

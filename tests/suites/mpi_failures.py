@@ -1,0 +1,55 @@
+"""A process of four fails, is killed, exits or stops for ever: the others end within a time limit,
+and say why."""
+
+import suite
+
+
+class Failures(suite.Suite):
+
+    timeout = 30
+
+    def ends(self, program, arguments, *patterns, **options):
+        """A launch of a program of tests/mpi over each MPI ends with an error and such output."""
+        for mpi in suite.build().mpis:
+            with self.subTest(mpi=mpi, arguments=arguments):
+                result = self.launched(program.format(mpi=mpi), mpi, 4, arguments,
+                                       code=suite.FAILURE, **options)
+                for pattern in patterns:
+                    self.assertRegex(result.output + result.errors, pattern)
+
+    def test_missing_thread(self):
+        self.ends("mpi_{mpi}_tests", "missing_thread --workers 2",
+                  "no thread for worker 1 of rank 1")
+
+    def test_killed(self):
+        for near in (4, 1):  # through the memory of the node, and over MPI alone
+            self.ends("mpi_tests", f"kill_rank --node-processes {near}",
+                      "[Ss]ignal|[Kk]illed|TERMINATION|EXIT")
+
+    def test_crash(self):
+        self.ends("mpi_tests", "kill_rank crash",
+                  "SIGSEGV. at address 0x10 in a task on rank 3, worker 0", "its name: 'careless'")
+
+    def test_silent(self):
+        for silent in (0, 3):
+            self.ends("mpi_tests", f"stall_abort {silent} --stall-abort 1s",
+                      f"rank {silent} does not answer", "the run is given up", timeout=120)
+
+    def test_stalled_process_exits(self):
+        self.ends("mpi_tests", "stall_abort exit --stall-abort 1s", "this process exits",
+                  "the run is given up")
+
+    def test_busy_process_is_not_stalled(self):
+        for mpi in suite.build().mpis:
+            self.launched("mpi_tests", mpi, 2, "stall_abort busy --workers 1 --stall-abort 5s",
+                          timeout=120)
+
+    def test_exit(self):
+        """Of a process, while others are in a world, or start another one."""
+        self.ends("mpi_{mpi}_tests", "runtime_launch_test exit",
+                  "process 0 exits inside shoal::run")
+        self.ends("mpi_{mpi}_tests", "runtime_launch_test leave", "a process of this launch exits")
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,190 @@
+"""One binary, every MPI: which plug-in a program loads, and what it says when none fits."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import suite
+
+MARKS = re.compile(r"^(OMPI_COMM|PMI|PMIX|HYD|MPI_LOCAL|SLURM|SHOAL_MPI)")
+
+
+# A host that is no program of shoal, and may have loaded an MPI for itself.
+HOST = """
+import ctypes, sys
+library, mpi, *options = sys.argv[1:]
+if mpi:
+    ctypes.CDLL(mpi, mode=ctypes.RTLD_LOCAL)
+shoal = ctypes.CDLL(library)
+main = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+@main
+def hello(world, _):
+    world = ctypes.c_void_p(world)
+    print(f"Hello from rank {shoal.shoal_rank(world)} of {shoal.shoal_size(world)}.", flush=True)
+    return 0
+words = [b"host"] + [word.encode() for word in options]
+sys.exit(shoal.shoal_run(len(words), (ctypes.c_char_p * (len(words) + 1))(*words), hello, None))
+"""
+MPI_LIBRARIES = {"openmpi": ("libmpi.so.40", "Open MPI"), "mpich": ("libmpich.so.12", "MPICH")}
+
+
+class Plugins(suite.Suite):
+
+    def setUp(self):
+        """Programs, in the environment of a shell without a launcher."""
+        self.mpis = suite.build().mpis
+        self.hello = self.program("tutorial_hello")
+        self.bare = self.program("mpi_bare_hello")  # without a RUNPATH
+        self.linked = self.program("mpi_static_hello")  # with the first MPI linked in
+        self.library = self.program("libshoal_c.so")
+        self.other = self.program("libmpi_other_version.so")
+        self.plugins = suite.build().folder / "src"
+        for name in [name for name in os.environ if MARKS.match(name)]:
+            del os.environ[name]
+
+    def run_any(self, command, **variables):
+        """Its exit code and output, with the errors."""
+        result = self.run_command(command, code=range(-64, 256), environment=variables)
+        return result.code, result.output + result.errors
+
+    def launch(self, mpi, count, *command, **variables):
+        return self.run_any([*suite.build().launchers[mpi], count, *command], **variables)
+
+    def ranks_say_hello(self, count, result):
+        code, text = result
+        self.assertEqual(code, 0, text)
+        for rank in range(count):
+            self.assertIn(f"Hello from rank {rank} of {count}.", text)
+        return text
+
+    def refuses(self, result, *parts):
+        code, text = result
+        self.assertNotEqual(code, 0, text)
+        self.assertNotIn("Hello", text)
+        self.assertIn("shoal: error: ", text)
+        for part in parts:
+            self.assertIn(part, text)
+
+    def test_one_program_runs_without_and_over_every_mpi(self):
+        self.ranks_say_hello(3, self.run_any([self.hello, "--ranks", "3"]))
+        for mpi in self.mpis:
+            self.ranks_say_hello(3, self.launch(mpi, 3, self.hello))
+
+    def test_info_names_the_plugins(self):
+        code, text = self.run_any([self.hello, "--info"])
+        self.assertEqual(code, 0, text)
+        self.assertIn("MPI: not used: no launcher was found\n", text)
+        for mpi in self.mpis:
+            self.assertIn(f"{mpi} ({self.plugins}/libshoal_mpi_{mpi}.so)", text)
+            code, text_of_launch = self.launch(mpi, 2, self.hello, "--info")
+            self.assertEqual(code, 0, text_of_launch)
+            file = f"{self.plugins}/libshoal_mpi_{mpi}.so"
+            self.assertIn(f"MPI plug-in: {mpi} ({file}), compiled with ", text_of_launch)
+
+    def test_without_a_launcher_no_mpi_is_loaded(self):
+        strace = ["strace", "-f", "-e", "trace=openat"]
+        text = self.ranks_say_hello(2, self.run_any([*strace, self.hello], SHOAL_RANKS="2"))
+        self.assertNotRegex(text, r"libmpi|shoal_mpi")
+
+    def test_a_launch_without_a_plugin_is_refused(self):
+        for mpi in self.mpis:
+            result = self.launch(mpi, 2, self.bare)
+            self.refuses(result, "started this process, but no plug-in of shoal for it can be",
+                         f"libshoal_mpi_{mpi}.so: cannot open shared object file", "looked in",
+                         "SHOAL_MPI_PLUGIN")
+        # Alone, it is the whole program.
+        self.ranks_say_hello(1, self.launch(self.mpis[0], 1, self.bare))
+
+    def test_plugins_are_found_beside_the_program_and_by_the_loader(self):
+        for mpi in self.mpis:
+            self.ranks_say_hello(2, self.launch(mpi, 2, self.bare,
+                                                LD_LIBRARY_PATH=str(self.plugins)))
+        with tempfile.TemporaryDirectory() as folder:
+            program = shutil.copy(self.bare, folder)
+            for mpi in self.mpis:
+                plugin = f"libshoal_mpi_{mpi}.so"
+                os.symlink(self.plugins / plugin, Path(folder) / plugin)
+                self.ranks_say_hello(2, self.launch(mpi, 2, program))
+
+    def test_a_plugin_may_be_named(self):
+        for mpi in self.mpis:
+            file = self.plugins / f"libshoal_mpi_{mpi}.so"
+            for variables in ({"SHOAL_MPI_PLUGIN": str(file)}, {"SHOAL_MPI_PLUGIN": mpi}):
+                self.ranks_say_hello(2, self.launch(mpi, 2, self.hello, **variables))
+            code, text = self.launch(mpi, 2, self.bare, "--mpi-plugin", file)
+            self.assertEqual(code, 0, text)
+            self.refuses(self.launch(mpi, 2, self.hello, "--mpi-plugin", "/nowhere/x.so"),
+                         "names /nowhere/x.so", "/nowhere/x.so: cannot open")
+
+    def test_a_file_that_is_no_plugin_of_this_version_is_refused(self):
+        for mpi in self.mpis:
+            self.refuses(self.launch(mpi, 2, self.hello, "--mpi-plugin", self.other),
+                         "belongs to another version of shoal")
+            self.refuses(self.launch(mpi, 2, self.hello, "--mpi-plugin", "/proc/self/exe"),
+                         "/proc/self/exe: ")
+            self.refuses(self.launch(mpi, 2, self.hello, "--mpi-plugin", self.library),
+                         "is no plug-in of shoal")
+
+    def test_launchers_of_several_mpis_need_a_choice(self):
+        if len(self.mpis) < 2:
+            self.skipTest("there is one MPI")
+        for marks in ({"PMI_SIZE": "2", "PMI_RANK": "0"}, {"PMIX_RANK": "1"},
+                      {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1", "SLURM_STEP_ID": "0"}):
+            self.refuses(self.run_any([self.hello], **marks), "does not tell which MPI",
+                         "--mpi NAME", *self.mpis)
+        for mpi in self.mpis:  # the choice is taken: this MPI finds a world of one
+            self.refuses(self.run_any([self.hello, "--mpi", mpi], PMI_SIZE="2", PMI_RANK="0"),
+                         "finds a world of one")
+
+    def test_the_wrong_mpi_is_refused(self):
+        if len(self.mpis) < 2:
+            self.skipTest("there is one MPI")
+        names = self.mpis
+        for mpi, other in zip(names, reversed(names)):
+            self.refuses(self.launch(mpi, 2, self.hello, "--mpi", other),
+                         f"--mpi names {other}, but")
+            self.refuses(self.launch(mpi, 2, self.hello, SHOAL_MPI_PLUGIN=other),
+                         "finds a world of one")
+
+    def host(self, mpi, loaded, *options, **variables):
+        return self.launch(mpi, 2, sys.executable, "-c", HOST, self.library, loaded, *options,
+                           **variables)
+
+    def test_hosts_load_the_library(self):
+        for mpi in self.mpis:
+            code, text = self.launch(mpi, 2, self.program("c_load_library"), self.library)
+            self.assertEqual(code, 0, text)
+            self.ranks_say_hello(2, self.host(mpi, ""))
+
+    def test_the_mpi_of_the_process_comes_first(self):
+        for mpi in self.mpis:
+            if mpi not in MPI_LIBRARIES:
+                continue
+            file, name = MPI_LIBRARIES[mpi]
+            self.ranks_say_hello(2, self.host(mpi, file))
+            for other in self.mpis:
+                if other == mpi:
+                    continue
+                self.refuses(self.host(other, file), "finds a world of one")
+                self.refuses(self.host(mpi, file, SHOAL_MPI_PLUGIN=other),
+                             f"this process has loaded {name} (/",
+                             f"libshoal_mpi_{other}.so: uses /")
+
+    def test_one_mpi_may_be_linked_in(self):
+        mpi = self.mpis[0]
+        self.ranks_say_hello(2, self.launch(mpi, 2, self.linked))
+        code, text = self.run_any([self.linked, "--info"])
+        self.assertIn(f"MPI plug-ins: {mpi}, linked in\n", text)
+        self.refuses(self.launch(mpi, 2, self.linked, "--mpi-plugin", mpi),
+                     f"has the MPI {mpi} linked in")
+
+    def test_an_unknown_name_is_refused(self):
+        self.refuses(self.run_any([self.hello, "--mpi", "lam"]), "openmpi", "mpich", "system",
+                     "abi")
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,14 @@
+"""clang-tidy over the library, with the flags of a build by clang."""
+
+import suite
+
+
+class Sources(suite.Suite):
+
+    def test_library(self):
+        build = suite.build()
+        self.run_command([build.source / "tools/lint", "tidy", build.folder], timeout=600)
+
+
+if __name__ == "__main__":
+    suite.main()
