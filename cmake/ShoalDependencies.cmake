@@ -2,7 +2,6 @@
 
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # a parent project links our targets too
 include(ShoalFind)
-include(ShoalFindMpi)
 find_package(CLI11 CONFIG REQUIRED) # headers only, used inside src/runtime
 find_package(nlohmann_json CONFIG REQUIRED) # headers only, used inside src/contention
 

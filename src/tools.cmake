@@ -1,4 +1,6 @@
-# The program shoal-trace. OTF2 is optional: without its library, that converter says so.
+# The programs shoal-trace and shoal-top.
+
+# --- shoal-trace. OTF2 is optional: without its library, that converter says so.
 
 # The files of the report's page become strings of the program. uplot/ is the package uplot 1.6.32
 # of npm (dist/ and its license), unchanged.
@@ -47,3 +49,12 @@ target_include_directories(shoal-trace PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(shoal-trace PRIVATE shoal_trace_tool CLI11::CLI11
                                           nlohmann_json::nlohmann_json)
 shoal_build_if_needed(shoal-trace)
+
+# --- shoal-top
+
+set(sources "${PROJECT_SOURCE_DIR}/src/top/program")
+add_executable(shoal-top "${sources}/main.cpp" "${sources}/terminal.cpp")
+shoal_target_defaults(shoal-top)
+target_include_directories(shoal-top PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(shoal-top PRIVATE shoal_top CLI11::CLI11)
+shoal_build_if_needed(shoal-top)
