@@ -9,21 +9,22 @@ namespace shoal::messaging {
 
 HandlerTable::Added HandlerTable::add(std::shared_ptr<Handler> handler, const std::string& name,
                                       std::string_view spelled, bool closed) {
-  const sync::Lock lock(mutex_);
-  const auto index = static_cast<std::uint32_t>(handlers_.size());
-  SHOAL_CHECK(index < kIndexMask, "more than {} instance handlers were made", kIndexMask);
-  handler->name =
-      !name.empty() ? name
-                    : fmt::format("active message {} ({})", index, naming::readable(spelled, "T"));
-  const bool all_open = open_count_ == handlers_.size();
-  handlers_.push_back(std::move(handler));
-  ++live_count_;
-  if (closed || !all_open) {
-    all_open_.store(false, std::memory_order_relaxed);
-    return {index, false};
-  }
-  open_count_ = handlers_.size();
-  return {index, true};
+  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+    const auto index = static_cast<std::uint32_t>(handlers_.size());
+    SHOAL_CHECK(index < kIndexMask, "more than {} instance handlers were made", kIndexMask);
+    handler->name = !name.empty() ? name
+                                  : fmt::format("active message {} ({})", index,
+                                                naming::readable(spelled, "T"));
+    const bool all_open = open_count_ == handlers_.size();
+    handlers_.push_back(std::move(handler));
+    ++live_count_;
+    if (closed || !all_open) {
+      all_open_.store(false, std::memory_order_relaxed);
+      return Added{index, false};
+    }
+    open_count_ = handlers_.size();
+    return Added{index, true};
+  });
 }
 
 bool HandlerTable::open_all() {

@@ -95,15 +95,16 @@ void PromiseTable::give_up(std::uint64_t team, std::vector<GivenUp>& promises) {
 }
 
 sched::AnyPromise PromiseTable::take_entry(std::uint64_t number, std::uint32_t signature) {
-  const sync::Lock lock(mutex_);
-  Entries::Slot* const slot = entries_->find(number);
-  SHOAL_CHECK(slot != nullptr,
-              "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
-              "published",
-              number);
-  SHOAL_CHECK(!slot->promise || signature == 0 || slot->signature == signature,
-              "promise {} of this rank cannot be fulfilled with a value of another type", number);
-  return entries_->take(*slot);
+  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+    Entries::Slot* const slot = entries_->find(number);
+    SHOAL_CHECK(slot != nullptr,
+                "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
+                "published",
+                number);
+    SHOAL_CHECK(!slot->promise || signature == 0 || slot->signature == signature,
+                "promise {} of this rank cannot be fulfilled with a value of another type", number);
+    return entries_->take(*slot);
+  });
 }
 
 void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {

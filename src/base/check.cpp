@@ -1,4 +1,5 @@
 #include <shoal/base/check.hpp>
+#include <shoal/base/held_locks.hpp>
 
 #include <fmt/args.h>
 
@@ -36,7 +37,9 @@ void check_failed(const char* file, int line, const char* condition, std::string
   if (const auto slash = name.rfind('/'); slash != std::string_view::npos) {
     name.remove_prefix(slash + 1);
   }
-  throw CheckError(fmt::format("{} ({}:{}: {})", text, name, line, condition));
+  const std::string all = fmt::format("{} ({}:{}: {})", text, name, line, condition);
+  check_no_lock_held("a check fails", all);
+  throw CheckError(all);
 }
 
 }  // namespace shoal::detail

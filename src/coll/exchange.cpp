@@ -71,19 +71,21 @@ SharedOperation Exchange::enter(const Call& call) {
   SHOAL_CHECK(call.root >= 0 && call.root < size_,
               "{}: rank {} is out of range: {} has ranks 0 to {}", name_of(call.kind),
               call.root.value(), scope_.describe(), size_ - 1);
-  const sync::Lock lock(mutex_);
-  auto operation = std::make_shared<Operation>(*this, ++table_->begun, call);
-  if (const auto early = table_->early.find(operation->sequence()); early != table_->early.end()) {
-    for (auto& [header, block] : early->second) {
-      const std::string text = mismatch(header, operation.get());
-      SHOAL_CHECK(text.empty(), "{}", text);
-      operation->pieces_.push_back(
-          {header.phase, header.source, header.announced, std::move(block)});
+  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+    auto operation = std::make_shared<Operation>(*this, ++table_->begun, call);
+    if (const auto early = table_->early.find(operation->sequence());
+        early != table_->early.end()) {
+      for (auto& [header, block] : early->second) {
+        const std::string text = mismatch(header, operation.get());
+        SHOAL_CHECK(text.empty(), "{}", text);
+        operation->pieces_.push_back(
+            {header.phase, header.source, header.announced, std::move(block)});
+      }
+      table_->early.erase(early);
     }
-    table_->early.erase(early);
-  }
-  table_->running.push_back(operation);
-  return operation;
+    table_->running.push_back(operation);
+    return operation;
+  });
 }
 
 const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {

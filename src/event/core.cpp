@@ -318,12 +318,11 @@ void Core::multicast(Parcel&& parcel) {
 
 void Core::receive(const Parcel& parcel) {
   Ready ready;
-  {
-    const sync::Lock lock(mutex_);
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     inbox_.accept(parcel, [&](const SharedContent& content)
                               SHOAL_REQUIRES(mutex_) { arrive(content, ready); });
     enqueue(ready);
-  }
+  });
   submit_runners(ready);
 }
 

@@ -39,8 +39,7 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
               "flow '{}': the owner of a datum is rank {}: there are ranks 0 to {}", flow_, owner,
               size_ - 1);
   Handle* handle = nullptr;
-  {
-    const sync::Lock lock(mutex_);
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     // acquire pairs with the release in Instance::recycle()
     if (!free_.empty() && free_.front()->instances.load(std::memory_order_acquire) == 0) {
       handle = free_.front();
@@ -66,7 +65,7 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
       handle->id = next_id_++;
     }
     handle->flow = &instances_;
-  }
+  });
   static_cast<void>(refused.release());
   handle->type = &type;
   handle->shape = shape;

@@ -62,8 +62,9 @@ void PerformanceModels::History::merge(const History& other) {
 
 PerformanceModels::PerformanceModels(std::string path, bool read_only)
     : path_(std::move(path)), read_only_(read_only) {
+  All all = load(path_);
   const sync::Lock lock(mutex_);
-  all_ = load(path_);
+  all_ = std::move(all);
 }
 
 PerformanceModels::~PerformanceModels() {
@@ -153,35 +154,36 @@ void PerformanceModels::merge(All& into, const All& from) {
 }
 
 void PerformanceModels::save() {
-  const sync::Lock lock(mutex_);
-  if (added_.empty()) return;
-  All all = load(path_);
-  merge(all, added_);
-  std::filesystem::path path(path_);
-  std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (std::filesystem::exists(path, error)) path = std::filesystem::canonical(path);
-  const std::string fresh = fmt::format("{}.{}", path.string(), env::process_id());
-  {
-    std::ofstream file(fresh);
-    file << kTitle << '\n';
-    for (const auto& [name, sizes] : all) {
-      for (const auto& [size, one] : sizes) {
-        file << fmt::format("{} {} {} {} {}\n", size, one.count, one.mean_ns, one.squares, name);
+  sync::locked(mutex_, [this]() SHOAL_REQUIRES(mutex_) {
+    if (added_.empty()) return;
+    All all = load(path_);
+    merge(all, added_);
+    std::filesystem::path path(path_);
+    std::error_code error;
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+    if (std::filesystem::exists(path, error)) path = std::filesystem::canonical(path);
+    const std::string fresh = fmt::format("{}.{}", path.string(), env::process_id());
+    {
+      std::ofstream file(fresh);
+      file << kTitle << '\n';
+      for (const auto& [name, sizes] : all) {
+        for (const auto& [size, one] : sizes) {
+          file << fmt::format("{} {} {} {} {}\n", size, one.count, one.mean_ns, one.squares, name);
+        }
+      }
+      if (!file.flush()) {
+        std::filesystem::remove(fresh, error);
+        throw ConfigError(fmt::format("cannot write the performance models to {}", fresh));
       }
     }
-    if (!file.flush()) {
-      std::filesystem::remove(fresh, error);
-      throw ConfigError(fmt::format("cannot write the performance models to {}", fresh));
+    std::filesystem::rename(fresh, path, error);
+    if (error) {
+      throw ConfigError(
+          fmt::format("cannot write the performance models to {}: {}", path_, error.message()));
     }
-  }
-  std::filesystem::rename(fresh, path, error);
-  if (error) {
-    throw ConfigError(
-        fmt::format("cannot write the performance models to {}: {}", path_, error.message()));
-  }
-  all_ = std::move(all);
-  added_.clear();
+    all_ = std::move(all);
+    added_.clear();
+  });
 }
 
 }  // namespace shoal

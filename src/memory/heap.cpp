@@ -37,23 +37,24 @@ Heap::Heap(HeapOptions options)
               options.checks) {}
 
 std::uint64_t Heap::allocate(std::size_t size_bytes, std::size_t alignment, bool collectively) {
-  const sync::Lock lock(mutex_);
-  Allocator& allocator = collectively ? collective_ : single_;
-  if (const auto offset = allocator.allocate(size_bytes, alignment)) {
+  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) -> std::uint64_t {
+    Allocator& allocator = collectively ? collective_ : single_;
+    if (const auto offset = allocator.allocate(size_bytes, alignment)) {
 #ifdef SHOAL_ASAN
-    // A stack may have been at these addresses before, and left the sanitizer's marks of its
-    // frames.
-    __asan_unpoison_memory_region(data() + *offset, size_bytes);
+      // A stack may have been at these addresses before, and left the sanitizer's marks of its
+      // frames.
+      __asan_unpoison_memory_region(data() + *offset, size_bytes);
 #endif
-    return *offset;
-  }
-  throw Error(fmt::format(
-      "{}: no room for {}: of {} for {}allocations, {} are in use by {}, and the largest free "
-      "piece has {}; free some, or ask for a larger heap ({})",
-      owner_, size_text(size_bytes), size_text(allocator.end() - allocator.begin()),
-      collectively ? "collective " : (collective_.end() > 0 ? "one-sided " : ""),
-      size_text(allocator.used_bytes()), allocator.count(),
-      size_text(allocator.largest_free_bytes()), option_));
+      return *offset;
+    }
+    throw Error(fmt::format(
+        "{}: no room for {}: of {} for {}allocations, {} are in use by {}, and the largest free "
+        "piece has {}; free some, or ask for a larger heap ({})",
+        owner_, size_text(size_bytes), size_text(allocator.end() - allocator.begin()),
+        collectively ? "collective " : (collective_.end() > 0 ? "one-sided " : ""),
+        size_text(allocator.used_bytes()), allocator.count(),
+        size_text(allocator.largest_free_bytes()), option_));
+  });
 }
 
 std::string Heap::describe_foreign(std::uint64_t offset) const {
@@ -71,15 +72,16 @@ std::string Heap::describe_foreign(std::uint64_t offset) const {
 }
 
 void Heap::free(std::uint64_t offset, bool collectively) {
-  const sync::Lock lock(mutex_);
-  Allocator& allocator = collectively ? collective_ : single_;
-  const auto size_bytes = allocator.size_at(offset);
-  if (!size_bytes) {
-    throw CheckError(
-        fmt::format("{}: free of {:#x}: {}", owner_, offset, describe_foreign(offset)));
-  }
-  memory_->clear(offset, *size_bytes);
-  static_cast<void>(allocator.free(offset));
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+    Allocator& allocator = collectively ? collective_ : single_;
+    const auto size_bytes = allocator.size_at(offset);
+    if (!size_bytes) {
+      throw CheckError(
+          fmt::format("{}: free of {:#x}: {}", owner_, offset, describe_foreign(offset)));
+    }
+    memory_->clear(offset, *size_bytes);
+    static_cast<void>(allocator.free(offset));
+  });
 }
 
 std::string Heap::problem_with(std::uint64_t offset, std::uint64_t size_bytes) const {

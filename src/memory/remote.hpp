@@ -148,7 +148,7 @@ class Remote final : private term::Unsatisfied {
   void tell_when_exposed(int origin);
   void on_exposed();
   void on_place(const HeapPlace& place);
-  [[nodiscard]] std::byte* find_base(const HeapPlace& place, Peer& peer);
+  [[nodiscard]] std::byte* find_base(const HeapPlace& place, bool is_here, Peer& peer);
 
   // Gets by the transport's own access to memory, see windows.cpp. window_address(): 0: by
   // messages.

@@ -62,9 +62,8 @@ void Remote::on_asked(int origin) {
   tell(origin, may_share_ && !checks_ ? HeapPlace::Way::shared : HeapPlace::Way::messages);
 }
 
-std::byte* Remote::find_base(const HeapPlace& place, Peer& peer) {
-  const Rank world = scope_.channel().team().to_world(Rank(place.rank));
-  if (sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world)) {
+std::byte* Remote::find_base(const HeapPlace& place, bool is_here, Peer& peer) {
+  if (is_here) {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
   }
   if (place.way != HeapPlace::Way::shared) return nullptr;
@@ -78,10 +77,13 @@ std::byte* Remote::find_base(const HeapPlace& place, Peer& peer) {
 
 void Remote::on_place(const HeapPlace& place) {
   sync::Ref<PendingValue<void>> asked;
+  const Rank world = scope_.channel().team().to_world(Rank(place.rank));
+  const bool is_here =
+      sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world);
   {
     const sync::Lock lock(mutex_);
     Peer& peer = peers_[place.rank];
-    std::byte* const base = find_base(place, peer);
+    std::byte* const base = find_base(place, is_here, peer);
     if (place.way == HeapPlace::Way::window) peer.window = place.address;
     peer.way = base != nullptr ? Way::direct : Way::messages;
     if (base != nullptr) {

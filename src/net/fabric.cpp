@@ -67,7 +67,9 @@ Link& Fabric::make_link(Rank source, Rank target, Lane lane, std::atomic<Link*>&
   const sync::Lock lock(mutex_);
   if (Link* link = slot.load(std::memory_order_acquire); link != nullptr) return *link;
   if (layout_.is_local(target)) {
-    links_.push_back(std::make_unique<LocalLink>(source, target, lane, options_, port(target)));
+    links_.push_back(std::make_unique<LocalLink>(
+        source, target, lane, options_,
+        local_[static_cast<std::size_t>(target - layout_.first_local())]->port));
   } else {
     links_.push_back(transport_->make_link(source, target, lane));
   }

@@ -1,5 +1,6 @@
 #include "runtime/main_throws.hpp"
 
+#include <shoal/base/held_locks.hpp>
 #include <shoal/sched/park.hpp>
 
 namespace shoal::runtime {
@@ -12,6 +13,7 @@ class [[gnu::visibility("hidden")]] Look final : public std::type_info {
   bool __do_catch(  // NOLINT(bugprone-reserved-identifier): the name is the library's
       const std::type_info* type, void** object, unsigned /*outer*/) const override {
     auto* const task = dynamic_cast<BeforeUnwinding*>(sched::current_task());
+    shoal::detail::check_no_lock_held("the main function lets an exception through", type->name());
     if (task != nullptr) task->before_unwinding(*type, *object);
     return false;
   }

@@ -6,8 +6,9 @@ FiberPool::FiberPool(const SchedulerOptions& options, Fiber::Entry entry)
     : memory_(options.stack_bytes, options.guards, options.mapped_guards_max,
               options.mapped_guards),
       entry_(entry) {
-  const sync::Lock lock(mutex_);
-  for (int i = 0; i <= options.worker_count; ++i) first_.push_back(memory_.allocate());
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+    for (int i = 0; i <= options.worker_count; ++i) first_.push_back(memory_.allocate());
+  });
 }
 
 // Fibers that still have frames (only after an error that stopped the world) stay as they are.
@@ -29,8 +30,9 @@ SchedulingFiber* FiberPool::try_take() {
 
 SchedulingFiber& FiberPool::take() {
   if (SchedulingFiber* const idle = try_take(); idle != nullptr) return *idle;
-  const sync::Lock lock(mutex_);
-  return make(memory_.allocate());
+  SchedulingFiber* made = nullptr;
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) { made = &make(memory_.allocate()); });
+  return *made;
 }
 
 SchedulingFiber& FiberPool::take_first() {

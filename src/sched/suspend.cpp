@@ -1,5 +1,6 @@
 #include "sched/suspend.hpp"
 
+#include <shoal/base/held_locks.hpp>
 #include <shoal/trace/probes.hpp>
 
 #include "sched/traced.hpp"
@@ -130,6 +131,8 @@ void publish_waiter(void* argument) {
 }  // namespace
 
 void suspend(Worker& worker, const char* what, const Publish& publish, bool last) {
+  if constexpr (shoal::detail::kCountsLocks)
+    shoal::detail::check_no_lock_held("a task is parked", what);
   const sync::Quiet quiet;
   const Task* const task = worker.fibers.task();
   const bool bound = task != nullptr && task->bound;
@@ -148,6 +151,8 @@ void suspend(Worker& worker, const char* what, const Publish& publish, bool last
 }
 
 bool park(Worker& worker, Waitable& what) {
+  if constexpr (shoal::detail::kCountsLocks)
+    shoal::detail::check_no_lock_held("a task is parked", what.describe());
   const sync::Quiet quiet;
   Task* const task = worker.fibers.task();
   task->before_parking();

@@ -46,6 +46,7 @@ ScopeCore::ScopeCore(Scope& of, ScopeCore* outer_scope, std::string called, std:
       world(outer == nullptr ? *this : outer->world),
       name(std::move(called)),
       number(numbered),
+      first(of.channel_.team().to_world(Rank(0))),
       tree{of.channel_.team().rank(), of.channel_.team().size()},
       children(tree.children()),
       control(control_handlers()),

@@ -71,6 +71,7 @@ struct ScopeCore {
   ScopeCore& world;  // the outermost one
   const std::string name;
   const std::uint64_t number;  // see Scope::nest()
+  const Rank first;            // of the members, in the world
   const Tree tree;
   const std::vector<Rank> children;
   const ControlHandlers& control;

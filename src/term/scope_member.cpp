@@ -74,15 +74,19 @@ Outcome stand_in_meeting(ScopeCore& scope, const Standing& what, bool final,
                          FunctionRef<bool()> is_over) {
   scope.channel().open_handlers();
   if (sched::in_main_function()) open_all_handlers(scope.world);
+  bool is_alone = false;
   {
     const sync::Lock lock(scope.mutex);
-    SHOAL_CHECK(!scope.member.stands() && !scope.meeting,
-                "{} was called while another task of this rank is in an operation of {}: "
-                "members take part one task at a time",
-                what.text(), scope.describe());
-    scope.meeting = true;
-    scope.waiter_scope = sched::current_task()->scope;
+    is_alone = !scope.member.stands() && !scope.meeting;
+    if (is_alone) {
+      scope.meeting = true;
+      scope.waiter_scope = sched::current_task()->scope;
+    }
   }
+  SHOAL_CHECK(is_alone,
+              "{} was called while another task of this rank is in an operation of {}: "
+              "members take part one task at a time",
+              what.text(), scope.describe());
   Outcome outcome = Outcome::running;
   const auto leave = [&] {
     const sync::Lock lock(scope.mutex);

@@ -23,7 +23,7 @@ StuckTeam stuck_team(const ScopeCore& scope) {
   here.number = scope.number;
   here.made = scope.nested_numbers;
   here.size = static_cast<std::uint64_t>(channel.team().size());
-  here.first = channel.team().to_world(Rank(0)).value();
+  here.first = scope.first.value();
   here.rank = scope.messenger().rank().value();
   return here;
 }

@@ -1,13 +1,19 @@
-"""tools/check_calls over the library, with the flags of a build by clang."""
+"""tools/check_calls and tools/check_throws over the library, with the flags of a build by clang."""
 
 import suite
 
 
 class Calls(suite.Suite):
 
-    def test_library(self):
+    timeout = 600
+
+    def test_circles(self):
         build = suite.build()
-        self.run_command([build.source / "tools/check_calls", build.folder], timeout=600)
+        self.run_command([build.source / "tools/check_calls", build.folder])
+
+    def test_throws_under_locks(self):
+        build = suite.build()
+        self.run_command([build.source / "tools/check_throws", build.folder])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #pragma once
 // A lock with the annotations that clang's thread-safety analysis checks.
 
+#include <shoal/base/held_locks.hpp>
 #include <shoal/base/sanitizers.hpp>
 #include <shoal/sync/thread_sanitizer.hpp>
 
@@ -98,12 +99,20 @@ class SHOAL_CAPABILITY("mutex") Watched {
 
 using Mutex = std::conditional_t<kThreadSanitizer, Watched<PlainMutex>, PlainMutex>;
 
-/// Holds a mutex of type M for a scope.
-template <class M>
+/// Holds a mutex of type M for a scope, in which no exception is thrown: one of a main function is
+/// looked at before its stack unwinds (runtime/main_throws.hpp), and that waits for other tasks,
+/// which may need the lock. tools/check_throws refuses such code; see locked().
+template <class M, bool kCounted = shoal::detail::kCountsLocks>
 class SHOAL_SCOPED_CAPABILITY LockOf {
  public:
-  explicit LockOf(M& mutex) SHOAL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~LockOf() SHOAL_RELEASE() { mutex_.unlock(); }
+  explicit LockOf(M& mutex) SHOAL_ACQUIRE(mutex) : mutex_(mutex) {
+    mutex_.lock();
+    if constexpr (kCounted) shoal::detail::count_held_locks(1);
+  }
+  ~LockOf() SHOAL_RELEASE() {
+    if constexpr (kCounted) shoal::detail::count_held_locks(-1);
+    mutex_.unlock();
+  }
   LockOf(const LockOf&) = delete;
   LockOf& operator=(const LockOf&) = delete;
 
@@ -112,5 +121,17 @@ class SHOAL_SCOPED_CAPABILITY LockOf {
 };
 
 using Lock = LockOf<Mutex>;
+
+/// Calls `f` with the mutex locked, and returns its result. `f` may throw: the search for a handler
+/// ends here, with the lock held, the lock is released, and another search begins without it.
+template <class M, class F>
+decltype(auto) locked(M& mutex, F f) SHOAL_UNCHECKED_LOCKING {
+  try {
+    const LockOf<M, false> lock(mutex);
+    return f();
+  } catch (...) {
+    throw;
+  }
+}
 
 }  // namespace shoal::sync

@@ -38,14 +38,14 @@ MpiEngine::MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window
 // for other processes.
 MpiEngine::~MpiEngine() {
   while (auto* node = submissions_.try_pop()) static_cast<MpiSubmission*>(node)->drop();
-  const sync::StoreReleaseLock lock(mutex_);
-  if (!closed_ && MpiLifetime::of_process().is_up()) inbox_.close();
+  sync::locked(mutex_, [this]() SHOAL_REQUIRES(mutex_) {
+    if (!closed_ && MpiLifetime::of_process().is_up()) inbox_.close();
+  });
 }
 
 void MpiEngine::attach(Fabric& fabric) {
   payloads_.attach(fabric);
-  const sync::StoreReleaseLock lock(mutex_);
-  inbox_.open(fabric);
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) { inbox_.open(fabric); });
 }
 
 std::unique_ptr<Link> MpiEngine::make_link(Rank source, Rank target, Lane lane) {
@@ -220,24 +220,25 @@ void MpiEngine::withdraw(MpiLink& link) {
 // that a window still holds back are not sent: after an orderly end there are none.
 void MpiEngine::finish() {
   rethrow_failure();
-  const sync::StoreReleaseLock lock(mutex_);
-  if (closed_) return;
-  waker_ = nullptr;
-  start_submissions();
-  inbox_.report(true);  // for processes that are not here yet
-  closing_ = true;
-  drain();
-  if (before_close_) before_close_();
-  window_.close();
-  inbox_.close();
-  closed_ = true;
-  if (const std::size_t left = payloads_.under_way(); left > 0) {
-    throw TransportError(
-        fmt::format("process {} ends with {} payloads under way: the other process has not started "
-                    "its side of them",
-                    session_.process(), left));
-  }
-  session_.close();
+  sync::locked(mutex_, [this]() SHOAL_REQUIRES(mutex_) {
+    if (closed_) return;
+    waker_ = nullptr;
+    start_submissions();
+    inbox_.report(true);  // for processes that are not here yet
+    closing_ = true;
+    drain();
+    if (before_close_) before_close_();
+    window_.close();
+    inbox_.close();
+    closed_ = true;
+    if (const std::size_t left = payloads_.under_way(); left > 0) {
+      throw TransportError(fmt::format(
+          "process {} ends with {} payloads under way: the other process has not started "
+          "its side of them",
+          session_.process(), left));
+    }
+    session_.close();
+  });
 }
 
 void MpiEngine::drain() {

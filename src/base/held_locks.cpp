@@ -1,0 +1,31 @@
+#include <shoal/base/held_locks.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace shoal::detail {
+
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of one thread
+thread_local int t_held_locks = 0;
+
+}  // namespace
+
+// Out of line, both: a task that was parked may go on in another thread, and compilers keep the
+// address of a thread_local across that.
+[[gnu::noinline]] void count_held_locks(int change) noexcept { t_held_locks += change; }
+
+[[gnu::noinline]] void check_no_lock_held(std::string_view what, std::string_view text) noexcept {
+  if (t_held_locks == 0) return;
+  const std::string all =
+      fmt::format("shoal: internal error: {} while the thread holds {} locks of shoal: {}\n", what,
+                  t_held_locks, text);
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, all.data(), all.size());
+  std::abort();
+}
+
+}  // namespace shoal::detail
