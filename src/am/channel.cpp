@@ -1,6 +1,7 @@
 #include <shoal/am/backlog.hpp>
 #include <shoal/am/channel.hpp>
 #include <shoal/am/messenger.hpp>
+#include <shoal/base/check.hpp>
 #include <shoal/sched/handler_mark.hpp>
 #include <shoal/trace/probes.hpp>
 
@@ -54,6 +55,9 @@ std::uint64_t Channel::outside_sender(std::uint32_t handler) const {
 }
 
 net::Link& Channel::admit_to(Rank target, net::Lane lane) {
+  SHOAL_CHECK(!run_has_ended_,
+              "an active message is sent after its run() has returned: make it anew in the main "
+              "function of each run");
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
   const Rank world_rank = team_.to_world(target);
   net::Link& link = messenger_.link_to(world_rank, lane);

@@ -85,6 +85,12 @@ EventList Core::to_events(const std::vector<Payload>& payloads) {
 
 // --- tasks
 
+void Core::check_runs() const {
+  if (run_has_ended_) term::refuse_after_run(title());
+}
+
+std::string Core::title() const { return fmt::format("events '{}'", name_); }
+
 std::string Core::describe_task(const EventTaskOptions& options) const {
   if (options.name.empty()) return fmt::format("events '{}': a task", name_);
   return fmt::format("events '{}': task '{}'", name_, options.name);
@@ -130,6 +136,8 @@ std::vector<Dependency> Core::expand(const std::vector<EventDependency>& depende
 
 void Core::submit(const std::vector<EventDependency>& dependencies,
                   const std::shared_ptr<TaskBody>& body, const EventTaskOptions& options) {
+  check_runs();
+  note_use();
   const auto who = [&] { return describe_task(options); };
   if (options.greedy && !options.persistent) {
     throw CheckError(fmt::format("{} is greedy but not persistent: set both, or neither", who()));
@@ -204,11 +212,13 @@ std::string Core::next_name() const {
 }
 
 bool Core::is_submitted(std::string_view task_name) const {
+  check_runs();
   const sync::Lock lock(mutex_);
   return matcher_.is_submitted(task_name);
 }
 
 bool Core::remove(std::string_view task_name) {
+  check_runs();
   Ready ready;
   bool found = false;
   {
@@ -221,6 +231,7 @@ bool Core::remove(std::string_view task_name) {
 }
 
 EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
+  check_runs();
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': retrieve_any()", name_); });
   const sync::Lock lock(mutex_);
@@ -247,6 +258,7 @@ Rank Core::check_target(EventPeer target, const Content& content) const {
 }
 
 void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
+  check_runs();
   content->source = rank();
   const Rank to = check_target(target, *content);
   if (trace::on<trace::Category::event>()) {
@@ -327,6 +339,7 @@ void Core::receive(const Parcel& parcel) {
 }
 
 void Core::arrive(const SharedContent& content, Ready& ready) {
+  note_use();
   matcher_.arrive({content->source, content->name, content, content->persistent}, ready);
 }
 

@@ -12,6 +12,7 @@
 #include <shoal/sync/mutex.hpp>
 #include <shoal/term/scope.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -40,8 +41,15 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
   bool remove(std::string_view task_name);
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
-  [[nodiscard]] NamedLocks& locks() { return locks_; }
-  [[nodiscard]] Sources& sources() { return sources_; }
+  [[nodiscard]] NamedLocks& locks() {
+    check_runs();
+    return locks_;
+  }
+  [[nodiscard]] Sources& sources() {
+    check_runs();
+    note_use();
+    return sources_;
+  }
   /// Throws unless this can be fired to `target`.
   Rank check_target(EventPeer target, const Content& content) const;
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -83,9 +91,21 @@ class Core final : private term::Unsatisfied {
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  void at_rest() override { in_use_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string title() const override;
+  bool run_ended() override {
+    run_has_ended_ = true;
+    return true;
+  }
+  // relaxed: a task that does it ends before at_rest() is called, or before this ends
+  void note_use() { in_use_.store(true, std::memory_order_relaxed); }
+  void check_runs() const;
 
   term::Scope& scope_;
   const std::string name_;
+  std::atomic<bool> in_use_{false};  // since a wait() has returned
+  bool run_has_ended_ = false;       // written when the workers have stopped
   NamedLocks locks_;
   Sources sources_;
 

@@ -95,6 +95,7 @@ std::vector<Payload> EventWait::take() {
 }
 
 EventList Core::wait(const std::vector<EventDependency>& dependencies) {
+  check_runs();
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': wait()", name_); });
   return to_events(EventWait(*this, expanded).wait());

@@ -32,6 +32,9 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] int size() const { return scope_.size(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Sequence& main() { return *sequences_.front(); }
+  /// The run has ended: calls are refused.
+  [[nodiscard]] bool run_has_ended() const { return run_has_ended_; }
+  void check_runs() const;
   [[nodiscard]] Sequence& add_sequence(std::string name, const FlowOptions& options);
   /// Lets messages of this flow be handled.
   void open_handlers() {
@@ -55,10 +58,14 @@ class Core final : private term::Unsatisfied {
  private:
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  [[nodiscard]] bool is_in_use() const override;
+  [[nodiscard]] std::string title() const override;
+  bool run_ended() override;
   void drop_waiting_tasks();
 
   term::Scope& scope_;
   const std::string name_;
+  bool run_has_ended_ = false;  // written when the workers have stopped
   std::vector<std::unique_ptr<Sequence>> sequences_;
   std::unique_ptr<Sequence> reports_;
 

@@ -30,6 +30,7 @@ Flow::Flow(std::shared_ptr<flow::Core> core, flow::Sequence& sequence)
 // informed.
 Flow::~Flow() noexcept(false) {
   if (std::uncaught_exceptions() > exceptions_ || core_->scope().failed()) return;
+  if (core_->run_has_ended()) return;
   wait();
   if (sequence_ != &core_->main()) return;
   core_->reports().wait_until(0, "end");
@@ -73,12 +74,14 @@ std::uint32_t Flow::generation_of(const Handle& handle) { return handle.generati
 
 Handle& Flow::add_handle(const flow::DataType& type, const flow::Shape& shape,
                          const DataOptions& options, void* object, bool owned) {
+  core_->check_runs();
   Handle& handle = core_->handles().add(type, shape, options, object, owned);
   sequence_->note("register", &handle, handle.owner, shape.rows * shape.columns);
   return handle;
 }
 
 void Flow::check(const Request& request, const char* what) const {
+  core_->check_runs();
   SHOAL_CHECK(request.handle != nullptr, "flow '{}': {} of a datum that was never registered",
               name(), what);
   const flow::Instances* const flow = request.handle->flow;

@@ -85,6 +85,7 @@ void Sequence::submit(FlowTask* task, std::span<const Request> requests) {
 }
 
 void Sequence::note(const char* what, const Handle* handle, int rank, std::uint64_t count) {
+  core_.check_runs();
   ++count_;
   if (log_ != nullptr) {
     log_->add({.fingerprint = count,
@@ -194,6 +195,7 @@ int Sequence::cheapest(std::span<const Request> requests) {
 
 // With nothing under way the bytes belong to caches: waiting would not free them.
 void Sequence::throttle() {
+  core_.check_runs();
   const std::uint64_t created = progress_.created();
   finished_seen_ = created - under_way();
   if (created - finished_seen_ >= options_.tasks_max) {
@@ -208,6 +210,7 @@ void Sequence::throttle() {
 }
 
 void Sequence::wait_until(std::uint64_t count, const char* what) {
+  core_.check_runs();
   if (size_ > 1) core_.open_handlers();
   if (under_way() > count) report();
   progress_.wait_until(count, what);

@@ -186,6 +186,10 @@ void refuse_again(const std::string& task, int indegree, const std::string& culp
       task, culprit, indegree, names));
 }
 
+void refuse_ended(const std::string& graph) {
+  term::refuse_after_run(fmt::format("task graph '{}'", graph));
+}
+
 void refuse_change(const std::string& graph) {
   throw CheckError(fmt::format(
       "task graph '{}' is in use: call its set_ functions before the first fulfill()", graph));

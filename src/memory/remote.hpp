@@ -197,6 +197,7 @@ class Remote final : private term::Unsatisfied {
   }
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  bool run_ended() override { return true; }  // of the program: it is destroyed later
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
 

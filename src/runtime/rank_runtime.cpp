@@ -6,6 +6,8 @@
 #include <shoal/am/messenger.hpp>
 #include <shoal/flow/performance_models.hpp>
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <utility>
 
@@ -75,21 +77,49 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
       scope_(messenger_),
       collectives_(scope_),
-      world_({&scope_, &collectives_, options.args, options.launch, options.dry,
-              options.machine != nullptr ? options.machine : std::make_shared<const Machine>()}),
+      world_(std::make_unique<World>(World::Parts{
+          &scope_, &collectives_, options.args, options.launch, options.dry,
+          options.machine != nullptr ? options.machine : std::make_shared<const Machine>()})),
       flow_(options.flow),
       memory_(options.memory),
       multicast_costs_(options.multicast_costs) {
-  messenger_.services().provide(world_);
+  messenger_.services().provide(*world_);
   messenger_.services().provide(flow_);
   messenger_.services().provide(memory_);
   messenger_.services().provide(multicast_costs_);
-  scope_.channel().services().provide<Team>(world_);
+  scope_.channel().services().provide<Team>(*world_);
   scope_.set_checks_graphs(options.check_graphs);
 }
 
+namespace {
+
+/// Keeps the worlds of some runs that have ended, so that a pointer to one finds a World that
+/// refuses calls. Not all: programs may run very many.
+void keep_ended(std::unique_ptr<World> world) {
+  constexpr std::size_t kKept = 256;
+  struct Ended {
+    sync::Mutex mutex;
+    std::deque<std::unique_ptr<World>> worlds SHOAL_GUARDED_BY(mutex);
+  };
+  static auto* const ended = new Ended;  // a pointer may be used as long as the process lives
+  const sync::Lock lock(ended->mutex);
+  ended->worlds.push_back(std::move(world));
+  if (ended->worlds.size() > kKept) ended->worlds.pop_front();
+}
+
+}  // namespace
+
 // Services may use the scope.
-RankRuntime::~RankRuntime() { messenger_.services().clear(); }
+RankRuntime::~RankRuntime() {
+  messenger_.services().clear();
+  world_->end_run();
+  keep_ended(std::move(world_));
+}
+
+bool RankRuntime::end_run() {
+  world_->end_run();
+  return scope_.end_run();
+}
 
 bool RankRuntime::has_own_error() const { return error_ != nullptr && !is_outcome(error_); }
 
@@ -99,7 +129,7 @@ void RankRuntime::start(const MainFunction& main_function, std::function<void()>
 
 // Out of line: see LooksAtThrown.
 [[gnu::noinline]] int RankRuntime::call(const MainFunction& main_function) {
-  const int exit_code = main_function(world_);
+  const int exit_code = main_function(*world_);
   asm volatile("");  // no tail call
   return exit_code;
 }

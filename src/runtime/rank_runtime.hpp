@@ -59,6 +59,9 @@ class RankRuntime {
 
   // --- after the end
 
+  /// The workers have stopped: what the program still has of this rank refuses calls. True: that
+  /// refers to this object, which must stay.
+  [[nodiscard]] bool end_run();
   /// Exit code of the main function, or its error.
   [[nodiscard]] int exit_code() const { return exit_code_; }
   [[nodiscard]] std::exception_ptr error() const { return error_; }
@@ -76,7 +79,7 @@ class RankRuntime {
   messaging::Messenger messenger_;
   term::WorldScope scope_;
   coll::Collectives collectives_;
-  World world_;
+  std::unique_ptr<World> world_;
   flow::Defaults flow_;
   memory::Defaults memory_;
   messaging::TreeCosts multicast_costs_;

@@ -11,6 +11,7 @@
 #include "runtime/clock_sync.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"
+#include "runtime/kept_runs.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/memory_plan.hpp"
 #include "runtime/placement.hpp"
@@ -41,6 +42,8 @@ class Process {
   Process(const Config& config, const ProgramMpi& program);
 
   int run(const MainFunction& main_function);
+  /// After run(). True: objects of the program refer to this.
+  [[nodiscard]] bool end_run();
   /// --info: collective, in place of run().
   void print_info();
 
@@ -266,6 +269,12 @@ int Process::run(const MainFunction& main_function) {
   return end_.exit_code;
 }
 
+bool Process::end_run() {
+  bool is_used = false;
+  for (const auto& rank : ranks_) is_used = rank->end_run() || is_used;
+  return is_used;
+}
+
 void Process::drive(const std::vector<env::Steppable*>& all) {
   std::optional<StatusPage> page;
   std::optional<ClockSync> clocks;
@@ -366,7 +375,9 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
   env::open_standard_streams();
   try {
     check_not_in_world();
-    const Config config = parse_config(argc, argv, process_environment());
+    const auto shared =
+        std::make_shared<const Config>(parse_config(argc, argv, process_environment()));
+    const Config& config = *shared;
     if (config.help) {
       env::write_to_standard_output(config.help_text);
       return 0;
@@ -381,12 +392,19 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
         env::write_to_standard_output(describe_simulation(config, net::mpi_plugins()));
         return 0;
       }
-      return run_simulated(config, main_function);
+      return run_simulated(shared, main_function);
     }
-    Process process(config, program);
-    if (!config.info) return process.run(main_function);
-    process.print_info();
-    return 0;
+    const auto process = std::make_shared<Process>(config, program);
+    if (config.info) {
+      process->print_info();
+      return 0;
+    }
+    const int exit_code = process->run(main_function);
+    if (process->end_run()) {
+      keep_run(shared);
+      keep_run(process);
+    }
+    return exit_code;
   } catch (const std::exception& error) {
     say(std::string("error: ") + error.what());
     return 1;

@@ -2,6 +2,7 @@
 
 #include "env/host.hpp"
 #include "runtime/end_report.hpp"
+#include "runtime/kept_runs.hpp"
 #include "runtime/simulated_world.hpp"
 
 namespace shoal::runtime {
@@ -32,26 +33,33 @@ int run_and_report(SimulatedWorld& world, const Config& config, const MainFuncti
 
 }  // namespace
 
-int run_simulated(const Config& config, const MainFunction& main_function) {
+int run_simulated(const std::shared_ptr<const Config>& shared, const MainFunction& main_function) {
+  const Config& config = *shared;
   for (const std::string& text : config.warnings) say(text);
-  if (!config.sim_check) {
-    SimulatedWorld world(config);
-    return run_and_report(world, config, main_function);
-  }
+  const auto run_here = [&](const std::shared_ptr<SimulatedWorld>& world) {
+    const int exit_code = run_and_report(*world, config, main_function);
+    if (world->end_run()) {
+      keep_run(shared);
+      keep_run(world);
+    }
+    return exit_code;
+  };
+  const auto world = [&config] { return std::make_shared<SimulatedWorld>(config); };
+  if (!config.sim_check) return run_here(world());
   sim::Recording recording;
   env::run_in_silent_child([&] {
-    SimulatedWorld world(config);
-    world.trace().record_into(recording);
+    SimulatedWorld first(config);
+    first.trace().record_into(recording);
     try {
-      world.run(main_function);
+      first.run(main_function);
     } catch (...) {  // the second run ends in the same way
     }
     recording.flush();
   });
   recording.rewind();
-  SimulatedWorld world(config);
-  world.trace().compare_with(recording);
-  return run_and_report(world, config, main_function);
+  const std::shared_ptr<SimulatedWorld> second = world();
+  second->trace().compare_with(recording);
+  return run_here(second);
 }
 
 }  // namespace shoal::runtime

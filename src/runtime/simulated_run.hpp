@@ -5,12 +5,14 @@
 
 #include <shoal/runtime/run.hpp>
 
+#include <memory>
+
 namespace shoal::runtime {
 
 /// Runs all ranks in this thread, by the options that begin with sim; returns the result of run().
 /// With sim_check it runs them twice, the first time in a child process that writes nothing.
 /// Errors: Error when the two runs differ; Error when nothing can ever happen again although some
 /// ranks have not ended.
-int run_simulated(const Config& config, const MainFunction& main_function);
+int run_simulated(const std::shared_ptr<const Config>& config, const MainFunction& main_function);
 
 }  // namespace shoal::runtime

@@ -210,6 +210,12 @@ void SimulatedWorld::run(const MainFunction& main_function) {
   }
 }
 
+bool SimulatedWorld::end_run() {
+  bool is_used = false;
+  for (const auto& rank : ranks_) is_used = rank->end_run() || is_used;
+  return is_used;
+}
+
 void SimulatedWorld::throw_explained(const std::string& what) {
   throw Error(fmt::format(
       "{}. Replay: --sim-seed {}. The last events:\n  {}\nreport of {} ranks:\n{}", what,

@@ -41,6 +41,8 @@ class SimulatedWorld {
   /// again before that, or when the time limit is reached, with the last events and a report of all
   /// ranks; Error when the trace differs from the recorded one.
   void run(const MainFunction& main_function);
+  /// After run(). True: objects of the program refer to this.
+  [[nodiscard]] bool end_run();
 
  private:
   void make_ranks();

@@ -97,6 +97,30 @@ Team::~Team() {
   release();
 }
 
+void Team::end_run() {
+  run_has_ended_ = true;
+  parts_ = {};
+  set_collectives(nullptr);
+}
+
+void Team::refuse_use() const {
+  static_cast<void>(rank_elsewhere());
+  throw CheckError(fmt::format(
+      "a team of {} ranks is used on a rank that is no member of it: ask is_member() first",
+      size_));
+}
+
+Rank Team::rank_elsewhere() const {
+  if (run_has_ended_) term::refuse_after_run("a World");
+  return Rank(-1);
+}
+
+void TeamCollectives::refuse_collective() {
+  throw CheckError(
+      "a collective operation is called on a team of which this rank is no member, or on a World "
+      "after its run() has returned");
+}
+
 void Team::release() noexcept {
   own_collectives_.reset();
   nested_->channel().services().withdraw<Team>();  // what comes now is too late

@@ -12,6 +12,11 @@ Stats World::stats() const {
           messages.messages_received, messages.bytes_sent};
 }
 
+void World::end_run() {
+  Team::end_run();
+  parts_.args = {};
+}
+
 Team* World::find(const TeamHandle& handle) { return find_member(handle); }
 
 }  // namespace shoal

@@ -12,6 +12,7 @@
 #include "term/scope_park.hpp"
 #include "term/scope_reports.hpp"
 #include "term/scope_tree.hpp"
+#include "term/scope_use.hpp"
 
 #include <fmt/format.h>
 
@@ -150,7 +151,8 @@ void Scope::add(Unsatisfied& source) {
   core_->sources.add(source);
 }
 
-void Scope::remove(Unsatisfied& source) {
+void Scope::remove(Unsatisfied& source) noexcept {
+  if (source.is_in_use()) end_use(*core_, source);
   const sync::Lock lock(core_->mutex);
   core_->sources.remove(source);
 }

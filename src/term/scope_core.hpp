@@ -91,7 +91,8 @@ struct ScopeCore {
   std::atomic<bool> all_final{false};  // complete for good; written under the lock
   HoldCount holds;
   OutsideMessages outside;
-  std::atomic<bool> failure_told{false};  // to the main function or another member
+  std::atomic<bool> run_has_ended{false};  // of the world's
+  std::atomic<bool> failure_told{false};   // to the main function or another member
 
   // Given back when the world fails, perhaps for lack of memory: recording and sending the failure
   // takes some, mostly a packet for each peer in the tree.

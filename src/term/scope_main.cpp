@@ -62,4 +62,15 @@ void wait_for_end(ScopeCore& world) {
   if (first != nullptr) std::rethrow_exception(first);
 }
 
+void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why) {
+  fail_with(world, "the main function", text);
+  const auto ignore_holds = [&world](bool ignore) {
+    const sync::Lock lock(world.mutex);
+    world.holds.is_ignored = ignore;
+  };
+  ignore_holds(true);
+  insist(world, [&] { static_cast<void>(stand(world, {why}, false, [] {})); });
+  ignore_holds(false);
+}
+
 }  // namespace shoal::term

@@ -12,4 +12,8 @@ namespace shoal::term {
 /// See WorldScope::wait_for_end().
 void wait_for_end(ScopeCore& world);
 
+/// Fails the world, unless it has failed, and returns when nothing of it is left, on any rank.
+/// `why`: for reports, of the wait. **Caller**: the main function.
+void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why);
+
 }  // namespace shoal::term

@@ -52,6 +52,8 @@ class Meeting final : public sched::Waitable {
   const FunctionRef<bool()> is_over_;
 };
 
+}  // namespace
+
 // The caller is about to unwind, because an outer scope has failed: tasks of this one, which are
 // dropped unless they run, may use objects on its stack. Before a main function unwinds, all of
 // them have ended, and also before a task of this scope does, which ends with the others.
@@ -69,6 +71,8 @@ void drain(ScopeCore& scope) {
                  });
   }
 }
+
+namespace {
 
 Outcome stand_in_meeting(ScopeCore& scope, const Standing& what, bool final,
                          FunctionRef<bool()> is_over) {

@@ -32,6 +32,19 @@ void Sources::tell_of_rest() const {
   for (Unsatisfied* source : sources_) source->at_rest();
 }
 
+bool Sources::tell_of_end() const {
+  bool any = false;
+  for (Unsatisfied* source : sources_) any = source->run_ended() || any;
+  return any;
+}
+
+void refuse_after_run(const std::string& what) {
+  throw CheckError(fmt::format(
+      "{} is used after its run() has returned: each run has its own, which its main function is "
+      "given, or makes and lets end",
+      what));
+}
+
 void Sources::give_up(const Scope& failed, std::vector<GivenUp>& promises) const {
   for (Unsatisfied* source : sources_) source->give_up(failed, promises);
 }

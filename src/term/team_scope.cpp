@@ -13,6 +13,7 @@ void TeamScope::open() { open_scope(core()); }
 
 // Called by destructors, so it does not throw: errors fail the outer scope.
 void TeamScope::end() noexcept {
+  if (core().world.run_has_ended.load(std::memory_order_acquire)) return;
   try {
     stand_until_ended(core());
     if (failed()) pass_failure_outwards(core());

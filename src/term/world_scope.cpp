@@ -59,18 +59,19 @@ bool WorldScope::had_nested() const {
 void WorldScope::wait_for_end() { term::wait_for_end(core()); }
 
 void WorldScope::end_before_unwinding(FunctionRef<std::string()> text) {
+  end_all(core(), text, "its unwinding, after the end of all tasks that may use its stack");
+}
+
+bool WorldScope::end_run() {
   ScopeCore& world = core();
-  fail_with(world, "the main function", text);
-  const auto ignore_holds = [&world](bool ignore) {
+  world.run_has_ended.store(true, std::memory_order_release);
+  channel().end_run();
+  bool is_used = channel().handlers().live_count() > 0;
+  {
     const sync::Lock lock(world.mutex);
-    world.holds.is_ignored = ignore;
-  };
-  ignore_holds(true);
-  insist(world, [&world] {
-    static_cast<void>(stand(
-        world, {"its unwinding, after the end of all tasks that may use its stack"}, false, [] {}));
-  });
-  ignore_holds(false);
+    is_used = world.sources.tell_of_end() || is_used;
+  }
+  return is_used || !nested_in(world).empty();
 }
 
 // Handlers may do what it waits for.

@@ -114,6 +114,11 @@ class Channel {
   /// Messages for it that are handled after this are errors; a handler that runs goes on.
   void remove_handler(std::uint32_t index);
   [[nodiscard]] const HandlerTable& handlers() const { return handlers_; }
+  /// The run has ended: refuses to send from now on.
+  void end_run() {
+    run_has_ended_ = true;
+    handlers_.close();
+  }
 
  private:
   static constexpr std::uint64_t kSendsPerLook = 64;
@@ -133,6 +138,7 @@ class Channel {
   const net::Layout& layout_;
   std::atomic<bool> crosses_;
   const std::atomic<int>& polls_next_;  // see ChannelHost
+  bool run_has_ended_ = false;          // written when the workers have stopped
   HandlerTable handlers_;
   Services services_;
 };

@@ -27,6 +27,8 @@ class HandlerTable {
             bool closed);
   /// False: all were open.
   bool open_all();
+  /// all_open() is false from now on: who asks looks closer.
+  void close() { all_open_.store(false, std::memory_order_relaxed); }
   /// relaxed: the main function reads what it wrote itself.
   [[nodiscard]] bool all_open() const { return all_open_.load(std::memory_order_relaxed); }
   /// Takes the handler out; its index is not used again.

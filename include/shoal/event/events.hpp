@@ -79,7 +79,8 @@ class FunctionBody final : public TaskBody {
 /// ranks, tasks have run and events have been consumed; StuckError names tasks that still wait, and
 /// events that no task takes. Persistent tasks with the events that they hold, and persistent
 /// events, are left out of that. **Caller**: any thread, task or handler, except where said
-/// otherwise. **Lifetime**: until wait() has returned.
+/// otherwise. **Lifetime**: until wait() has returned; Events that end before with tasks or events
+/// left fail the world.
 class Events {
  public:
   /// `name` is used in reports. **Caller**: main functions.

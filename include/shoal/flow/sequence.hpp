@@ -86,6 +86,9 @@ class Sequence {
   /// Something is to be done before and after each task.
   [[nodiscard]] bool watches() const { return watches_; }
 
+  /// The run has ended: begin() throws from now on.
+  void end_run() { finished_seen_ = progress_.created() + 1; }
+
   // For what is inserted beside tasks.
   void count_created(std::uint64_t count = 1) { progress_.count_created(count); }
   /// Lets `task` enter the queues of its accesses; it runs when all are granted.

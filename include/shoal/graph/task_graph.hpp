@@ -112,6 +112,7 @@ consteval void check_key_parameter() {
 [[noreturn]] void refuse_repeat(const std::string& task);
 [[noreturn]] void refuse_index(const std::string& task, std::size_t index, std::size_t size);
 [[noreturn]] void refuse_change(const std::string& graph);
+[[noreturn]] void refuse_ended(const std::string& graph);
 [[noreturn]] void refuse_reset(const std::string& graph, const std::vector<std::string>& waiting);
 
 }  // namespace graph
@@ -126,7 +127,8 @@ consteval void check_key_parameter() {
 /// K: copyable, equality-comparable, hashable (integers, enums, strings, pairs, tuples and arrays
 /// of those, std::hash<K>, or a function shoal_hash(k)).
 /// **Caller**: the set_ functions by the main function before the first fulfill(); fulfill() by
-/// any task, handler, main function or thread. **Lifetime**: until wait() has returned.
+/// any task, handler, main function or thread. **Lifetime**: until wait() has returned; one that
+/// ends before with tasks left fails the world.
 template <class K>
 class TaskGraph final : private term::Unsatisfied {
   static_assert(!wire::holds_view_v<K>,
@@ -294,6 +296,7 @@ class TaskGraph final : private term::Unsatisfied {
   /// **Errors**: CheckError that names tasks which have fulfilled some of their dependencies only;
   /// nothing has changed then. **Cost**: 4 bytes are written per key, and nothing is allocated.
   void reset() {
+    if (run_has_ended_) graph::refuse_ended(name_);
     if (unsatisfied_count() > 0) graph::refuse_reset(name_, describe_unsatisfied());
     if (dense_ != nullptr) dense_->reset();
     if (history_ != nullptr) history_->forget();
@@ -388,7 +391,7 @@ class TaskGraph final : private term::Unsatisfied {
 
  private:
   void fulfill_here(const K& k, int count) {
-    // acquire pairs with the release in become_complete(): the functions are seen.
+    // acquire pairs with the release in fulfill_slowly(): the functions are seen.
     if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {
       if (fulfill_slowly(k, count)) return;
     }
@@ -500,6 +503,7 @@ class TaskGraph final : private term::Unsatisfied {
   }
 
   void check_unused() const {
+    if (run_has_ended_) graph::refuse_ended(name_);
     // relaxed: a change that races with a fulfill() is refused where it can be noticed
     if (used_.load(std::memory_order_relaxed)) graph::refuse_change(name_);
   }
@@ -509,12 +513,14 @@ class TaskGraph final : private term::Unsatisfied {
     if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
     if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
     used_.store(true, std::memory_order_release);
-    complete_.store(history_ == nullptr || dense_ != nullptr, std::memory_order_release);
   }
 
-  // The first one, and all with --check-graphs; false: it is still to be done.
+  // The first one after a wait(), and all with --check-graphs; false: it is still to be done.
   [[gnu::noinline]] bool fulfill_slowly(const K& k, int count) {
+    if (run_has_ended_) graph::refuse_ended(name_);
     if (!used_.load(std::memory_order_acquire)) become_complete(k);
+    in_use_.store(true, std::memory_order_relaxed);  // at_rest() comes with all that ends it
+    complete_.store(history_ == nullptr || dense_ != nullptr, std::memory_order_release);
     if (history_ == nullptr || dense_ != nullptr) return false;
     const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) refuse(k, indegree, count);
@@ -680,6 +686,17 @@ class TaskGraph final : private term::Unsatisfied {
 
   void at_rest() override {
     if (history_ != nullptr) history_->forget();
+    in_use_.store(false, std::memory_order_relaxed);
+    complete_.store(false, std::memory_order_relaxed);  // so that the next fulfill() tells
+  }
+  [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string title() const override { return "task graph '" + name_ + "'"; }
+  // All calls that matter ask one of these.
+  bool run_ended() override {
+    run_has_ended_ = true;
+    complete_.store(false, std::memory_order_relaxed);
+    if (rank_) rank_ = [this](const K& /*k*/) -> int { graph::refuse_ended(name_); };
+    return true;
   }
 
   [[nodiscard]] std::string describe_dense(std::size_t index, int remaining) const {
@@ -715,6 +732,8 @@ class TaskGraph final : private term::Unsatisfied {
   bool has_marks_ = false;             // mark() does something
   std::atomic<bool> used_{false};      // the functions are there and stay
   std::atomic<bool> complete_{false};  // the same, and fulfill() may take the short way
+  std::atomic<bool> in_use_{false};    // since a wait() has returned
+  bool run_has_ended_ = false;         // written when the workers have stopped
 
   const std::size_t shard_mask_;
   std::unique_ptr<graph::History<K>> history_;  // with --check-graphs

@@ -113,7 +113,7 @@ class Team : public TeamCollectives {
   /// size().
   [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
   /// Rank of the caller in the team; -1 if it is no member.
-  [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : Rank(-1); }
+  [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : rank_elsewhere(); }
   /// Number of ranks of the team.
   [[nodiscard]] int size() const { return size_; }
   /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that does not
@@ -415,7 +415,11 @@ class Team : public TeamCollectives {
   }
 
   /// Scope for task graphs: TaskGraph<int> graph(team).
-  [[nodiscard]] term::Scope& scope() const { return *parts_.scope; }
+  [[nodiscard]] term::Scope& scope() const {
+    if (parts_.scope == nullptr) [[unlikely]]
+      refuse_use();
+    return *parts_.scope;
+  }
   /// The same, by conversion.
   operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
   /// Scheduler for locks and promises: Mutex mutex(team).
@@ -431,6 +435,8 @@ class Team : public TeamCollectives {
   };
   /// The outermost team.
   explicit Team(const Parts& parts);
+  /// The run has ended: calls are refused. Not for programs.
+  void end_run();
   /// nullptr: this rank is no member.
   [[nodiscard]] Team* find_member(const TeamHandle& team) const;
 
@@ -455,6 +461,9 @@ class Team : public TeamCollectives {
   void enter(Team& parent, std::uint64_t id, std::uint64_t number,
              const messaging::SharedRankMap& members, const std::string& name);
   void release() noexcept;
+  [[noreturn]] void refuse_use() const;
+  /// Of a rank that is no member. **Errors**: CheckError after the end of the run.
+  [[nodiscard]] Rank rank_elsewhere() const;
   /// Members of `parent` that gave this colour.
   static messaging::SharedRankMap select(Team& parent, int colour, int key);
 
@@ -524,6 +533,7 @@ class Team : public TeamCollectives {
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
 
   Parts parts_;
+  bool run_has_ended_ = false;  // of the outermost one; written when the workers have stopped
   term::TeamScope* nested_ = nullptr;  // the same scope; nullptr: the world's
   int size_ = 0;
   std::unique_ptr<coll::Collectives> own_collectives_;  // not of the world

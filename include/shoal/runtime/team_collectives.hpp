@@ -235,7 +235,12 @@ class TeamCollectives {
   void set_collectives(coll::Collectives* collectives) { collectives_ = collectives; }
 
  private:
-  [[nodiscard]] coll::Collectives& collectives() const { return *collectives_; }
+  [[nodiscard]] coll::Collectives& collectives() const {
+    if (collectives_ == nullptr) [[unlikely]]
+      refuse_collective();
+    return *collectives_;
+  }
+  [[noreturn]] static void refuse_collective();
   template <class Started>
   Future<typename Started::Result> later(Started started) {
     return started.future("a collective operation");

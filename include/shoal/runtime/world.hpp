@@ -17,7 +17,8 @@ enum class Launch {
   simulated,  // in virtual time, in one thread
 };
 
-/// Team of all ranks. One per rank; lives as long as the main functions run.
+/// Team of all ranks. One per rank; lives as long as the main functions run. **Errors**: CheckError
+/// for a call after run() has returned.
 class World : public Team {
  public:
   /// Parts of the runtime that a world refers to. Not for programs.
@@ -54,8 +55,11 @@ class World : public Team {
   /// the team has ended here. Any thread. **Lifetime**: as long as the team.
   [[nodiscard]] Team* find(const TeamHandle& handle);
 
+  /// Called by run() when the workers have stopped: calls are refused from now on.
+  void end_run();
+
  private:
-  const Parts parts_;
+  Parts parts_;
 };
 
 }  // namespace shoal

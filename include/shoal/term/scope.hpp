@@ -91,7 +91,9 @@ class Scope : public sched::TaskScope {
   // Hold of the scope.
 
   void add(Unsatisfied& source);
-  void remove(Unsatisfied& source);
+  /// The source ends. If tasks may still use it, the scope fails, with its title; in the main
+  /// function, and in a task outside of the scope, this returns when they have ended.
+  void remove(Unsatisfied& source) noexcept;
   void add(SharedTeam& team);
   void remove(SharedTeam& team);
   /// Task graphs remember the tasks that ran.
@@ -145,6 +147,9 @@ class WorldScope final : public Scope {
   /// rank are left out: the objects that end them may be on that stack. **Caller**: main function.
   /// **Blocks**: suspends it, until every main function is parked.
   void end_before_unwinding(FunctionRef<std::string()> text);
+  /// The workers have stopped. True: objects of the program refer to this scope, and will end
+  /// later. Their calls, except for destructors, throw from now on.
+  [[nodiscard]] bool end_run();
 
   /// See checks_graphs(). Before the first task graph is made.
   void set_checks_graphs(bool checks);

@@ -29,10 +29,20 @@ class Unsatisfied {
   /// `failed` has failed: moves out each promise of it that nothing may fulfil any more, to be
   /// given the failure. With a lock of a scope held.
   virtual void give_up(const Scope& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
+  /// It was used since at_rest() was last called, so tasks may use it. Asked as it ends.
+  [[nodiscard]] virtual bool is_in_use() const { return false; }
+  /// "task graph 'g'", for the error when it ends too early.
+  [[nodiscard]] virtual std::string title() const { return "a part of shoal"; }
+  /// The run has ended, and this is still there: refuses calls from now on. False: it is a part of
+  /// shoal, and ends with the rank.
+  virtual bool run_ended() { return false; }
 
  protected:
   ~Unsatisfied() = default;
 };
+
+/// Throws CheckError: `what` was used after its run() has returned.
+[[noreturn]] void refuse_after_run(const std::string& what);
 
 /// A team that one rank has made, on one member.
 class SharedTeam {
@@ -61,6 +71,8 @@ class Sources {
   /// Lines about waiting things; about shared teams as well, if their end is waited for.
   void describe(bool at_end, std::vector<std::string>& lines) const;
   void tell_of_rest() const;
+  /// The run has ended. True: a source belongs to the program, and will end later.
+  [[nodiscard]] bool tell_of_end() const;
   void give_up(const Scope& failed, std::vector<GivenUp>& promises) const;
   /// Takes the shared teams out.
   [[nodiscard]] std::vector<SharedTeam*> take_shared_teams() { return std::exchange(teams_, {}); }
