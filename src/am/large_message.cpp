@@ -129,7 +129,7 @@ void CountedEvent::run() {
   try {
     channel_.messenger().receiver().strand().run(this, [this] { act(); });
   } catch (...) {
-    channel_.scope().fail(name_, std::current_exception());
+    channel_.scope().fail(name_, sched::caught_exception());
   }
 }
 

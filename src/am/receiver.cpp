@@ -27,7 +27,7 @@ namespace {
 }
 
 [[gnu::noinline]] void fail(const Reception& reception) {
-  reception.channel->scope().fail(reception.handler->name, std::current_exception());
+  reception.channel->scope().fail(reception.handler->name, sched::caught_exception());
 }
 
 // The handler does not exist, or has other parameters.

@@ -214,6 +214,15 @@ void watch(int signal, OldAction& old) {
   set_action(signal, &action, nullptr);
 }
 
+// A handler that the program has set since stays.
+void unwatch(int signal, const OldAction& old) {
+  const auto set_action = sigaction_of_libc();
+  struct sigaction now {};
+  set_action(signal, nullptr, &now);
+  const bool is_ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_fault;
+  if (is_ours) set_action(signal, &old.action, nullptr);
+}
+
 }  // namespace
 
 FaultWatch::FaultWatch(FaultExplainer explain) {
@@ -238,8 +247,8 @@ FaultWatch::~FaultWatch() {
   {
     const std::lock_guard lock(fault_state.mutex);
     if (--fault_state.watches == 0) {
-      sigaction_of_libc()(SIGSEGV, &fault_state.segv.action, nullptr);
-      sigaction_of_libc()(SIGBUS, &fault_state.bus.action, nullptr);
+      unwatch(SIGSEGV, fault_state.segv);
+      unwatch(SIGBUS, fault_state.bus);
       fault_state.explain.store(nullptr, std::memory_order_release);
     }
   }

@@ -146,7 +146,7 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
       task->run();
       queue->ask();
     } catch (...) {
-      if (!scope.failed()) scope.fail("a task of an executor", std::current_exception());
+      if (!scope.failed()) scope.fail("a task of an executor", sched::caught_exception());
     }
   }  // the hold of the section ends last
 

@@ -98,7 +98,7 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
 }
 
 [[gnu::noinline]] void Turn::fail(const Runner& runner) {
-  if (!scope_.failed()) scope_.fail(runner.name(), std::current_exception());
+  if (!scope_.failed()) scope_.fail(runner.name(), sched::caught_exception());
 }
 
 // One that is traced, or checked, or has a context of its own.

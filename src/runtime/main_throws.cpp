@@ -3,6 +3,8 @@
 #include <shoal/base/held_locks.hpp>
 #include <shoal/sched/park.hpp>
 
+#include <cxxabi.h>
+
 namespace shoal::runtime {
 
 /// libstdc++ asks it in the search phase, by the one function of std::type_info that is for that.
@@ -12,6 +14,7 @@ class [[gnu::visibility("hidden")]] Look final : public std::type_info {
 
   bool __do_catch(  // NOLINT(bugprone-reserved-identifier): the name is the library's
       const std::type_info* type, void** object, unsigned /*outer*/) const override {
+    if (*type == typeid(abi::__forced_unwind)) return false;  // pthread_exit(): see run_main()
     auto* const task = dynamic_cast<BeforeUnwinding*>(sched::current_task());
     shoal::detail::check_no_lock_held("the main function lets an exception through", type->name());
     if (task != nullptr) task->before_unwinding(*type, *object);

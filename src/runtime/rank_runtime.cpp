@@ -141,7 +141,7 @@ void RankRuntime::run_main(const MainFunction& main_function) {
     exit_code_ = call(main_function);
   } catch (const LooksAtThrown&) {  // never: it has told the scope
   } catch (...) {
-    error_ = std::current_exception();
+    error_ = sched::caught_exception();
   }
   try {
     scope_.wait_for_end();

@@ -362,6 +362,62 @@ void Process::give_up(const std::string& text) {
   std::_Exit(1);
 }
 
+/// Where the process is. Constructors of global objects run in the order of the linked files, and a
+/// library comes behind the program's; destructors and exit handlers run in the reverse order. So
+/// this is `main` after the program's constructors, and before its destructors.
+enum class Phase { before_main, main, after_main };
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the process's
+constinit std::atomic<Phase> g_phase{Phase::before_main};
+bool note_exit() {
+  return std::atexit([] { g_phase = Phase::after_main; }) == 0;
+}
+[[maybe_unused]] const bool g_phase_begins = [] {
+  g_phase = Phase::main;
+  return note_exit();
+}();
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+void check_in_main() {
+  const Phase phase = g_phase;
+  if (phase == Phase::before_main) {
+    throw ConfigError(
+        "shoal::run() was called before main(), by the constructor of a global object: call it in "
+        "main()");
+  }
+  if (phase == Phase::after_main) {
+    throw ConfigError(
+        "shoal::run() was called after the end of main(), by the destructor of a global object or "
+        "an exit handler: call it in main()");
+  }
+  // Once more, for exit handlers of the program that are there already: they come after this one,
+  // and after the destructors of what a run has made.
+  [[maybe_unused]] static const bool is_noted = note_exit();
+}
+
+/// One run of a process over MPI at a time.
+class MpiTurn {
+ public:
+  /// **Errors**: ConfigError while another thread has it.
+  explicit MpiTurn(bool uses_mpi) : has_it_(uses_mpi && !taken().exchange(true)) {
+    if (uses_mpi == has_it_) return;
+    throw ConfigError(
+        "shoal::run() was called while another thread of this process is in it: over MPI, runs "
+        "follow each other, in the same order in all processes");
+  }
+  ~MpiTurn() {
+    if (has_it_) taken() = false;
+  }
+  MpiTurn(const MpiTurn&) = delete;
+  MpiTurn& operator=(const MpiTurn&) = delete;
+
+ private:
+  static std::atomic<bool>& taken() {
+    static constinit std::atomic<bool> taken{false};
+    return taken;
+  }
+  const bool has_it_;
+};
+
 void check_not_in_world() {
   if (!sched::on_worker()) return;
   throw ConfigError(
@@ -374,6 +430,7 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
              const ProgramMpi& program) {
   env::open_standard_streams();
   try {
+    check_in_main();
     check_not_in_world();
     const auto shared =
         std::make_shared<const Config>(parse_config(argc, argv, process_environment()));
@@ -394,6 +451,8 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
       }
       return run_simulated(shared, main_function);
     }
+    const MpiTurn turn(program.communicator != nullptr ||
+                       detect_launcher(process_environment()).launched);
     const auto process = std::make_shared<Process>(config, program);
     if (config.info) {
       process->print_info();

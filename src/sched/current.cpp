@@ -4,6 +4,12 @@
 #include <shoal/sched/park.hpp>
 #include <shoal/sched/scheduler.hpp>
 
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "env/host.hpp"
 #include "sched/worker.hpp"
 
 namespace shoal::sched {
@@ -44,6 +50,31 @@ TaskScope* current_scope() {
     return worker->activity.handler_scope;
   const Task* const task = current_task();
   return task == nullptr ? nullptr : task->scope;
+}
+
+namespace {
+
+[[noreturn]] void end_with_thread() {
+  const Worker* const worker = current_worker();
+  const std::string activity = in_handler() ? "a handler" : current_activity();
+  env::write_to_standard_error(fmt::format(
+      "shoal: error: {} called pthread_exit(), or its thread was cancelled{}: a thread of shoal "
+      "runs other tasks as well; return, or throw an exception\n",
+      activity.empty() ? "a thread of the program" : activity,
+      worker != nullptr ? fmt::format(" (rank {}, worker {})", worker->scheduler().rank().value(),
+                                      worker->id().value())
+                        : ""));
+  std::fflush(nullptr);
+  std::_Exit(1);
+}
+
+}  // namespace
+
+// C++ sees the unwinding of a thread as an exception without an object.
+std::exception_ptr caught_exception() {
+  std::exception_ptr error = std::current_exception();
+  if (error == nullptr) end_with_thread();
+  return error;
 }
 
 bool in_handler() {

@@ -8,8 +8,10 @@
 
 #include "mpi/world_battery.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -91,6 +93,20 @@ int main(int argc, char** argv) {
       if (world.rank() == 0) std::exit(3);  // NOLINT(concurrency-mt-unsafe): it is the test
       world.wait();
     });
+  }
+  if (what == "finalize") {
+    return shoal::run(argc, argv, [](World& world) {
+      if (world.rank() == 0) MPI_Finalize();
+      world.wait();
+    });
+  }
+  if (what == "two") {
+    std::atomic<int> second{0};
+    const int first = shoal::run(argc, argv, [&](World& world) {
+      std::thread([&] { second = run_with({}, battery); }).join();
+      world.wait();
+    });
+    return 10 * first + second;
   }
   if (what == "leave") {
     bool is_first = false;

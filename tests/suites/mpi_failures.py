@@ -50,6 +50,13 @@ class Failures(suite.Suite):
                   "process 0 exits inside shoal::run")
         self.ends("mpi_{mpi}_tests", "runtime_launch_test leave", "a process of this launch exits")
 
+    def test_misuse(self):
+        """MPI_Finalize inside of a run, and runs of two threads at once."""
+        self.ends("mpi_{mpi}_tests", "runtime_launch_test finalize",
+                  "process 0 calls MPI_Finalize inside shoal::run")
+        self.ends("mpi_{mpi}_tests", "runtime_launch_test two",
+                  "another thread of this process is in it")
+
 
 if __name__ == "__main__":
     suite.main()

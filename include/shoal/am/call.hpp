@@ -39,7 +39,7 @@ void reply_with(const MessageContext& context, const RemotePromise<Result>& repl
   } catch (const CancelledError&) {
     throw;  // the scope has failed, and the caller hears of that
   } catch (...) {
-    fail(channel, reply, describe(std::current_exception()));
+    fail(channel, reply, describe(sched::caught_exception()));
   }
 }
 

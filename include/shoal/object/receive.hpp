@@ -53,7 +53,7 @@ struct ReplyTo<Result, Kind::call> {
     } catch (const CancelledError&) {
       throw;  // the team has failed, and the caller hears of that
     } catch (...) {
-      team.fail(promise, describe(std::current_exception()));
+      team.fail(promise, describe(sched::caught_exception()));
     }
   }
   void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }

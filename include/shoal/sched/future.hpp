@@ -322,7 +322,7 @@ class Promise {
       }
     } catch (...) {
       if (fulfilled_) throw;
-      set_exception(std::current_exception());
+      set_exception(sched::caught_exception());
     }
   }
 

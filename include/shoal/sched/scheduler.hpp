@@ -12,6 +12,7 @@
 #include <shoal/sync/waiter.hpp>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -118,6 +119,9 @@ class Scheduler {
 [[nodiscard]] bool on_worker();
 /// True on a worker's thread, inside a handler: nothing may block here.
 [[nodiscard]] bool in_handler();
+/// The exception of the catch (...) clause that calls it. Ends the process if there is none: then
+/// pthread_exit() or pthread_cancel() ends a thread of shoal, which runs other tasks as well.
+[[nodiscard]] std::exception_ptr caught_exception();
 /// Scope of the task or handler that calls; nullptr: the world's, of a main function, or none.
 [[nodiscard]] TaskScope* current_scope();
 /// True if the caller may be suspended: a task, not one made from a message.

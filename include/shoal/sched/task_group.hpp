@@ -126,7 +126,7 @@ class TaskGroup {
     try {
       f();
     } catch (...) {
-      keep(std::current_exception());
+      keep(sched::caught_exception());
     }
   }
   void keep(std::exception_ptr error);

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "env/exit_deadline.hpp"
 #include "env/host.hpp"
@@ -65,6 +67,23 @@ int MpiLifetime::initialize(int wanted_level) {
     mpi_check(*mpi_, mpi_->comm_return_errors(fallback), {"MPI_Comm_set_errhandler"});
   }
   return granted;
+}
+
+void MpiLifetime::watch_finalize() {
+  if (std::exchange(watches_finalize_, true)) return;
+  mpi_check(*mpi_, mpi_->watch_finalize([] { of_process().on_finalize(); }), {"MPI_Comm_set_attr"});
+}
+
+// MPI would end the process at shoal's next call, without a word about the cause. Inside of
+// MPI_Finalize nothing of MPI may be called; the launcher ends the other processes.
+void MpiLifetime::on_finalize() const {
+  if (phase_ != Phase::in_world) return;
+  env::write_to_standard_error(
+      fmt::format("shoal: error: process {} calls MPI_Finalize inside shoal::run(), which still "
+                  "uses MPI: call it after the last shoal::run(), or leave it to shoal\n",
+                  process_));
+  std::fflush(nullptr);
+  std::_Exit(1);
 }
 
 bool MpiLifetime::all_go_on(bool this_one) const {

@@ -35,6 +35,8 @@ class MpiLifetime {
 
   /// Initializes MPI; returns the thread level that it grants. Collective over the launch.
   int initialize(int wanted_level);
+  /// Once MPI is up: makes MPI_Finalize in the middle of a world an error of one sentence.
+  void watch_finalize();
   /// Before a world of all processes of the launch, if is_ours(). Collective over them. Errors:
   /// ConfigError in all processes when one of them exits instead.
   void agree_to_go_on();
@@ -54,11 +56,13 @@ class MpiLifetime {
 
   MpiLifetime() = default;
   void at_exit();
+  void on_finalize() const;
   /// Whether all processes go on; collective.
   [[nodiscard]] bool all_go_on(bool this_one) const;
 
   const MpiTable* mpi_ = nullptr;  // written once
   bool is_ours_ = false;
+  bool watches_finalize_ = false;
   Phase phase_ = Phase::between_worlds;
   int process_ = 0;      // number of this one, of the communicator of the last world
   bool parted_ = false;  // a process has exited, or does so now

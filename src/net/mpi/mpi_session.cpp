@@ -155,6 +155,7 @@ std::string MpiSession::initialize(const MpiOptions& options) {
   } else {
     thread_level_ = lifetime.initialize(wanted_thread_level(use));
   }
+  lifetime.watch_finalize();
   const ThreadDecision decision = decide_threads(use, thread_level_);
   policy_ = decision.policy;
   thread_error_ = decision.error;

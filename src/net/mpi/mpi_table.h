@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Counts changes of this file. A plug-in of another version is refused. */
-#define SHOAL_MPI_TABLE_VERSION 1
+#define SHOAL_MPI_TABLE_VERSION 2
 
 /* Handles of the MPI, in their first bytes; the others are 0. So a pointer to one is a pointer to
  * the MPI's handle, and equal handles have equal bits. */
@@ -68,6 +68,9 @@ typedef struct shoal_mpi_table {
   int (*init_thread)(int level, int* granted);
   int (*query_thread)(int* level);
   int (*finalize)(void);
+  /* Calls `called` when MPI_Finalize begins: by an attribute of MPI_COMM_SELF, which that deletes
+   * first. */
+  int (*watch_finalize)(void (*called)(void));
   int (*abort)(shoal_mpi_comm comm, int exit_code);
   /* Write a text of `capacity` at most, with its end. */
   int (*get_library_version)(char* text, size_t capacity);

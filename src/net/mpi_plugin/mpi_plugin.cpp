@@ -85,6 +85,20 @@ int query_thread(int* level) {
   return result;
 }
 
+void (*finalize_called)() = nullptr;
+
+extern "C" int on_self_deleted(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  if (finalize_called != nullptr) finalize_called();
+  return MPI_SUCCESS;
+}
+
+int watch_finalize(void (*called)()) {
+  finalize_called = called;
+  int key = MPI_KEYVAL_INVALID;
+  const int result = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &on_self_deleted, &key, nullptr);
+  return result == MPI_SUCCESS ? MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) : result;
+}
+
 int abort_all(shoal_mpi_comm comm, int exit_code) { return MPI_Abort(unwrap(comm), exit_code); }
 
 int get_library_version(char* text, size_t capacity) {
@@ -349,6 +363,7 @@ shoal_mpi_table make_table() {
   table.init_thread = &init_thread;
   table.query_thread = &query_thread;
   table.finalize = &MPI_Finalize;
+  table.watch_finalize = &watch_finalize;
   table.abort = &abort_all;
   table.get_library_version = &get_library_version;
   table.error_string = &error_string;
