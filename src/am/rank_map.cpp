@@ -69,21 +69,22 @@ SharedRankMap RankMapTable::list(const SharedRankMap& outer, int outer_size,
                                  const std::vector<Rank>& ranks) {
   std::vector<int> world_ranks = world_ranks_of(outer, outer_size, ranks);
   const std::size_t hash = hash_of(world_ranks);
-  const sync::Lock lock(mutex_);
-  const auto [begin, end] = maps_.equal_range(hash);
-  for (auto it = begin; it != end; ++it) {
-    SharedRankMap known = it->second.lock();
-    if (known == nullptr) continue;
-    // the table holds no others
-    if (static_cast<const ListRankMap&>(*known).world_ranks() == world_ranks) return known;
-  }
-  auto made = std::make_shared<ListRankMap>(std::move(world_ranks));
-  if (maps_.size() >= sweep_at_) {
-    std::erase_if(maps_, [](const auto& entry) { return entry.second.expired(); });
-    sweep_at_ = std::max(kSweepMin, 2 * maps_.size());
-  }
-  maps_.emplace(hash, made);
-  return made;
+  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) -> SharedRankMap {
+    const auto [begin, end] = maps_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      SharedRankMap known = it->second.lock();
+      if (known == nullptr) continue;
+      // the table holds no others
+      if (static_cast<const ListRankMap&>(*known).world_ranks() == world_ranks) return known;
+    }
+    auto made = std::make_shared<ListRankMap>(std::move(world_ranks));
+    if (maps_.size() >= sweep_at_) {
+      std::erase_if(maps_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = std::max(kSweepMin, 2 * maps_.size());
+    }
+    maps_.emplace(hash, made);
+    return made;
+  });
 }
 
 std::size_t RankMapTable::size() const {

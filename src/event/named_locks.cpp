@@ -37,11 +37,12 @@ NamedLocks::~NamedLocks() {
 }
 
 Mutex& NamedLocks::find(std::string_view name) {
-  const sync::Lock lock(mutex_);
-  const auto it = locks_.find(name);
-  if (it != locks_.end()) return *it->second;
-  auto made = std::make_unique<Mutex>(scheduler_, std::string(name));
-  return *locks_.emplace(std::string(name), std::move(made)).first->second;
+  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) -> Mutex& {
+    const auto it = locks_.find(name);
+    if (it != locks_.end()) return *it->second;
+    auto made = std::make_unique<Mutex>(scheduler_, std::string(name));
+    return *locks_.emplace(std::string(name), std::move(made)).first->second;
+  });
 }
 
 // Threads of the program have none: they unlock themselves.

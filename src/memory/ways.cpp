@@ -80,8 +80,7 @@ void Remote::on_place(const HeapPlace& place) {
   const Rank world = scope_.channel().team().to_world(Rank(place.rank));
   const bool is_here =
       sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world);
-  {
-    const sync::Lock lock(mutex_);
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     Peer& peer = peers_[place.rank];
     std::byte* const base = find_base(place, is_here, peer);
     if (place.way == HeapPlace::Way::window) peer.window = place.address;
@@ -92,7 +91,7 @@ void Remote::on_place(const HeapPlace& place) {
       core_.bases_[static_cast<std::size_t>(place.rank)].store(base, std::memory_order_release);
     }
     asked = peer.asked;
-  }
+  });
   asked->end_one();
 }
 

@@ -59,9 +59,10 @@ std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
 
 void HeldOutside::object_made(Team& team) const {
   PassOn pass_on = nullptr;
+  const std::uint64_t id = team.scope().channel().team().id();
   {
     const sync::Lock lock(mutex_);
-    if (held_.contains(team.scope().channel().team().id())) pass_on = pass_on_;
+    if (held_.contains(id)) pass_on = pass_on_;
   }
   if (pass_on != nullptr) pass_on(team);
 }

@@ -88,9 +88,10 @@ void StatusPage::update() {
   updated_ns_ = now_ns;
   bool is_watched = false;
   try {
-    const sync::Lock lock(mutex_);
-    if (page_ == nullptr) page_ = std::make_unique<top::Page>(facts_);
-    is_watched = page_->is_watched();
+    sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+      if (page_ == nullptr) page_ = std::make_unique<top::Page>(facts_);
+      is_watched = page_->is_watched();
+    });
   } catch (const Error&) {  // the run goes on without
     refused_ = true;
     return;

@@ -11,6 +11,7 @@ import suite
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_throws"
 
 HEADER = """#pragma once
+namespace std { template <class T, class A> T* make_unique(A a) { return new T(a); } }
 #define SHOAL_REQUIRES(...) __attribute__((requires_capability(__VA_ARGS__)))
 namespace shoal {
 namespace detail { [[noreturn]] void check_failed(); }
@@ -97,6 +98,14 @@ class CheckThrows(suite.Suite):
         self.refuse("with a lock held",
                     "sync::Mutex other; void f(int x) { sync::Lock lock(other); "
                     "sync::locked(mutex, [&] { SHOAL_CHECK(x); }); }")
+
+    def test_noexcept(self):
+        self.accept("void g() noexcept { throw 1; } void f() { sync::Lock lock(mutex); g(); }")
+
+    def test_constructors(self):
+        body = """struct S { explicit S(int x) { SHOAL_CHECK(x); } };
+                  void f(int x) { sync::Lock lock(mutex); std::make_unique<S>(x); }"""
+        self.refuse("f: S with a lock held, and it throws: check_failed", body)
 
     def test_caught(self):
         self.accept("void f() { sync::Lock lock(mutex); try { throw 1; } catch (...) {} }")
