@@ -10,13 +10,15 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace shoal::object {
 
 namespace {
 
-/// This is rank 0 of a team through which ranks that are no members invoke.
-bool has_outsiders(const messaging::Channel& channel) {
-  return channel.team().rank() == 0 && channel.team().size() < channel.messenger().size();
+/// This is rank 0 of a team, through which ranks invoke that are no members, or not any more.
+bool is_home(const messaging::Channel& channel) {
+  return channel.team().rank() == 0 && !channel.team().is_world();
 }
 
 /// Service of a team's channel. Representatives that outlive the team keep the table.
@@ -26,7 +28,7 @@ class Service {
   ~Service() {
     objects_->close();
     const messaging::Channel& channel = objects_->channel();
-    if (has_outsiders(channel)) HeldOutside::of(channel).team_ended(channel.team().id());
+    if (is_home(channel)) HeldOutside::of(channel).team_ended(channel.team().id());
   }
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -56,7 +58,11 @@ Objects::Objects(Team& team)
 
 Objects::~Objects() = default;
 
-void Objects::close() { turn_->close(); }
+// Representatives of construct() that nobody has deleted refer to this, which holds them.
+void Objects::close() {
+  const auto dropped = std::exchange(kept_, {});
+  turn_->close();
+}
 
 Objects& Objects::of(Team& team) {
   SHOAL_CHECK(
@@ -99,7 +105,7 @@ Address Objects::add(void* representative, std::string_view type) {
   static_cast<void>(caller_context());
   Caller::find()->enter(turn_);
   const std::uint32_t number = turn_->add(representative, type);
-  if (number == 1 && has_outsiders(channel_)) HeldOutside::of(channel_).object_made(team_);
+  if (number == 1 && is_home(channel_)) HeldOutside::of(channel_).object_made(team_);
   return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
           channel_.team().size()};
 }

@@ -77,12 +77,14 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
 }
 
 Team::Team(const Invitation& invitation, Team& parent) : size_(invitation.ranks.size()) {
-  enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name);
+  enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name,
+        invitation.is_awaited() ? term::FailureTo::waiters : term::FailureTo::outer_scope);
 }
 
 void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
-                 const messaging::SharedRankMap& members, const std::string& name) {
-  term::TeamScope& scope = parent.scope().nest({id, members}, name, number);
+                 const messaging::SharedRankMap& members, const std::string& name,
+                 term::FailureTo failure) {
+  term::TeamScope& scope = parent.scope().nest({id, members}, name, number, failure);
   nested_ = &scope;
   scope.channel().services().provide(*this);
   parts_ = {&scope, nullptr};
@@ -129,12 +131,13 @@ void Team::release() noexcept {
 
 // --- teams made by one rank
 
-Team::Invitation Team::invite(const RankSet& ranks, Promise<void> promise) {
+Team::Invitation Team::invite(const RankSet& ranks, const std::string& object) {
   static_cast<void>(map_of(*this, ranks));  // refuses bad ones, here
   const std::uint64_t number = scope().next_own_number();
   const auto here = static_cast<std::uint64_t>(messenger().rank().value());
-  return {own_team_id(here, number), ranks, fmt::format("{} of rank {}", number, here),
-          publish(std::move(promise))};
+  const std::string name = fmt::format("{} of rank {}", number, here);
+  return {own_team_id(here, number), ranks,
+          object.empty() ? name : fmt::format("{} for {}", name, object), {}, object};
 }
 
 Team::Ender::Ender(Team& parent, const Invitation& invitation)
@@ -149,6 +152,16 @@ std::shared_ptr<Team::Ender> Team::Ender::make(Team& parent, const Invitation& i
   std::shared_ptr<Ender> ender(new Ender(parent, invitation));
   ender->team_->ender_ = ender;
   return ender;
+}
+
+std::string Team::Ender::describe() const {
+  const std::string team = team_->scope().describe();
+  if (invitation_.object.empty()) {
+    return fmt::format("{} has not ended: release the pointer that Team::share() returned", team);
+  }
+  return fmt::format(
+      "{} has not ended: delete its {}, which construct() has made, by ObjectDeleter", team,
+      invitation_.object);
 }
 
 void Team::Ender::rank_ended() {
@@ -196,7 +209,7 @@ void Team::Ender::end(Team& parent, Team& team, const RemotePromise<void>& ended
   const std::exception_ptr failure = team.nested_->end_and_take_failure();
   const bool tells = team.rank() == 0;
   team.release();
-  if (!tells || parent.scope().failed()) return;
+  if (!tells || ended.rank < 0 || parent.scope().failed()) return;
   if (failure != nullptr) {
     parent.fail(ended, shoal::describe(failure));
   } else {

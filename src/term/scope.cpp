@@ -88,15 +88,18 @@ Scope::~Scope() {
     teams = core_->sources.take_shared_teams();
   }
   for (SharedTeam* const team : teams) team->rank_ended();
+  channel_.services().clear();  // they may use this
 }
 
 std::string Scope::describe() const { return core_->describe(); }
 
 // --- nested scopes
 
-TeamScope& Scope::nest(messaging::ChannelTeam team, std::string name, std::uint64_t number) {
+TeamScope& Scope::nest(messaging::ChannelTeam team, std::string name, std::uint64_t number,
+                       FailureTo failure) {
   const std::shared_ptr<TeamScope> scope(
       new TeamScope(*this, std::move(team), std::move(name), number));
+  scope->core().failure_to = failure;
   TeamDirectory& teams = core_->teams;
   teams.had_nested.store(true, std::memory_order_release);
   const sync::Lock lock(teams.mutex);

@@ -110,6 +110,7 @@ struct ScopeCore {
   std::atomic<std::uint64_t> nested_numbers{0};
 
   // Fields of nested scopes only. Atomic ones are written under the lock.
+  FailureTo failure_to = FailureTo::waiters;     // set before the first message
   std::atomic<sync::Waiter*> woken{nullptr};     // taken out, to be woken without the lock
   bool meeting SHOAL_GUARDED_BY(mutex) = false;  // a member is in an operation
   // Scope of the task that is; nullptr: the main function.

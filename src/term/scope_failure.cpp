@@ -66,6 +66,7 @@ void spread(ScopeCore& scope) {
   }
   answer_all(scope);
   give_up_promises(scope);
+  if (scope.failure_to == FailureTo::outer_scope) pass_failure_outwards(scope);
   const sync::Lock lock(scope.mutex);
   const auto tell = [&channel = scope.channel(), &error = *scope.failure.error()](
                         const messaging::StaticHandler& handler, Rank rank) {

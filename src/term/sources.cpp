@@ -23,8 +23,7 @@ void Sources::describe(bool at_end, std::vector<std::string>& lines) const {
   }
   if (!at_end) return;
   for (const SharedTeam* team : teams_) {
-    lines.push_back(fmt::format("{} has not ended: release the pointer that Team::share() returned",
-                                team->describe()));
+    lines.push_back(team->describe());
   }
 }
 

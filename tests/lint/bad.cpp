@@ -58,4 +58,12 @@ int six(int a, int b, int c, int d, int e, int f) {  // finds: readability-funct
 
 void leave() { std::exit(1); }  // finds: concurrency-mt-unsafe
 
+template <class T>
+class Future {};
+Future<int> later();
+
+void drops_an_error() {
+  static_cast<void>(later());  // finds: bugprone-unused-return-value
+}
+
 }  // namespace shoal

@@ -56,7 +56,8 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
 
 /// Makes a new team of `ranks` of `team`, and on each member a representative `T(new_team,
 /// args...)` of a distributed object. Called by one rank; returns at once. The team lives until
-/// ObjectDeleter has deleted the object, and `team` does not end before.
+/// ObjectDeleter has deleted the object, and `team` does not end before. Nobody waits for the new
+/// team, so its failure, by an invocation that throws for example, fails `team`.
 /// **Future**: the handle, when all representatives are there; RemoteError if a constructor threw.
 /// **Cost**: log2(members) messages in depth, and a barrier. **Source**: stapl-rts thesis, 3.3.2.
 template <class T, class... Args>
@@ -67,8 +68,8 @@ template <class T, class... Args>
   Promise<Result> made(scheduler, "construct()");
   Future<Result> handle = made.future();
   const RemotePromise<Result> reply = team.publish(std::move(made));
-  static_cast<void>(
-      team.launch_team(ranks, am<&object::construct_here<T, Args...>>, reply, std::move(args)...));
+  team.launch_team_of(type_name<T>(), ranks, am<&object::construct_here<T, Args...>>, reply,
+                      std::move(args)...);
   return handle;
 }
 

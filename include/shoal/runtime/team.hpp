@@ -413,6 +413,15 @@ class Team : public TeamCollectives {
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
     return launch_through<messaging::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
   }
+  /// The same for the team of `object`, its name in reports, whose end nobody waits for: a failure
+  /// of that team fails this one, at once.
+  template <auto Function, Delivery How, class... Args>
+  void launch_team_of(const std::string& object, const RankSet& ranks,
+                      messaging::StaticAm<Function, How>, Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Function)>;
+    launch_as<messaging::NamedFunction<Function>>(invite(ranks, object), typename Traits::Wires{},
+                                                  std::forward<Args>(args)...);
+  }
 
   /// Scope for task graphs: TaskGraph<int> graph(team).
   [[nodiscard]] term::Scope& scope() const {
@@ -446,11 +455,13 @@ class Team : public TeamCollectives {
     std::uint64_t id = 0;
     RankSet ranks;
     std::string name;
-    RemotePromise<void> ended;
+    RemotePromise<void> ended;  // of no rank: nobody waits, and a failure fails the parent
+    std::string object{};       // the team is that of this object; empty: of launch_team()
 
+    [[nodiscard]] bool is_awaited() const { return ended.rank >= 0; }
     template <class Archive>
     void serialize(Archive& archive) {
-      archive(id, ranks, name, ended);
+      archive(id, ranks, name, ended, object);
     }
   };
   class Ender;
@@ -459,7 +470,8 @@ class Team : public TeamCollectives {
   Team(const Invitation& invitation, Team& parent);
   /// Enters the team as a member: makes its tables, under an id that all members know.
   void enter(Team& parent, std::uint64_t id, std::uint64_t number,
-             const messaging::SharedRankMap& members, const std::string& name);
+             const messaging::SharedRankMap& members, const std::string& name,
+             term::FailureTo failure = term::FailureTo::waiters);
   void release() noexcept;
   [[noreturn]] void refuse_use() const;
   /// Of a rank that is no member. **Errors**: CheckError after the end of the run.
@@ -509,21 +521,24 @@ class Team : public TeamCollectives {
   template <class Named, class... Args>
   Future<void> launch_through(const RankSet& ranks, Args&&... args) {
     using Traits = messaging::FunctionTraits<decltype(Named::function())>;
-    return launch_as<Named>(ranks, typename Traits::Wires{}, std::forward<Args>(args)...);
+    Promise<void> promise(scheduler(), "the end of a team");
+    Future<void> future = promise.future();
+    Invitation invitation = invite(ranks, {});
+    invitation.ended = publish(std::move(promise));
+    launch_as<Named>(invitation, typename Traits::Wires{}, std::forward<Args>(args)...);
+    return future;
   }
   template <class Named, class... Ws, class... Args>
-  Future<void> launch_as(const RankSet& ranks, messaging::TypeList<Ws...>, Args&&... args) {
+  void launch_as(const Invitation& invitation, messaging::TypeList<Ws...>, Args&&... args) {
     static_assert(sizeof...(Ws) == sizeof...(Args),
                   "shoal: the number of arguments differs from the function's parameters");
     (messaging::check_fraction<Args, Ws>(), ...);
-    Promise<void> promise(scheduler(), "the end of a team");
-    Future<void> future = promise.future();
-    const Invitation invitation = invite(ranks, std::move(promise));
-    multicast(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, Recipients(ranks),
-              invitation, wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
-    return future;
+    multicast(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>,
+              Recipients(invitation.ranks), invitation,
+              wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
   }
-  [[nodiscard]] Invitation invite(const RankSet& ranks, Promise<void> promise);
+  /// Invitation to a team that nobody waits for.
+  [[nodiscard]] Invitation invite(const RankSet& ranks, const std::string& object);
   template <class Named, class... Values>
   static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
 
@@ -553,7 +568,7 @@ class Team::Ender final : public term::SharedTeam {
 
   /// The team.
   [[nodiscard]] Team& team() const { return *team_; }
-  [[nodiscard]] std::string describe() const override { return team_->scope().describe(); }
+  [[nodiscard]] std::string describe() const override;
   void rank_ended() override;
 
  private:

@@ -21,6 +21,12 @@ struct ScopeState;
 struct Standing;
 struct ScopeCore;
 
+/// Receiver of the failure of a nested scope.
+enum class FailureTo : std::uint8_t {
+  waiters,      // members in wait(), or the caller of end_and_take_failure()
+  outer_scope,  // nobody waits for the scope: its failure fails the outer one, at once
+};
+
 /// Owns what uses a scope.
 class ScopeOwner {
  public:
@@ -62,8 +68,8 @@ class Scope : public sched::TaskScope {
 
   /// Makes the scope of a team on this rank, which is a member. Messages may have come before.
   /// `number`: next_nested_number(), or 0 of a team that one rank makes.
-  [[nodiscard]] TeamScope& nest(messaging::ChannelTeam team, std::string name,
-                                std::uint64_t number);
+  [[nodiscard]] TeamScope& nest(messaging::ChannelTeam team, std::string name, std::uint64_t number,
+                                FailureTo failure);
   /// Counts the teams that were made in this scope, for names that all members derive alike.
   [[nodiscard]] std::uint64_t next_nested_number();
   /// Counts the teams that this rank has made alone.

@@ -47,7 +47,7 @@ class Unsatisfied {
 /// A team that one rank has made, on one member.
 class SharedTeam {
  public:
-  /// "team 'x'".
+  /// Line of a report about a team that has not ended: its name, and what ends it.
   [[nodiscard]] virtual std::string describe() const = 0;
   /// The rank has ended, after an error that named the team. Its remaining parts end here.
   virtual void rank_ended() = 0;
