@@ -168,7 +168,7 @@ class RankWriter {
     }
   }
 
-  // Parking counts as progress, although no counter changes.
+  // Parking counts as progress, although no counter changes; not that of a task that polls.
   void limit_quiet() {
     const auto limit = [this](std::uint64_t since_ns) {
       if (since_ns == 0 || since_ns > history_.now_ns) return;
@@ -176,7 +176,9 @@ class RankWriter {
     };
     limit(scope_.main_since_ns);
     for (const auto& worker : workers_) {
-      for (const sched::ParkedTask& task : worker.parked) limit(task.since_ns);
+      for (const sched::ParkedTask& task : worker.parked) {
+        if (!task.polls) limit(task.since_ns);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 #include "runtime/simulated_world.hpp"
 
 #include "runtime/end_report.hpp"
+#include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
 
 #include <shoal/am/message_report.hpp>
@@ -183,6 +184,15 @@ void SimulatedWorld::run(const MainFunction& main_function) {
     for (env::Steppable* worker : rank->scheduler().steppables()) all.push_back(worker);
   }
   plan_faults();
+  RankActivity activity(simulator_, ranks_);
+  const bool declared = config_.sim_cost != sim::CostKind::measured;  // else each step has a cost
+  simulator_.set_movement([this, declared, &activity, before = std::uint64_t{0}]() mutable {
+    const std::vector<std::uint64_t>& work_ns = simulator_.work_ns();
+    const std::uint64_t now = std::accumulate(work_ns.begin(), work_ns.end(), std::uint64_t{0});
+    const bool has_worked = declared && now != before;
+    before = now;
+    return activity.look() || has_worked;
+  });
   try {
     const sync::StrandWatch watch(config_.sim_races);
     simulator_.drive(all);
@@ -197,6 +207,12 @@ void SimulatedWorld::run(const MainFunction& main_function) {
                     "way, and {} of "
                     "{} main functions have not ended",
                     simulator_.now_ns(), ranks_running_, layout_.world_size));
+  } catch (const sim::PollsForEver& polls) {
+    throw_explained(fmt::format(
+        "the simulated world polls for ever: from {} ns to {} ns nothing has happened but yield(), "
+        "sleep_for(), and tests of futures or locks that were not successful. Wait by get() of a "
+        "future, or by a lock, event or group, which name what is missing",
+        polls.since_ns(), simulator_.now_ns()));
   } catch (const sim::TimeLimit&) {
     throw_explained(fmt::format(
         "the simulated world has not ended at {} ns (--sim-limit): {} of {} main functions still "

@@ -14,4 +14,12 @@ bool costs_count() {
   return worker != nullptr && worker->scheduler().env().charges();
 }
 
+bool poll_missed() {
+  constexpr int kMissesPerStep = 100;
+  Worker* const worker = current_worker();
+  if (worker == nullptr || !worker->is_stepping()) return false;
+  if (++worker->missed_polls % kMissesPerStep == 0) static_cast<void>(worker->spend({}));
+  return false;
+}
+
 }  // namespace shoal::sched

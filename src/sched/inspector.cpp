@@ -77,10 +77,10 @@ WorkerState Inspector::state_of(Worker& worker) const {
   }
   state.throttled = worker.queues.throttled();
   scheduler_.waiting().list(worker.id().value()).for_each([&state](const Parked& one) {
-    state.parked.push_back({one.name(), one.where(), one.since_ns, one.is_main()});
+    state.parked.push_back({one.name(), one.where(), one.since_ns, one.is_main(), one.polls});
     for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
       state.parked.push_back(
-          {name_of(outer->task), outer->waitable.describe(), one.since_ns, false});
+          {name_of(outer->task), outer->waitable.describe(), one.since_ns, false, one.polls});
     }
   });
   state.queues = worker.queues.lengths();

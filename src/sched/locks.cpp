@@ -34,14 +34,14 @@ bool Mutex::is_mine() const {
 
 void Mutex::lock() {
   check_may_wait();
-  if (try_lock()) return;
+  if (take()) return;
   SHOAL_CHECK(!is_mine(), "lock() of mutex '{}': the caller holds it already", name_);
   wait_here();
   const sync::Lock lock(mutex_);
   owner_ = caller();
 }
 
-bool Mutex::try_lock() {
+bool Mutex::take() {
   const sync::Lock lock(mutex_);
   if (locked_) return false;
   locked_ = true;
@@ -172,10 +172,10 @@ Semaphore::Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::str
 
 void Semaphore::acquire() {
   check_may_wait();
-  if (!try_acquire()) wait_here();
+  if (!take()) wait_here();
 }
 
-bool Semaphore::try_acquire() {
+bool Semaphore::take() {
   const sync::Lock lock(mutex_);
   if (permits_ == 0) return false;
   --permits_;

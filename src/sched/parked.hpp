@@ -35,6 +35,7 @@ struct Parked {
   sync::StrandHere strand;            // on which it asks whether it need wait
   std::uint64_t since_ns = 0;
   bool ends_by_itself = false;   // of `waitable`, which may be gone while this is being woken
+  bool polls = false;            // that, or yield(): to go on is no progress of the program
   bool is_cancellable = true;    // likewise
   bool counted = true;           // for detection it runs
   bool cancelled = false;        // set by the thread that takes it out of what it waits for
@@ -45,7 +46,7 @@ struct Parked {
   /// Sets the object to wait for.
   void stand_in(Waitable& one) {
     waitable = &one;
-    ends_by_itself = one.ends_by_itself();
+    ends_by_itself = polls = one.ends_by_itself();
     is_cancellable = one.is_cancellable();
   }
   [[nodiscard]] std::string where() const;

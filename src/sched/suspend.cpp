@@ -12,12 +12,19 @@ namespace {
 /// Entry of a queue for a parked fiber.
 class ResumeTask final : public Task {
  public:
-  explicit ResumeTask(SchedulingFiber& fiber) : fiber_(fiber) { kind = TaskKind::resumed; }
-  void run() override { current_worker()->fibers.resume(fiber_); }
+  ResumeTask(SchedulingFiber& fiber, const Parked& parked) : fiber_(fiber), parked_(parked) {
+    kind = TaskKind::resumed;
+  }
+  void run() override {
+    WorkerActivity& activity = current_worker()->activity;
+    WorkerActivity::count(parked_.polls ? activity.begun_uncounted : activity.begun);
+    current_worker()->fibers.resume(fiber_);
+  }
   [[nodiscard]] std::string name() const override { return "resume"; }
 
  private:
   SchedulingFiber& fiber_;
+  const Parked& parked_;
 };
 
 /// A task that parked on `owner`: on the stack of the very fiber that is parked.
@@ -25,7 +32,7 @@ class ParkedTaskWaiter final : public ParkedWaiter {
  public:
   /// `queue`: of `owner`, where the task goes on. `for_what` or else `in` is what it waits in.
   ParkedTaskWaiter(Worker& owner, ReadyQueue& queue, const char* in, Waitable* for_what)
-      : resume_(owner.fibers.current()), owner_(owner), queue_(queue) {
+      : resume_(owner.fibers.current(), *this), owner_(owner), queue_(queue) {
     task = owner.fibers.task();
     outer = owner.fibers.current().outer;
     if (for_what != nullptr) stand_in(*for_what);
@@ -140,6 +147,7 @@ void suspend(Worker& worker, const char* what, const Publish& publish, bool last
   TaskQueues& queues = worker.queues;
   ReadyQueue& queue = !last ? queues.resumed_own : bound ? queues.bound_own : queues.ready_shared;
   ParkedTaskWaiter waiter(worker, queue, what, nullptr);
+  waiter.polls = last;  // yield()
   ParkedList& list = list_of(worker);
   list.add(waiter);
   Parking parking{waiter, publish, {}};

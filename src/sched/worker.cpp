@@ -220,7 +220,6 @@ Worker& Worker::execute(Task* task) {
 
 [[gnu::noinline]] Worker& Worker::execute_other(Task* task) {
   if (task->kind == TaskKind::resumed) {
-    WorkerActivity::count(activity.begun);
     task->run();  // lives on the fiber it resumes: not ours to delete
     return current_worker()->after_work();
   }

@@ -55,6 +55,7 @@ class Worker final : public env::Steppable {
   void leave_step(env::StepResult result);
   /// See sched::spend().
   [[nodiscard]] bool spend(const Cost& cost);
+  unsigned missed_polls = 0;  // see sched::poll_missed()
 
   /// Driven by step(), not by run().
   [[nodiscard]] bool is_stepping() const { return stepping_; }

@@ -25,7 +25,7 @@ class WorkerActivity {
   // The owner writes; reports read: staleness is harmless.
   std::atomic<std::uint64_t> tasks_run{0};
   std::atomic<std::uint64_t> begun{0};            // tasks, parts of tasks, handlers
-  std::atomic<std::uint64_t> begun_uncounted{0};  // handlers of control messages
+  std::atomic<std::uint64_t> begun_uncounted{0};  // handlers of control messages, polls
   sync::Inspectable<const Task> running_task;
   sync::Inspectable<const std::string> running_handler;
 

@@ -141,8 +141,29 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
       run_action(entry.action);
     }
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (entries_ - entries_looked_at_ >= kEntriesPerLook) look_for_movement();
   }
   trace_.finish();
+}
+
+// A look counts when all has come that was on the agenda at the one before, of timers and packets,
+// too. If so many find nothing moved, workers poll for what will not be. One look would not do: a
+// task that sleeps a few times may still do something.
+void Simulator::look_for_movement() {
+  entries_looked_at_ = entries_;
+  if (!has_moved_) return;
+  if (has_moved_()) {
+    moved_ns_ = now_ns_;
+    looks_ = 0;
+  } else {
+    if (now_ns_ <= horizon_ns_) return;
+    if (++looks_ == kLooksMax) throw PollsForEver(moved_ns_);
+  }
+  horizon_ns_ = now_ns_;
+  for (const Entry& entry : agenda_.all()) {
+    const bool is_void = entry.actor != nullptr && entry.version != entry.actor->version;
+    if (!is_void) horizon_ns_ = std::max(horizon_ns_, entry.time_ns);
+  }
 }
 
 void Simulator::pause(int rank, std::uint64_t until_ns) {

@@ -48,6 +48,18 @@ class TimeLimit : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "the time limit is reached"; }
 };
 
+/// Thrown by Simulator::drive() when workers are stepped without end and nothing moves.
+class PollsForEver : public std::exception {
+ public:
+  explicit PollsForEver(std::uint64_t since_ns) : since_ns_(since_ns) {}
+  [[nodiscard]] const char* what() const noexcept override { return "workers poll for ever"; }
+  /// Nothing has moved since then.
+  [[nodiscard]] std::uint64_t since_ns() const { return since_ns_; }
+
+ private:
+  std::uint64_t since_ns_;
+};
+
 /// Drives the workers of all ranks and the network from one agenda, ordered by virtual time. A
 /// sleeping worker is not stepped until it is unparked. All random choices are drawn from the seed,
 /// so the same program with the same options runs the same way.
@@ -69,7 +81,7 @@ class Simulator final : public env::Env {
   void observe(env::Happening what, const std::string& name) override;
   [[nodiscard]] bool charges() const override { return true; }
   /// Errors: NoProgress when no worker will ever be woken again and some have not stopped;
-  /// TimeLimit.
+  /// PollsForEver; TimeLimit.
   void drive(const std::vector<env::Steppable*>& all) override;
 
   /// Runs `action` at `time_ns`, or now if that is past.
@@ -81,6 +93,8 @@ class Simulator final : public env::Env {
   void set_memory(Memory* memory) { memory_ = memory; }
   /// Time of the step that runs, or of what else happens: without the work of that step.
   [[nodiscard]] std::uint64_t agenda_ns() const { return now_ns_; }
+  /// Before drive(): `has_moved` tells whether anything but polls has happened since the last call.
+  void set_movement(std::function<bool()> has_moved) { has_moved_ = std::move(has_moved); }
   /// Once the step that runs has ended, drive() throws this.
   void fail(std::exception_ptr error) { failure_ = std::move(error); }
   /// The time of all work so far, in the models' time, by rank.
@@ -94,6 +108,8 @@ class Simulator final : public env::Env {
   [[nodiscard]] const Log& log() const { return log_; }
 
  private:
+  static constexpr std::uint64_t kEntriesPerLook = 50'000;
+  static constexpr int kLooksMax = 8;
   struct Actor;
   class SimParker;
   /// Something that happens at its time: a step of `actor`, or `action`.
@@ -115,6 +131,7 @@ class Simulator final : public env::Env {
   void fall_asleep(Actor& actor);
   void wake(Actor& actor);
   void run_action(std::size_t index);
+  void look_for_movement();
 
   const SimulatorOptions options_;
   const Shape shape_;
@@ -134,7 +151,16 @@ class Simulator final : public env::Env {
   std::size_t live_ = 0;
   Actor* current_ = nullptr;
   std::vector<std::unique_ptr<Actor>> actors_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> agenda_;
+  struct Agenda : std::priority_queue<Entry, std::vector<Entry>, std::greater<>> {
+    [[nodiscard]] const std::vector<Entry>& all() const { return c; }
+  };
+  Agenda agenda_;
+  // See look_for_movement().
+  std::function<bool()> has_moved_;
+  std::uint64_t entries_looked_at_ = 0;
+  std::uint64_t moved_ns_ = 0;    // time of the last look that found movement
+  std::uint64_t horizon_ns_ = 0;  // the last time on the agenda at the last look that counted
+  int looks_ = 0;                 // that counted since, and found none
   std::vector<std::function<void()>> actions_;
   std::vector<std::size_t> free_actions_;
 };

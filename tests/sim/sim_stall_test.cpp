@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -113,6 +114,85 @@ TEST(SimStall, PingPongWithoutEnd_ReachesTheLimitAndIsNamed) {
                           HasSubstr("2 of 2 main functions still run")));
   EXPECT_THAT(text, ContainsRegex("to rank 1: [0-9]+ messages, the last 'ping'"));
   EXPECT_THAT(text, ContainsRegex("from rank 1: [0-9]+ messages handled, the last 'pong'"));
+}
+
+struct Poll {
+  const char* name;
+  std::function<void(World&)> program;
+};
+
+TEST(SimStall, PollsWithoutEnd_AreNamed) {
+  const std::vector<Poll> polls{
+      {"yield()",
+       [](World& world) {
+         const bool flag = false;
+         while (world.rank() == 1 && !flag) shoal::yield();
+         world.wait();
+       }},
+      {"yield() in a task",
+       [](World& world) {
+         if (world.rank() == 0) {
+           world.spawn(
+               [] {
+                 const shoal::Promise<int> never;
+                 while (true) shoal::yield();
+               },
+               {.name = "poller"});
+         }
+         world.wait();
+       }},
+      {"is_ready()",
+       [](World& world) {
+         shoal::Promise<int> never(world);
+         const shoal::Future<int> future = never.future();
+         while (world.rank() == 1 && !future.is_ready()) continue;
+         world.wait();
+       }},
+      {"is_ready() and sleep_for()",
+       [](World& world) {
+         shoal::Promise<int> never(world);
+         const shoal::SharedFuture<int> future = never.future().share();
+         while (world.rank() == 1 && !future.is_ready()) {
+           shoal::sleep_for(std::chrono::milliseconds(1));
+         }
+         world.wait();
+       }},
+      {"try_lock()",
+       [](World& world) {
+         shoal::Mutex mutex(world);
+         mutex.lock();
+         while (world.rank() == 1 && !mutex.try_lock()) continue;
+         mutex.unlock();
+         world.wait();
+       }},
+  };
+  for (const Poll& poll : polls) {
+    const std::string text = error_of([](auto&) {}, poll.program);
+    EXPECT_THAT(text, AllOf(HasSubstr("the simulated world polls for ever"),
+                            HasSubstr("Wait by get() of a future"), HasSubstr("--sim-seed 7"),
+                            HasSubstr("report of 2 ranks")))
+        << poll.name;
+  }
+}
+
+// A poll whose end is to come, however late, is none of these.
+TEST(SimStall, PollsThatEnd_AreNotDisturbed) {
+  EXPECT_EQ(error_of([](auto& config) { config.workers = 2; },
+                     [](World& world) {
+                       bool flag = false;
+                       if (world.rank() == 0) {
+                         world.spawn([&flag] {
+                           shoal::sleep_for(std::chrono::milliseconds(700));
+                           flag = true;
+                         });
+                         while (!flag) shoal::yield();
+                       }
+                       auto future = world.call(Rank(1 - world.rank()), [] { return 2; });
+                       while (!future.is_ready()) continue;
+                       EXPECT_EQ(future.get(), 2);
+                       world.wait();
+                     }),
+            "");
 }
 
 TEST(SimStall, SameSeed_SaysTheSame) {

@@ -135,6 +135,46 @@ TEST(Stall, HandlerThatBlocksOutsideShoal_IsReportedWithoutBeingAsked) {
   EXPECT_THAT(said, ContainsRegex("nothing has happened for .* [(]--stall-report[)]"));
 }
 
+/// Runs a program that polls until the report has named it.
+void expect_poll_is_reported(const std::function<void(World&, std::atomic<bool>&)>& program,
+                             const std::string& named) {
+  std::atomic<bool> flag{false};
+  const std::string said = report_of(
+      {2, 1, {"--stall-report", "100ms"}}, [&](World& world) { program(world, flag); },
+      {"shoal: report"}, [&] { flag = true; });
+  EXPECT_THAT(said, ContainsRegex("nothing has happened for .* [(]--stall-report[)]"));
+  EXPECT_THAT(said, ContainsRegex(named));
+}
+
+TEST(Stall, PollsWithoutEnd_AreReported) {
+  expect_poll_is_reported(
+      [](World& world, std::atomic<bool>& flag) {
+        while (world.rank() == 1 && !flag) shoal::yield();
+        world.wait();
+      },
+      "rank 1: main function: .*");
+  expect_poll_is_reported(
+      [](World& world, std::atomic<bool>& flag) {
+        if (world.rank() == 0) {
+          world.spawn(
+              [&flag] {
+                while (!flag) shoal::sleep_for(std::chrono::milliseconds(1));
+              },
+              {.name = "poller"});
+        }
+        world.wait();
+      },
+      "'poller' in sleep_for");
+  expect_poll_is_reported(
+      [](World& world, std::atomic<bool>& flag) {
+        shoal::Promise<int> promise(world);
+        const shoal::Future<int> future = promise.future();
+        while (world.rank() == 1 && !future.is_ready() && !flag) continue;
+        world.wait();
+      },
+      "rank 1: main function: running");
+}
+
 TEST(Stall, InvocationsOfObjects_AreNamed) {
   class Slow : public shoal::DistributedObject<Slow> {
    public:

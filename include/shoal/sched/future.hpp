@@ -200,7 +200,7 @@ class Future {
   /// Whether a value is still to come, or to be taken.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
   /// get() would not wait. Any thread.
-  [[nodiscard]] bool is_ready() const { return state().is_ready(); }
+  [[nodiscard]] bool is_ready() const { return state().is_ready() || sched::poll_missed(); }
 
   /// Returns when the value or the exception is there.
   /// **Caller**: a task, the main function, a thread of the program. **Blocks**: parks the task;

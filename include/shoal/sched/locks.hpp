@@ -46,7 +46,7 @@ class Mutex final : public sched::WaitingRoom {
   /// CancelledError.
   void lock();
   /// Locks it if it is free; never waits.
-  [[nodiscard]] bool try_lock();
+  [[nodiscard]] bool try_lock() { return take() || sched::poll_missed(); }
   /// **Errors**: CheckError when the caller does not hold it.
   void unlock();
   /// For a task that ends without having unlocked it.
@@ -62,6 +62,7 @@ class Mutex final : public sched::WaitingRoom {
   [[nodiscard]] const sched::Task* holder() const override;
 
  private:
+  bool take();
   void release(const sched::LockOwner& owner);
 
   const std::string name_;
@@ -118,7 +119,7 @@ class Semaphore final : public sched::WaitingRoom {
   /// Takes one permit; waits until there is one.
   void acquire();
   /// Takes one permit if there is one; never waits.
-  [[nodiscard]] bool try_acquire();
+  [[nodiscard]] bool try_acquire() { return take() || sched::poll_missed(); }
   /// **Errors**: CheckError, and nothing has changed, for a count below 1 and when more permits
   /// than 2^63 - 1 would be left.
   void release(std::int64_t count = 1);
@@ -127,6 +128,8 @@ class Semaphore final : public sched::WaitingRoom {
   [[nodiscard]] std::string describe() const override;
 
  private:
+  bool take();
+
   const std::string name_;
   std::int64_t permits_ SHOAL_GUARDED_BY(mutex_);
 };

@@ -15,6 +15,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shoal::trace {
@@ -122,6 +123,19 @@ class Scheduler {
 /// The exception of the catch (...) clause that calls it. Ends the process if there is none: then
 /// pthread_exit() or pthread_cancel() ends a thread of shoal, which runs other tasks as well.
 [[nodiscard]] std::exception_ptr caught_exception();
+/// Refuses `call`, which may wait, in the handler that runs. **Errors**: CheckError.
+[[noreturn]] void refuse_in_handler(std::string_view call);
+/// For calls that may wait: refuses them in a handler, wherever what they wait for is.
+inline void check_may_wait(const char* call) {
+  if (in_handler()) [[unlikely]]
+    refuse_in_handler(call);
+}
+/// Refuses `what` on a thread of the program in a simulated world, which steps all ranks in one
+/// thread. **Errors**: CheckError.
+void check_thread(Scheduler& scheduler, const char* what);
+/// A test of the program was not successful, and it may go on testing: false. In simulated worlds
+/// the worker's step ends after many of them, so that others move, and a loop without end is found.
+bool poll_missed();
 /// Scope of the task or handler that calls; nullptr: the world's, of a main function, or none.
 [[nodiscard]] TaskScope* current_scope();
 /// True if the caller may be suspended: a task, not one made from a message.

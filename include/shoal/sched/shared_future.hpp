@@ -29,7 +29,7 @@ class SharedFuture {
   /// Whether there is a value, now or to come.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
   /// get() would not wait. Any thread.
-  [[nodiscard]] bool is_ready() const { return state().is_ready(); }
+  [[nodiscard]] bool is_ready() const { return state().is_ready() || sched::poll_missed(); }
 
   /// As Future::wait(), for any number of waiters.
   void wait() const {

@@ -16,6 +16,7 @@ struct ParkedTask {
   std::string where;  // what it called: "send() to rank 3"
   std::uint64_t since_ns = 0;
   bool is_main = false;  // the main function
+  bool polls = false;    // it goes on by itself, from yield() or sleep_for()
 };
 
 /// Counts of ready tasks, by queue.
