@@ -75,7 +75,28 @@ void AnyPromise::fail(std::exception_ptr error) {
   state_.detach()->complete(std::move(error), true);
 }
 
+namespace {
+
+std::exception_ptr failure_here() {
+  const TaskScope* const scope = current_scope();
+  return scope != nullptr && scope->failed() ? scope->failure_error() : nullptr;
+}
+
+}  // namespace
+
+std::exception_ptr caught_error() {
+  std::exception_ptr caught = caught_exception();
+  try {
+    std::rethrow_exception(caught);
+  } catch (const CancelledError&) {
+    if (std::exception_ptr failure = failure_here()) return failure;
+  } catch (...) {
+  }
+  return caught;
+}
+
 std::exception_ptr broken_promise(const FutureState& state) {
+  if (std::exception_ptr failure = failure_here()) return failure;
   return std::make_exception_ptr(
       BrokenPromise(fmt::format("{} was destroyed before it was fulfilled", state.promise_name())));
 }

@@ -177,6 +177,10 @@ bool Scope::checks_graphs() const { return core_->checks_graphs; }
 void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
   fail_with(*core_, task_name, [&error] { return shoal::describe(error); });
 }
+std::exception_ptr Scope::failure_error() const {
+  const std::optional<TaskError> error = failure();
+  return error.has_value() ? std::make_exception_ptr(*error) : nullptr;
+}
 
 std::optional<TaskError> Scope::failure() const { return failure_of(*core_); }
 void Scope::give_up_promises() { term::give_up_promises(*core_); }

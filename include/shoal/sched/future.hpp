@@ -134,7 +134,11 @@ class ValueState final : public FutureState {
 template <class T>
 using ValueRef = sync::Ref<ValueState<T>>;
 
+/// Error of a promise that is destroyed without a value: the failure of the caller's scope, which
+/// drops its tasks, else BrokenPromise.
 [[nodiscard]] std::exception_ptr broken_promise(const FutureState& state);
+/// The exception that is handled; the failure of the caller's scope if that has cancelled it.
+[[nodiscard]] std::exception_ptr caught_error();
 /// `state` may be nullptr: the promise has given it up.
 [[noreturn]] void refuse_promise(const FutureState* state, const char* what);
 [[noreturn]] void refuse_future(const char* what);
@@ -322,7 +326,7 @@ class Promise {
       }
     } catch (...) {
       if (fulfilled_) throw;
-      set_exception(sched::caught_exception());
+      set_exception(sched::caught_error());
     }
   }
 
@@ -417,7 +421,7 @@ struct CoroutinePromiseBase {
   Future<T> get_return_object() { return promise.future(); }
   static std::suspend_never initial_suspend() noexcept { return {}; }
   static Last final_suspend() noexcept { return {}; }
-  void unhandled_exception() { error = std::current_exception(); }
+  void unhandled_exception() { error = caught_error(); }
 
  protected:
   template <class... Args>

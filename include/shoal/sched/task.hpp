@@ -148,6 +148,8 @@ class TaskScope {
   }
   /// A task or handler of this rank threw.
   virtual void fail(const std::string& task_name, const std::exception_ptr& error) = 0;
+  /// The failure as its waiters get it; nullptr without one.
+  [[nodiscard]] virtual std::exception_ptr failure_error() const { return nullptr; }
   /// Gives the failure of the scope to the promises that it owes. Called as well when a promise is
   /// made after the failure.
   virtual void give_up_promises() {}

@@ -108,6 +108,7 @@ class Scope : public sched::TaskScope {
   // --- failure
 
   void fail(const std::string& task_name, const std::exception_ptr& error) override;
+  [[nodiscard]] std::exception_ptr failure_error() const override;
   /// The failure that all ranks got, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const;
   /// Gives the failure of a nested scope to all promises that it owes, which tasks of outer scopes
