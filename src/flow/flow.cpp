@@ -104,6 +104,10 @@ void Flow::set_reduction_functions(const Request& request, Function<void(void*)>
 
 // --- waiting
 
+void Flow::check_may_wait(const char* call) const {
+  if (sched::in_handler()) sched::refuse_in_handler(fmt::format("flow '{}': {}", name(), call));
+}
+
 void Flow::enter_and_wait(AcquireTask& task) {
   sequence_->enter_all(task);
   if (!task.future().is_ready()) sequence_->report();
@@ -126,12 +130,14 @@ AcquiredTask Flow::begin_acquire(Request request, int rank) {
 }
 
 AcquiredTask Flow::acquire_request(const Request& request, int rank) {
+  check_may_wait("acquire()");
   AcquiredTask task = begin_acquire(request, rank);
   if (task != nullptr) task->future().get();
   return task;
 }
 
 AcquiredTask Flow::acquire_everywhere(const Request& request) {
+  check_may_wait("get()");
   check(request, "get()");
   Handle& handle = *request.handle;
   SHOAL_CHECK(!handle.partitioned, "flow '{}': get() of '{}', which is partitioned", name(),
@@ -154,6 +160,7 @@ AcquiredTask Flow::acquire_everywhere(const Request& request) {
 }
 
 void Flow::wait_for(const Request& request) {
+  check_may_wait("wait()");
   check(request, "wait()");
   sequence_->note("wait", request.handle);
   sequence_->settle(*request.handle, Mode::read);

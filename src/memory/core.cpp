@@ -116,6 +116,10 @@ GlobalMemoryStatistics Core::statistics() const { return remote_->statistics(); 
 const std::string& Core::name() const { return remote_->name(); }
 bool Core::checks() const { return remote_->checks(); }
 
+void Core::refuse_in_handler(const char* call) const {
+  sched::refuse_in_handler(fmt::format("memory '{}': {}", name(), call));
+}
+
 void Core::refuse_pointer(std::uint32_t memory, const char* what) const {
   if (memory == 0) {
     throw CheckError(fmt::format("memory '{}': {} through a null pointer", name(), what));

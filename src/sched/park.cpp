@@ -6,6 +6,8 @@
 #include "sched/suspend.hpp"
 #include "sched/traced.hpp"
 
+#include <fmt/format.h>
+
 namespace shoal::sched {
 
 namespace {
@@ -28,16 +30,30 @@ std::string current_activity() {
   return t_held_thread != nullptr ? t_held_thread->name() : "";
 }
 
-namespace {
-
-void check_may_block(const char* what) {
-  SHOAL_CHECK(!in_handler(),
-              "{} would block, and a handler must not: deliver the message as a task instead",
-              what);
+// The handler's name is missing where it is code of the program that a model calls: a comparison,
+// say.
+void refuse_in_handler(std::string_view call) {
+  const Worker& worker = *current_worker();
+  const std::string* const name = worker.activity.running_handler.shown();
+  throw CheckError(fmt::format(
+      "{} was called in {} on rank {}: a handler must not wait, wherever the target is. Deliver "
+      "the message as a task (Delivery::task), or go on in then(), or in a task that it spawns",
+      call, name == nullptr ? "a handler" : fmt::format("handler '{}'", *name),
+      worker.scheduler().rank().value()));
 }
 
+void check_thread(Scheduler& scheduler, const char* what) {
+  SHOAL_CHECK(on_worker() || !scheduler.env().is_simulated(),
+              "{} on a thread of the program, on rank {}: a simulated world runs all ranks in one "
+              "thread, and others must not call into it. Do its work in a task, or run without "
+              "--sim",
+              what, scheduler.rank().value());
+}
+
+namespace {
+
 void check_wait(const Worker& worker, const Waitable& what) {
-  if (worker.activity.handler_depth > 0) check_may_block(what.describe().c_str());
+  if (worker.activity.handler_depth > 0) refuse_in_handler(what.describe());
   SHOAL_CHECK(&worker.scheduler() == &what.scheduler(), "{} belongs to another rank",
               what.describe());
 }
@@ -74,7 +90,7 @@ class ThreadWaiter final : public ParkedWaiter {
 }  // namespace
 
 void block(env::Env& env, const char* what, const Publish& publish) {
-  check_may_block(what);
+  check_may_wait(what);
   if (Worker* worker = current_worker(); worker != nullptr) {
     suspend(*worker, what, publish);
     return;
@@ -207,7 +223,7 @@ void submit_after(Waitable& what, std::unique_ptr<Task> task) {
 void yield() {
   Worker* const worker = current_worker();
   SHOAL_CHECK(worker != nullptr, "yield() was called on a thread outside the workers");
-  if (worker->activity.handler_depth > 0) check_may_block("yield()");
+  check_may_wait("yield()");
   Scheduler& scheduler = worker->scheduler();
   const Task* const task = worker->fibers.task();
   if (task != nullptr) task->tell_parks();

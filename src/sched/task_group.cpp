@@ -19,7 +19,9 @@ TaskGroup::TaskGroup(std::string name)
       outer_(current()),
       outermost_(outer_ != nullptr ? outer_->outermost_ : *this),
       depth_(outer_ != nullptr ? outer_->depth_ + 1 : 0),
-      children_(*this) {}
+      children_(*this) {
+  sched::check_may_wait("wait() of a task group");  // its destructor does
+}
 
 // If there is not even a stack to wait on, the program ends here: its tasks refer to the group.
 TaskGroup::~TaskGroup() {

@@ -25,8 +25,7 @@ namespace {
 constexpr std::size_t kReserveBytes = 64UL << 10U;
 
 void check_main(const char* what) {
-  SHOAL_CHECK(!sched::in_handler(), "{} was called in a handler; call it in the main function",
-              what);
+  sched::check_may_wait(what);
   SHOAL_CHECK(sched::in_main_function(),
               "{} was called in a task or a thread of its own; call it in the main function", what);
 }
@@ -116,8 +115,7 @@ std::uint64_t Scope::next_own_number() { return ++core_->teams.own_numbers; }
 
 void Scope::check_member(const char* what) const {
   if (core_->is_world()) return check_main(what);
-  SHOAL_CHECK(!sched::in_handler(), "{} of {} was called in a handler; call it in a task", what,
-              describe());
+  if (sched::in_handler()) sched::refuse_in_handler(fmt::format("{} of {}", what, describe()));
   SHOAL_CHECK(
       sched::in_suspendable_task(),
       "{} of {} was called on a thread of its own, or in a task made from a message; call it "
@@ -177,12 +175,12 @@ bool Scope::checks_graphs() const { return core_->checks_graphs; }
 void Scope::fail(const std::string& task_name, const std::exception_ptr& error) {
   fail_with(*core_, task_name, [&error] { return shoal::describe(error); });
 }
+
+std::optional<TaskError> Scope::failure() const { return failure_of(*core_); }
 std::exception_ptr Scope::failure_error() const {
   const std::optional<TaskError> error = failure();
   return error.has_value() ? std::make_exception_ptr(*error) : nullptr;
 }
-
-std::optional<TaskError> Scope::failure() const { return failure_of(*core_); }
 void Scope::give_up_promises() { term::give_up_promises(*core_); }
 
 // --- counts and reports

@@ -169,7 +169,7 @@ inline std::vector<SeededBug> seeded_bugs() {
        {"a message from rank 0", "destroyed here", "keep it until wait() has returned"}},
       {"wait_in_handler",
        wait_in_handler,
-       {"rank 1: finish failed", "wait() was called in a handler"}},
+       {"rank 1: finish failed", "wait() was called in handler"}},
       {"exception_on_one_rank",
        exception_on_one_rank,
        {"rank 1: load mesh failed: no such file: mesh.dat"}},

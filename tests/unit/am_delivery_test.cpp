@@ -80,7 +80,7 @@ TEST(Inlined, WaitInAHandler_FailsAndSaysSo) {
                         auto message = world.make_am([&] { world.wait(); });
                         message.send(Rank(0));
                         EXPECT_THAT(failure_of(world),
-                                    AllOf(HasSubstr("wait()"), HasSubstr("in a handler")));
+                                    AllOf(HasSubstr("wait()"), HasSubstr("in handler")));
                       }),
             0);
 }

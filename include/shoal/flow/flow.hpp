@@ -271,6 +271,7 @@ class Flow {
                                          const DataOptions& options, void* object, bool owned);
   [[nodiscard]] static std::uint32_t generation_of(const flow::Handle& handle);
   void check(const flow::Request& request, const char* what) const;
+  void check_may_wait(const char* call) const;
   void set_reduction_functions(const flow::Request& request, Function<void(void*)> init,
                                Function<void(void*, const void*)> combine);
   void enter_and_wait(flow::AcquireTask& task);

@@ -205,6 +205,12 @@ class Core {
       refuse_pointer(memory, what);
   }
 
+  /// For calls that wait where the memory is far: refuses them in a handler, near memory or not.
+  void check_may_wait(const char* call) const {
+    if (sched::in_handler()) [[unlikely]]
+      refuse_in_handler(call);
+  }
+
   // --- by messages. `pending` counts each request, and its end.
 
   void get(const Range& from, std::byte* to, Pending& pending);
@@ -246,6 +252,7 @@ class Core {
   friend class Remote;
   Core(const GlobalMemoryOptions& options, term::Scope& scope);  // all sizes are filled in
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
+  [[noreturn]] void refuse_in_handler(const char* call) const;
 
   term::Scope& scope_;
   const int rank_;

@@ -71,6 +71,7 @@ class GlobalMemory {
   /// The same in the heap of another rank. One message and its answer.
   template <class T>
   [[nodiscard]] GlobalPtr<T> allocate_on(Rank rank, std::size_t count = 1) {
+    core_->check_may_wait("allocate_on()");
     if (rank == this->rank()) return allocate<T>(count);
     return pointer<T>(rank, core_->allocate_on(rank, bytes_of<T>(count), alignof(T)).get());
   }
@@ -146,14 +147,14 @@ class GlobalMemory {
   /// The value at the address.
   template <memory::Copied T>
   [[nodiscard]] std::remove_cv_t<T> get(GlobalPtr<T> from) {
+    core_->check_may_wait("get()");
     core_->check_pointer(from.memory(), Access::get);
-    std::remove_cv_t<T> value;
-    if (const std::byte* place = at(from, sizeof(T), Access::get)) {
+    if (const std::byte* place = direct(from, sizeof(T), Access::get)) {
+      std::remove_cv_t<T> value;
       memory::load(value, place);
       return value;
     }
-    get_remote({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(value)).wait();
-    return value;
+    return get_far(from);
   }
   /// Its future.
   template <memory::Copied T>
@@ -189,6 +190,7 @@ class GlobalMemory {
   /// Copies to.size() elements from the address on.
   template <memory::Copied T>
   void get(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
+    core_->check_may_wait("get()");
     get_async(from, to).wait();
   }
   /// The same; `to` is complete, and may be touched, when the Transfer is.
@@ -206,6 +208,7 @@ class GlobalMemory {
   template <memory::Copied T>
   void get_strided(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to, std::size_t block,
                    std::size_t stride) {
+    core_->check_may_wait("get_strided()");
     get_blocks(from, to, block, stride).wait();
   }
   /// Writes blocks that are `stride` elements apart.
@@ -218,6 +221,7 @@ class GlobalMemory {
   /// one rank share messages, which are all under way at once.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   void gather(const Pointers& pointers, std::span<std::remove_cv_t<memory::Pointee<Pointers>>> to) {
+    core_->check_may_wait("gather()");
     const std::span<const GlobalPtr<T>> from(pointers);
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
                 from.size(), to.size());
@@ -262,6 +266,7 @@ class GlobalMemory {
   /// put(...).wait() instead. **Errors**: where the put is refused, signal() is not called.
   template <memory::Copied T, std::invocable<> Signal>
   void put_signal(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from, Signal signal) {
+    core_->check_may_wait("put_signal()");
     Transfer transfer = put(to, from);
     // Messages between two ranks are handled in order: a small put is one. With checks on, its
     // target may refuse it.
@@ -273,7 +278,10 @@ class GlobalMemory {
 
   /// Returns when all puts of this rank that were called before are complete, at all targets.
   /// **Blocks**: parks the task.
-  void quiet() { core_->quiet(); }
+  void quiet() {
+    core_->check_may_wait("quiet()");
+    core_->quiet();
+  }
 
   // --- atomic operations on words: arithmetic types, enums, pointers, and small structures, of 1,
   // 2, 4 or 8 bytes. Each returns the value before. Atomic with each other and with put() and
@@ -428,12 +436,27 @@ class GlobalMemory {
   }
   /// Where it is in this address space; nullptr: use messages.
   template <class T>
+  [[nodiscard]] std::byte* direct(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
+    return core_->direct(pointer.rank().value(), pointer.offset(), size_bytes, access);
+  }
+  /// The same after all that it takes.
+  template <class T>
   [[nodiscard]] std::byte* at(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
-    std::byte* const place =
-        core_->direct(pointer.rank().value(), pointer.offset(), size_bytes, access);
+    std::byte* const place = direct(pointer, size_bytes, access);
     if (place != nullptr) [[likely]]
       return place;
     return core_->reach({pointer.rank().value(), pointer.offset(), size_bytes, 0, 1}, access);
+  }
+  // Apart, so that get() of near memory saves no registers.
+  template <class T>
+  [[nodiscard]] [[gnu::noinline]] std::remove_cv_t<T> get_far(GlobalPtr<T> from) {
+    std::remove_cv_t<T> value;
+    if (const std::byte* place = at(from, sizeof(T), Access::get)) {
+      memory::load(value, place);
+      return value;
+    }
+    get_remote({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(value)).wait();
+    return value;
   }
   template <class T>
   [[nodiscard]] memory::Range range_of(GlobalPtr<T> at, std::size_t count, std::size_t block,
@@ -506,10 +529,18 @@ class GlobalMemory {
   template <class T>
   T apply(GlobalPtr<T> at, memory::WordOp op, const std::type_identity_t<T>& value,
           const std::type_identity_t<T>& expected) {
+    core_->check_may_wait("an operation on a word");
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
     const memory::Word word = word_for<T>(op, value, expected);
     const Access access = op == memory::WordOp::load ? Access::load : Access::word;
+    if (std::byte* place = direct(at, sizeof(T), access)) {
+      return memory::from_word<T>(memory::apply_word(place, word));
+    }
+    return apply_far(at, word, access);
+  }
+  template <class T>
+  [[gnu::noinline]] T apply_far(GlobalPtr<T> at, const memory::Word& word, Access access) {
     if (std::byte* place = this->at(at, sizeof(T), access)) {
       return memory::from_word<T>(memory::apply_word(place, word));
     }

@@ -37,6 +37,7 @@ class GlobalVar {
   }
   /// **Blocks**: parks the task when the value must be fetched.
   [[nodiscard]] T get() {
+    memory_.core().check_may_wait("get() of a GlobalVar");
     if (memory_.rank() == owner()) return memory_.get(place_);
     std::uint64_t refreshes = 0;
     {

@@ -82,6 +82,7 @@ class ObjectCache {
   /// The copy, if there is one; else the object is fetched. Requests for one object at the same
   /// time share a fetch. **Blocks**: parks the task during a fetch.
   [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
+    memory_.core().check_may_wait("get() of a cache");
     if (is_own(object)) return own(object);
     if (!compares_) {
       if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
@@ -90,6 +91,7 @@ class ObjectCache {
   }
   /// Fetches the object, and replaces the copy. References to the old one stay as they are.
   [[nodiscard]] CacheRef<T> rget(GlobalPtr<T> object) {
+    memory_.core().check_may_wait("rget() of a cache");
     if (is_own(object)) return own(object);
     return as_ref(core_.fetch(key_of(object)));
   }

@@ -182,7 +182,7 @@ class Transfer {
   /// a task, the main function. **Blocks**: parks the task. **Errors**: those of the target, such
   /// as CheckError for memory that is not allocated; as Future::wait().
   void wait() {
-    if (!future_.valid()) return;
+    if (!future_.valid()) return sched::check_may_wait("wait() of a Transfer");
     future_.get();
     sync::observe(pending_.get());
   }

@@ -15,7 +15,7 @@ namespace shoal {
 
 /// One future per rank of a team, in the order of ranks. Movable; each result is taken once.
 template <class T>
-class Futures {
+class [[nodiscard]] Futures {
  public:
   /// All results; void if T is.
   using Values = std::conditional_t<std::is_void_v<T>, void, std::vector<sched::Stored<T>>>;

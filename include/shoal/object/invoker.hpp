@@ -73,6 +73,7 @@ class Invoker {
   /// Waits for what it returns. **Blocks**: parks the caller; its worker goes on.
   template <auto Function, class... Args>
   auto sync(Rank target, Args&&... args) const {
+    sched::check_may_wait("sync() of an object");
     return call<Function>(target, std::forward<Args>(args)...).get();
   }
 
@@ -86,6 +87,7 @@ class Invoker {
   /// Waits for what it returns on all ranks: a vector in the order of ranks, or nothing.
   template <auto Function, class... Args>
   auto sync(AllRanks /*all*/, const Args&... args) const {
+    sched::check_may_wait("sync() of an object");
     return call_all<Function>(args...).get();
   }
   /// The futures of what it returns on all ranks.

@@ -161,14 +161,14 @@ class CoroutineTask final : public Task {
 template <class Future, class Result>
 struct Awaiter {
   Future future;
-  [[nodiscard]] bool await_ready() const { return future.is_ready(); }
+  [[nodiscard]] bool await_ready() const { return future.shared_state()->is_ready(); }
   // The coroutine, and this in it, may be gone before it returns.
   void await_suspend(std::coroutine_handle<> handle) const {
     FutureState& state = *future.shared_state();
     TaskScope& scope = current_scope(state.scheduler());
     submit_after(state, std::make_unique<CoroutineTask>(scope, handle));
   }
-  Result await_resume() { return future.get(); }
+  Result await_resume() { return future.take(); }
 };
 
 template <class T>
@@ -186,7 +186,7 @@ class AsyncTask;
 /// A function that returns a Future may be a coroutine: it starts at once in its caller, and what
 /// follows a co_await of a future that is not ready runs as a task of its own.
 template <class T>
-class Future {
+class [[nodiscard]] Future {
  public:
   /// Type of the value.
   using value_type = T;
@@ -208,18 +208,18 @@ class Future {
 
   /// Returns when the value or the exception is there.
   /// **Caller**: a task, the main function, a thread of the program. **Blocks**: parks the task;
-  /// its worker goes on. **Errors**: CheckError in a handler or without a value to come; as
-  /// sched::wait_for().
+  /// its worker goes on. **Errors**: CheckError in a handler, also if it is there, or without a
+  /// value to come; as sched::wait_for().
   void wait() const {
-    if (!is_ready()) state_->await();
+    if (!state().is_ready()) return state_->await();
+    if (sched::in_handler()) [[unlikely]]
+      sched::refuse_in_handler(state_->describe());
   }
   /// The same, and hands the value over, or throws what the promise was given. Afterwards the
   /// future is not valid.
   T get() {
     wait();
-    const sched::ValueRef<T> state = std::move(state_);
-    state->rethrow_error();
-    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+    return take();
   }
 
   /// Runs f(value), or f() for void, as a task once the value is there: the future of what it
@@ -251,11 +251,18 @@ class Future {
 
  private:
   friend class Promise<T>;
+  friend struct sched::Awaiter<Future, T>;
   using State = sched::ValueState<T>;
   explicit Future(sched::ValueRef<T> state) : state_(std::move(state)) {}
   State& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
     return *state_;
+  }
+  /// get() of a value that is there.
+  T take() {
+    const sched::ValueRef<T> state = std::move(state_);
+    state->rethrow_error();
+    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
 
   sched::ValueRef<T> state_;

@@ -13,7 +13,7 @@ namespace shoal {
 /// value lives until its last copy is gone. **Caller**: each copy has one owner; copies may be used
 /// on several threads at once.
 template <class T>
-class SharedFuture {
+class [[nodiscard]] SharedFuture {
  public:
   /// Type of the value.
   using value_type = T;
@@ -33,14 +33,15 @@ class SharedFuture {
 
   /// As Future::wait(), for any number of waiters.
   void wait() const {
-    if (!is_ready()) state_->await();
+    if (!state().is_ready()) return state_->await();
+    if (sched::in_handler()) [[unlikely]]
+      sched::refuse_in_handler(state_->describe());
   }
   /// The same, and returns the value, or throws the error that the promise was given, each time.
   /// **Lifetime**: of the reference: as long as a copy of this future exists.
   std::add_lvalue_reference_t<const T> get() const& {
     wait();
-    state_->rethrow_error();
-    if constexpr (!std::is_void_v<T>) return *state_->value;
+    return take();
   }
   /// The same for a temporary, whose value may end with it: returns a copy of the value.
   T get() const&& {
@@ -76,9 +77,17 @@ class SharedFuture {
   }
 
  private:
+  template <class, class>
+  friend struct sched::Awaiter;
+
   sched::ValueState<T>& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come");
     return *state_;
+  }
+  /// get() of a value that is there.
+  std::add_lvalue_reference_t<const T> take() const {
+    state_->rethrow_error();
+    if constexpr (!std::is_void_v<T>) return *state_->value;
   }
 
   sched::ValueRef<T> state_;
