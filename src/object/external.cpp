@@ -5,6 +5,11 @@
 
 namespace shoal {
 
+external_thread::external_thread(Team& team) : team_(team) {
+  sched::check_thread(team.scope().scheduler(), "external_thread");
+  hold_.emplace(team.hold());
+}
+
 // Until the promise is in the list, the team's wait() does not complete, because of the hold.
 void external_thread::fence() {
   Promise<void> passed(team_.scope().scheduler(), "fence() of an external thread");

@@ -2,6 +2,7 @@
 
 #include "object/run_queue.hpp"
 #include "support/object_worlds.hpp"
+#include "support/refusal.hpp"
 #include "support/run_world.hpp"
 
 #include <gmock/gmock.h>
@@ -40,6 +41,7 @@ using shoal::Team;
 using shoal::World;
 using shoal::testing::in_object_worlds;
 using shoal::testing::object_error;
+using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -735,6 +737,31 @@ TEST(External, ThreadsInvoke_AndLibrariesAreCalledOnOneRankOfAProcess) {
                         return good ? 0 : 1;
                       }),
             0);
+}
+
+TEST(External, AThreadInASimulatedWorld_IsRefused) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    std::string text;
+    std::string of_hold;
+    const std::string error = object_error(2, seed, [&](World& world) {
+      Counter a(world);
+      if (world.rank() == 1) {
+        std::thread([&] {
+          text = refusal_of([&] {
+            const shoal::external_thread registered(world);
+            a.async<overload<int>(&Counter::add)>(Rank(0), 5);
+          });
+          of_hold = refusal_of([&] { const shoal::Hold hold = world.hold(); });
+        }).join();
+      }
+      const shoal::Hold of_main = world.hold();
+      a.advance_epoch();
+    });
+    EXPECT_EQ(error, "");
+    EXPECT_THAT(text, AllOf(HasSubstr("external_thread on a thread of the program, on rank 1"),
+                            HasSubstr("run without --sim")));
+    EXPECT_THAT(of_hold, HasSubstr("hold() on a thread of the program, on rank 1"));
+  }
 }
 
 TEST(External, ThreadsTakePartInFences) {

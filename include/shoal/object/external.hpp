@@ -17,8 +17,9 @@ namespace shoal {
 /// invocations of all threads of a rank have one order. **Source**: stapl-rts thesis, 3.5.1.
 class external_thread {  // NOLINT(readability-identifier-naming)
  public:
-  /// Registers the calling thread.
-  explicit external_thread(Team& team) : team_(team), hold_(team.hold()) {}
+  /// Registers the calling thread. **Errors**: CheckError in a simulated world (--sim), which has
+  /// no threads.
+  explicit external_thread(Team& team);
 
   /// Takes part in the next fence() that the main function, or section, of this rank calls on an
   /// object of the team: returns when that does. So each registered thread of each rank calls it as

@@ -203,8 +203,12 @@ class Team : public TeamCollectives {
   }
 
   /// Keeps wait() from completing until the returned object is destroyed. For threads of the
-  /// program that will still submit tasks or send messages.
-  [[nodiscard]] Hold hold() { return Hold(scope()); }
+  /// program that will still submit tasks or send messages. **Errors**: CheckError on such a thread
+  /// in a simulated world.
+  [[nodiscard]] Hold hold() {
+    sched::check_thread(scheduler(), "hold()");
+    return Hold(scope());
+  }
 
   // --- active messages
 
