@@ -15,13 +15,15 @@ constexpr std::uint64_t kTagsMax = 1ULL << 47U;
 constexpr unsigned kLifeShift = 47;
 constexpr std::uint64_t kLivesMax = 1U << 16U;
 
-}  // namespace
-
-std::string Handle::name() const {
-  if (!text.empty()) return text;
+/// Name of a datum that the program gave none, or that is not registered here.
+std::string name_by_id(std::uint64_t id) {
   if ((id & kTagBit) != 0) return fmt::format("data of tag {}", id & (kTagsMax - 1));
   return fmt::format("data {}", id);
 }
+
+}  // namespace
+
+std::string Handle::name() const { return !text.empty() ? text : name_by_id(id); }
 
 Peer& Handle::peer(int rank) {
   for (Peer& one : peers) {
@@ -122,7 +124,7 @@ std::string Handles::name_of(std::uint64_t id) const {
   for (const Handle& handle : handles_) {
     if (handle.id == id) return handle.name();
   }
-  return fmt::format("data {}", id);
+  return name_by_id(id);
 }
 
 }  // namespace shoal::flow

@@ -418,6 +418,20 @@ TEST(Flow, PrunedTooMuch_AWriteThatTheOwnerLeavesOut_IsAnError) {
                          });
 }
 
+TEST(Flow, PrunedTooMuch_ADatumThatIsUnknownHere_IsNamedByItsTag) {
+  expect_pruned_too_much(
+      2, "rank 0 has sent value 1 of 'data of tag 101' to rank 1, where no insertion receives it",
+      [](World& world) {
+        Flow flow(world, "pruned", {.pruned = true});
+        if (world.rank() == 0) {
+          const auto x = flow.data(1, {.owner = Rank(0), .tag = 101});
+          const auto y = flow.data(0, {.owner = Rank(1), .tag = 102});
+          flow.insert(copy_int, read(x), write(y));
+        }
+        flow.wait();
+      });
+}
+
 // get() is a read on all ranks.
 TEST(Flow, PrunedTooMuch_AMigrationBeforeAGet_IsAnError) {
   expect_pruned_too_much(3,

@@ -154,6 +154,20 @@ TEST(LostErrors, AFailureWhileAnObjectIsConstructed_ReachesItsMaker) {
       testing::AnyOf(HasSubstr("too early"), HasSubstr("cancelled")));
 }
 
+TEST(LostErrors, AnObjectThatNobodyDeletes_IsNamedWithItsRemedy) {
+  expect_errors(
+      2,
+      [](World& world) {
+        if (world.rank() == 1) {
+          static_cast<void>(construct<Apple>(world, {Rank(0), Rank(1)}).get());
+        }
+        world.wait();
+      },
+      AllOf(HasSubstr("team '1 of rank 1 for Apple' has not ended"),
+            HasSubstr("delete its Apple, which construct() has made, by ObjectDeleter"),
+            testing::Not(HasSubstr("share()"))));
+}
+
 // An error of all results is that of each one.
 TEST(LostErrors, OfTheResultsOfAllRanks_IsThatOfEachResult) {
   shoal::testing::in_object_worlds(
