@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace shoal::messaging {
 
 HandlerTable::Added HandlerTable::add(std::shared_ptr<Handler> handler, const std::string& name,
@@ -40,6 +42,9 @@ std::shared_ptr<Handler> HandlerTable::remove(std::uint32_t index) {
   const sync::Lock lock(mutex_);
   removed.swap(handlers_[index]);
   --live_count_;
+  constexpr std::size_t kRemovedMax = 256;
+  removed_.emplace_back(index, removed->name);
+  if (removed_.size() > kRemovedMax) removed_.pop_front();
   return removed;
 }
 
@@ -65,8 +70,11 @@ std::string HandlerTable::name_of(std::uint32_t index) const {
   if (index >= handlers_.size()) {
     return fmt::format("active message {}, which was never made here", index);
   }
-  if (handlers_[index] == nullptr) return fmt::format("active message {}, destroyed here", index);
-  return handlers_[index]->name;
+  if (handlers_[index] != nullptr) return handlers_[index]->name;
+  const auto removed = std::ranges::find(removed_, index, [](const auto& one) { return one.first; });
+  return fmt::format("{}, which was destroyed here", removed != removed_.end()
+                                                         ? removed->second
+                                                         : fmt::format("active message {}", index));
 }
 
 }  // namespace shoal::messaging

@@ -56,9 +56,8 @@ namespace {
         message.source.value(), handler->name);
   } else if (!message.dropped) {
     text = fmt::format(
-        "a message from rank {} is for active message {}, which was destroyed here: keep it until "
-        "wait() has returned",
-        message.source.value(), header.handler & kIndexMask);
+        "a message from rank {} is for {}: keep it until wait() has returned",
+        message.source.value(), message.channel->handlers().name_of(header.handler & kIndexMask));
   } else {
     return;
   }

@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shoal::messaging {
@@ -48,6 +50,8 @@ class HandlerTable {
   std::size_t open_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // of the first ones
   std::size_t live_count_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> all_open_{true};  // written under mutex_
+  // Names of the last handlers that were removed, for messages that come too late.
+  std::deque<std::pair<std::uint32_t, std::string>> removed_ SHOAL_GUARDED_BY(mutex_);
 };
 
 }  // namespace shoal::messaging
