@@ -71,7 +71,8 @@ std::string HandlerTable::name_of(std::uint32_t index) const {
     return fmt::format("active message {}, which was never made here", index);
   }
   if (handlers_[index] != nullptr) return handlers_[index]->name;
-  const auto removed = std::ranges::find(removed_, index, [](const auto& one) { return one.first; });
+  const auto removed =
+      std::ranges::find(removed_, index, [](const auto& one) { return one.first; });
   return fmt::format("{}, which was destroyed here", removed != removed_.end()
                                                          ? removed->second
                                                          : fmt::format("active message {}", index));

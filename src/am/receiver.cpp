@@ -55,9 +55,9 @@ namespace {
         "the same order on all ranks",
         message.source.value(), handler->name);
   } else if (!message.dropped) {
-    text = fmt::format(
-        "a message from rank {} is for {}: keep it until wait() has returned",
-        message.source.value(), message.channel->handlers().name_of(header.handler & kIndexMask));
+    text = fmt::format("a message from rank {} is for {}: keep it until wait() has returned",
+                       message.source.value(),
+                       message.channel->handlers().name_of(header.handler & kIndexMask));
   } else {
     return;
   }

@@ -136,8 +136,11 @@ Team::Invitation Team::invite(const RankSet& ranks, const std::string& object) {
   const std::uint64_t number = scope().next_own_number();
   const auto here = static_cast<std::uint64_t>(messenger().rank().value());
   const std::string name = fmt::format("{} of rank {}", number, here);
-  return {own_team_id(here, number), ranks,
-          object.empty() ? name : fmt::format("{} for {}", name, object), {}, object};
+  return {own_team_id(here, number),
+          ranks,
+          object.empty() ? name : fmt::format("{} for {}", name, object),
+          {},
+          object};
 }
 
 Team::Ender::Ender(Team& parent, const Invitation& invitation)

@@ -41,10 +41,11 @@ void expect_named(const Access& access, const std::string& of_target, const std:
     for (const std::exception_ptr& error : result.errors) {
       if (error == nullptr) continue;
       ++errors;
-      EXPECT_THAT(shoal::describe(error),
-                  AllOf(AnyOf(HasSubstr("a message from rank 0 is for memory 'field': " + of_target),
-                              HasSubstr("a message from rank 1 is for memory 'field': " + of_asker)),
-                        HasSubstr("which was destroyed here: keep it until wait() has returned")))
+      EXPECT_THAT(
+          shoal::describe(error),
+          AllOf(AnyOf(HasSubstr("a message from rank 0 is for memory 'field': " + of_target),
+                      HasSubstr("a message from rank 1 is for memory 'field': " + of_asker)),
+                HasSubstr("which was destroyed here: keep it until wait() has returned")))
           << seed;
     }
   }

@@ -102,7 +102,10 @@ const std::map<std::string, Call>& calls() {
        [](Things& t, Rank to) { t.memory.free(t.memory.allocate_on<long>(to, 1)); }},
       {"cache.get()", [](Things& t, Rank to) { static_cast<void>(t.cache.get(t.words.on(to))); }},
       {"cache.rget()", [](Things& t, Rank to) { static_cast<void>(t.cache.rget(t.words.on(to))); }},
-      {"vector.get()", [](Things& t, Rank to) { static_cast<void>(t.vector.get(static_cast<std::size_t>(to.value()))); }},
+      {"vector.get()",
+       [](Things& t, Rank to) {
+         static_cast<void>(t.vector.get(static_cast<std::size_t>(to.value())));
+       }},
       {"vector.get() of a range",
        [](Things& t, Rank to) {
          std::array<long, 1> here{};
@@ -208,10 +211,10 @@ TEST(HandlerWaits, AreRefusedByName_Simulated) {
 TEST(HandlerWaits, AreRefusedByName_OnThreads) {
   for (const std::string checks : {"on", "off"}) {
     Refusals refusals;
-    EXPECT_EQ(shoal::testing::run_world(
-                  3, 2, [&refusals](World& world) { probe_all(world, refusals); },
-                  {"--check-graphs", checks}),
-              0);
+    EXPECT_EQ(
+        shoal::testing::run_world(3, 2, [&refusals](World& world) { probe_all(world, refusals); },
+                                  {"--check-graphs", checks}),
+        0);
     refusals.expect_all(3 * calls().size());
   }
 }

@@ -290,8 +290,7 @@ void expect_refused(const std::string& what, const std::function<void(World&)>& 
   EXPECT_EQ(code, 0);
   const std::string elsewhere =
       what + " was called in a task or a thread of its own; call it in the main function";
-  EXPECT_THAT(in_handler,
-              testing::HasSubstr(what + " was called in handler"));
+  EXPECT_THAT(in_handler, testing::HasSubstr(what + " was called in handler"));
   EXPECT_THAT(in_task, testing::HasSubstr(elsewhere));
   EXPECT_THAT(in_delivered_task, testing::HasSubstr(elsewhere));
   EXPECT_THAT(in_thread, testing::HasSubstr(elsewhere));

@@ -239,8 +239,8 @@ struct FreeOnes {
 TEST(Waits, InAHandler_AreRefusedEvenIfTheyNeedNotWait) {
   EXPECT_EQ(error_of([](World& world) {
               FreeOnes ones(world);
-              const auto message = world.make_am(
-                  [&ones] { ones.expect_all_refused("a handler must not wait"); });
+              const auto message =
+                  world.make_am([&ones] { ones.expect_all_refused("a handler must not wait"); });
               message.send(world.rank());
               world.wait();
               ones.use_all();
