@@ -90,7 +90,7 @@ std::exception_ptr caught_error() {
     std::rethrow_exception(caught);
   } catch (const CancelledError&) {
     if (std::exception_ptr failure = failure_here()) return failure;
-  } catch (...) {
+  } catch (...) {  // any other stays as it is
   }
   return caught;
 }
