@@ -82,6 +82,21 @@ bench::Sample one_way(World& world, const Options& options) {
   return stream(world, options, sink, [&](Rank to, std::int64_t i) { put.send(to, i, i + 1); });
 }
 
+/// To objects of two teams on the same ranks, by turns.
+bench::Sample two_teams(World& world, const Options& options) {
+  Sink sink(world);
+  const auto same = [](int rank) { return rank; };
+  shoal::Team team(world, world.size(), same, same);
+  Sink inner(team);
+  const bench::Sample sample = stream(world, options, sink, [&](Rank to, std::int64_t i) {
+    sink.async<&Sink::put>(to, i, i + 1);
+    inner.async<&Sink::put>(to, i, i + 1);
+  });
+  const bool is_receiver = world.rank() == world.size() - 1;
+  inner.fence();
+  return {sample.seconds, sample.verified && (!is_receiver || inner.sum() == sink.sum())};
+}
+
 // --- round trips, one at a time or 64 in flight
 
 bench::Sample calls(World& world, const Options& options, std::int64_t in_flight) {
@@ -155,6 +170,7 @@ bench::Sample run_once(World& world, const Options& options) {
   if (options.kernel == "answer_64") return answers(world, options, kInFlight);
   if (options.kernel == "answer_1024") return answers(world, options, 1024);
   if (options.kernel == "construct") return teams(world, options);
+  if (options.kernel == "two_teams") return two_teams(world, options);
   return one_way(world, options);
 }
 
@@ -182,7 +198,7 @@ void add_options(cli::App& app, Options& options) {
   app.add_option("kernel", options.kernel, "Kernel to measure")
       ->required()
       ->check(cli::one_of({"message", "async", "unordered", "tunnel", "call", "call_64", "answer",
-                           "answer_64", "answer_1024", "construct"}));
+                           "answer_64", "answer_1024", "construct", "two_teams"}));
   app.add_option("--count", options.count, "Operations")
       ->check(cli::range(std::int64_t{1}, std::int64_t{1} << 40));
 }

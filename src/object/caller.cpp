@@ -1,59 +1,70 @@
 #include <shoal/base/check.hpp>
 
-#include "object/turn.hpp"
+#include "object/share.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace shoal::object {
 
 // --- Caller
 
 Caller::~Caller() {
-  if (!is_away_) release_all();
+  if (has_turn_) shares_.front()->turn()->release();
 }
 
-void Caller::release_all() {
-  for (const std::shared_ptr<Turn>& turn : turns_) turn->release();
-}
-
-// In one order for all tasks, so that none waits for a turn of another that waits for its own.
-void Caller::acquire_all() {
-  is_coming_ = true;
-  for (const std::shared_ptr<Turn>& turn : turns_) turn->acquire();
-  is_coming_ = false;
-}
-
-void Caller::begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner) {
+void Caller::begin_runner(const std::shared_ptr<Share>& share, Runner& runner) {
   is_runner_ = true;
   runner_ = &runner;
-  turns_.assign(1, turn);
+  shares_.assign(1, share);
+  has_turn_ = true;
 }
 
-void Caller::enter(const std::shared_ptr<Turn>& turn) {
-  if (std::find(turns_.begin(), turns_.end(), turn) != turns_.end()) return;
-  parks();
-  const auto is_closed = [](const std::shared_ptr<Turn>& one) { return one->is_closed(); };
-  turns_.erase(std::remove_if(turns_.begin(), turns_.end(), is_closed), turns_.end());
-  turns_.insert(std::upper_bound(turns_.begin(), turns_.end(), turn, std::less<>()), turn);
-  goes_on();
+void Caller::enter(const std::shared_ptr<Share>& share) {
+  if (std::find(shares_.begin(), shares_.end(), share) != shares_.end()) return;
+  shares_.push_back(share);
+  if (!has_turn_) {
+    is_away_ = true;
+    goes_on();
+  }
+  forget_closed();
+}
+
+void Caller::forget_closed() {
+  const auto is_closed = [](const std::shared_ptr<Share>& one) { return one->is_closed(); };
+  shares_.erase(std::remove_if(shares_.begin(), shares_.end(), is_closed), shares_.end());
+}
+
+void Caller::leave_closed() {
+  if (runner_ != nullptr || shares_.empty()) return;
+  const std::shared_ptr<Turn> turn = shares_.front()->turn();
+  forget_closed();
+  if (shares_.empty() && std::exchange(has_turn_, false)) turn->release();
 }
 
 void Caller::parks() {
-  if (std::exchange(is_away_, true)) return;
-  if (runner_ != nullptr) turns_.front()->put_back(*runner_);
-  release_all();
+  if (std::exchange(is_away_, true) || !std::exchange(has_turn_, false)) return;
+  if (runner_ != nullptr) {
+    shares_.front()->park(*runner_);
+  } else {
+    shares_.front()->turn()->release();
+  }
 }
 
 void Caller::goes_on() {
   if (!is_away_ || is_coming_) return;
-  acquire_all();
+  forget_closed();
+  if (!shares_.empty()) {
+    is_coming_ = true;
+    shares_.front()->turn()->acquire();
+    is_coming_ = false;
+    has_turn_ = true;
+  }
   is_away_ = false;
 }
 
 // --- Runner
 
-Runner::Runner(std::shared_ptr<Turn> turn, sched::TaskScope& in) : turn_(std::move(turn)) {
+Runner::Runner(std::shared_ptr<Share> share, sched::TaskScope& in) : share_(std::move(share)) {
   scope = &in;
   kind = sched::TaskKind::delivered;
   auto caller = std::make_unique<Caller>(0);
@@ -63,13 +74,13 @@ Runner::Runner(std::shared_ptr<Turn> turn, sched::TaskScope& in) : turn_(std::mo
 
 // A task of a scope that has failed is dropped without running.
 Runner::~Runner() {
-  if (!has_run_) turn_->drop();
+  if (!has_run_) share_->drop();
 }
 
 void Runner::run() {
   has_run_ = true;
-  caller_->begin_runner(turn_, *this);
-  turn_->serve(*this);
+  caller_->begin_runner(share_, *this);
+  share_->serve(*this);
   caller_->end_runner();
 }
 

@@ -6,7 +6,7 @@
 #include <shoal/base/type_name.hpp>
 
 #include "object/outside.hpp"
-#include "object/turn.hpp"
+#include "object/share.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,8 @@ bool is_home(const messaging::Channel& channel) {
 /// Service of a team's channel. Representatives that outlive the team keep the table.
 class Service {
  public:
-  explicit Service(Team& team) : objects_(std::make_shared<Objects>(team)) {}
+  Service(Team& team, std::shared_ptr<Turn> turn)
+      : objects_(std::make_shared<Objects>(team, std::move(turn))) {}
   ~Service() {
     objects_->close();
     const messaging::Channel& channel = objects_->channel();
@@ -50,18 +51,20 @@ void Caller::set_receiver(Rank to) {
   to_ = to;
 }
 
-Objects::Objects(Team& team)
+Objects::Objects(Team& team, std::shared_ptr<Turn> turn)
     : team_(team),
       scope_(team.scope()),
       channel_(team.scope().channel()),
-      turn_(std::make_shared<Turn>(*this, team.scope(), &Runner::make)) {}
+      share_(std::make_shared<Share>(*this, team.scope(), std::move(turn), &Runner::make)) {}
 
 Objects::~Objects() = default;
 
-// Representatives of construct() that nobody has deleted refer to this, which holds them.
+// Representatives of construct() that nobody has deleted refer to this, which holds them. A section
+// has no part in the turns of the rank from then on, if it is in no other team's.
 void Objects::close() {
   const auto dropped = std::exchange(kept_, {});
-  turn_->close();
+  share_->close();
+  if (Caller* const caller = Caller::find(); caller != nullptr) caller->leave_closed();
 }
 
 Objects& Objects::of(Team& team) {
@@ -78,8 +81,9 @@ Objects& Objects::of(messaging::Channel& channel) {
     return service->objects();
   }
   Team& team = channel.services().get<Team>();
+  std::shared_ptr<Turn> turn = Turn::of(channel);
   return channel.services()
-      .obtain<Service>([&] { return std::make_unique<Service>(team); })
+      .obtain<Service>([&] { return std::make_unique<Service>(team, std::move(turn)); })
       .objects();
 }
 
@@ -103,20 +107,20 @@ Address Objects::add(void* representative, std::string_view type) {
         task == nullptr ? "a handler, or on a thread of its own" : "an invocation"));
   }
   static_cast<void>(caller_context());
-  Caller::find()->enter(turn_);
-  const std::uint32_t number = turn_->add(representative, type);
+  Caller::find()->enter(share_);
+  const std::uint32_t number = share_->add(representative, type);
   if (number == 1 && is_home(channel_)) HeldOutside::of(channel_).object_made(team_);
   return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
           channel_.team().size()};
 }
 
 void Objects::move(const Address& address, void* representative) {
-  turn_->move(address.number, representative);
+  share_->move(address.number, representative);
 }
 
-void Objects::remove(const Address& address) noexcept { turn_->remove(address.number); }
+void Objects::remove(const Address& address) noexcept { share_->remove(address.number); }
 
-void* Objects::find(std::uint32_t number) const { return turn_->find(number); }
+void* Objects::find(std::uint32_t number) const { return share_->find(number); }
 
 void* Objects::get(const Address& address) const {
   void* const representative = find(address.number);
@@ -125,7 +129,7 @@ void* Objects::get(const Address& address) const {
 }
 
 std::string Objects::describe_missing(std::uint32_t number) const {
-  return turn_->describe_missing(number);
+  return share_->describe_missing(number);
 }
 
 void Objects::keep(const Address& address, std::unique_ptr<Kept> representative) {
@@ -141,12 +145,12 @@ bool Objects::drop(const Address& address) {
   return true;
 }
 
-std::uint32_t Objects::epoch() const { return turn_->epoch(); }
-void Objects::advance_epoch() { turn_->advance_epoch(); }
+std::uint32_t Objects::epoch() const { return share_->epoch(); }
+void Objects::advance_epoch() { share_->advance_epoch(); }
 
 // --- invocations
 
-std::uint64_t Objects::fresh_context() { return turn_->fresh_context(); }
+std::uint64_t Objects::fresh_context() { return share_->fresh_context(); }
 
 // Handlers of a rank run one at a time, in one context; so do threads outside the workers. It is
 // not 0 on any rank: 0 is the context without an order.
@@ -163,21 +167,21 @@ Target Objects::target(std::uint32_t number, Rank to, Order order) {
   sched::Task* const task = sched::current_task();
   if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
     if (is_crossed()) return {};
-  if (order == Order::none) return {0, number, turn_->epoch()};
+  if (order == Order::none) return {0, number, share_->epoch()};
   Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
   if (caller == nullptr) [[unlikely]]
     return target_in(caller_context(), number, to);
-  return {caller->context_on(to), number, turn_->epoch()};
+  return {caller->context_on(to), number, share_->epoch()};
 }
 
 Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) const {
-  return {context_on(context, to), number, turn_->epoch()};
+  return {context_on(context, to), number, share_->epoch()};
 }
 
 void Objects::accept(std::unique_ptr<Invocation> invocation, const Outside* outside) {
   if (outside != nullptr) [[unlikely]]
     invocation = acknowledged(std::move(invocation), *outside, channel_.messenger());
-  turn_->accept(std::move(invocation));
+  share_->accept(std::move(invocation));
 }
 
 bool Objects::is_crossed() const {
@@ -185,7 +189,7 @@ bool Objects::is_crossed() const {
   return sender != nullptr && !scope_.is_within(*sender);
 }
 
-void Objects::set_draining(bool draining) { turn_->set_draining(draining); }
+void Objects::set_draining(bool draining) { share_->set_draining(draining); }
 
 // --- fences of external threads
 

@@ -1,39 +1,82 @@
 #include "object/turn.hpp"
 
+#include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
-#include <shoal/base/key.hpp>
-#include <shoal/base/type_name.hpp>
 #include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <tuple>
+#include <exception>
 #include <utility>
 
 namespace shoal::object {
 
-Turn::Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner)
-    : Waitable(scope.scheduler()),
-      objects_(objects),
-      scope_(scope),
-      make_runner_(make_runner),
-      where_(fmt::format("of {} on rank {}", scope.describe(), scope.rank().value())),
-      check_(scope.checks_graphs() ? std::make_unique<TurnCheck>() : nullptr) {}
+namespace {
 
-std::uint64_t Turn::fresh_context() {
-  // relaxed: numbers that differ
-  return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
-      std::tuple(objects_.channel().team().id(), objects_.channel().team().rank().value(),
-                 fresh_.fetch_add(1, std::memory_order_relaxed)));
+/// Service of the world's channel. Tables of representatives may outlive it, and keep the turn.
+struct TurnOfRank {
+  std::shared_ptr<Turn> turn;
+};
+
+}  // namespace
+
+std::shared_ptr<Turn> Turn::of(const messaging::Channel& channel) {
+  messaging::Channel& world = channel.messenger().world();
+  return world.services()
+      .obtain<TurnOfRank>([&world] {
+        return std::make_unique<TurnOfRank>(
+            std::make_shared<Turn>(static_cast<term::Scope&>(world.scope())));
+      })
+      .turn;
 }
 
-// --- owner of the turn
+Turn::Turn(term::Scope& world)
+    : Waitable(world.scheduler()), world_(world), checks_(world.checks_graphs()) {}
+
+void Turn::acquire() {
+  check_may_wait();
+  if (!try_acquire()) wait_here();
+  sync::observe(this);
+  if (checks_) check_taken();
+}
 
 bool Turn::try_acquire() {
   const sync::Lock lock(mutex_);
   return !std::exchange(taken_, true);
+}
+
+void Turn::release() {
+  sync::publish(this);
+  sync::Waiter* next = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    in_use_ = false;
+    next = pop_next();
+    taken_ = next != nullptr;
+  }
+  if (next != nullptr) next->wake();
+}
+
+// A runner comes after each other task.
+sync::Waiter* Turn::pop_next() {
+  const bool is_runner = waiters_.empty() || (runner_is_next_ && !runners_.empty());
+  runner_is_next_ = !is_runner;
+  sync::Waiter* const next = is_runner ? runners_.pop() : waiters_.pop();
+  has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
+  return next;
+}
+
+void Turn::give_to(std::unique_ptr<sched::Task> runner) {
+  if (try_acquire()) {
+    scheduler().submit(std::move(runner));
+  } else {
+    sched::submit_after(line_, std::move(runner));
+  }
+}
+
+void Turn::begin_runner() {
+  sync::observe(this);
+  if (checks_) check_taken();
 }
 
 bool Turn::enlist(sync::Waiter& waiter) {
@@ -51,225 +94,31 @@ bool Turn::withdraw(sync::Waiter& waiter) {
   return was_there;
 }
 
-std::string Turn::describe() const { return "its turn among the invocations " + where_; }
-
-bool Turn::pass_on(sync::Waiter*& next) {
-  if (check_ != nullptr) check_->gives_turn();
-  next = pop_waiter();
-  if (next != nullptr) return false;
-  taken_ = queue_.is_ready() && !is_closed();
-  return taken_;
+bool Turn::Line::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(turn_.mutex_);
+  if (!std::exchange(turn_.taken_, true)) return false;
+  turn_.runners_.push(waiter);
+  return true;
 }
 
-void Turn::release() {
-  sync::publish(this);
-  hand_over();
+bool Turn::Line::withdraw(sync::Waiter& waiter) {
+  const sync::Lock lock(turn_.mutex_);
+  return turn_.runners_.remove(waiter);
 }
 
-void Turn::hand_over() {
-  sync::Waiter* next = nullptr;
-  bool has_work = false;
+std::string Turn::describe() const {
+  return fmt::format("its turn among the invocations on rank {}", world_.rank().value());
+}
+
+void Turn::check_taken() {
   {
     const sync::Lock lock(mutex_);
-    has_work = pass_on(next);
+    if (!std::exchange(in_use_, true)) return;
   }
-  if (next != nullptr) next->wake();
-  if (has_work) submit_runner();
-}
-
-void Turn::submit_runner() { scope_.scheduler().submit(make_runner_(shared_from_this(), scope_)); }
-
-void Turn::drop() {
-  InvocationList dropped;
-  {
-    const sync::Lock lock(mutex_);
-    clear(dropped);
-  }
-  while (!dropped.empty()) dropped.pop()->drop(objects_);
-  release();
-}
-
-// --- invocations
-
-bool Turn::may_run(const Invocation& invocation) const {
-  const Target& target = invocation.target();
-  return target.epoch <= epoch() && target.number <= last_number_;
-}
-
-void Turn::accept(std::unique_ptr<Invocation> invocation) {
-  sync::publish(this);
-  bool has_work = false;
-  bool waits = false;
-  {
-    const sync::Lock lock(mutex_);
-    waits = !may_run(*invocation);
-    if (check_ != nullptr) check_->arrives(*invocation);
-    queue_.push(std::move(invocation));
-    has_work = !std::exchange(taken_, true);
-  }
-  if (waits) update_source();
-  if (has_work) submit_runner();
-}
-
-bool Turn::take(Runner& runner) {
-  InvocationList dropped;
-  sync::Waiter* next = nullptr;
-  bool may_be_source = false;
-  bool has_work = false;
-  {
-    const sync::Lock lock(mutex_);
-    if (scope_.failed()) clear(dropped);
-    if (waiters_.empty()) {
-      RunQueue::Taken taken = queue_.take([this](const Invocation& one)
-                                              SHOAL_UNCHECKED_LOCKING { return may_run(one); });
-      runner.taken_.list.append(taken.list);
-      runner.taken_.context = taken.context;
-    }
-    may_be_source = !queue_.blocked().empty() || entries_.empty();
-    has_work = !runner.taken_.list.empty();
-    if (!has_work) {
-      if (check_ != nullptr) check_->gives_turn();
-      next = pop_waiter();
-      taken_ = next != nullptr;
-    }
-  }
-  while (!dropped.empty()) dropped.pop()->drop(objects_);
-  if (may_be_source) update_source();
-  if (next != nullptr) {
-    sync::publish(this);
-    next->wake();
-  }
-  return has_work;
-}
-
-sync::Waiter* Turn::pop_waiter() {
-  sync::Waiter* const waiter = waiters_.pop();
-  has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
-  return waiter;
-}
-
-// The next one of a context with an order cannot begin before the runner goes on: it keeps those.
-void Turn::put_back(Runner& runner) {
-  InvocationList done;
-  InvocationList rest;
-  if (runner.running_ != nullptr && runner.running_->target().context == 0) {
-    if (auto split = runner.running_->split(); split != nullptr) rest.push(std::move(split));
-  }
-  runner.taken_.list.prepend(rest);
-  const sync::Lock lock(mutex_);
-  done.append(runner.done_);
-  queue_.put_back(runner.taken_);
-}
-
-// --- representatives
-
-std::uint32_t Turn::add(void* representative, std::string_view type) {
-  std::uint32_t number = 0;
-  {
-    const sync::Lock lock(mutex_);
-    number = ++last_number_;
-    Entry& entry = entries_[number];
-    entry.representative = representative;
-    entry.type = type;
-    version_.fetch_add(1, std::memory_order_release);
-  }
-  advance_epoch();
-  return number;
-}
-
-void Turn::move(std::uint32_t number, void* representative) {
-  const sync::Lock lock(mutex_);
-  const auto it = entries_.find(number);
-  if (it == entries_.end()) return;
-  it->second.representative = representative;
-  version_.fetch_add(1, std::memory_order_release);
-}
-
-void Turn::remove(std::uint32_t number) noexcept {
-  bool in_use = false;
-  std::string_view type;
-  {
-    const sync::Lock lock(mutex_);
-    const auto it = entries_.find(number);
-    if (it == entries_.end()) return;
-    type = it->second.type;
-    const Caller* const caller = Caller::find();
-    in_use = it->second.running.load(std::memory_order_relaxed) >
-             (caller != nullptr && caller->runs(*this, number) ? 1 : 0);
-    ended_.emplace_back(number, type);
-    if (std::ssize(ended_) >= 2 * kEndedMax)
-      ended_.erase(ended_.begin(), ended_.begin() + kEndedMax);
-    entries_.erase(it);
-    version_.fetch_add(1, std::memory_order_release);
-  }
-  if (is_closed()) return;
-  if (in_use) {
-    scope_.fail("a destructor", std::make_exception_ptr(CheckError(fmt::format(
-                                    "object {} ({}) was destroyed while an invocation of it waits",
-                                    number, naming::readable(type, "T")))));
-  }
-  update_source();
-}
-
-void* Turn::find(std::uint32_t number) const {
-  const sync::Lock lock(mutex_);
-  const auto it = entries_.find(number);
-  return it != entries_.end() ? it->second.representative : nullptr;
-}
-
-std::string Turn::describe_missing(std::uint32_t number) const {
-  const sync::Lock lock(mutex_);
-  return missing_text(number);
-}
-
-std::string Turn::missing_text(std::uint32_t number) const {
-  if (number == 0) return "the handle is empty";
-  if (number > last_number_) return fmt::format("object {} {} was not made yet", number, where_);
-  const auto it = std::find_if(ended_.begin(), ended_.end(),
-                               [&](const Ended& one) { return one.first == number; });
-  const std::string type =
-      it != ended_.end() ? fmt::format(" ({})", naming::readable(it->second, "T")) : "";
-  return fmt::format("object {}{} {} was destroyed", number, type, where_);
-}
-
-void Turn::advance_epoch() {
-  bool has_work = false;
-  {
-    const sync::Lock lock(mutex_);
-    epoch_.store(epoch() + 1, std::memory_order_relaxed);
-    queue_.retry();
-    has_work = queue_.is_ready() && !std::exchange(taken_, true);
-  }
-  if (has_work) submit_runner();
-  update_source();
-}
-
-// The scope queries it with its own lock held, under which it learns of sources.
-void Turn::update_source() {
-  const sync::Lock lock(source_mutex_);
-  const bool wanted = [this] {
-    const sync::Lock inner(mutex_);
-    return !entries_.empty() || queue_.size() > 0;
-  }();
-  if (wanted == is_source_ || is_closed()) return;
-  is_source_ = wanted;
-  if (wanted) {
-    scope_.add(*this);
-  } else {
-    scope_.remove(*this);
-  }
-}
-
-void Turn::close() {
-  closed_.store(true, std::memory_order_release);
-  InvocationList dropped;
-  const sync::Lock lock(mutex_);
-  clear(dropped);
-}
-
-void Turn::clear(InvocationList& dropped) {
-  queue_.clear(dropped);
-  if (check_ != nullptr) check_->forget();
+  if (world_.failed()) return;
+  world_.fail("the check of objects",
+              std::make_exception_ptr(CheckError(fmt::format(
+                  "objects on rank {}: two tasks have the turn", world_.rank().value()))));
 }
 
 }  // namespace shoal::object

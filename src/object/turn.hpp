@@ -1,95 +1,45 @@
 #pragma once
-// Turns of the code that may use the representatives of a team on one rank: one at a time.
+// The turn of the code that may use the representatives on one rank: one at a time.
 
-#include <shoal/object/objects.hpp>
+#include <shoal/am/channel.hpp>
+#include <shoal/runtime/team.hpp>
 #include <shoal/sched/park.hpp>
 #include <shoal/sync/mutex.hpp>
 
-#include "object/run_queue.hpp"
-#include "object/turn_check.hpp"
-
-#include <boost/container/small_vector.hpp>
-
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <typeinfo>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 namespace shoal::object {
 
-class Runner;
-class Turn;
-
-/// A representative.
-struct Entry {
-  void* representative = nullptr;
-  std::string_view type;
-  std::atomic<int> running{0};  // runners that use it; relaxed: written by the turn's owner
-};
-
-/// Makes the task that runs the invocations of a turn.
-using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Turn>, sched::TaskScope&);
-
-/// One task at a time has the turn: a runner, which runs invocations, or a section, which has made
-/// representatives. It gives the turn up while it waits, and takes it again before it continues. A
-/// turn goes first to tasks that wait for it, in their order, then to a runner.
+/// One task of a rank at a time has it, whatever its team: a runner, which runs invocations of a
+/// team, or a section, which has made representatives. A task gives it up while it waits, and takes
+/// it again before it continues. Runners and other tasks that wait for it get it by turns, each
+/// kind in its order: so tasks that yield to each other keep no invocation from running.
 ///
-/// Invariant: if the turn is free, no invocation may run and no task waits for it. So giving it
-/// up, or adding an invocation to a free one, hands it on.
-class Turn final : public sched::Waitable,
-                   public std::enable_shared_from_this<Turn>,
-                   private term::Unsatisfied {
+/// Invariant: while the turn is free, no task waits for it.
+class Turn final : public sched::Waitable {
  public:
-  Turn(Objects& objects, term::Scope& scope, MakeRunner make_runner);
+  explicit Turn(term::Scope& world);
   ~Turn() = default;
 
-  void acquire() {
-    if (is_closed()) return;
-    check_may_wait();
-    if (!try_acquire()) wait_here();
-    if (check_ != nullptr) check_taken();
-  }
+  /// The one of the rank of `channel`, made by the first call.
+  [[nodiscard]] static std::shared_ptr<Turn> of(const messaging::Channel& channel);
+
+  // **Caller**: a task.
+  void acquire();
   void release();
-
-  // --- representatives
-  std::uint32_t add(void* representative, std::string_view type);
-  void move(std::uint32_t number, void* representative);
-  void remove(std::uint32_t number) noexcept;
-  [[nodiscard]] void* find(std::uint32_t number) const;
-  [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
-  /// relaxed: written by the section's task only, or read by others as a hint
-  [[nodiscard]] std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
-  void advance_epoch();
-  /// A context unlike all others.
-  [[nodiscard]] std::uint64_t fresh_context();
-
-  // --- invocations
-  void accept(std::unique_ptr<Invocation> invocation);
-  /// The runner is about to wait: invocations that it has taken and not begun wait here again.
-  void put_back(Runner& runner);
-  /// See RunQueue.
-  void set_draining(bool draining) {
-    const sync::Lock lock(mutex_);
-    queue_.set_draining(draining);
+  /// A runner begins, to which the turn was given.
+  void begin_runner();
+  /// Submits `runner` once it has the turn. Until then it counts as a task of its scope. Any
+  /// thread.
+  void give_to(std::unique_ptr<sched::Task> runner);
+  /// A task that is no runner waits for it. Any thread; a task that comes later is seen next time.
+  [[nodiscard]] bool is_wanted() const {
+    return has_waiters_.load(std::memory_order_relaxed);  // relaxed: a hint
   }
-  /// Runs invocations, some of them. The turn is the runner's; afterwards it is not.
-  void serve(Runner& runner);
-  /// The scope has failed: a runner that has the turn is not run.
-  void drop();
-  /// Name of the invocation that `runner` runs, for reports.
-  [[nodiscard]] std::string name_of(const Runner& runner) const;
 
-  /// The team has ended here.
-  void close();
-  [[nodiscard]] bool is_closed() const { return closed_.load(std::memory_order_acquire); }
-
-  // --- sched::Waitable: the wait for the turn
+  // --- sched::Waitable: the wait of tasks
   bool enlist(sync::Waiter& waiter) override;
   bool withdraw(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
@@ -97,190 +47,37 @@ class Turn final : public sched::Waitable,
   [[nodiscard]] bool is_cancellable() const override { return false; }
 
  private:
-  using Ended = std::pair<std::uint32_t, std::string_view>;  // number and type
-  /// An object of which invocations run: counts them as one.
-  class InUse {
+  /// The wait of runners that have not begun.
+  class Line final : public sched::Waitable {
    public:
-    InUse(Turn& turn, Runner& runner, std::uint32_t number);
-    ~InUse() { end(); }
-    InUse(const InUse&) = delete;
-    InUse& operator=(const InUse&) = delete;
-    /// nullptr: there is none.
-    [[nodiscard]] void* representative();
+    explicit Line(Turn& turn) : Waitable(turn.scheduler()), turn_(turn) {}
+    ~Line() = default;
+    bool enlist(sync::Waiter& waiter) override;
+    bool withdraw(sync::Waiter& waiter) override;
+    [[nodiscard]] std::string describe() const override { return turn_.describe(); }
+    [[nodiscard]] bool ends_by_itself() const override { return true; }
+    [[nodiscard]] bool is_cancellable() const override { return false; }
 
    private:
-    [[nodiscard]] bool is_known() const;
-    void look_up();
-    void renew();
-    void begin();
-    void end();
-
     Turn& turn_;
-    Runner& runner_;
-    const std::uint32_t number_;
-    bool is_counted_ = false;
   };
-  static constexpr int kServedMax = 64;  // by a runner, before other tasks have their turn
-  static constexpr std::ptrdiff_t kEndedMax = 1024;  // objects remembered by type, at least
 
-  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
-  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-
-  [[nodiscard]] bool take(Runner& runner);
-  void clear(InvocationList& dropped) SHOAL_REQUIRES(mutex_);
-  [[nodiscard]] static std::uint64_t begin_span(const Invocation& invocation);
-  int run_taken(Runner& runner);
-  int run_some(Runner& runner, Invocation& invocation, int count_max);
-  void run(Runner& runner, Invocation& invocation, void* representative);
-  void miss(Invocation& invocation);
-  void fail(const Runner& runner);
-  void run_apart(Runner& runner, Invocation& invocation, void* representative);
-  /// A task waits for the turn, or the scope has failed.
-  [[nodiscard]] bool is_wanted() const {
-    // relaxed: a task that comes later is seen next time
-    return has_waiters_.load(std::memory_order_relaxed) || scope_.failed();
-  }
-  void finish(Runner& runner);
-  void submit_runner();
-  [[nodiscard]] sync::Waiter* pop_waiter() SHOAL_REQUIRES(mutex_);
-  void check_taken();
-  void check_begins(const Invocation& invocation);
-  void check_ends(const Invocation& invocation);
-  void fail_check(const std::string& violation);
-  [[nodiscard]] bool may_run(const Invocation& invocation) const SHOAL_REQUIRES(mutex_);
-  [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] bool try_acquire();
-  /// A runner is to be submitted, to which the turn belongs.
-  [[nodiscard]] bool pass_on(sync::Waiter*& next) SHOAL_REQUIRES(mutex_);
-  /// Passes the turn on, and starts what has it next.
-  void hand_over();
-  void update_source();
+  [[nodiscard]] sync::Waiter* pop_next() SHOAL_REQUIRES(mutex_);
+  /// In simulated runs: fails the world if another task uses the turn.
+  void check_taken();
 
-  Objects& objects_;
-  term::Scope& scope_;  // gone when the turn is closed
-  const MakeRunner make_runner_;
-  const std::string where_;                 // the team, and the rank in it
-  const std::unique_ptr<TurnCheck> check_;  // in simulated runs; under mutex_
-  std::atomic<std::uint32_t> epoch_{0};     // written under mutex_
-  std::atomic<std::uint64_t> fresh_{1};
-  std::atomic<bool> closed_{false};
-  std::atomic<bool> has_waiters_{false};   // written under mutex_; a hint for runners
-  std::atomic<std::uint64_t> version_{0};  // of entries_; written under mutex_
+  term::Scope& world_;
+  const bool checks_;
+  Line line_{*this};
+  std::atomic<bool> has_waiters_{false};  // written under mutex_
 
-  mutable sync::Mutex mutex_;
-  bool taken_ SHOAL_GUARDED_BY(mutex_) = false;  // a task has the turn
+  sync::Mutex mutex_;
+  bool taken_ SHOAL_GUARDED_BY(mutex_) = false;   // a task has the turn
+  bool in_use_ SHOAL_GUARDED_BY(mutex_) = false;  // the same as the tasks tell: see check_taken()
+  bool runner_is_next_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
-  RunQueue queue_ SHOAL_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint32_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);
-  std::uint32_t last_number_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::vector<Ended> ended_ SHOAL_GUARDED_BY(mutex_);
-
-  sync::Mutex source_mutex_;  // taken before that of the scope
-  bool is_source_ SHOAL_GUARDED_BY(source_mutex_) = false;
+  sync::WaiterList runners_ SHOAL_GUARDED_BY(mutex_);
 };
-
-/// Part of a task that takes part in turns, or invokes: see Caller::here().
-class Caller final : public sched::TaskLocal {
- public:
-  explicit Caller(std::uint64_t context) : context_(context) {}
-  ~Caller() override;
-
-  /// Caller of the running task, or nullptr.
-  [[nodiscard]] static Caller* find();
-
-  /// In which the task invokes.
-  [[nodiscard]] std::uint64_t context() const { return context_; }
-  void set_context(std::uint64_t context) {
-    context_ = context;
-    to_ = Rank(-1);
-  }
-  /// Context on `to` of the invocations that the task makes there.
-  [[nodiscard]] std::uint64_t context_on(Rank to) {
-    if (to != to_) set_receiver(to);
-    return context_there_;
-  }
-  [[nodiscard]] bool is_runner() const { return is_runner_; }
-  /// The task runs an invocation of this object, of the team of `turn`.
-  [[nodiscard]] bool runs(const Turn& turn, std::uint32_t number) const;
-  /// The task is a runner, and has this turn.
-  void begin_runner(const std::shared_ptr<Turn>& turn, Runner& runner);
-  /// The turn is the runner's no more.
-  void end_runner() {
-    turns_.clear();
-    runner_ = nullptr;
-  }
-  /// Takes part in these turns from now on. Waits.
-  void enter(const std::shared_ptr<Turn>& turn);
-
-  void parks() override;
-  void goes_on() override;
-
- private:
-  void release_all();
-  void acquire_all();
-  [[gnu::noinline]] void set_receiver(Rank to);
-
-  std::uint64_t context_;
-  Rank to_{-1};  // context_there_ is the context there
-  std::uint64_t context_there_ = 0;
-  bool is_runner_ = false;
-  Runner* runner_ = nullptr;                                        // that runs
-  bool is_away_ = false;                                            // the task stands still
-  bool is_coming_ = false;                                          // it waits for its turns
-  boost::container::small_vector<std::shared_ptr<Turn>, 1> turns_;  // in order of addresses
-};
-
-}  // namespace shoal::object
-
-/// For each invocation: comparing addresses takes a tenth of the instructions of the general one's
-/// cast. The library that makes a Caller also looks for it, so there is one type_info.
-template <>
-inline shoal::object::Caller* shoal::sched::Task::find_local<shoal::object::Caller>() const {
-  for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) {
-    if (&typeid(*one) == &typeid(object::Caller)) return static_cast<object::Caller*>(one);
-  }
-  return nullptr;
-}
-
-namespace shoal::object {
-
-inline Caller* Caller::find() {
-  const sched::Task* const task = sched::current_task();
-  return task != nullptr ? task->find_local<Caller>() : nullptr;
-}
-
-/// Task that runs invocations of one team.
-class Runner final : public sched::Task {
- public:
-  Runner(std::shared_ptr<Turn> turn, sched::TaskScope& in);
-  [[nodiscard]] static std::unique_ptr<sched::Task> make(std::shared_ptr<Turn> turn,
-                                                         sched::TaskScope& in) {
-    return std::make_unique<Runner>(std::move(turn), in);
-  }
-  ~Runner() override;
-  void run() override;
-  [[nodiscard]] std::string name() const override { return turn_->name_of(*this); }
-
- private:
-  friend class Caller;
-  friend class Turn;
-  const std::shared_ptr<Turn> turn_;
-  Caller* caller_ = nullptr;
-  bool has_run_ = false;
-  // Reports read it with the lock of the turn, without which the runner destroys no invocation that
-  // it has run. release and acquire.
-  std::atomic<const Invocation*> current_{nullptr};
-  RunQueue::Taken taken_;
-  std::unique_ptr<Invocation> running_;
-  InvocationList done_;
-  // The last object, at this version of the table.
-  Entry* entry_ = nullptr;
-  std::uint32_t number_ = 0;
-  std::uint64_t version_ = 0;
-};
-
-inline bool Caller::runs(const Turn& turn, std::uint32_t number) const {
-  return runner_ != nullptr && runner_->turn_.get() == &turn && runner_->number_ == number;
-}
 
 }  // namespace shoal::object

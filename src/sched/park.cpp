@@ -169,7 +169,9 @@ class AllEnded final : public WaitingRoom {
 void tell_main_of_failure(Scheduler& scheduler) {
   if (!in_main_function() || !scheduler.scope().failed()) return;
   AllEnded ended(scheduler);
+  tell_parks();  // tasks that end may wait for what it has
   static_cast<void>(park(*current_worker(), ended));
+  tell_goes_on();
   scheduler.scope().throw_to_main();
 }
 

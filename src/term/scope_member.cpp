@@ -61,6 +61,7 @@ void drain(ScopeCore& scope) {
   if (sched::in_main_function()) return;
   const sched::TaskScope* const own = sched::current_task()->scope;
   if (own != nullptr && own->is_within(scope.facade)) return;
+  sched::tell_parks();  // these tasks may wait for what it has
   while (!is_at_rest_here(scope)) {
     sched::block(scope.scheduler().env(), "the end of the tasks of a team that failed",
                  [&scope](sync::Waiter& waiter) {
@@ -70,6 +71,7 @@ void drain(ScopeCore& scope) {
                    return true;
                  });
   }
+  sched::tell_goes_on();
 }
 
 namespace {

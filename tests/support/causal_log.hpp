@@ -16,7 +16,8 @@
 
 namespace shoal::testing {
 
-/// Ranks of the invocations that led to one, behind the main function that began.
+/// Places of the invocations that led to one, behind the main function that began. A rank of the
+/// world is a place, and so is each member of another team.
 using Chain = std::vector<int>;
 
 /// One invocation. Times are numbers of events, of all ranks: simulated worlds have one thread.
@@ -87,45 +88,55 @@ class CausalLog {
   int now_ = 0;
 };
 
-/// Invokes itself on random ranks. `Unordered`: the planted bug.
+/// Invokes itself, and walkers of other teams, on random ranks. `Unordered`: the planted bug.
 class Walker : public DistributedObject<Walker> {
  public:
   Walker(Team& team, CausalLog& log, std::uint64_t seed, bool unordered)
       : DistributedObject(team),
         log_(log),
         random_(seed * 31 + static_cast<std::uint64_t>(team.rank().value())),
-        unordered_(unordered) {}
+        unordered_(unordered),
+        place_(team.rank().value()) {}
+  /// One of another team, on the same rank of the world. `place`: that rank.
+  void set_other(const Walker& other, int place) {
+    other_ = &other;
+    place_ = place;
+  }
+  /// Tells the places of its team from those of the world.
+  void set_first_place(int first) { first_place_ = first; }
 
   /// Some invocations from a main function (`parent` -1) or an invocation, which has run since
   /// `begun`. Some are so large that their sender waits for room, and keeps its turn.
   void invoke_some(const Chain& chain, int parent, int depth, int begun) {
     const int count = depth < 4 ? static_cast<int>(random_() % (depth == 0 ? 6 : 3)) : 0;
     for (int i = 0; i < count && log_.size() < 400; ++i) {
-      const int target = static_cast<int>(random_() % static_cast<std::uint64_t>(team().size()));
-      const int id = log_.invoke(chain, target, parent);
+      const Walker& walker = other_ != nullptr && random_() % 3 == 0 ? *other_ : *this;
+      const int target =
+          static_cast<int>(random_() % static_cast<std::uint64_t>(walker.team().size()));
+      const int id = log_.invoke(chain, walker.first_place_ + target, parent);
       const std::string ballast(random_() % 4 == 0 ? 900 : 0, '.');
       if (random_() % 3 == 0) {
-        Future<void> done = call<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
-        log_.stand_still(rank(), begun);
+        Future<void> done = walker.call<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
+        log_.stand_still(place_, begun);
         done.get();
         begun = log_.go_on();
       } else if (unordered_) {
-        unordered().async<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
+        walker.unordered().async<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
       } else {
-        async<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
+        walker.async<&Walker::step>(Rank(target), id, chain, depth + 1, ballast);
       }
       if (random_() % 4 == 0 && parent < 0) {
-        log_.stand_still(rank(), begun);
+        log_.stand_still(place_, begun);
         shoal::yield();
         begun = log_.go_on();
       }
     }
-    log_.stand_still(rank(), begun);
+    log_.stand_still(place_, begun);
   }
 
   void step(int id, Chain chain, int depth, const std::string& /*ballast*/) {
     log_.begin(id);
-    chain.push_back(rank());
+    chain.push_back(first_place_ + rank());
     const int begun = log_.go_on();
     invoke_some(chain, id, depth, begun);
     log_.end(id);
@@ -135,15 +146,26 @@ class Walker : public DistributedObject<Walker> {
   CausalLog& log_;
   std::minstd_rand random_;
   bool unordered_;
+  int place_;
+  int first_place_ = 0;
+  const Walker* other_ = nullptr;
 };
 
 /// Main function of such a program, on each rank.
 inline void walk(World& world, CausalLog& log, std::uint64_t seed, bool unordered = false) {
   Walker first(world, log, seed, unordered);
   Walker second(world, log, seed + 1, unordered);
+  const int last = world.size() - 1;
+  const auto turned = [last](int rank) { return last - rank; };
+  Team team(world, world.size(), turned, turned, "turned round");
+  Walker inner(team, log, seed + 2, unordered);
+  inner.set_first_place(1000);
+  inner.set_other(first, world.rank());
+  second.set_other(inner, world.rank());
   const Chain chain{world.rank().value()};
   first.invoke_some(chain, -1, 0, log.go_on());
   second.invoke_some(chain, -1, 0, log.go_on());
+  inner.invoke_some(chain, -1, 0, log.go_on());
   first.fence();
 }
 

@@ -2,6 +2,7 @@
 // One thread: not in the preset tsan.
 
 #include "support/object_worlds.hpp"
+#include "support/run_world.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -161,6 +162,32 @@ TEST(ComposedArray, ItsExample) {
     EXPECT_EQ(array.get(1, 0).get(), -5);
     array.fence();
   });
+}
+
+constexpr auto kBump = [](long& element) {
+  const long before = element;
+  for (volatile int i = 0; i < 60; i = i + 1) {
+  }
+  element = before + 1;
+};
+
+// An element is reached through the outer array and through the inner one.
+TEST(ComposedArray, AnElementLosesNoUpdate_OnThreads) {
+  constexpr int kCount = 3000;
+  EXPECT_EQ(shoal::testing::run_world(2, 3,
+                                      [](World& world) {
+                                        shoal::composed_array<long> array(world, {4, 4});
+                                        world.barrier();
+                                        for (int i = 0; i < kCount; ++i) {
+                                          array.apply<kBump>(0, 0);
+                                          array.inner(0).apply<kBump>(0);
+                                        }
+                                        world.wait();
+                                        const long got = array.get(0, 0).get();
+                                        world.wait();
+                                        return got == 2L * kCount * world.size() ? 0 : 1;
+                                      }),
+            0);
 }
 
 TEST(DistributedMap, CountsReducesAndVisits) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <latch>
 #include <map>
@@ -956,6 +957,133 @@ TEST(Turns, InvocationsAndTheirSectionNeverOverlap_OnThreads) {
                         return sum == 3 * (2000 + 2000 + 20) ? 0 : 1;
                       }),
             0);
+}
+
+// A turn is that of a rank: objects of nested teams take part in it.
+TEST(Turns, OfTeamsOnOneRank_NeverOverlap_OnThreads) {
+  class Register : public DistributedObject<Register> {
+   public:
+    Register(Team& team, std::array<long, 2>& counts) : DistributedObject(team), counts_(counts) {}
+    void bump() {  // loses updates, if two ran at a time
+      const long before = counts_[0];
+      for (volatile int i = 0; i < 60; i = i + 1) {
+      }
+      counts_[0] = before + 1;
+    }
+    void visit(Rank next) {
+      bump();
+      sync<&Register::bump>(next);
+      bump();
+    }
+
+   private:
+    std::array<long, 2>& counts_;
+  };
+  constexpr int kCount = 1500;
+  EXPECT_EQ(run_world(2, 3,
+                      [](World& world) {
+                        std::array<long, 2> counts{};
+                        Register outer(world, counts);
+                        Team half(world, std::vector<Rank>{Rank(0), Rank(1)}, "all of them");
+                        Team deeper(half, std::vector<Rank>{Rank(1), Rank(0)}, "turned round");
+                        Register inner(half, counts);
+                        Register innermost(deeper, counts);
+                        world.barrier();
+                        for (int i = 0; i < kCount; ++i) {
+                          const Rank other(1 - world.rank().value());
+                          outer.async<&Register::bump>(other);
+                          inner.async<&Register::bump>(other);
+                          innermost.async<&Register::bump>(world.rank());  // the same rank
+                          if (i % 50 == 0) inner.async<&Register::visit>(other, world.rank());
+                          if (i % 50 == 1) outer.async<&Register::visit>(other, world.rank());
+                          outer.bump();
+                        }
+                        world.wait();
+                        const long sum = world.allreduce(counts[0], std::plus<>());
+                        return sum == 2L * (4 * kCount + 2 * 3 * (kCount / 50)) ? 0 : 1;
+                      }),
+            0);
+}
+
+// Calls in both directions between nested teams: each invocation waits for one of another team.
+TEST(Turns, OfNestedTeams_AreGivenUpInWaits) {
+  class Node : public DistributedObject<Node> {
+   public:
+    explicit Node(Team& team) : DistributedObject(team) {}
+    // NOLINTNEXTLINE(misc-no-recursion)
+    int down(const Handle<Node>& other, const Handle<Node>& self, int depth) {
+      if (depth == 0) return 1;
+      const Rank next((rank().value() + 1) % team().size());
+      return 1 + other.sync<&Node::down>(next, self, other, depth - 1);
+    }
+  };
+  in_object_worlds(3, [](World& world) {
+    Node outer(world);
+    Team team(world, std::vector<Rank>{Rank(2), Rank(0), Rank(1)}, "inner");
+    Node inner(team);
+    const Rank next((world.rank() + 1) % world.size());
+    Future<int> first = outer.call<&Node::down>(next, inner.handle(), outer.handle(), 7);
+    Future<int> second =
+        inner.call<&Node::down>(Rank(world.rank().value()), outer.handle(), inner.handle(), 6);
+    EXPECT_EQ(first.get(), 8);
+    EXPECT_EQ(second.get(), 7);
+    world.wait();
+  });
+}
+
+// Two sections of a rank that poll, each for an invocation of the other's object.
+TEST(Turns, OfSectionsThatPoll_LetInvocationsRun) {
+  class Flag : public DistributedObject<Flag> {
+   public:
+    explicit Flag(Team& team) : DistributedObject(team) {}
+    void raise() { ++raised; }
+    int raised = 0;
+  };
+  in_object_worlds(2, [](World& world) {
+    Flag outer(world);
+    Team team(world, std::vector<Rank>{Rank(0), Rank(1)}, "inner");
+    Future<void> polled = team.async([&] {
+      Flag inner(team);
+      outer.async<&Flag::raise>(Rank(1 - world.rank().value()));
+      inner.async<&Flag::raise>(Rank(1 - team.rank().value()));
+      while (inner.raised == 0 || outer.raised == 0) shoal::yield();
+    });
+    while (outer.raised == 0) shoal::yield();
+    while (!polled.is_ready()) shoal::yield();
+    world.wait();
+  });
+}
+
+// The main function polls, and has the turn whenever it goes on. An invocation that waits has to
+// come back, too, before the failure can be told.
+TEST(Turns, OfAWorldThatFails_AreGivenUp) {
+  for (const bool sleeps : {false, true}) {
+    for (std::uint64_t seed = 0; seed < shoal::testing::kObjectSeeds; ++seed) {
+      const std::string error = object_error(2, seed, [&](World& world) {
+        class Waiter : public DistributedObject<Waiter> {
+         public:
+          explicit Waiter(Team& team) : DistributedObject(team) {}
+          void wait() { opened_.get(); }
+          void fail() const { throw std::runtime_error("bad apple"); }
+
+         private:
+          shoal::Promise<void> open_{std::string("a gate")};
+          Future<void> opened_ = open_.future();
+        };
+        Waiter a(world);
+        for (int rank = 0; rank < 2; ++rank) a.unordered().async<&Waiter::wait>(Rank(rank));
+        if (world.rank() == 1) a.async<&Waiter::fail>(Rank(1));
+        for (;;) {
+          if (sleeps) {
+            shoal::sleep_for(std::chrono::milliseconds(1));
+          } else {
+            shoal::yield();
+          }
+        }
+      });
+      ASSERT_THAT(error, HasSubstr("bad apple")) << "seed " << seed;
+    }
+  }
 }
 
 }  // namespace

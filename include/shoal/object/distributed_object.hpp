@@ -76,9 +76,9 @@ class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
 /// later is an error that names the object.
 ///
 /// Between two points at which it waits, the code that has made it may use its representative
-/// freely: no invocation runs on that rank of the team meanwhile. (So constructors and destructors
-/// are not interrupted.) Copying makes another object, on all ranks; moving does not. **Source**:
-/// stapl-rts thesis, sections 3.3 and 3.4.
+/// freely: no invocation runs on that rank meanwhile, whatever its team. (So constructors and
+/// destructors are not interrupted.) Copying makes another object, on all ranks; moving does not.
+/// **Source**: stapl-rts thesis, sections 3.3 and 3.4.
 template <class T>
 class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
  public:

@@ -38,7 +38,7 @@ void close_tunnel(Objects& objects, Rank to, std::uint64_t context);
 /// that invokes is waited for by that team's wait(), until the invocation has run. **Ordering**:
 /// invocations of one task, or of one context, on one rank run in the order in which they were
 /// invoked, whatever the object; each after what its caller did before it (docs/design/objects.md).
-/// On one rank of a team, one invocation runs at a time; while it waits, others may run.
+/// On one rank, one invocation runs at a time, whatever its team; while it waits, others may run.
 /// **Errors**: an exception of the method fails the team, unless a future gets it: as RemoteError.
 /// So does an object that was destroyed on the target; one that is not made there yet, or a rank in
 /// an earlier epoch, is waited for.

@@ -16,8 +16,8 @@
 
 namespace shoal::object {
 
+class Share;
 class Turn;
-struct Table;
 
 /// Order of an invocation among those of its context.
 enum class Order : std::uint8_t {
@@ -45,7 +45,7 @@ struct Kept {
 /// invocations. Not a template; the typed calls are thin. A service of the team's channel.
 class Objects : public std::enable_shared_from_this<Objects> {
  public:
-  explicit Objects(Team& team);
+  Objects(Team& team, std::shared_ptr<Turn> turn);
   ~Objects();
   Objects(const Objects&) = delete;
   Objects& operator=(const Objects&) = delete;
@@ -123,7 +123,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   void fail(const std::string& name, const std::exception_ptr& error);
 
  private:
-  friend class Turn;
+  friend class Share;
   struct ExternalFence {
     std::optional<Hold>* place;
     Promise<void> passed;
@@ -136,7 +136,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   Team& team_;
   term::Scope& scope_;
   messaging::Channel& channel_;
-  const std::shared_ptr<Turn> turn_;
+  const std::shared_ptr<Share> share_;
   std::unordered_map<std::uint64_t, std::unique_ptr<TunnelEnd>> tunnels_;  // the handlers'
   std::unordered_map<std::uint32_t, std::unique_ptr<Kept>> kept_;          // by number; see keep()
   sync::Mutex fences_mutex_;

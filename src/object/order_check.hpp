@@ -1,5 +1,5 @@
 #pragma once
-// Checker of the turns and the order of invocations on one rank of a team.
+// Checker of the order of invocations on one rank of a team.
 
 #include <shoal/object/invocation.hpp>
 
@@ -12,13 +12,8 @@ namespace shoal::object {
 
 /// In simulated runs. Has its own record of what arrives, apart from the queue. Its owner locks.
 /// Each function returns a text about a violation, or "".
-class TurnCheck {
+class OrderCheck {
  public:
-  /// A task begins to use the representatives of the rank.
-  [[nodiscard]] std::string takes_turn();
-  /// It stops.
-  void gives_turn() { is_taken_ = false; }
-
   void arrives(const Invocation& invocation);
   /// `epoch`: of this rank. In a context, invocations run in the order of their arrival, each after
   /// the end of the one before it.
@@ -33,7 +28,6 @@ class TurnCheck {
     bool is_running = false;
   };
 
-  bool is_taken_ = false;
   std::unordered_map<std::uint64_t, Context> contexts_;
 };
 

@@ -1,4 +1,4 @@
-#include "object/turn_check.hpp"
+#include "object/order_check.hpp"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,12 @@
 
 namespace shoal::object {
 
-std::string TurnCheck::takes_turn() {
-  return std::exchange(is_taken_, true) ? "two tasks have the turn" : "";
-}
-
-void TurnCheck::arrives(const Invocation& invocation) {
+void OrderCheck::arrives(const Invocation& invocation) {
   if (invocation.target().context == 0) return;
   contexts_[invocation.target().context].waiting.push_back(&invocation);
 }
 
-std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch) {
+std::string OrderCheck::begins(const Invocation& invocation, std::uint32_t epoch) {
   const Target& target = invocation.target();
   Context free;
   if (target.context == 0) free.waiting.push_back(&invocation);
@@ -23,7 +19,6 @@ std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch)
   const bool is_first = !context.waiting.empty() && context.waiting.front() == &invocation;
   if (invocation.left() == 1) std::erase(context.waiting, &invocation);
   const char* what = nullptr;
-  if (!is_taken_) what = "runs without the turn";
   if (!is_first) what = "overtakes an earlier one of its context";
   if (std::exchange(context.is_running, true)) {
     what = "begins before the one before it in its context has ended";
@@ -34,14 +29,14 @@ std::string TurnCheck::begins(const Invocation& invocation, std::uint32_t epoch)
                      invocation.caller(), what);
 }
 
-void TurnCheck::ends(std::uint64_t context) {
+void OrderCheck::ends(std::uint64_t context) {
   if (context == 0) return;
   const auto it = contexts_.find(context);
   it->second.is_running = false;
   if (it->second.waiting.empty()) contexts_.erase(it);
 }
 
-void TurnCheck::forget() {
+void OrderCheck::forget() {
   for (auto& [id, context] : contexts_) context.waiting.clear();
   std::erase_if(contexts_, [](const auto& context) { return !context.second.is_running; });
 }

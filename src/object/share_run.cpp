@@ -3,7 +3,7 @@
 #include <shoal/sync/strand.hpp>
 #include <shoal/trace/probes.hpp>
 
-#include "object/turn.hpp"
+#include "object/share.hpp"
 
 #include <fmt/format.h>
 
@@ -25,43 +25,43 @@ void count_running(Entry& entry, int count) {
 
 // --- the representative of the invocations that run
 
-Turn::InUse::InUse(Turn& turn, Runner& runner, std::uint32_t number)
-    : turn_(turn), runner_(runner), number_(number) {
+Share::InUse::InUse(Share& share, Runner& runner, std::uint32_t number)
+    : share_(share), runner_(runner), number_(number) {
   begin();
 }
 
 // acquire pairs with the release of a change: an entry of this version is there
-bool Turn::InUse::is_known() const {
+bool Share::InUse::is_known() const {
   return runner_.number_ == number_ &&
-         runner_.version_ == turn_.version_.load(std::memory_order_acquire);
+         runner_.version_ == share_.version_.load(std::memory_order_acquire);
 }
 
-void Turn::InUse::begin() {
+void Share::InUse::begin() {
   if (!is_known()) look_up();
   is_counted_ = runner_.entry_ != nullptr;
   if (is_counted_) count_running(*runner_.entry_, 1);
 }
 
-[[gnu::noinline]] void Turn::InUse::look_up() {
-  const sync::Lock lock(turn_.mutex_);
-  const auto it = turn_.entries_.find(number_);
-  runner_.entry_ = it != turn_.entries_.end() ? &it->second : nullptr;
+[[gnu::noinline]] void Share::InUse::look_up() {
+  const sync::Lock lock(share_.mutex_);
+  const auto it = share_.entries_.find(number_);
+  runner_.entry_ = it != share_.entries_.end() ? &it->second : nullptr;
   runner_.number_ = number_;
-  runner_.version_ = turn_.version_.load(std::memory_order_relaxed);
+  runner_.version_ = share_.version_.load(std::memory_order_relaxed);
 }
 
-void Turn::InUse::end() {
+void Share::InUse::end() {
   if (!std::exchange(is_counted_, false)) return;
   if (!is_known()) look_up();
   if (runner_.entry_ != nullptr) count_running(*runner_.entry_, -1);
 }
 
-[[gnu::noinline]] void Turn::InUse::renew() {
+[[gnu::noinline]] void Share::InUse::renew() {
   end();
   begin();
 }
 
-[[gnu::always_inline]] inline void* Turn::InUse::representative() {
+[[gnu::always_inline]] inline void* Share::InUse::representative() {
   if (!is_known()) [[unlikely]]
     renew();
   return runner_.entry_ != nullptr ? runner_.entry_->representative : nullptr;
@@ -69,7 +69,7 @@ void Turn::InUse::end() {
 
 // --- running
 
-std::uint64_t Turn::begin_span(const Invocation& invocation) {
+std::uint64_t Share::begin_span(const Invocation& invocation) {
   const std::uint64_t span = trace::new_id();
   trace::detail::record(trace::Kind::span_begin, span, invocation.target().number,
                         trace::detail::name_of(invocation.method()));
@@ -77,8 +77,8 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
 }
 
 // The first one that has not begun.
-[[gnu::always_inline]] inline void Turn::run(Runner& runner, Invocation& invocation,
-                                             void* representative) {
+[[gnu::always_inline]] inline void Share::run(Runner& runner, Invocation& invocation,
+                                              void* representative) {
   sync::observe(this);
   try {
     if (representative != nullptr) [[likely]] {
@@ -91,19 +91,19 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
   }
 }
 
-[[gnu::noinline]] void Turn::miss(Invocation& invocation) {
+[[gnu::noinline]] void Share::miss(Invocation& invocation) {
   invocation.miss(objects_,
                   fmt::format("{} was invoked by {}: {}", invocation.method(), invocation.caller(),
                               describe_missing(invocation.target().number)));
 }
 
-[[gnu::noinline]] void Turn::fail(const Runner& runner) {
+[[gnu::noinline]] void Share::fail(const Runner& runner) {
   if (!scope_.failed()) scope_.fail(runner.name(), sched::caught_exception());
 }
 
 // One that is traced, or checked, or has a context of its own.
-[[gnu::noinline]] void Turn::run_apart(Runner& runner, Invocation& invocation,
-                                       void* representative) {
+[[gnu::noinline]] void Share::run_apart(Runner& runner, Invocation& invocation,
+                                        void* representative) {
   if (check_ != nullptr) check_begins(invocation);
   if (invocation.target().context == 0) runner.caller_->set_context(fresh_context());
   const std::uint64_t span = trace::on<trace::Category::event>() ? begin_span(invocation) : 0;
@@ -113,7 +113,7 @@ std::uint64_t Turn::begin_span(const Invocation& invocation) {
 }
 
 // Until `count_max` have run, there are no more, or the turn is wanted.
-int Turn::run_some(Runner& runner, Invocation& invocation, int count_max) {
+int Share::run_some(Runner& runner, Invocation& invocation, int count_max) {
   InUse object(*this, runner, invocation.target().number);
   const std::uint64_t context = invocation.target().context;
   if (context != 0) runner.caller_->set_context(context);
@@ -130,7 +130,7 @@ int Turn::run_some(Runner& runner, Invocation& invocation, int count_max) {
   return count;
 }
 
-int Turn::run_taken(Runner& runner) {
+int Share::run_taken(Runner& runner) {
   int count = 0;
   do {
     runner.running_ = runner.taken_.list.pop();
@@ -148,7 +148,7 @@ int Turn::run_taken(Runner& runner) {
 }
 
 // The invocations that have run are destroyed without the lock.
-void Turn::finish(Runner& runner) {
+void Share::finish(Runner& runner) {
   InvocationList done;
   const sync::Lock lock(mutex_);
   runner.current_.store(nullptr, std::memory_order_relaxed);
@@ -157,14 +157,13 @@ void Turn::finish(Runner& runner) {
   queue_.done(*runner.taken_.context);
 }
 
-void Turn::serve(Runner& runner) {
-  if (check_ != nullptr) check_taken();
-  for (int served = 0; served < kServedMax;) {
-    if (!take(runner)) return;
+void Share::serve(Runner& runner) {
+  turn_->begin_runner();
+  for (int served = 0; served < kServedMax && take(runner, served == 0);) {
     served += run_taken(runner);
     finish(runner);
   }
-  hand_over();
+  leave(runner);
 }
 
 }  // namespace shoal::object

@@ -2,13 +2,13 @@
 
 #include <shoal/base/check.hpp>
 
-#include "object/turn.hpp"
+#include "object/share.hpp"
 
 #include <fmt/format.h>
 
 namespace shoal::object {
 
-std::string Turn::name_of(const Runner& runner) const {
+std::string Share::name_of(const Runner& runner) const {
   const sync::Lock lock(mutex_);
   const Invocation* const invocation = runner.current_.load(std::memory_order_acquire);
   if (invocation == nullptr) return "invocations " + where_;
@@ -18,12 +18,12 @@ std::string Turn::name_of(const Runner& runner) const {
 
 // --- term::Unsatisfied: invocations that wait for an object, or an epoch, of this rank
 
-std::uint64_t Turn::unsatisfied_count() const {
+std::uint64_t Share::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
   return queue_.blocked_count();
 }
 
-std::vector<std::string> Turn::describe_unsatisfied() const {
+std::vector<std::string> Share::describe_unsatisfied() const {
   constexpr std::size_t kLinesMax = 16;
   const sync::Lock lock(mutex_);
   std::vector<std::string> lines;
@@ -54,16 +54,7 @@ std::vector<std::string> Turn::describe_unsatisfied() const {
 
 // --- checks
 
-void Turn::check_taken() {
-  std::string violation;
-  {
-    const sync::Lock lock(mutex_);
-    violation = check_->takes_turn();
-  }
-  fail_check(violation);
-}
-
-void Turn::check_begins(const Invocation& invocation) {
+void Share::check_begins(const Invocation& invocation) {
   std::string violation;
   {
     const sync::Lock lock(mutex_);
@@ -72,12 +63,12 @@ void Turn::check_begins(const Invocation& invocation) {
   fail_check(violation);
 }
 
-void Turn::check_ends(const Invocation& invocation) {
+void Share::check_ends(const Invocation& invocation) {
   const sync::Lock lock(mutex_);
   check_->ends(invocation.target().context);
 }
 
-void Turn::fail_check(const std::string& violation) {
+void Share::fail_check(const std::string& violation) {
   if (violation.empty() || scope_.failed()) return;
   scope_.fail(
       "the check of objects",

@@ -1,0 +1,232 @@
+#include "object/share.hpp"
+
+#include <shoal/base/check.hpp>
+#include <shoal/base/key.hpp>
+#include <shoal/base/type_name.hpp>
+#include <shoal/sync/strand.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace shoal::object {
+
+Share::Share(Objects& objects, term::Scope& scope, std::shared_ptr<Turn> turn,
+             MakeRunner make_runner)
+    : objects_(objects),
+      scope_(scope),
+      turn_(std::move(turn)),
+      make_runner_(make_runner),
+      where_(fmt::format("of {} on rank {}", scope.describe(), scope.rank().value())),
+      check_(scope.checks_graphs() ? std::make_unique<OrderCheck>() : nullptr) {}
+
+std::uint64_t Share::fresh_context() {
+  // relaxed: numbers that differ
+  return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
+      std::tuple(objects_.channel().team().id(), objects_.channel().team().rank().value(),
+                 fresh_.fetch_add(1, std::memory_order_relaxed)));
+}
+
+// --- invocations
+
+bool Share::may_run(const Invocation& invocation) const {
+  const Target& target = invocation.target();
+  return target.epoch <= epoch() && target.number <= last_number_;
+}
+
+void Share::accept(std::unique_ptr<Invocation> invocation) {
+  sync::publish(this);
+  bool waits = false;
+  bool wants = false;
+  {
+    const sync::Lock lock(mutex_);
+    waits = !may_run(*invocation);
+    if (check_ != nullptr) check_->arrives(*invocation);
+    queue_.push(std::move(invocation));
+    wants = wants_runner();
+  }
+  if (waits) update_source();
+  if (wants) start_runner();
+}
+
+// Its caller is counted in the scope, or is a handler of it.
+void Share::start_runner() { turn_->give_to(make_runner_(shared_from_this(), scope_)); }
+
+// A runner that has waited takes none while there is another one.
+// Even with others waiting for the turn, it takes the first ones: else two sections that poll would
+// keep it from running any.
+bool Share::take(Runner& runner, bool is_first) {
+  InvocationList dropped;
+  bool may_be_source = false;
+  bool has_work = false;
+  {
+    const sync::Lock lock(mutex_);
+    if (scope_.failed()) clear(dropped);
+    if (!runner.is_taking_) runner.is_taking_ = !std::exchange(has_runner_, true);
+    if (runner.is_taking_ && (is_first || !turn_->is_wanted())) {
+      RunQueue::Taken taken = queue_.take([this](const Invocation& one)
+                                              SHOAL_UNCHECKED_LOCKING { return may_run(one); });
+      runner.taken_.list.append(taken.list);
+      runner.taken_.context = taken.context;
+    }
+    may_be_source = !queue_.blocked().empty() || entries_.empty();
+    has_work = !runner.taken_.list.empty();
+  }
+  while (!dropped.empty()) dropped.pop()->drop(objects_);
+  if (may_be_source) update_source();
+  return has_work;
+}
+
+void Share::leave(Runner& runner) {
+  bool wants = false;
+  {
+    const sync::Lock lock(mutex_);
+    if (std::exchange(runner.is_taking_, false)) has_runner_ = false;
+    wants = wants_runner();
+  }
+  turn_->release();
+  if (wants) start_runner();
+}
+
+// The next one of a context with an order cannot begin before the runner goes on: it keeps those.
+void Share::park(Runner& runner) {
+  InvocationList done;
+  InvocationList rest;
+  if (runner.running_ != nullptr && runner.running_->target().context == 0) {
+    if (auto split = runner.running_->split(); split != nullptr) rest.push(std::move(split));
+  }
+  runner.taken_.list.prepend(rest);
+  {
+    const sync::Lock lock(mutex_);
+    done.append(runner.done_);
+    queue_.put_back(runner.taken_);
+  }
+  leave(runner);
+}
+
+void Share::drop() {
+  InvocationList dropped;
+  {
+    const sync::Lock lock(mutex_);
+    clear(dropped);
+    has_runner_ = false;
+  }
+  while (!dropped.empty()) dropped.pop()->drop(objects_);
+  turn_->release();
+}
+
+// --- representatives
+
+std::uint32_t Share::add(void* representative, std::string_view type) {
+  std::uint32_t number = 0;
+  {
+    const sync::Lock lock(mutex_);
+    number = ++last_number_;
+    Entry& entry = entries_[number];
+    entry.representative = representative;
+    entry.type = type;
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  advance_epoch();
+  return number;
+}
+
+void Share::move(std::uint32_t number, void* representative) {
+  const sync::Lock lock(mutex_);
+  const auto it = entries_.find(number);
+  if (it == entries_.end()) return;
+  it->second.representative = representative;
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+void Share::remove(std::uint32_t number) noexcept {
+  bool in_use = false;
+  std::string_view type;
+  {
+    const sync::Lock lock(mutex_);
+    const auto it = entries_.find(number);
+    if (it == entries_.end()) return;
+    type = it->second.type;
+    const Caller* const caller = Caller::find();
+    in_use = it->second.running.load(std::memory_order_relaxed) >
+             (caller != nullptr && caller->runs(*this, number) ? 1 : 0);
+    ended_.emplace_back(number, type);
+    if (std::ssize(ended_) >= 2 * kEndedMax)
+      ended_.erase(ended_.begin(), ended_.begin() + kEndedMax);
+    entries_.erase(it);
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  if (is_closed()) return;
+  if (in_use) {
+    scope_.fail("a destructor", std::make_exception_ptr(CheckError(fmt::format(
+                                    "object {} ({}) was destroyed while an invocation of it waits",
+                                    number, naming::readable(type, "T")))));
+  }
+  update_source();
+}
+
+void* Share::find(std::uint32_t number) const {
+  const sync::Lock lock(mutex_);
+  const auto it = entries_.find(number);
+  return it != entries_.end() ? it->second.representative : nullptr;
+}
+
+std::string Share::describe_missing(std::uint32_t number) const {
+  const sync::Lock lock(mutex_);
+  return missing_text(number);
+}
+
+std::string Share::missing_text(std::uint32_t number) const {
+  if (number == 0) return "the handle is empty";
+  if (number > last_number_) return fmt::format("object {} {} was not made yet", number, where_);
+  const auto it = std::find_if(ended_.begin(), ended_.end(),
+                               [&](const Ended& one) { return one.first == number; });
+  const std::string type =
+      it != ended_.end() ? fmt::format(" ({})", naming::readable(it->second, "T")) : "";
+  return fmt::format("object {}{} {} was destroyed", number, type, where_);
+}
+
+void Share::advance_epoch() {
+  bool wants = false;
+  {
+    const sync::Lock lock(mutex_);
+    epoch_.store(epoch() + 1, std::memory_order_relaxed);
+    queue_.retry();
+    wants = wants_runner();
+  }
+  if (wants) start_runner();
+  update_source();
+}
+
+// The scope queries it with its own lock held, under which it learns of sources.
+void Share::update_source() {
+  const sync::Lock lock(source_mutex_);
+  const bool wanted = [this] {
+    const sync::Lock inner(mutex_);
+    return !entries_.empty() || queue_.size() > 0;
+  }();
+  if (wanted == is_source_ || is_closed()) return;
+  is_source_ = wanted;
+  if (wanted) {
+    scope_.add(*this);
+  } else {
+    scope_.remove(*this);
+  }
+}
+
+void Share::close() {
+  closed_.store(true, std::memory_order_release);
+  InvocationList dropped;
+  const sync::Lock lock(mutex_);
+  clear(dropped);
+}
+
+void Share::clear(InvocationList& dropped) {
+  queue_.clear(dropped);
+  if (check_ != nullptr) check_->forget();
+}
+
+}  // namespace shoal::object
