@@ -22,6 +22,7 @@ void Caller::begin_runner(const std::shared_ptr<Share>& share, Runner& runner) {
 void Caller::enter(const std::shared_ptr<Share>& share) {
   if (std::find(shares_.begin(), shares_.end(), share) != shares_.end()) return;
   shares_.push_back(share);
+  epoch_share_ = nullptr;
   if (!has_turn_) {
     is_away_ = true;
     goes_on();
@@ -30,6 +31,7 @@ void Caller::enter(const std::shared_ptr<Share>& share) {
 }
 
 void Caller::forget_closed() {
+  epoch_share_ = nullptr;
   const auto is_closed = [](const std::shared_ptr<Share>& one) { return one->is_closed(); };
   shares_.erase(std::remove_if(shares_.begin(), shares_.end(), is_closed), shares_.end());
 }
@@ -60,6 +62,49 @@ void Caller::goes_on() {
     has_turn_ = true;
   }
   is_away_ = false;
+}
+
+// --- epochs
+
+void Caller::find_epoch(const Share& share) {
+  const auto is_here = [&share](const std::shared_ptr<Share>& one) { return one.get() == &share; };
+  const bool takes_part = std::any_of(shares_.begin(), shares_.end(), is_here);
+  epoch_share_ = &share;
+  if (takes_part) {
+    epoch_ = runner_ != nullptr ? &arrived_epoch_ : &share.epoch_here();
+    return;
+  }
+  std::uint32_t epoch = 0;
+  if (epochs_ != nullptr) {
+    for (const auto& [of, submitted] : *epochs_) {
+      if (of.get() == &share) epoch = submitted;
+    }
+  }
+  submitted_epoch_.store(epoch, std::memory_order_relaxed);
+  epoch_ = &submitted_epoch_;
+}
+
+std::shared_ptr<const Caller::Epochs> Caller::epochs_now() const {
+  if (shares_.empty()) return epochs_;
+  Epochs now;
+  for (const std::shared_ptr<Share>& share : shares_) {
+    // relaxed: as in epoch_in()
+    now.emplace_back(share, runner_ != nullptr ? arrived_epoch_.load(std::memory_order_relaxed)
+                                               : share->epoch());
+  }
+  for (const auto& one : epochs_ != nullptr ? *epochs_ : Epochs()) {
+    if (std::find(shares_.begin(), shares_.end(), one.first) == shares_.end()) now.push_back(one);
+  }
+  return std::make_shared<const Epochs>(std::move(now));
+}
+
+// A runner has its own.
+std::unique_ptr<sched::TaskLocal> Caller::for_submitted(const sched::Task& task) const {
+  if (task.find_local<Caller>() != nullptr) return nullptr;
+  std::shared_ptr<const Epochs> epochs = epochs_now();
+  if (epochs == nullptr) return nullptr;
+  const std::uint64_t context = epochs->front().first->fresh_context();
+  return std::make_unique<Caller>(context, std::move(epochs));
 }
 
 // --- Runner

@@ -51,7 +51,7 @@ void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {
 
 Registration::Registration(Team& team, void* representative, std::string_view type)
     : objects_(Objects::of(team).shared_from_this()),
-      address_(objects_->add(representative, type)) {}
+      address_(objects_->add(representative, type, epoch_)) {}
 
 Registration::~Registration() { objects_->remove(address_); }
 

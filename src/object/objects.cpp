@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::object {
@@ -96,7 +97,8 @@ Objects* Objects::find(std::uint64_t team, const char* what) {
 
 // --- representatives
 
-Address Objects::add(void* representative, std::string_view type) {
+Address Objects::add(void* representative, std::string_view type,
+                     std::atomic<std::uint32_t>& epoch) {
   const sched::Task* const task = sched::current_task();
   Caller* const caller = Caller::find();
   if (task == nullptr || (caller != nullptr && caller->is_runner())) {
@@ -108,10 +110,10 @@ Address Objects::add(void* representative, std::string_view type) {
   }
   static_cast<void>(caller_context());
   Caller::find()->enter(share_);
-  const std::uint32_t number = share_->add(representative, type);
+  const std::uint32_t number = share_->add(representative, type, epoch);
   if (number == 1 && is_home(channel_)) HeldOutside::of(channel_).object_made(team_);
   return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
-          channel_.team().size()};
+          channel_.team().size(), epoch.load(std::memory_order_relaxed)};
 }
 
 void Objects::move(const Address& address, void* representative) {
@@ -145,8 +147,7 @@ bool Objects::drop(const Address& address) {
   return true;
 }
 
-std::uint32_t Objects::epoch() const { return share_->epoch(); }
-void Objects::advance_epoch() { share_->advance_epoch(); }
+void Objects::advance_epoch(std::uint32_t number) { share_->advance_epoch(number); }
 
 // --- invocations
 
@@ -163,19 +164,29 @@ std::uint64_t Objects::caller_context() {
 }
 
 // The fast way, of a task that has invoked before, has no calls but one.
-Target Objects::target(std::uint32_t number, Rank to, Order order) {
+Target Objects::target(std::uint32_t number, Rank to, Order order, std::uint32_t epoch) {
   sched::Task* const task = sched::current_task();
   if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
     if (is_crossed()) return {};
-  if (order == Order::none) return {0, number, share_->epoch()};
   Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
-  if (caller == nullptr) [[unlikely]]
-    return target_in(caller_context(), number, to);
-  return {caller->context_on(to), number, share_->epoch()};
+  if (caller == nullptr) [[unlikely]] {
+    if (order == Order::none) return {0, number, std::max(epoch, caller_epoch())};
+    return target_in(caller_context(), number, to, epoch);
+  }
+  const std::uint32_t latest = std::max(epoch, caller->epoch_in(*share_));
+  if (order == Order::none) return {0, number, latest};
+  return {caller->context_on(to), number, latest};
 }
 
-Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to) const {
-  return {context_on(context, to), number, share_->epoch()};
+Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to,
+                          std::uint32_t epoch) const {
+  return {context_on(context, to), number, std::max(epoch, caller_epoch())};
+}
+
+// A handler is code of no rank's section: a message has no epoch.
+std::uint32_t Objects::caller_epoch() const {
+  if (Caller* const caller = Caller::find(); caller != nullptr) return caller->epoch_in(*share_);
+  return sched::on_worker() ? 0 : share_->epoch();
 }
 
 void Objects::accept(std::unique_ptr<Invocation> invocation, const Outside* outside) {

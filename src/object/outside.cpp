@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace shoal::object {
@@ -113,7 +114,8 @@ std::uint64_t fresh_outside_context() {
 }
 
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
-                  std::vector<std::byte> arguments, std::uint64_t context, bool may_miss) {
+                  std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context,
+                  bool may_miss) {
   const Address& address = place.address;
   SHOAL_CHECK(to >= 0 && to.value() < address.size,
               "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
@@ -123,7 +125,7 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
                   .sender = 0,
                   .target = to.value(),
                   .origin = 0,
-                  .epoch = 0,
+                  .epoch = epoch,
                   .handler = handler.index(),
                   .may_miss = may_miss ? 1U : 0U};
   const auto complete = [&](Objects& objects) {
@@ -135,7 +137,7 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
   };
   if (place.objects != nullptr) {
     complete(*place.objects);
-    outside.epoch = place.objects->epoch();
+    outside.epoch = std::max(epoch, place.objects->caller_epoch());
     return messaging::send(place.objects->channel(), to, am<&arrive>, outside,
                            std::move(arguments));
   }

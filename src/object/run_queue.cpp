@@ -33,8 +33,11 @@ RunQueue::Taken RunQueue::take(MayRun may_run) {
     ready_.erase(context);
     context.is_ready = false;
     if (!may_run(*context.waiting.first())) {
-      context.is_blocked = true;
-      blocked_.push_back(&context);
+      if (&context == &free_) {
+        block_first_free();
+      } else {
+        block(context);
+      }
       continue;
     }
     Taken taken{{}, &context};
@@ -51,11 +54,28 @@ RunQueue::Taken RunQueue::take(MayRun may_run) {
   return {};
 }
 
+void RunQueue::block(Context& context) {
+  if (std::exchange(context.is_blocked, true)) return;
+  blocked_.push_back(&context);
+}
+
+// The later ones may run nevertheless.
+void RunQueue::block_first_free() {
+  std::unique_ptr<Invocation> first = free_.waiting.pop();
+  const std::uint32_t epoch = first->target().epoch;
+  Context& held = free_by_epoch_[epoch];
+  held.id = epoch;
+  held.is_free = true;
+  held.waiting.push(std::move(first));
+  block(held);
+  if (!free_.waiting.empty()) make_ready(free_, true);
+}
+
 void RunQueue::put_back(Taken& taken) {
   if (taken.list.empty()) return;
   size_ += taken.list.size();
   taken.context->waiting.prepend(taken.list);
-  if (taken.context == &free_ && !free_.is_blocked) make_ready(free_);
+  if (taken.context == &free_) make_ready(free_);
 }
 
 void RunQueue::done(Context& context) {
@@ -68,12 +88,19 @@ void RunQueue::done(Context& context) {
   }
 }
 
-void RunQueue::retry() {
-  for (Context* const context : blocked_) {
-    context->is_blocked = false;
-    make_ready(*context);
-  }
-  blocked_.clear();
+void RunQueue::retry(std::uint32_t epoch) {
+  std::erase_if(blocked_, [&](Context* context) {
+    if (!context->is_free) {
+      context->is_blocked = false;
+      make_ready(*context);
+      return true;
+    }
+    if (context->id > epoch) return false;
+    free_.waiting.append(context->waiting);
+    make_ready(free_);
+    return true;
+  });
+  free_by_epoch_.erase(free_by_epoch_.begin(), free_by_epoch_.upper_bound(epoch));
 }
 
 void RunQueue::clear(InvocationList& cleared) {
@@ -84,13 +111,15 @@ void RunQueue::clear(InvocationList& cleared) {
     it = it->second.is_busy ? std::next(it) : contexts_.erase(it);
   }
   cleared.append(free_.waiting);
-  free_.is_ready = free_.is_blocked = false;
+  free_.is_ready = false;
+  for (auto& [epoch, context] : free_by_epoch_) cleared.append(context.waiting);
+  free_by_epoch_.clear();
   blocked_.clear();
   size_ = 0;
 }
 
 const Invocation* RunQueue::example() const {
-  if (!free_.is_blocked && !free_.waiting.empty()) return free_.waiting.first();
+  if (!free_.waiting.empty()) return free_.waiting.first();
   for (const auto& [id, context] : contexts_) {
     if (!context.is_blocked && !context.waiting.empty()) return context.waiting.first();
   }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -16,7 +17,8 @@ namespace shoal::object {
 
 /// The contexts take turns: each runs up to kTakenMax invocations, and then the next context does.
 /// With more than kDrainAbove invocations in the queue, a context runs all of its own. One context
-/// runs one invocation at a time; those without a context are free of this. Its owner locks.
+/// runs one invocation at a time; those without a context are free of this, and wait for their
+/// epochs apart. Its owner locks.
 class RunQueue {
  public:
   static constexpr std::size_t kDrainAbove = 256;
@@ -29,6 +31,7 @@ class RunQueue {
     bool is_busy = false;     // one runs
     bool is_ready = false;    // in the list of those that may be taken
     bool is_blocked = false;  // the first one may not run yet
+    bool is_free = false;     // its invocations have no context, and wait for the epoch `id`
     sync::ListLink<Context> link;
   };
   struct Taken {
@@ -40,13 +43,14 @@ class RunQueue {
   void push(std::unique_ptr<Invocation> invocation);
   /// The next invocations that may run, of one context: up to kTakenMax, or those of one packet.
   /// done() ends them. Invocations for which
-  /// `may_run` is false wait for retry(), with all later ones of their contexts.
+  /// `may_run` is false wait for retry(), with all later ones of their contexts. One without a
+  /// context waits with those of its epoch.
   [[nodiscard]] Taken take(MayRun may_run);
   /// The taken ones that have not begun come first again.
   void put_back(Taken& taken);
   void done(Context& context);
-  /// Tries again the invocations that could not run.
-  void retry();
+  /// Tries again the invocations that could not run before `epoch`.
+  void retry(std::uint32_t epoch);
   /// Moves all that wait to `cleared`; those that run are still to be done().
   void clear(InvocationList& cleared);
 
@@ -63,13 +67,16 @@ class RunQueue {
 
  private:
   void make_ready(Context& context, bool first = false);
+  void block(Context& context);
+  void block_first_free();
 
   [[nodiscard]] Context& context_of(std::uint64_t id);
 
   using Contexts = std::unordered_map<std::uint64_t, Context>;
   Contexts contexts_;
   Contexts::node_type spare_;  // of the last one that has ended: saves the memory of the next one
-  Context free_;               // without a context: never busy
+  Context free_;               // without a context: never busy, nor blocked
+  std::map<std::uint32_t, Context> free_by_epoch_;  // blocked
   sync::List<Context, &Context::link> ready_;
   std::vector<Context*> blocked_;
   std::size_t size_ = 0;

@@ -120,7 +120,8 @@ void Share::drop() {
 
 // --- representatives
 
-std::uint32_t Share::add(void* representative, std::string_view type) {
+std::uint32_t Share::add(void* representative, std::string_view type,
+                         std::atomic<std::uint32_t>& epoch) {
   std::uint32_t number = 0;
   {
     const sync::Lock lock(mutex_);
@@ -128,9 +129,10 @@ std::uint32_t Share::add(void* representative, std::string_view type) {
     Entry& entry = entries_[number];
     entry.representative = representative;
     entry.type = type;
+    entry.epoch = &epoch;
     version_.fetch_add(1, std::memory_order_release);
   }
-  advance_epoch();
+  advance_epoch(number);
   return number;
 }
 
@@ -189,12 +191,14 @@ std::string Share::missing_text(std::uint32_t number) const {
   return fmt::format("object {}{} {} was destroyed", number, type, where_);
 }
 
-void Share::advance_epoch() {
+void Share::advance_epoch(std::uint32_t number) {
   bool wants = false;
   {
     const sync::Lock lock(mutex_);
     epoch_.store(epoch() + 1, std::memory_order_relaxed);
-    queue_.retry();
+    if (const auto it = entries_.find(number); it != entries_.end())
+      it->second.epoch->store(epoch(), std::memory_order_relaxed);
+    queue_.retry(epoch());
     wants = wants_runner();
   }
   if (wants) start_runner();

@@ -31,6 +31,7 @@ class Share;
 struct Entry {
   void* representative = nullptr;
   std::string_view type;
+  std::atomic<std::uint32_t>* epoch = nullptr;  // of the object; written by the section
   std::atomic<int> running{0};  // runners that use it; relaxed: written by the turn's owner
 };
 
@@ -50,14 +51,15 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   [[nodiscard]] const std::shared_ptr<Turn>& turn() const { return turn_; }
 
   // --- representatives
-  std::uint32_t add(void* representative, std::string_view type);
+  std::uint32_t add(void* representative, std::string_view type, std::atomic<std::uint32_t>& epoch);
   void move(std::uint32_t number, void* representative);
   void remove(std::uint32_t number) noexcept;
   [[nodiscard]] void* find(std::uint32_t number) const;
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
   /// relaxed: written by the section's task only, or read by others as a hint
   [[nodiscard]] std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
-  void advance_epoch();
+  [[nodiscard]] const std::atomic<std::uint32_t>& epoch_here() const { return epoch_; }
+  void advance_epoch(std::uint32_t number);
   /// A context unlike all others.
   [[nodiscard]] std::uint64_t fresh_context();
 
@@ -160,10 +162,14 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   bool is_source_ SHOAL_GUARDED_BY(source_mutex_) = false;
 };
 
-/// Part of a task that takes part in turns, or invokes: see Caller::here().
+/// Part of a task that takes part in turns, or invokes, or was submitted by one that has.
 class Caller final : public sched::TaskLocal {
  public:
-  explicit Caller(std::uint64_t context) : context_(context) {}
+  /// Epochs of teams that a context has; it has none of the others.
+  using Epochs = std::vector<std::pair<std::shared_ptr<Share>, std::uint32_t>>;
+
+  explicit Caller(std::uint64_t context, std::shared_ptr<const Epochs> epochs = nullptr)
+      : context_(context), epochs_(std::move(epochs)) {}
   ~Caller() override;
 
   /// Caller of the running task, or nullptr.
@@ -174,6 +180,18 @@ class Caller final : public sched::TaskLocal {
   void set_context(std::uint64_t context) {
     context_ = context;
     to_ = Rank(-1);
+  }
+  /// A runner begins an invocation that came with this epoch.
+  void set_epoch(std::uint32_t epoch) {
+    // relaxed: only the task reads it
+    if (arrived_epoch_.load(std::memory_order_relaxed) != epoch)
+      arrived_epoch_.store(epoch, std::memory_order_relaxed);
+  }
+  /// Epoch of the context in a team.
+  [[nodiscard]] std::uint32_t epoch_in(const Share& share) {
+    if (epoch_share_ != &share) [[unlikely]]
+      find_epoch(share);
+    return epoch_->load(std::memory_order_relaxed);  // relaxed: the section alone advances its own
   }
   /// Context on `to` of the invocations that the task makes there.
   [[nodiscard]] std::uint64_t context_on(Rank to) {
@@ -198,13 +216,22 @@ class Caller final : public sched::TaskLocal {
 
   void parks() override;
   void goes_on() override;
+  [[nodiscard]] std::unique_ptr<sched::TaskLocal> for_submitted(
+      const sched::Task& task) const override;
 
  private:
   [[gnu::noinline]] void set_receiver(Rank to);
+  [[gnu::noinline]] void find_epoch(const Share& share);
+  [[nodiscard]] std::shared_ptr<const Epochs> epochs_now() const;
   void forget_closed();
 
   std::uint64_t context_;
-  Rank to_{-1};  // context_there_ is the context there
+  const std::shared_ptr<const Epochs> epochs_;   // of the code that has submitted the task
+  std::atomic<std::uint32_t> arrived_epoch_{0};  // of a runner's invocation
+  const Share* epoch_share_ = nullptr;           // *epoch_ is the epoch in its team
+  const std::atomic<std::uint32_t>* epoch_ = nullptr;
+  std::atomic<std::uint32_t> submitted_epoch_{0};  // *epoch_, if it is from epochs_
+  Rank to_{-1};                                    // context_there_ is the context there
   std::uint64_t context_there_ = 0;
   bool is_runner_ = false;
   Runner* runner_ = nullptr;  // that runs

@@ -117,6 +117,7 @@ int Share::run_some(Runner& runner, Invocation& invocation, int count_max) {
   InUse object(*this, runner, invocation.target().number);
   const std::uint64_t context = invocation.target().context;
   if (context != 0) runner.caller_->set_context(context);
+  runner.caller_->set_epoch(invocation.target().epoch);
   const bool is_plain = context != 0 && check_ == nullptr;
   int count = 0;
   do {

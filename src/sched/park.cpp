@@ -186,6 +186,8 @@ class Deferred final : public ParkedWaiter {
         task_(std::move(owned)) {
     task = task_.get();
     sync::publish(task);  // time may be what wakes it
+    if (const Task* const submitter = current_task(); submitter != nullptr)
+      submitter->tell_submits(*task_);
     stand_in(for_what);
     since_ns = scheduler_.env().now_ns();
     counted = ends_by_itself;

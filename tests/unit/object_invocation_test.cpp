@@ -66,6 +66,7 @@ class Counter : public DistributedObject<Counter> {
   [[nodiscard]] virtual std::string kind() const { return "counter"; }
   void fail() const { throw std::runtime_error("no such counter " + std::to_string(value)); }
   void nothing() {}
+  void plus(int n) { value += n; }
   [[nodiscard]] const Counter& self() const { return *this; }
   // NOLINTNEXTLINE(readability-convert-member-functions-to-static): is invoked
   [[nodiscard]] int value_of(const Counter* other) const {
@@ -615,6 +616,134 @@ TEST(Failure, ARepresentativeThatAnotherObjectDestroys_WhileItsInvocationWaits_I
   }
 }
 
+// --- epochs: of the context, the object and the objects among the arguments, the latest one
+
+class Oracle : public DistributedObject<Oracle> {
+ public:
+  explicit Oracle(Team& team) : DistributedObject(team) {}
+  void ask(Rank from, int x) { async<&Oracle::answer>(from, x * x); }
+  void ask_later(Rank from, int x) {  // by a task of its own
+    static_cast<void>(team().async([this, from, x] { async<&Oracle::answer>(from, x * x); }));
+  }
+  void ask_about(Rank from, const Handle<Counter>& /*none yet*/) {
+    async<&Oracle::look>(from, *counter);
+  }
+  void ask_for_count(Rank from) { counter->async<&Counter::plus>(from, 5); }
+  void answer(int y) { answered.set_value(y); }
+  void look(const Counter& it) { answered.set_value(it.value); }
+  Promise<int> answered{std::string("the answer")};
+  const Counter* counter = nullptr;
+};
+
+// Rank 0 is ahead, as it has made another object. The question comes from the epoch before.
+TEST(Epoch, OfAnAnswer_IsThatOfTheQuestion) {
+  in_object_worlds(3, [](World& world) {
+    Oracle oracle(world);
+    Future<int> answer = oracle.answered.future();
+    if (world.rank() == 1) {
+      shoal::sleep_for(std::chrono::milliseconds(20));
+      oracle.async<&Oracle::ask>(Rank(0), world.rank(), 7);
+      EXPECT_EQ(answer.get(), 49);
+    } else if (world.rank() == 2) {
+      shoal::sleep_for(std::chrono::milliseconds(20));
+      oracle.unordered().async<&Oracle::ask_later>(Rank(0), world.rank(), 6);
+      EXPECT_EQ(answer.get(), 36);
+    }
+    const Counter results(world);
+    oracle.fence();
+  });
+}
+
+TEST(Epoch, OfAnInvocationByAHandler_IsThatOfItsObject) {
+  in_object_worlds(2, [](World& world) {
+    Oracle oracle(world);
+    Future<int> answer = oracle.answered.future();
+    const auto ask = world.make_am([&](int x) { oracle.async<&Oracle::answer>(Rank(1), x); });
+    if (world.rank() == 1) {
+      shoal::sleep_for(std::chrono::milliseconds(20));
+      ask.send(Rank(0), 7);
+      EXPECT_EQ(answer.get(), 7);
+    }
+    const Counter results(world);
+    oracle.fence();
+  });
+}
+
+// The answer refers to the object that rank 1 has yet to make.
+TEST(Epoch, OfAnArgumentOrATarget_IsWaitedFor) {
+  for (const bool as_argument : {true, false}) {
+    in_object_worlds(2, [as_argument](World& world) {
+      Oracle oracle(world);
+      Future<int> answer = oracle.answered.future();
+      if (world.rank() == 1) {
+        shoal::sleep_for(std::chrono::milliseconds(20));
+        if (as_argument) {
+          oracle.async<&Oracle::ask_about>(Rank(0), world.rank(), nullptr);
+        } else {
+          oracle.async<&Oracle::ask_for_count>(Rank(0), world.rank());
+        }
+        shoal::sleep_for(std::chrono::milliseconds(20));
+      }
+      Counter counter(world);
+      counter.value = 40 + world.rank();
+      oracle.counter = &counter;
+      if (world.rank() == 1 && as_argument) EXPECT_EQ(answer.get(), 41);
+      oracle.fence();
+      if (world.rank() == 1 && !as_argument) EXPECT_EQ(counter.value, 46);
+      oracle.fence();
+    });
+  }
+}
+
+TEST(Epoch, OfATask_IsThatOfTheCodeThatSubmittedIt) {
+  in_object_worlds(2, [](World& world) {
+    Oracle oracle(world);
+    Counter counter(world);
+    const Counter clock(world);
+    Future<int> answer = oracle.answered.future();
+    if (world.rank() == 0) {
+      Promise<void> ahead(std::string("rank 0 is ahead"));
+      Future<void> is_ahead = ahead.future();
+      Future<void> early = world.async([&, waits = std::move(is_ahead)]() mutable {
+        waits.get();
+        oracle.async<&Oracle::answer>(Rank(1), 5);  // runs before rank 1 advances
+      });
+      clock.advance_epoch();
+      ahead.set_value();
+      early.get();
+      world
+          .async([&] {  // in a task of a task
+            static_cast<void>(world.async([&] { counter.async<&Counter::plus>(Rank(1), 1); }));
+          })
+          .get();
+    } else {
+      EXPECT_EQ(answer.get(), 5);
+      shoal::sleep_for(std::chrono::milliseconds(50));
+      EXPECT_EQ(counter.value, 0);
+      clock.advance_epoch();
+    }
+    world.wait();
+    EXPECT_EQ(counter.value, world.rank().value());
+  });
+}
+
+TEST(Epoch, OfAnInvocationWithoutAnOrder_HoldsNoOtherBack) {
+  in_object_worlds(3, [](World& world) {
+    Counter a(world);
+    a.fence();
+    if (world.rank() == 0) a.advance_epoch();
+    if (world.rank() == 2) shoal::sleep_for(std::chrono::milliseconds(20));
+    if (world.rank() != 1) a.unordered().async<&Counter::plus>(Rank(1), 1);
+    if (world.rank() == 1) {
+      while (a.value == 0) shoal::yield();
+      EXPECT_EQ(a.value, 1);
+    }
+    if (world.rank() != 0) a.advance_epoch();
+    a.fence();
+    EXPECT_EQ(a.value, world.rank() == 1 ? 2 : 0);
+  });
+}
+
 TEST(Failure, OfEpochsThatDiffer_IsNamed) {
   EXPECT_THAT(object_error(2, 4,
                            [](World& world) {
@@ -805,7 +934,8 @@ TEST(External, ThreadsTakePartInFences) {
 /// An invocation that does nothing.
 class Nothing final : public shoal::object::Invocation {
  public:
-  explicit Nothing(std::uint64_t context) : Invocation({context, 1, 0}, Rank(0), 1) {}
+  explicit Nothing(std::uint64_t context, std::uint32_t epoch = 0)
+      : Invocation({context, 1, epoch}, Rank(0), 1) {}
   void run(shoal::object::Objects& /*objects*/, void* /*representative*/) override {}
   void miss(shoal::object::Objects& /*objects*/, const std::string& /*text*/) override {}
   [[nodiscard]] std::string method() const override { return "nothing"; }
@@ -835,6 +965,27 @@ TEST(RunQueue, ContextsTakeTurns_AndAreDrainedUnderPressure) {
   const std::vector<std::uint64_t> pressed = order_of(false, 300);
   EXPECT_EQ(pressed[1], 1U);  // more than 256 wait
   EXPECT_EQ(pressed.back(), 1U);
+}
+
+TEST(RunQueue, InvocationsWithoutAContext_WaitByEpoch) {
+  using shoal::object::Invocation;
+  shoal::object::RunQueue queue;
+  for (const std::uint32_t epoch : {3U, 1U, 2U, 3U, 1U}) {
+    queue.push(std::make_unique<Nothing>(0, epoch));
+  }
+  std::vector<std::uint32_t> epochs;
+  for (const std::uint32_t now : {1U, 2U, 3U}) {
+    queue.retry(now);
+    for (;;) {
+      auto taken = queue.take([now](const Invocation& one) { return one.target().epoch <= now; });
+      if (taken.list.empty()) break;
+      while (!taken.list.empty()) epochs.push_back(taken.list.pop()->target().epoch);
+      queue.done(*taken.context);
+    }
+    EXPECT_EQ(queue.size(), queue.blocked_count());
+    EXPECT_EQ(queue.size(), now == 1 ? 3U : now == 2 ? 2U : 0U);
+  }
+  EXPECT_THAT(epochs, ElementsAre(1, 1, 2, 3, 3));
 }
 
 /// Its invocations arrive together: they are kept in their packet.

@@ -3,6 +3,8 @@
 
 #include <shoal/object/invoker.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -23,14 +25,19 @@ class Registration {
   /// Table of the team.
   [[nodiscard]] Objects& objects() const { return *objects_; }
   /// Address of the object.
-  [[nodiscard]] const Address& address() const { return address_; }
+  [[nodiscard]] Address address() const {
+    Address now = address_;
+    now.epoch = epoch_.load(std::memory_order_relaxed);  // relaxed: of the caller's past, at least
+    return now;
+  }
   /// Place of the object.
-  [[nodiscard]] Place place() const { return {objects_.get(), address_, Order::causal}; }
+  [[nodiscard]] Place place() const { return {objects_.get(), address(), Order::causal}; }
   /// Goes with a representative that has moved.
   void move_to(void* representative) { objects_->move(address_, representative); }
 
  private:
   const std::shared_ptr<Objects> objects_;
+  std::atomic<std::uint32_t> epoch_{0};  // written by `objects_`
   const Address address_;
 };
 
@@ -55,7 +62,7 @@ class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
   }
 
   /// Address of the object.
-  [[nodiscard]] const object::Address& address() const { return registration_->address(); }
+  [[nodiscard]] object::Address address() const { return registration_->address(); }
   /// Handle of the object.
   [[nodiscard]] operator Handle<T>() const {  // NOLINT(google-explicit-constructor)
     return Handle<T>(address());

@@ -18,15 +18,21 @@ namespace shoal::object {
 
 class Objects;
 
-/// Address of a distributed object: the same on all ranks, and in messages.
+/// Address of a distributed object, on all ranks and in messages.
 struct Address {
   std::uint64_t team = 0;    // id of its team; 0: the world
   std::uint32_t number = 0;  // in its team, from 1; 0: no object
   std::int32_t home = 0;     // rank of the world that is rank 0 of the team
   std::int32_t size = 0;     // number of ranks of the team
+  std::uint32_t epoch = 0;   // of the object, where and when the address was taken
 
-  [[nodiscard]] bool operator==(const Address&) const = default;
-  [[nodiscard]] auto operator<=>(const Address&) const = default;
+  /// Of the same object.
+  [[nodiscard]] bool operator==(const Address& other) const {
+    return team == other.team && number == other.number;
+  }
+  [[nodiscard]] auto operator<=>(const Address& other) const {
+    return std::pair(team, number) <=> std::pair(other.team, other.number);
+  }
 };
 
 /// Wire header of an invocation. Consecutive invocations with the same one, of the same method,
@@ -37,7 +43,7 @@ struct Address {
 struct Target {
   std::uint64_t context = 0;
   std::uint32_t number = 0;  // of the object; 0: none
-  std::uint32_t epoch = 0;   // of the sender
+  std::uint32_t epoch = 0;   // the receiver is to be in it; see Objects::target()
 
   [[nodiscard]] net::RunPrefix to_prefix() const { return std::bit_cast<net::RunPrefix>(*this); }
   [[nodiscard]] static Target from(const net::RunPrefix& prefix) {
@@ -53,7 +59,7 @@ struct Outside {
   std::uint64_t sender = 0;    // team that waits until the invocation has run; 0: none
   std::int32_t target = 0;     // rank in the team
   std::int32_t origin = 0;     // rank of the caller in the world
-  std::uint32_t epoch = 0;     // of the caller
+  std::uint32_t epoch = 0;     // as in Target
   std::uint32_t handler = 0;   // index of the static handler of the method
   std::uint32_t may_miss = 0;  // 1: ignored if the team has ended
 };

@@ -40,8 +40,9 @@ void close_tunnel(Objects& objects, Rank to, std::uint64_t context);
 /// invoked, whatever the object; each after what its caller did before it (docs/design/objects.md).
 /// On one rank, one invocation runs at a time, whatever its team; while it waits, others may run.
 /// **Errors**: an exception of the method fails the team, unless a future gets it: as RemoteError.
-/// So does an object that was destroyed on the target; one that is not made there yet, or a rank in
-/// an earlier epoch, is waited for.
+/// So does an object that was destroyed on the target; one that is not made there yet is waited
+/// for, and so is the epoch of the caller, of the object, and of objects among the arguments, the
+/// latest of them, if the target is in an earlier one.
 template <class Self, class Root>
 class Invoker {
  public:
@@ -154,10 +155,14 @@ class Invoker {
   void fence() const { object::fence(sender_of(place())); }
   /// As Team::barrier().
   void barrier() const { team_here().barrier(); }
-  /// Invocations that this rank sends from now on run on another rank only when that has advanced
-  /// its epoch as often. Called by all ranks as often as by others; sends nothing. Making a
-  /// distributed object, and fence(), advance it too.
-  void advance_epoch() const { sender_of(place()).advance_epoch(); }
+  /// Advances the epoch of this rank in the object's team, and that of the object. Invocations that
+  /// the caller makes from now on, and those of the object, run on another rank only when that has
+  /// advanced its epoch as often. Called by all ranks as often as by others; sends nothing. Making
+  /// a distributed object, and fence(), advance that of the rank, too.
+  void advance_epoch() const {
+    const Place place = this->place();
+    sender_of(place).advance_epoch(place.address.number);
+  }
 
   /// The same object for invocations without an order: each runs before or after any other. Still
   /// one at a time.
@@ -180,7 +185,8 @@ class Invoker {
     if (place.address.number == 0) [[unlikely]]
       refuse_empty_handle();
     if (Objects* const objects = place.objects; objects != nullptr) [[likely]] {
-      const Target header = objects->target(place.address.number, target, place.order);
+      const Target header = objects->target(place.address.number, target, place.order,
+                                            To::epoch_of(place.address, args...));
       if (header.number != 0) [[likely]]
         return To::send(*objects, target, header, std::forward<Args>(args)...);
     }

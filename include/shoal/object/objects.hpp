@@ -5,6 +5,7 @@
 #include <shoal/runtime/team.hpp>
 #include <shoal/sync/mutex.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -69,8 +70,8 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// Registers a representative, and makes the caller take part in the turns of this rank: no
   /// invocation runs while the caller does, except where it waits. `type` names it in messages, as
   /// the compiler spells it. **Errors**: CheckError in a handler, in an invocation, and on a thread
-  /// outside the workers.
-  Address add(void* representative, std::string_view type);
+  /// outside the workers. `epoch` is that of the object on this rank, until remove().
+  Address add(void* representative, std::string_view type, std::atomic<std::uint32_t>& epoch);
   /// The representative has moved.
   void move(const Address& address, void* representative);
   void remove(const Address& address) noexcept;
@@ -86,17 +87,24 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// False: it owns none. **Caller**: the owner of the turn.
   bool drop(const Address& address);
 
-  /// Counts the points of synchronization of this rank in this team.
-  [[nodiscard]] std::uint32_t epoch() const;
-  void advance_epoch();
+  /// Advances the epoch of this rank, which counts its points of synchronization in this team, and
+  /// lifts that of an object to it. `number` 0: of none.
+  void advance_epoch(std::uint32_t number = 0);
 
   // --- invocations
 
-  /// Wire header of the caller's next invocation of an object on `to`. Its number is 0 if the
-  /// caller is counted outside the team. **Caller**: any thread.
-  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
+  /// Wire header of the caller's next invocation of an object on `to`. Its epoch is `epoch`, that
+  /// of the object and of those among its arguments, or that of the caller, if it is larger:
+  /// caller_epoch(). Its number is 0 if the caller is counted outside the team. **Caller**: any
+  /// thread.
+  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order, std::uint32_t epoch);
   /// The same for a context of its own: see Tunnel.
-  [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to) const;
+  [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to,
+                                 std::uint32_t epoch) const;
+  /// Epoch of the running code: of a section that has made an object of the team, and of a thread
+  /// outside the workers, that of the rank; of an invocation, the one that it came with; of a task,
+  /// that of the code which has submitted it; 0 of all else.
+  [[nodiscard]] std::uint32_t caller_epoch() const;
   /// Context of the running code: of an invocation, the one that it runs in.
   [[nodiscard]] std::uint64_t caller_context();
   /// A context unlike all others.

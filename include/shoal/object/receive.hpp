@@ -183,10 +183,10 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 }
 
 /// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to
-/// `to`, or through rank 0 of the team if this rank is no member. `context` 0: the caller's.
-/// `may_miss`: it is ignored if the team has ended.
+/// `to`, or through rank 0 of the team if this rank is no member. `epoch`: as in Objects::target().
+/// `context` 0: the caller's. `may_miss`: it is ignored if the team has ended.
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
-                  std::vector<std::byte> arguments, std::uint64_t context = 0,
+                  std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context = 0,
                   bool may_miss = false);
 /// A context unlike all others, on a rank that is no member.
 [[nodiscard]] std::uint64_t fresh_outside_context();
@@ -266,6 +266,27 @@ struct Receiver {
   static inline messaging::StaticHandler handler{name(), signature(Leads{}, Wires{}),
                                                  Delivery::inlined, &invoke};
 
+  /// Epoch of an object, or the latest of those of its team among the arguments, if that is later.
+  template <class... Args>
+  static std::uint32_t epoch_of(const Address& address, const Args&... args) {
+    return latest_epoch(address, All{}, args...);
+  }
+  template <class... Ws, class... Args>
+  static std::uint32_t latest_epoch(const Address& address, TypeList<Ws...>, const Args&... args) {
+    std::uint32_t epoch = address.epoch;
+    if constexpr (sizeof...(Ws) == sizeof...(Args) && (is_handle_v<Ws> || ...)) {
+      const auto look = [&]<class W>(const W* /*type*/, const auto& arg) {
+        if constexpr (is_handle_v<W>) {
+          const W handle(arg);
+          if (handle.address().team == address.team && handle.address().epoch > epoch)
+            epoch = handle.address().epoch;
+        }
+      };
+      (look(static_cast<const Ws*>(nullptr), args), ...);
+    }
+    return epoch;
+  }
+
   /// Arguments: the leads, and those of the method.
   template <class... Args>
   static void send(Objects& objects, Rank to, const Target& target, Args&&... args) {
@@ -274,13 +295,15 @@ struct Receiver {
   /// The same from outside the team.
   template <class... Args>
   static void send_outside(const Place& place, Rank to, const Args&... args) {
-    object::send_outside(place, to, handler, encoded(All{}, args...), 0, How == Kind::attempt);
+    object::send_outside(place, to, handler, encoded(All{}, args...),
+                         epoch_of(place.address, args...), 0, How == Kind::attempt);
   }
   /// The same in a context of its own.
   template <class... Args>
   static void send_outside_in(std::uint64_t context, const Place& place, Rank to,
                               const Args&... args) {
-    object::send_outside(place, to, handler, encoded(All{}, args...), context);
+    object::send_outside(place, to, handler, encoded(All{}, args...),
+                         epoch_of(place.address, args...), context);
   }
   template <class... Ws, class... Args>
   static std::vector<std::byte> encoded(TypeList<Ws...>, const Args&... args) {

@@ -125,7 +125,7 @@ class Tunnel {
   ~Tunnel() {
     for (std::size_t rank = 0; rank < opened_.size(); ++rank) {
       const Rank to(static_cast<int>(rank));
-      if (opened_[rank]) object::close_tunnel(*place_.objects, to, header(to).context);
+      if (opened_[rank]) object::close_tunnel(*place_.objects, to, header(to, 0).context);
     }
   }
 
@@ -153,7 +153,10 @@ class Tunnel {
           },
           fixed_);
     }
-    const auto target = header(to);
+    const std::uint32_t epoch = std::apply(
+        [&](const auto&... fixed) { return To::epoch_of(place_.address, fixed..., args...); },
+        fixed_);
+    const auto target = header(to, epoch);
     if constexpr (sizeof...(Fixed) == 0) {
       To::send(*place_.objects, to, target, std::forward<Args>(args)...);
     } else {
@@ -172,8 +175,8 @@ class Tunnel {
     }
   }
 
-  [[nodiscard]] object::Target header(Rank to) const {
-    return place_.objects->target_in(context_, place_.address.number, to);
+  [[nodiscard]] object::Target header(Rank to, std::uint32_t epoch) const {
+    return place_.objects->target_in(context_, place_.address.number, to, epoch);
   }
 
   object::Place place_;

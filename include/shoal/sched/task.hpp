@@ -18,6 +18,7 @@ class TaskGroup;
 
 namespace shoal::sched {
 
+class Task;
 class TaskScope;
 
 /// Something that belongs to one task, and ends with it.
@@ -29,6 +30,11 @@ class TaskLocal {
   virtual void parks() {}
   /// Called on the task's stack when it continues. May wait itself. Must not throw.
   virtual void goes_on() {}
+  /// The local that a task which its task submits is to have; nullptr: none. Called on the task's
+  /// stack.
+  [[nodiscard]] virtual std::unique_ptr<TaskLocal> for_submitted(const Task& /*task*/) const {
+    return nullptr;
+  }
 
  private:
   friend class Task;
@@ -99,11 +105,18 @@ class Task : public sync::Pooled {
   void tell_goes_on() const {
     for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) one->goes_on();
   }
+  /// It submits `task`. **Caller**: the task.
+  void tell_submits(Task& task) const {
+    if (local_ != nullptr) [[unlikely]]
+      give_locals(task);
+  }
 
  protected:
   Task() = default;
 
  private:
+  [[gnu::noinline]] void give_locals(Task& task) const;
+
   std::unique_ptr<TaskLocal, TaskLocal::End> local_;
 };
 
