@@ -79,13 +79,13 @@ EventPeer to_target(const Program& program, int target, const std::string& event
   return c_api::to_peer(target);
 }
 
-RawPayload to_payload(Program& program, const std::string& event, int type, int count,
+RawPayload to_payload(const Program& program, const std::string& event, int type, int count,
                       const void* const* data) {
   if (count < 0) {
     throw CheckError(fmt::format("the number of elements of \"{}\" is {}", event, count));
   }
   RawPayload payload{type, static_cast<std::size_t>(count), {}};
-  if (type >= c_api::Contexts::kFirstType && !program.contexts().is_defined(type)) {
+  if (type >= c_api::Contexts::kFirstType && !process().contexts.is_defined(type)) {
     throw CheckError(fmt::format("\"{}\": {} is not a type: edatDefineContext has not returned it",
                                  event, type));
   }
@@ -106,12 +106,12 @@ RawPayload to_payload(Program& program, const std::string& event, int type, int 
   return payload;
 }
 
-void* create_context(Program& program, int type) {
-  if (!program.contexts().is_defined(type)) {
+void* create_context(int type) {
+  if (!process().contexts.is_defined(type)) {
     throw CheckError(fmt::format(
         "{} is not the type of a context: edatDefineContext has not returned it", type));
   }
-  return program.contexts().create(type);
+  return process().contexts.create(type);
 }
 
 void submit_task(Program& program, void (*task)(EDAT_Event*, int), const EventTaskOptions& options,

@@ -21,9 +21,9 @@ void check_options(const EventTaskOptions& options,
                    const std::vector<EventDependency>& dependencies);
 EventPeer to_target(const Program& program, int target, const std::string& event);
 /// The payload refers to `*data`, or, if that travels as an address, to `data`.
-RawPayload to_payload(Program& program, const std::string& event, int type, int count,
+RawPayload to_payload(const Program& program, const std::string& event, int type, int count,
                       const void* const* data);
-void* create_context(Program& program, int type);
+void* create_context(int type);
 
 void submit_task(Program& program, void (*task)(EDAT_Event*, int), const EventTaskOptions& options,
                  const std::vector<EventDependency>& dependencies);

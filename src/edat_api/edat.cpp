@@ -196,12 +196,11 @@ int edatFindEvent(EDAT_Event* events, int count, int source, const char* event_i
 
 int edatDefineContext(size_t size_bytes) {
   return guarded("edatDefineContext",
-                 [&](Program& program) { return program.contexts().define(size_bytes); });
+                 [&](Program&) { return process().contexts.define(size_bytes); });
 }
 
 void* edatCreateContext(int context_type) {
-  return guarded("edatCreateContext",
-                 [&](Program& program) { return create_context(program, context_type); });
+  return guarded("edatCreateContext", [&](Program&) { return create_context(context_type); });
 }
 
 EDAT_Event* edatWait(int count, ...) {

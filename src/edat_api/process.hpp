@@ -1,6 +1,7 @@
 #pragma once
 // The one program of a process, and how the calls of edat.h end it.
 
+#include "c_api/payload.hpp"
 #include "edat_api/program.hpp"
 #include "edat_api/task_thread.hpp"
 
@@ -22,6 +23,7 @@ struct Process {
   std::unique_ptr<Program> program;
   int rank = -1;  // kept for calls after edatFinalise, which the original answers too
   int size = -1;
+  c_api::Contexts contexts;  // never freed, as in the original: programs use them to their end
 };
 Process& process();
 

@@ -1,6 +1,7 @@
 #include "edat_api/program.hpp"
 
 #include "base/per_thread.hpp"
+#include "c_api/payload.hpp"
 #include "env/host.hpp"
 #include "env/topology.hpp"
 
@@ -156,7 +157,7 @@ void Program::run_main(World& world) {
     throw ConfigError(fmt::format(
         "--ranks {}: a process with edat.h is one rank: start several with mpirun", world.size()));
   }
-  Events events(world, "edat");
+  Events events(world, "edat", MatchingRule::library);
   if (configuration_.report_workers) report_workers(world);
   world_ = &world;
   events_ = &events;

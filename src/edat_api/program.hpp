@@ -1,7 +1,6 @@
 #pragma once
 // The one world of a program that uses edat.h.
 
-#include "c_api/payload.hpp"
 #include "edat_api/configuration.hpp"
 #include "edat_api/task_thread.hpp"
 
@@ -110,7 +109,6 @@ class Program {
   // From start() to finish().
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Events& events() const { return *events_; }
-  [[nodiscard]] c_api::Contexts& contexts() { return contexts_; }
   [[nodiscard]] TaskThreads& task_threads() { return task_threads_; }
   [[nodiscard]] ReleasedUsers& released() { return released_; }
   [[nodiscard]] AddressRule addresses() const { return configuration_.addresses; }
@@ -125,7 +123,6 @@ class Program {
   const std::thread::id main_thread_ = std::this_thread::get_id();
   const std::unique_ptr<env::Env> env_;
   const std::unique_ptr<env::Parker> starter_;  // of main()
-  c_api::Contexts contexts_;
   ReleasedUsers released_;
   TaskThreads task_threads_;
   // The world's thread writes them before it wakes main(); finish() ends them.

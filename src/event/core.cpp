@@ -53,12 +53,13 @@ class Core::Runner final : public sched::Task {
   std::atomic<const TaskBody*> body_{nullptr};
 };
 
-Core::Core(term::Scope& scope, std::string name)
+Core::Core(term::Scope& scope, std::string name, MatchingRule rule)
     : scope_(scope),
       name_(std::move(name)),
       locks_(scope.scheduler()),
       sources_(scope.scheduler()),
       outbox_(scope.rank(), scope.size()),
+      matcher_(rule),
       inbox_(scope.rank(), scope.size()),
       message_(
           scope.channel(), [this](const Parcel& parcel) { receive(parcel); },

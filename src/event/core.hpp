@@ -28,7 +28,7 @@ class EventWait;
 
 class Core final : private term::Unsatisfied {
  public:
-  Core(term::Scope& scope, std::string name);
+  Core(term::Scope& scope, std::string name, MatchingRule rule);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;

@@ -24,8 +24,8 @@ void check_type(const Content& content, const Asked& asked) {
 
 }  // namespace event
 
-Events::Events(term::Scope& scope, std::string name)
-    : core_(std::make_unique<event::Core>(scope, std::move(name))) {}
+Events::Events(term::Scope& scope, std::string name, MatchingRule rule)
+    : core_(std::make_unique<event::Core>(scope, std::move(name), rule)) {}
 Events::~Events() = default;
 
 const std::string& Events::name() const { return core_->name(); }

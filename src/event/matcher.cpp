@@ -16,6 +16,7 @@ Instance::~Instance() = default;
 namespace {
 
 constexpr std::size_t kNamesMin = 64;  // fewer are kept without a look at their use
+constexpr std::uint64_t kBehindTasks = std::uint64_t{1} << 63;  // a turn
 
 /// Place that a group fills next. The smaller one comes first.
 struct Place {
@@ -46,7 +47,13 @@ Payload consume(const StoredEvent& event) {
 
 }  // namespace
 
-Matcher::Matcher() : sweep_at_(kNamesMin), lists_(std::make_unique<ConsumerLists>()) {}
+bool Group::is_open() const {
+  if (consumer->is_transient()) return filled_count < size;
+  return !consumer->one_at_a_time || next_place(*this).round == consumer->oldest();
+}
+
+Matcher::Matcher(MatchingRule rule)
+    : rule_(rule), sweep_at_(kNamesMin), lists_(std::make_unique<ConsumerLists>()) {}
 
 Matcher::~Matcher() {
   for (auto* const list : {&lists_->transient, &lists_->persistent}) {
@@ -116,6 +123,9 @@ ConsumerId Matcher::add_consumer(const ConsumerSpec& spec, Ready& ready) {
   Consumer& consumer = *std::make_unique<Consumer>().release();  // owned by the lists
   consumer.id = id;
   consumer.kind = spec.kind;
+  const bool by_library = rule_ == MatchingRule::library;
+  consumer.turn = by_library && spec.kind == ConsumerKind::wait ? id + kBehindTasks : id;
+  consumer.one_at_a_time = by_library || consumer.is_transient();
   consumer.name = spec.name;
   consumer.action = spec.action;
   consumer.dependency_count = spec.dependencies.size();
@@ -134,12 +144,13 @@ void Matcher::make_groups(Consumer& consumer, std::span<const Dependency> depend
   consumer.groups.reserve(dependencies.size());
   for (const Dependency& dependency : dependencies) {
     Slot& slot = make_slot(intern(dependency.name), dependency.source);
-    Group* group = slot.groups.last();
+    Group* const place = place_of(slot, consumer);
+    Group* group = place != nullptr ? place->in_slot.previous : slot.groups.last();
     if (group == nullptr || group->consumer != &consumer) {
       group = &consumer.groups.emplace_back();
       group->consumer = &consumer;
       group->slot = &slot;
-      slot.groups.push_back(*group);
+      slot.groups.insert_before(place, *group);
       ++slot.name->use_count;
     }
     ++group->size;
@@ -158,13 +169,37 @@ void Matcher::make_groups(Consumer& consumer, std::span<const Dependency> depend
   if (!consumer.is_transient()) consumer.group_of = group_of;
 }
 
+// From both ends at once: most belong near one of them. The list is in order, so the two steps
+// that pass others end before the ends are reached.
+Group* Matcher::place_of(const Slot& slot, const Consumer& consumer) {
+  Group* last = slot.groups.last();
+  for (Group* first = slot.groups.first(); first != nullptr; first = first->in_slot.next) {
+    if (last->consumer->turn <= consumer.turn) return last->in_slot.next;
+    if (first->consumer->turn > consumer.turn) return first;
+    ++probe_count_;
+    last = last->in_slot.previous;
+  }
+  return nullptr;
+}
+
+// All of its groups were full.
+void Matcher::enter_slots(Consumer& consumer) {
+  for (Group& group : consumer.groups) {
+    ++probe_count_;
+    group.slot->groups.insert_before(place_of(*group.slot, consumer), group);
+  }
+}
+
 // Takes the earliest event that fits, dependency by dependency; a persistent task then fills its
 // next instance, and a greedy one takes the rest.
 void Matcher::take_what_waits(Consumer& consumer, Ready& ready) {
   const bool greedy = consumer.is_greedy();
   for (bool more = true; more;) more = take_in_turn(consumer, ready) && !greedy;
-  if (!greedy) return;
-  for (Group* const group : consumer.group_of) {
+  if (greedy && !consumer.one_at_a_time) take_all(consumer, ready);
+}
+
+void Matcher::take_all(Consumer& greedy, Ready& ready) {
+  for (Group* const group : greedy.group_of) {
     while (EventPtr event = take_first(*group->slot, false)) give(*group, std::move(event), ready);
   }
 }
@@ -176,7 +211,7 @@ bool Matcher::take_in_turn(Consumer& consumer, Ready& ready) {
   bool took = false;
   for (std::uint32_t i = 0; i < group_of.size(); ++i) {
     Group& group = *group_of[i];
-    if (next_place(group).dependency != i) continue;
+    if (!group.is_open() || next_place(group).dependency != i) continue;
     EventPtr event = take_first(*group.slot, wants_copy(group));
     if (event == nullptr) continue;
     took = true;
@@ -190,7 +225,7 @@ void Matcher::match(EventPtr event, Ready& ready) {
   if (group == nullptr) return keep(std::move(event));
   Consumer& consumer = *group->consumer;
   const bool once = consumer.is_transient();
-  if (give(*group, std::move(event), ready) && !once) take_copies(consumer, ready);
+  if (give(*group, std::move(event), ready) && !once) take_for_next(consumer, ready);
 }
 
 // The earliest consumer is first in one of two lists. If it is first in both, the event goes to its
@@ -201,7 +236,7 @@ Group* Matcher::choose(const StoredEvent& event) {
   Group* const any = event.name->any.groups.first();
   if (exact == nullptr || any == nullptr) return exact != nullptr ? exact : any;
   if (exact->consumer != any->consumer) {
-    return exact->consumer->id < any->consumer->id ? exact : any;
+    return exact->consumer->turn < any->consumer->turn ? exact : any;
   }
   return next_place(*exact) < next_place(*any) ? exact : any;
 }
@@ -211,10 +246,9 @@ bool Matcher::give(Group& group, EventPtr event, Ready& ready) {
   Consumer& consumer = *group.consumer;
   const Place place = next_place(group);
   Instance& instance = *instance_at(consumer, place.round);
+  const bool was_open = group.is_open();
   ++group.filled_count;
-  if (consumer.is_transient() && group.filled_count == group.size) {
-    group.slot->groups.erase(group);
-  }
+  if (was_open && !group.is_open()) group.slot->groups.erase(group);
   if (consumer.is_greedy() && place.round > 0) {
     instance.extras_.push_back({place.dependency, std::move(event)});
     return false;
@@ -242,8 +276,11 @@ void Matcher::complete(Consumer& consumer, Ready& ready) {
       consumer.is_greedy() ? consumer.instances.front() : consumer.take_oldest();
   ready.push_back(instance);
   if (consumer.is_transient()) return forget(consumer);
-  if (!consumer.is_greedy() && consumer.instances.size() > consumer.left_count) --later_count_;
-  if (!consumer.is_greedy() && !instance->copies_only_) return;
+  if (!consumer.is_greedy()) {
+    if (consumer.instances.size() > consumer.left_count) --later_count_;
+    if (consumer.one_at_a_time) enter_slots(consumer);
+    if (!instance->copies_only_) return;
+  }
   instance->held_up_ = &consumer;
   consumer.held_up_by = std::move(instance);
 }
@@ -251,8 +288,7 @@ void Matcher::complete(Consumer& consumer, Ready& ready) {
 void Matcher::forget(Consumer& consumer) {
   for (Group& group : consumer.groups) {
     ++probe_count_;
-    const bool listed = !consumer.is_transient() || group.filled_count < group.size;
-    if (listed) group.slot->groups.erase(group);
+    if (group.is_open()) group.slot->groups.erase(group);
     --group.slot->name->use_count;
   }
   if (consumer.is_transient()) --waiting_count_;
@@ -302,33 +338,36 @@ void Matcher::keep_persistent(EventPtr owned, Ready& ready) {
   ++persistent_count_;
   event.slot->persistent.push_back(event);
   event.name->persistent.push_back(event);
+  std::vector<Group*> groups;  // they may leave the slot, and enter it again
   Group* exact = event.slot->groups.first();
   Group* any = event.name->any.groups.first();
   while (exact != nullptr || any != nullptr) {
     const bool exact_first =
-        any == nullptr || (exact != nullptr && exact->consumer->id <= any->consumer->id);
+        any == nullptr || (exact != nullptr && exact->consumer->turn <= any->consumer->turn);
     Group*& next = exact_first ? exact : any;
-    Group& group = *next;
-    next = group.in_slot.next;  // the group may go
-    give_copies(event, group, ready);
+    groups.push_back(next);
+    next = next->in_slot.next;
   }
+  // A transient consumer ends with the last of its groups that are here.
+  for (Group* const group : groups) give_copies(event, *group, ready);
 }
 
 void Matcher::give_copies(StoredEvent& event, Group& group, Ready& ready) {
   ++probe_count_;
-  if (!wants_copy(group)) return;
+  if (!group.is_open() || !wants_copy(group)) return;
   Consumer& consumer = *group.consumer;
   const bool once = consumer.is_transient();
   bool completed = false;
   for (auto lacking = group.size - group.filled_count % group.size; lacking > 0; --lacking) {
     completed = give(group, copy(event), ready);
   }
-  if (completed && !once) take_copies(consumer, ready);
+  if (completed && !once) take_for_next(consumer, ready);
 }
 
-// For the next instance of a persistent consumer.
-void Matcher::take_copies(Consumer& consumer, Ready& ready) {
-  if (persistent_count_ > 0) take_what_waits(consumer, ready);
+// For the next instance of a persistent consumer: copies, and, if it takes one at a time, events
+// that it left.
+void Matcher::take_for_next(Consumer& consumer, Ready& ready) {
+  if (persistent_count_ > 0 || consumer.one_at_a_time) take_what_waits(consumer, ready);
 }
 
 // A copy fires the event again: it goes behind all waiting events.
@@ -371,6 +410,9 @@ std::vector<Payload> Matcher::retrieve_any(std::span<const Dependency> dependenc
 }
 
 std::vector<Payload> Matcher::begin_run(Instance& instance, Ready& ready) {
+  Consumer* const held_up = std::exchange(instance.held_up_, nullptr);
+  const bool left_some = held_up != nullptr && held_up->is_greedy() && held_up->one_at_a_time;
+  if (left_some) take_all(*held_up, ready);
   std::vector<Payload> payloads;
   payloads.reserve(instance.events_.size() + instance.extras_.size());
   std::ranges::stable_sort(instance.extras_, {}, &Instance::Extra::dependency);
@@ -383,9 +425,7 @@ std::vector<Payload> Matcher::begin_run(Instance& instance, Ready& ready) {
   }
   instance.events_.clear();
   instance.extras_.clear();
-  if (Consumer* const consumer = std::exchange(instance.held_up_, nullptr)) {
-    go_on(*consumer, ready);
-  }
+  if (held_up != nullptr) go_on(*held_up, ready);
   return payloads;
 }
 
@@ -394,8 +434,9 @@ void Matcher::go_on(Consumer& consumer, Ready& ready) {
   if (consumer.is_greedy()) {
     consumer.instances.clear();
     for (Group& group : consumer.groups) group.filled_count = 0;
+    if (consumer.one_at_a_time) enter_slots(consumer);
   }
-  take_copies(consumer, ready);
+  take_for_next(consumer, ready);
 }
 
 }  // namespace shoal::event

@@ -12,7 +12,13 @@
 // - `Group` is the dependencies of one consumer on one slot. They are filled in turn, so a counter
 //   says which is next, also over the instances of a persistent task: the instances of each
 //   dependency that are filled are always the first ones.
+//
+// MatchingRule::library makes two differences. A group of a persistent task leaves its slot once
+// the dependencies of one instance are filled, as that of a transient task does, and enters it
+// again, at its place, when that instance is complete (greedy: when it begins). And waits come
+// behind all tasks in the list of a slot.
 
+#include <shoal/event/matching_rule.hpp>
 #include <shoal/sync/list.hpp>
 
 #include <cstddef>
@@ -124,7 +130,7 @@ using ByString = std::unordered_map<std::string, T, StringHash, std::equal_to<>>
 /// Functions that make instances ready append them to `ready`; begin_run() is due for each.
 class Matcher {
  public:
-  Matcher();
+  explicit Matcher(MatchingRule rule = MatchingRule::paper);
   ~Matcher();
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
@@ -158,7 +164,8 @@ class Matcher {
   /// other tasks may need.
   [[nodiscard]] std::uint64_t later_count() const { return later_count_; }
   /// Persistent tasks without later instances that would run with the events that incomplete
-  /// instances of others hold. Cost: per dependency of persistent tasks and per event held.
+  /// instances of others hold. The library's rule has none: it does not wait for events that
+  /// persistent tasks hold. Cost: per dependency of persistent tasks and per event held.
   [[nodiscard]] std::uint64_t starved_count() const { return starved().size(); }
   /// Events that are not persistent and were not taken.
   [[nodiscard]] std::uint64_t unconsumed_count() const { return unconsumed_count_; }
@@ -183,8 +190,12 @@ class Matcher {
   Slot& make_slot(NameEntry& name, int source);
 
   void make_groups(Consumer& consumer, std::span<const Dependency> dependencies);
+  /// The group of the slot before which one of the consumer belongs; nullptr: at the end.
+  Group* place_of(const Slot& slot, const Consumer& consumer);
+  void enter_slots(Consumer& consumer);
   void take_what_waits(Consumer& consumer, Ready& ready);
   bool take_in_turn(Consumer& consumer, Ready& ready);
+  void take_all(Consumer& greedy, Ready& ready);
   void match(EventPtr event, Ready& ready);
   Group* choose(const StoredEvent& event);
   /// Fills the next dependency of the group. True: that completed an instance; a consumer that is
@@ -196,7 +207,7 @@ class Matcher {
   void keep(EventPtr event);
   void keep_persistent(EventPtr event, Ready& ready);
   void give_copies(StoredEvent& event, Group& group, Ready& ready);
-  void take_copies(Consumer& consumer, Ready& ready);
+  void take_for_next(Consumer& consumer, Ready& ready);
   void go_on(Consumer& consumer, Ready& ready);
   EventPtr copy(StoredEvent& event);
   EventPtr take_first(Slot& slot, bool or_copy);
@@ -207,6 +218,7 @@ class Matcher {
   [[nodiscard]] std::vector<const Consumer*> starved() const;
   static void add_held(const Consumer& consumer, HeldEvents& held);
 
+  const MatchingRule rule_;
   ByString<std::unique_ptr<NameEntry>> names_;
   std::size_t sweep_at_;  // number of names at which those without use are dropped
   std::unique_ptr<ConsumerLists> lists_;

@@ -27,7 +27,7 @@ struct StoredEvent {
   sync::ListLink<StoredEvent> in_name;
 };
 
-/// The dependencies of one consumer on one slot. In the slot's list while one may be filled.
+/// The dependencies of one consumer on one slot. In the slot's list while is_open().
 struct Group {
   Consumer* consumer = nullptr;
   Slot* slot = nullptr;
@@ -35,6 +35,9 @@ struct Group {
   std::uint32_t size = 0;
   std::uint32_t offset = 0;  // into Consumer::members
   sync::ListLink<Group> in_slot;
+
+  /// One of its dependencies may be filled now.
+  [[nodiscard]] bool is_open() const;
 };
 
 /// Where events of one source under one name meet dependencies on them; or events of any source.
@@ -44,7 +47,7 @@ struct Slot {
   // For any source, the lists of NameEntry are used instead.
   sync::List<StoredEvent, &StoredEvent::in_slot> events;
   sync::List<StoredEvent, &StoredEvent::in_slot> persistent;
-  sync::List<Group, &Group::in_slot> groups;
+  sync::List<Group, &Group::in_slot> groups;  // by the turn of their consumers
 };
 
 struct NameEntry {
@@ -58,7 +61,9 @@ struct NameEntry {
 
 struct Consumer {
   ConsumerId id = 0;
+  std::uint64_t turn = 0;  // the smaller is served first
   ConsumerKind kind = ConsumerKind::task;
+  bool one_at_a_time = true;  // takes no event for an instance before the previous one is complete
   std::string name;
   std::shared_ptr<void> action;
   std::size_t dependency_count = 0;

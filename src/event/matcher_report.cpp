@@ -97,6 +97,7 @@ void Matcher::add_held(const Consumer& consumer, HeldEvents& held) {
 
 std::vector<const Consumer*> Matcher::starved() const {
   std::vector<const Consumer*> result;
+  if (rule_ == MatchingRule::library) return result;
   HeldEvents all;
   const Consumer* one = lists_->persistent.first();
   for (; one != nullptr; one = one->in_order.next) add_held(*one, all);

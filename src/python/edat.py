@@ -686,12 +686,15 @@ def edatSubmitNamedTask(fn, task_name, num_events, *args):
 
 
 def edatSubmitPersistentTask(fn, num_events, *args):
-    """A task that runs as often as its events come."""
+    """A task that runs as often as its events come.
+
+    It holds the events of one run; surplus ones stay free for others, and for its next run.
+    """
     _submit("edatSubmitPersistentTask", fn, num_events, args, persistent=True)
 
 
 def edatSubmitPersistentGreedyTask(fn, num_events, *args):
-    """The same; takes all events that are there."""
+    """The same; takes all events that are free when it begins."""
     _submit("edatSubmitPersistentGreedyTask", fn, num_events, args, persistent=True, greedy=True)
 
 
@@ -768,7 +771,10 @@ def edatFindEvent(events, count, source, event_id):
 
 
 def edatWait(num_events, *args):
-    """Returns a list of the events, in the order of the arguments, when they have come."""
+    """Returns a list of the events, in the order of the arguments, when they have come.
+
+    Tasks that need the same events are served first.
+    """
     call = "edatWait"
     library = _running(call)
     dependencies = _dependencies(call, num_events, args)

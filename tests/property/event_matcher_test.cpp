@@ -19,6 +19,7 @@
 
 namespace {
 
+using shoal::MatchingRule;
 using shoal::event::ConsumerId;
 using shoal::event::ConsumerKind;
 using shoal::event::Dependency;
@@ -41,7 +42,7 @@ std::vector<int> ids_of(const std::vector<Payload>& payloads) {
 /// The same operations on both matchers.
 class Pair {
  public:
-  explicit Pair(std::uint64_t seed) : random_(seed) {
+  Pair(std::uint64_t seed, MatchingRule rule) : random_(seed), matcher_(rule), naive_(rule) {
     name_count_ = between(1, 4);
     source_count_ = between(1, 3);
     removal_weight_ = between(0, 2);
@@ -188,16 +189,23 @@ class Pair {
   int next_id_ = 0;
 };
 
-TEST(MatcherProperty, RandomPrograms_MatchAsTheNaiveMatcherDoes) {
+class MatcherProperty : public ::testing::TestWithParam<MatchingRule> {};
+
+TEST_P(MatcherProperty, RandomPrograms_MatchAsTheNaiveMatcherDoes) {
   const std::uint64_t first = std::random_device()();
   std::printf("seeds from %llu on\n", static_cast<unsigned long long>(first));
   for (std::uint64_t seed = first; seed < first + sized(10'000, 1'000); ++seed) {
     SCOPED_TRACE(seed);
-    Pair pair(seed);
+    Pair pair(seed, GetParam());
     pair.run(static_cast<int>(seed % 5 == 0 ? 300 : 60));
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }
+INSTANTIATE_TEST_SUITE_P(Rules, MatcherProperty,
+                         ::testing::Values(MatchingRule::paper, MatchingRule::library),
+                         [](const auto& rule) {
+                           return rule.param == MatchingRule::paper ? "Paper" : "Library";
+                         });
 
 // --- cost, in entries looked at
 
@@ -263,6 +271,34 @@ TEST(MatcherCost, OfNamesThatAreUsedOnce_IsAConstantForEach) {
     ready.clear();
   }
   EXPECT_LE(matcher.probe_count(), 15U * kCount);
+}
+
+// A persistent task comes back to its place, which is near one end: it is early, and waits are
+// late.
+TEST(MatcherCost, OfAnInstanceByTheLibrarysRule_DoesNotDependOnTheTasksThatWait) {
+  std::vector<std::uint64_t> costs;
+  for (const int count : {10, 100'000}) {
+    Matcher matcher(MatchingRule::library);
+    Ready ready;
+    const auto submit = [&](std::vector<Dependency> dependencies, ConsumerKind kind) {
+      matcher.add_consumer({kind, "", dependencies, nullptr}, ready);
+    };
+    submit({{0, "a"}, {kAnySource, "b"}}, ConsumerKind::persistent);
+    for (int i = 0; i < count; ++i) {
+      submit({{0, "a"}, {0, "c"}}, ConsumerKind::task);
+      submit({{kAnySource, "b"}, {0, "d"}}, ConsumerKind::wait);
+    }
+    const std::uint64_t before = matcher.probe_count();
+    submit({{0, "c"}}, ConsumerKind::task);
+    for (int i = 0; i < 5; ++i) {
+      matcher.arrive({0, "a", payload_of(i), false}, ready);
+      matcher.arrive({0, "a", payload_of(i), false}, ready);
+      matcher.arrive({1, "b", payload_of(i), false}, ready);
+    }
+    EXPECT_EQ(ready.size(), 5U);
+    costs.push_back(matcher.probe_count() - before);
+  }
+  EXPECT_EQ(costs[0], costs[1]);
 }
 
 TEST(MatcherCost, OfAnEvent_DoesNotDependOnTheInstancesOfAPersistentTask) {

@@ -28,6 +28,10 @@ class Programs(suite.Suite):
         self.embedded("edat_interface")
         self.embedded("edat_interface_cxx")
 
+    def test_matching(self):
+        """Random programs, compared with a small model of the rules."""
+        self.embedded("edat_matching")
+
     def test_workers_are_reported(self):
         environment = {"EDAT_REPORT_WORKER_MAPPING": "True", "EDAT_WORKER_MAPPING": "linear",
                        "EDAT_NUM_WORKERS": "2"}

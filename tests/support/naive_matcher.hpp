@@ -29,12 +29,18 @@ class NaiveMatcher {
     bool begun = false;
   };
 
+  explicit NaiveMatcher(MatchingRule rule = MatchingRule::paper)
+      : by_library_(rule == MatchingRule::library) {}
+
   void submit(event::ConsumerKind kind, const std::string& name,
               std::vector<event::Dependency> dependencies) {
-    tasks_.push_back({next_task_++, kind, name, std::move(dependencies), {}});
-    Task& task = tasks_.back();
-    if (is_once(task)) task.instances.emplace_back(task.dependencies.size());
-    fill(tasks_.size() - 1);
+    auto place = tasks_.end();
+    if (by_library_ && kind != event::ConsumerKind::wait) {
+      place = std::ranges::find(tasks_, event::ConsumerKind::wait, &Task::kind);
+    }
+    place = tasks_.insert(place, {next_task_++, kind, name, std::move(dependencies), {}});
+    if (is_once(*place)) place->instances.emplace_back(place->dependencies.size());
+    fill(static_cast<std::size_t>(place - tasks_.begin()));
   }
 
   void arrive(int source, const std::string& name, int id, bool persistent) {
@@ -57,11 +63,14 @@ class NaiveMatcher {
   /// Ids of the events of runs()[index], which begins.
   std::vector<int> begin(std::size_t index) {
     runs[index].begun = true;
+    const auto it = std::ranges::find(tasks_, runs[index].consumer, &Task::id);
+    if (by_library_ && it != tasks_.end() && it->kind == event::ConsumerKind::greedy) {
+      drain(*it, runs[index].events);
+    }
     std::vector<int> ids;
     for (const auto& some : runs[index].events) {
       for (const NaiveEvent& event : some) ids.push_back(event.id);
     }
-    const auto it = std::ranges::find(tasks_, runs[index].consumer, &Task::id);
     if (it != tasks_.end()) fill(static_cast<std::size_t>(it - tasks_.begin()));
     return ids;
   }
@@ -102,13 +111,15 @@ class NaiveMatcher {
   /// with later instances, then for each starved one.
   [[nodiscard]] std::vector<std::string> describe() const {
     std::vector<std::string> lines;
-    for (const Task& task : tasks_) {
+    std::vector<Task> tasks = tasks_;
+    std::ranges::sort(tasks, {}, &Task::id);
+    for (const Task& task : tasks) {
       if (is_once(task)) lines.push_back(describe(task, 0));
     }
-    for (const Task& task : tasks_) {
+    for (const Task& task : tasks) {
       if (has_later(task)) lines.push_back(describe(task, 1));
     }
-    for (const Task& task : tasks_) {
+    for (const Task& task : tasks) {
       if (is_starved(task)) lines.push_back(describe(task, 0));
     }
     return lines;
@@ -133,7 +144,7 @@ class NaiveMatcher {
   static bool has_later(const Task& task) { return !is_once(task) && task.instances.size() > 1; }
   /// It lacks only events that incomplete instances of other persistent tasks hold.
   [[nodiscard]] bool is_starved(const Task& task) const {
-    if (is_once(task) || has_later(task) || is_held_up(task)) return false;
+    if (by_library_ || is_once(task) || has_later(task) || is_held_up(task)) return false;
     std::vector<NaiveEvent> held;
     for (const Task& other : tasks_) {
       if (is_once(other) || other.id == task.id) continue;
@@ -217,8 +228,8 @@ class NaiveMatcher {
       auto it =
           std::ranges::find_if(task.instances, [i](const auto& one) { return one[i].empty(); });
       const bool is_new = it == task.instances.end();
-      if (is_new && !task.instances.empty() && task.kind != event::ConsumerKind::persistent)
-        continue;
+      const bool may_have_more = task.kind == event::ConsumerKind::persistent && !by_library_;
+      if (is_new && !task.instances.empty() && !may_have_more) continue;
       const bool is_oldest = it == task.instances.begin();
       const auto event = take_earliest(task.dependencies[i], copies && is_oldest);
       if (!event) continue;
@@ -234,18 +245,19 @@ class NaiveMatcher {
   bool fill(std::size_t at) {
     for (bool more = true; more;) {
       Task& task = tasks_[at];
+      if (by_library_ && is_held_up(task) && task.kind == event::ConsumerKind::greedy) return false;
       more = fill_in_turn(task) && task.kind == event::ConsumerKind::persistent;
-      if (task.kind == event::ConsumerKind::greedy) drain(task);
+      if (!by_library_ && task.kind == event::ConsumerKind::greedy && !task.instances.empty()) {
+        drain(task, task.instances[0]);
+      }
       if (make_ready(at)) return true;
     }
     return false;
   }
 
-  void drain(Task& task) {
-    for (std::size_t i = 0; i < task.dependencies.size() && !task.instances.empty(); ++i) {
-      while (auto event = take_earliest(task.dependencies[i], false)) {
-        task.instances[0][i].push_back(*event);
-      }
+  void drain(const Task& task, Instance& instance) {
+    for (std::size_t i = 0; i < task.dependencies.size(); ++i) {
+      while (auto event = take_earliest(task.dependencies[i], false)) instance[i].push_back(*event);
     }
   }
 
@@ -271,13 +283,13 @@ class NaiveMatcher {
     };
     if (task.kind == event::ConsumerKind::greedy) {
       for (Run& run : runs) {  // one that is ready, and has not begun to run
-        if (run.consumer == task.id && !run.begun) return put(run.events, true);
+        if (run.consumer == task.id && !run.begun) return !by_library_ && put(run.events, true);
       }
     }
     for (Instance& instance : task.instances) {
       if (put(instance, false)) return true;
     }
-    if (is_once(task)) return false;
+    if (is_once(task) || (by_library_ && !task.instances.empty())) return false;
     if (task.kind == event::ConsumerKind::greedy && !task.instances.empty()) {
       return put(task.instances[0], true);
     }
@@ -310,7 +322,8 @@ class NaiveMatcher {
     for (const NaiveEvent& event : held) match(event);
   }
 
-  std::vector<Task> tasks_;  // in the order of submission
+  const bool by_library_;
+  std::vector<Task> tasks_;  // in the order of submission; the library's rule: waits behind tasks
   event::ConsumerId next_task_ = 0;
   std::uint64_t next_arrival_ = 0;
 };

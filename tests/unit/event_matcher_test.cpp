@@ -26,6 +26,8 @@ using Ids = std::vector<int>;
 /// A matcher whose events are numbers.
 class MatcherRule : public ::testing::Test {
  protected:
+  explicit MatcherRule(shoal::MatchingRule rule = shoal::MatchingRule::paper) : matcher(rule) {}
+
   ConsumerId submit(std::vector<Dependency> dependencies, ConsumerKind kind = ConsumerKind::task,
                     const std::string& name = "") {
     return matcher.add_consumer({kind, name, dependencies, nullptr}, ready);
@@ -493,6 +495,100 @@ TEST_F(MatcherRule, Reports_NameWhatIsMissingAndWhatIsLeft) {
     EXPECT_EQ(*static_cast<const int*>(payload.get()), 2);
   });
   EXPECT_EQ(visits, 1);
+}
+
+// --- the rule of EDAT's library
+
+class LibraryRule : public MatcherRule {
+ protected:
+  LibraryRule() : MatcherRule(shoal::MatchingRule::library) {}
+};
+
+TEST_F(LibraryRule, SurplusEventsOfAPersistentTask_StayFreeForOthers) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent);
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  EXPECT_EQ(matcher.unconsumed_count(), 1U);
+  submit({{0, "a"}});
+  EXPECT_EQ(begin(), Ids{2});
+  arrive(0, "b", 3);
+  EXPECT_EQ(begin(), (Ids{1, 3}));
+}
+
+TEST_F(LibraryRule, EventsThatNobodyTook_GoToTheNextInstances) {
+  submit({{0, "a"}, {0, "a"}, {0, "b"}}, ConsumerKind::persistent);
+  for (const int id : {1, 2, 3, 4, 5}) arrive(0, "a", id);
+  EXPECT_EQ(matcher.unconsumed_count(), 3U);
+  arrive(0, "b", 6);
+  EXPECT_EQ(begin(), (Ids{1, 2, 6}));
+  EXPECT_EQ(matcher.unconsumed_count(), 1U);
+  arrive(0, "b", 7);
+  EXPECT_EQ(begin(), (Ids{3, 4, 7}));
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+  EXPECT_EQ(matcher.later_count(), 0U);
+}
+
+TEST_F(LibraryRule, APersistentTask_KeepsItsPlaceBeforeLaterTasks) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent);
+  submit({{0, "a"}, {0, "c"}});
+  arrive(0, "a", 1);
+  arrive(0, "b", 2);
+  EXPECT_EQ(begin(), (Ids{1, 2}));
+  arrive(0, "a", 3);
+  arrive(0, "a", 4);
+  arrive(0, "c", 5);
+  EXPECT_EQ(begin(), (Ids{4, 5}));
+}
+
+TEST_F(LibraryRule, TasksAreServedBeforeEarlierWaits) {
+  submit({{0, "a"}}, ConsumerKind::wait);
+  submit({{0, "a"}, {0, "b"}});
+  submit({{kAnySource, "a"}}, ConsumerKind::wait);
+  submit({{kAnySource, "a"}, {0, "c"}});
+  for (const int id : {1, 2, 3, 4}) arrive(0, "a", id);
+  EXPECT_EQ(begin(), Ids{3});
+  EXPECT_EQ(begin(), Ids{4});
+  arrive(0, "b", 5);
+  arrive(0, "c", 6);
+  EXPECT_EQ(begin(), (Ids{1, 5}));
+  EXPECT_EQ(begin(), (Ids{2, 6}));
+}
+
+TEST_F(LibraryRule, AGreedyTask_TakesWhatIsFreeWhenItBegins) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::greedy);
+  for (const int id : {1, 2, 3}) arrive(0, "a", id);
+  submit({{0, "a"}});
+  EXPECT_EQ(begin(), Ids{2});
+  arrive(0, "b", 4);
+  arrive(0, "b", 5);
+  EXPECT_EQ(ready_count(), 1U);
+  EXPECT_EQ(begin(), (Ids{1, 3, 4, 5}));
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+  arrive(0, "b", 6);
+  arrive(0, "a", 7);
+  EXPECT_EQ(begin(), (Ids{7, 6}));
+}
+
+TEST_F(LibraryRule, APersistentEvent_ServesEachTaskOnceForEachInstance) {
+  submit({{0, "config"}, {kAnySource, "config"}, {0, "a"}}, ConsumerKind::persistent);
+  submit({{0, "config"}}, ConsumerKind::wait);
+  arrive(0, "config", 7, true);
+  EXPECT_EQ(begin(), Ids{7});
+  arrive(0, "a", 1);
+  arrive(0, "a", 2);
+  EXPECT_EQ(begin(), (Ids{7, 7, 1}));
+  EXPECT_EQ(begin(), (Ids{7, 7, 2}));
+  EXPECT_EQ(ready_count(), 0U);
+}
+
+TEST_F(LibraryRule, EventsThatPersistentTasksHold_KeepNothingWaiting) {
+  submit({{0, "a"}, {0, "b"}}, ConsumerKind::persistent);
+  submit({{0, "a"}, {0, "c"}}, ConsumerKind::persistent);
+  arrive(0, "a", 1);
+  arrive(0, "c", 2);
+  EXPECT_EQ(matcher.starved_count(), 0U);
+  EXPECT_EQ(matcher.unconsumed_count(), 0U);
+  EXPECT_TRUE(matcher.waiting(10).empty());
 }
 
 }  // namespace

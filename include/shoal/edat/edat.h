@@ -64,9 +64,10 @@ int edatGetNumRanks(void);
 void edatSubmitTask(void (*task)(EDAT_Event*, int), int count, ...);
 /* The same with a name, for edatIsTaskSubmitted and edatRemoveTask. */
 void edatSubmitNamedTask(void (*task)(EDAT_Event*, int), const char* name, int count, ...);
-/* A task that runs as often as its events come. */
+/* A task that runs as often as its events come. It holds the events of one run; surplus ones stay
+ * free for others, and for its next run. */
 void edatSubmitPersistentTask(void (*task)(EDAT_Event*, int), int count, ...);
-/* The same; takes all events that are there. */
+/* The same; takes all events that are free when it begins. */
 void edatSubmitPersistentGreedyTask(void (*task)(EDAT_Event*, int), int count, ...);
 /* Persistent, with a name. */
 void edatSubmitPersistentNamedTask(void (*task)(EDAT_Event*, int), const char* name, int count,
@@ -92,10 +93,11 @@ int edatFindEvent(EDAT_Event* events, int count, int source, const char* event_i
 
 /* A data type for memory of a size, which is fired by address; memory of such a type. */
 int edatDefineContext(size_t size_bytes);
-/* Memory of a context's type. */
+/* Memory of a context's type; it is never freed. */
 void* edatCreateContext(int context_type);
 
-/* In tasks and in main(): the events of the pairs, in their order; valid until the task ends. */
+/* In tasks and in main(): the events of the pairs, in their order; valid until the task ends. Tasks
+ * that need the same events are served first. */
 EDAT_Event* edatWait(int count, ...);
 /* Takes the events that have arrived; NULL if there are none. */
 EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...);

@@ -3,6 +3,7 @@
 
 #include <shoal/base/check.hpp>
 #include <shoal/event/event.hpp>
+#include <shoal/event/matching_rule.hpp>
 #include <shoal/sched/timers.hpp>
 #include <shoal/term/scope.hpp>
 
@@ -77,14 +78,15 @@ class FunctionBody final : public TaskBody {
 /// of a rank begin in the order in which they became ready, by priority. Writes before an event was
 /// fired are visible to the task that gets it. **Completion**: World::wait() returns when, on all
 /// ranks, tasks have run and events have been consumed; StuckError names tasks that still wait, and
-/// events that no task takes. Persistent tasks with the events that they hold, and persistent
-/// events, are left out of that. **Caller**: any thread, task or handler, except where said
-/// otherwise. **Lifetime**: until wait() has returned; Events that end before with tasks or events
-/// left fail the world.
+/// events that no task takes. Persistent events, and the oldest incomplete run of a persistent task
+/// with the events that it holds, are left out of that. **Caller**: any thread, task or handler,
+/// except where said otherwise. **Lifetime**: until wait() has returned; Events that end before with
+/// tasks or events left fail the world.
 class Events {
  public:
-  /// `name` is used in reports. **Caller**: main functions.
-  explicit Events(term::Scope& scope, std::string name = "events");
+  /// `name` is used in reports, `rule` tells which task gets an event. **Caller**: main functions.
+  explicit Events(term::Scope& scope, std::string name = "events",
+                  MatchingRule rule = MatchingRule::paper);
   ~Events();
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;

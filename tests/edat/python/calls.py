@@ -191,6 +191,23 @@ def check_persistent():
     check(edatRemoveTask("all"), "the greedy task is not there")
 
 
+def check_surplus():
+    """A persistent task holds the events of one run; another task gets the surplus one."""
+    got = []
+
+    def takes(events, num_events):
+        got.append([event.get_data()[0] for event in events])
+
+    edatSubmitPersistentNamedTask(takes, "takes two", 2, EDAT_SELF, "surplus", EDAT_SELF, "second")
+    for number in (1, 2):
+        edatFireEvent(number, EDAT_INT, 1, EDAT_SELF, "surplus")
+    edatSubmitTask(takes, 1, EDAT_SELF, "surplus")
+    edatFireEvent(3, EDAT_INT, 1, EDAT_SELF, "second")
+    edatPauseMainThread()
+    edatRemoveTask("takes two")
+    check(sorted(got) == [[1, 3], [2]], f"surplus events: {got}")
+
+
 def check_locks():
     shared = []
 
@@ -331,8 +348,8 @@ def main():
     edatInit({b"EDAT_NUM_WORKERS": workers, "EDAT_MAIN_THREAD_WORKER": False})
     check(edatGetNumWorkers() == workers, "the configuration has no effect")
     for part in (check_payloads, check_events, check_waits, check_retrieving, check_names,
-                 check_persistent, check_locks, check_lifetimes, check_threads, check_recursion,
-                 check_ranks):
+                 check_persistent, check_surplus, check_locks, check_lifetimes, check_threads,
+                 check_recursion, check_ranks):
         part()
     edatFinalise()
     edatInit()
