@@ -35,7 +35,14 @@ void Source::happen() {
 bool Source::stop() {
   if (!unwatch()) return false;
   stopped_.store(true, std::memory_order_release);
-  happen();
+  sync::Waiter* waiter = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    happened_ = true;
+    waiter = waiters_.pop();
+  }
+  // nullptr: it has not begun to wait, or the world has failed
+  if (waiter != nullptr) sched::drop_deferred(*waiter);
   return true;
 }
 
@@ -158,7 +165,8 @@ bool Sources::cancel(std::uint64_t number) {
     const sync::Lock lock(mutex_);
     const auto it = sources_.find(number);
     if (it == sources_.end()) return false;
-    source = it->second;
+    source = std::move(it->second);
+    sources_.erase(it);
   }
   return source->stop();
 }

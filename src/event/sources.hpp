@@ -15,7 +15,8 @@
 
 namespace shoal::event {
 
-/// An event that happens once, or is stopped before. A task that waits for it counts as running.
+/// An event that happens once, or is stopped before. The task that submit_after() keeps for it
+/// counts as running.
 class Source : public sched::WaitingRoom, public std::enable_shared_from_this<Source> {
  public:
   Source(sched::Scheduler& scheduler, std::string text)
@@ -24,7 +25,8 @@ class Source : public sched::WaitingRoom, public std::enable_shared_from_this<So
 
   /// Begins to watch. **Errors**: Error for a source that cannot be watched.
   virtual void start() = 0;
-  /// Stops the source; waiters go on. False: it has happened, or happens right now.
+  /// Stops the source; the task that waits for it is destroyed. False: it has happened, or happens
+  /// right now.
   bool stop();
   [[nodiscard]] bool was_stopped() const { return stopped_.load(std::memory_order_acquire); }
 

@@ -210,6 +210,18 @@ class Deferred final : public ParkedWaiter {
       scheduler_.submit(std::move(task_));
     }
   }
+  void drop() {
+    const std::unique_ptr<Deferred> self(this);
+    list_.remove(*this);
+    sync::observe(task);
+    if (!counted) return;
+    // Like a Hold: the scope cannot end before this has done with it.
+    TaskScope& scope = *task->scope;
+    scope.thread_goes_on();
+    task_.reset();
+    scope.counts.task_finished(scheduler_.count_slot());
+    scope.thread_parks();
+  }
 
  private:
   Scheduler& scheduler_;
@@ -223,6 +235,8 @@ void submit_after(Waitable& what, std::unique_ptr<Task> task) {
   auto* const deferred = new Deferred(what, std::move(task));
   deferred->start();
 }
+
+void drop_deferred(sync::Waiter& waiter) { static_cast<Deferred&>(waiter).drop(); }
 
 void yield() {
   Worker* const worker = current_worker();

@@ -148,8 +148,8 @@ class Model {
 // --- the program that runs
 
 std::mutex mutex;
-std::vector<Run> runs;            // guarded by mutex
-bool has_ticked = false;          // likewise
+std::vector<Run> runs;    // guarded by mutex
+bool has_ticked = false;  // likewise
 std::condition_variable ticked;
 std::vector<int> wanted[kSlots];  // by waits; written before these are submitted
 

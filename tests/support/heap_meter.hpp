@@ -23,6 +23,12 @@ class HeapMeter {
     const std::size_t base = base_.load(std::memory_order_relaxed);
     return peak > base ? peak - base : 0;
   }
+  /// Bytes in use now beyond those in use at reset().
+  [[nodiscard]] static std::size_t kept_bytes() {
+    const std::size_t live = live_.load(std::memory_order_relaxed);
+    const std::size_t base = base_.load(std::memory_order_relaxed);
+    return live > base ? live - base : 0;
+  }
   /// Allocations since the program started.
   [[nodiscard]] static std::size_t allocation_count() {
     return count_.load(std::memory_order_relaxed);

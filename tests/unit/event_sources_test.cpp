@@ -18,12 +18,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -101,6 +103,47 @@ TEST(EventTimer, ThatWasCancelled_FiresNothingAndHoldsNobodyUp) {
     world.wait();
     EXPECT_FALSE(events.cancel(timer));
     EXPECT_FALSE(events.cancel(12345));
+  });
+}
+
+/// Tasks that set a timer, and cancel it about when it fires. Each timer does one of both.
+void cancel_about_in_time(World& world) {
+  Events events(world);
+  constexpr int kCount = 20;
+  std::atomic<int> fired{0};
+  std::atomic<int> cancelled{0};
+  events.submit({{shoal::self, "t"}}, [&] { ++fired; }, {.name = "fired", .persistent = true});
+  for (int i = 0; i < kCount; ++i) {
+    world.spawn([&, i] {
+      const std::uint64_t timer = events.fire_after(i * 1us, shoal::self, "t");
+      shoal::sleep_for((kCount - i) * 1us);
+      if (events.cancel(timer)) ++cancelled;
+    });
+  }
+  world.wait();
+  EXPECT_EQ(fired + cancelled, kCount);
+}
+
+TEST(EventTimer, ThatIsCancelledAsItFires_DoesOneOfBoth) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SimulatedWorld simulated(sim_config(2, 2, seed));
+    simulated.run([](World& world) {
+      cancel_about_in_time(world);
+      return 0;
+    });
+    for (const auto& rank : simulated.ranks()) ASSERT_EQ(rank->error(), nullptr) << seed;
+    ASSERT_FALSE(HasFailure()) << seed;
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(run_world(2, 2, cancel_about_in_time), 0);
+}
+
+TEST(EventTimer, ThatAThreadOfTheProgramCancels_HoldsNobodyUp) {
+  run_one([](World& world) {
+    Events events(world);
+    const std::uint64_t timer = events.fire_after(24h, shoal::self, "never");
+    std::thread other([&] { EXPECT_TRUE(events.cancel(timer)); });
+    world.wait();
+    other.join();
   });
 }
 

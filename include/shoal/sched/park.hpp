@@ -122,6 +122,9 @@ void tell_main_of_failure(Scheduler& scheduler);
 /// could wake it, and dropped when its scope fails. `what` lives until then: let the task own it.
 /// **Caller**: any thread; never blocks.
 void submit_after(Waitable& what, std::unique_ptr<Task> task);
+/// In place of waking a waiter that submit_after() made: its task is destroyed here, and never
+/// runs. **Caller**: the thread that has taken it out of the list of its Waitable.
+void drop_deferred(sync::Waiter& waiter);
 
 /// See shoal::yield().
 void yield();

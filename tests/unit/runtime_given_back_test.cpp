@@ -1,0 +1,75 @@
+// What objects of a world take from the heap is given back when they end, not with the world.
+
+#include <shoal/shoal.hpp>
+
+#include "support/heap_meter.hpp"
+#include "support/run_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+using shoal::Events;
+using shoal::World;
+using shoal::testing::HeapMeter;
+using shoal::testing::run_world;
+
+constexpr std::size_t kCalls = 1000;
+
+/// Bytes that each call leaves behind, beyond those of the first ones.
+double bytes_of_each(const std::function<void()>& call) {
+  for (std::size_t i = 0; i < kCalls; ++i) call();
+  HeapMeter::reset();
+  for (std::size_t i = 0; i < kCalls; ++i) call();
+  return static_cast<double>(HeapMeter::kept_bytes()) / kCalls;
+}
+
+class GivenBack : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HeapMeter::counts) GTEST_SKIP() << "a sanitizer has an operator new of its own";
+  }
+  void run_one(const std::function<void(World&)>& program) {
+    EXPECT_EQ(run_world(1, 1, program), 0);
+  }
+};
+
+TEST_F(GivenBack, CancelledTimers_WhileTheWorkerIsBusy) {
+  run_one([](World& world) {
+    Events events(world);
+    world.spawn([&] {
+      const auto set_and_cancel = [&] {
+        EXPECT_TRUE(events.cancel(events.fire_after(24h, shoal::self, "never")));
+      };
+      EXPECT_LT(bytes_of_each(set_and_cancel), 1);
+    });
+    world.wait();
+  });
+}
+
+TEST_F(GivenBack, CancelledDescriptors_WhileTheWorkerIsBusy) {
+  run_one([](World& world) {
+    Events events(world);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    world.spawn([&] {
+      const auto watch_and_cancel = [&] {
+        EXPECT_TRUE(events.cancel(events.fire_when_readable(ends[0], shoal::self, "never")));
+      };
+      EXPECT_LT(bytes_of_each(watch_and_cancel), 1);
+    });
+    world.wait();
+    for (const int end : ends) close(end);
+  });
+}
+
+}  // namespace
