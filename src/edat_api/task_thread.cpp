@@ -1,5 +1,6 @@
 #include "edat_api/task_thread.hpp"
 
+#include "base/float_control.hpp"
 #include "base/per_thread.hpp"
 #include "edat_api/program.hpp"
 
@@ -39,9 +40,11 @@ TaskThread* TaskThread::current() { return of_this_thread<Belongings>().task_thr
 
 void TaskThread::run_functions() {
   of_this_thread<Belongings>().task_thread = this;
+  const FloatControl first = FloatControl::here();
   while (true) {
     mine_->park(0);
     if (function_ == nullptr) return;
+    first.apply();  // an earlier function may have changed it
     (*std::exchange(function_, nullptr))();
     task_->unpark();
   }

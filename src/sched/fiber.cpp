@@ -47,7 +47,10 @@ Fiber::Fiber() : is_thread_(true) {
 }
 
 Fiber::Fiber(const env::Stack& stack, Entry entry, void* argument)
-    : stack_bottom_(stack.bottom), stack_bytes_(stack.size_bytes), is_thread_(false) {
+    : float_control_(FloatControl::here()),
+      stack_bottom_(stack.bottom),
+      stack_bytes_(stack.size_bytes),
+      is_thread_(false) {
   if constexpr (kThreadSanitizer) context_for_tsan_.begin(stack_bottom_);
 #ifdef SHOAL_ASAN
   // An earlier stack at these addresses may have ended with frames that were never left.
@@ -91,6 +94,7 @@ void Fiber::switch_to(Fiber& from, Fiber& to) {
 void Fiber::before_switch_to(Fiber& to, bool ends) {
   ExceptionState& of_thread = thread_exception_state();
   exceptions_ = of_thread;
+  if constexpr (!FloatControl::kept_by_switch) float_control_ = FloatControl::here();
   to.thread_exceptions_ = &of_thread;
   to.came_from_ = this;
   static_cast<void>(ends);
@@ -112,6 +116,7 @@ void Fiber::arrived() {
 #endif
   if constexpr (kThreadSanitizer) context_for_tsan_.arrive();
   *thread_exceptions_ = exceptions_;
+  if constexpr (!FloatControl::kept_by_switch) float_control_.apply();
 }
 
 }  // namespace shoal::sched

@@ -5,6 +5,8 @@
 #include <shoal/env/stack_memory.hpp>
 #include <shoal/sync/strand.hpp>
 
+#include "base/float_control.hpp"
+
 #include <boost/context/fiber.hpp>
 
 #include <cstddef>
@@ -56,6 +58,7 @@ class Fiber {
   Fiber* leave_to_ = nullptr;
   Fiber* came_from_ = nullptr;
   ExceptionState exceptions_;
+  [[maybe_unused]] FloatControl float_control_;  // where a switch does not keep it
   ExceptionState* thread_exceptions_ = nullptr;  // of the thread that entered this fiber last
   const void* stack_bottom_ = nullptr;
   std::size_t stack_bytes_ = 0;

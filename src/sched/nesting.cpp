@@ -41,7 +41,9 @@ bool run_nested(Worker& worker, Waitable& what) {
   if (worker.is_stepping()) worker.leave_step(env::StepResult::worked);
   WorkerActivity::count(worker.activity.begun);
   if (trace::on<trace::Category::task>()) traced::parked(&outer, what.describe());
+  const FloatControl of_outer = FloatControl::here();
   Worker& now_on = run_to_end(worker, task, &outer);
+  of_outer.apply();
   traced::resumed(&outer);
   fiber.was_left = fiber.was_left || outer_was_left;
   fiber.outer = nesting.outer;

@@ -90,6 +90,7 @@ inline Worker& run_to_end(Worker& begun_on, Task* task, const Task* outer) {
   TaskScope* const scope = task->scope;
   SchedulingFiber& fiber = begun_on.fibers.current();
   fiber.was_left = false;
+  begun_on.float_control().apply();  // an earlier task on this fiber may have changed it
   Worker* worker = &begun_on;
   if (sync::watches_strands()) begin_strand(begun_on, *task, fiber.strand);
   if (scope == nullptr || !scope->failed()) worker = &run_task(begun_on, *task, fiber);

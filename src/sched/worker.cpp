@@ -73,6 +73,7 @@ env::StepResult Worker::step() {
 }
 
 void Worker::begin() {
+  float_control_ = FloatControl::here();
   track_ = make_track(scheduler_, id_);
   track_.enter();
   fault_watch_.emplace(&explain_fault);
@@ -146,6 +147,7 @@ bool Worker::poll_if_due() {
 
 [[gnu::noinline]] bool Worker::poll_in_task() noexcept {
   if (queues.throttled() || activity.is_asked()) return false;
+  const BesideTask beside(*this);
   poll_if_due();
   if (idle.take_short_sleep()) scheduler_.wake_one();
   return true;
@@ -157,6 +159,7 @@ bool Worker::poll_if_due() {
   if (fibers.task()->is_main()) scheduler_.scope().main_polls();  // on its own strand
   if (sync::watches_strands()) return is_over();  // a handler has a strand of its own
   if (__builtin_frame_address(0) <= fibers.current().nests_above) return is_over();
+  const BesideTask beside(*this);
   Progress& progress = scheduler_.progress();
   unsigned rounds = 0;
   while (!is_over()) {
@@ -175,6 +178,7 @@ bool Worker::poll_if_due() {
 
 [[gnu::noinline]] Worker& Worker::find_work() {
   if (activity.is_asked()) activity.answer();
+  float_control_.apply();  // for handlers: the last task may have changed it
   const bool progressed = poll_if_due();
   if (Task* task = queues.next(); task != nullptr) {
     // Busy from now on: another sleeper takes over polling.

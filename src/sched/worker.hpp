@@ -4,6 +4,7 @@
 #include <shoal/sched/scheduler.hpp>
 #include <shoal/trace/recorder.hpp>
 
+#include "base/float_control.hpp"
 #include "sched/idle_worker.hpp"
 #include "sched/parked.hpp"
 #include "sched/poll_schedule.hpp"
@@ -59,6 +60,10 @@ class Worker final : public env::Steppable {
 
   /// Driven by step(), not by run().
   [[nodiscard]] bool is_stepping() const { return stepping_; }
+  /// Floating-point control with which tasks and handlers begin: that of the thread that called
+  /// run(), from which the worker's thread has it.
+  [[nodiscard]] const FloatControl& float_control() const { return float_control_; }
+
   /// Reports events of a task, and their places, to an environment that observes them.
   void observe(env::Happening what, const Task* task, const std::string& where);
 
@@ -82,6 +87,7 @@ class Worker final : public env::Steppable {
   env::StepResult step_result_ = env::StepResult::idle;
   std::optional<env::FaultWatch> fault_watch_;
   trace::Track track_;  // of the recording, if there is one
+  FloatControl float_control_;
 };
 
 [[gnu::always_inline]] inline bool Worker::is_called() {
@@ -89,6 +95,21 @@ class Worker final : public env::Steppable {
   return polls_.is_due() || scheduler_.progress().may_be_busy() || idle.was_short ||
          queues.throttled() || activity.is_asked();
 }
+
+/// Scope of code on a task's stack that is not the task's: begins with the worker's floating-point
+/// control, and ends with the task's.
+class BesideTask {
+ public:
+  explicit BesideTask(const Worker& worker) : of_task_(FloatControl::here()) {
+    worker.float_control().apply();
+  }
+  ~BesideTask() { of_task_.apply(); }
+  BesideTask(const BesideTask&) = delete;
+  BesideTask& operator=(const BesideTask&) = delete;
+
+ private:
+  const FloatControl of_task_;
+};
 
 /// env::FaultExplainer: whether the running task's stack has overflowed.
 std::size_t explain_fault(const env::Fault& fault, bool names, char* text, std::size_t size);
