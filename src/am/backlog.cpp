@@ -93,9 +93,11 @@ std::vector<std::string> Backlog::describe(std::uint64_t team) const {
     const bool exists = channels_.find(stream.team) != nullptr;
     if (exists ? stream.team != team : team != 0) return;
     const bool is_direct = stream.origin == Stream::kDirect;
-    std::string line = fmt::format("messages from rank {} are for {} that was never made here",
-                                   is_direct ? stream.source : stream.origin,
-                                   exists ? "an active message" : "a team");
+    std::string line = fmt::format(
+        "messages from rank {} are for {}", is_direct ? stream.source : stream.origin,
+        exists ? "an active message that was never made here"
+               : "a team that was never made here: all members make their teams in the same order "
+                 "and with the same names");
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
   });
   return lines;

@@ -116,9 +116,9 @@ void Channel::append_object(net::Link& link, net::MessageHeader header, std::siz
 void Channel::flush() { host_.flush(); }
 
 std::uint32_t Channel::add_handler(std::shared_ptr<Handler> handler, const std::string& name,
-                                   std::string_view spelled) {
+                                   const HandlerSource& source) {
   const HandlerTable::Added added =
-      handlers_.add(std::move(handler), name, spelled, sched::in_main_function());
+      handlers_.add(std::move(handler), name, source, sched::in_main_function());
   if (!added.opened) return added.index;
   sync::publish(&messenger_);
   host_.retry_if_early();

@@ -6,6 +6,7 @@
 #include <shoal/trace/probes.hpp>
 
 #include "am/message_task.hpp"
+#include "am/mismatch.hpp"
 #include "am/multicast_wire.hpp"
 #include "am/reception.hpp"
 
@@ -30,7 +31,7 @@ namespace {
   reception.channel->scope().fail(reception.handler->name, sched::caught_exception());
 }
 
-// The handler does not exist, or has other parameters.
+// The handler does not exist, or is another one than the sender's.
 [[gnu::noinline]] void refuse(Reception& reception) {
   Message message = reception.batch.take();
   const net::Run& header = reception.run;
@@ -48,19 +49,15 @@ namespace {
     std::span<const std::byte> rest;
     drop_payload(message, split_large(message, rest));
   }
-  std::string text;
+  if (message.dropped) return;
   if (handler != nullptr) {
-    text = fmt::format(
-        "a message from rank {} does not fit the parameters of '{}': make all active messages in "
-        "the same order on all ranks",
-        message.source.value(), handler->name);
-  } else if (!message.dropped) {
-    text = fmt::format("a message from rank {} is for {}: keep it until wait() has returned",
-                       message.source.value(),
-                       message.channel->handlers().name_of(header.handler & kIndexMask));
-  } else {
-    return;
+    const Rank sender = message.channel->team().from_world(message.source);
+    return report_mismatch(*message.channel, sender, header.handler & kIndexMask);
   }
+  const std::string text =
+      fmt::format("a message from rank {} is for {}: keep it until wait() has returned",
+                  message.source.value(),
+                  message.channel->handlers().name_of(header.handler & kIndexMask));
   message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 

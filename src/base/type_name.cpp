@@ -117,4 +117,10 @@ std::string readable(std::string_view pretty, std::string_view key) {
   return tidy(rest.substr(0, find_outside(rest, ";,]")));
 }
 
+std::string to_text(const std::source_location& place) {
+  std::string text(place.file_name());
+  text.erase(0, text.rfind('/') + 1);
+  return text + ":" + std::to_string(place.line()) + ":" + std::to_string(place.column());
+}
+
 }  // namespace shoal::naming

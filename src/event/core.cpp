@@ -53,7 +53,8 @@ class Core::Runner final : public sched::Task {
   std::atomic<const TaskBody*> body_{nullptr};
 };
 
-Core::Core(term::Scope& scope, std::string name, MatchingRule rule)
+Core::Core(term::Scope& scope, std::string name, MatchingRule rule,
+           const std::source_location& place)
     : scope_(scope),
       name_(std::move(name)),
       locks_(scope.scheduler()),
@@ -63,7 +64,7 @@ Core::Core(term::Scope& scope, std::string name, MatchingRule rule)
       inbox_(scope.rank(), scope.size()),
       message_(
           scope.channel(), [this](const Parcel& parcel) { receive(parcel); },
-          messaging::model_options(fmt::format("events '{}'", name_))) {
+          messaging::model_options(fmt::format("events '{}'", name_)), place) {
   scope_.add(*this);
 }
 

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ class EventWait;
 
 class Core final : private term::Unsatisfied {
  public:
-  Core(term::Scope& scope, std::string name, MatchingRule rule);
+  Core(term::Scope& scope, std::string name, MatchingRule rule, const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;

@@ -24,8 +24,9 @@ void check_type(const Content& content, const Asked& asked) {
 
 }  // namespace event
 
-Events::Events(term::Scope& scope, std::string name, MatchingRule rule)
-    : core_(std::make_unique<event::Core>(scope, std::move(name), rule)) {}
+Events::Events(term::Scope& scope, std::string name, MatchingRule rule,
+               const std::source_location& place)
+    : core_(std::make_unique<event::Core>(scope, std::move(name), rule, place)) {}
 Events::~Events() = default;
 
 const std::string& Events::name() const { return core_->name(); }

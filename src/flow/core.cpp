@@ -10,9 +10,11 @@
 
 namespace shoal::flow {
 
-Core::Core(term::Scope& scope, std::string name, const FlowOptions& options)
+Core::Core(term::Scope& scope, std::string name, const FlowOptions& options,
+           const std::source_location& place)
     : scope_(scope),
       name_(std::move(name)),
+      place_(place),
       handles_(name_, rank(), size(), instances_),
       transfers_(*this, options) {
   std::shared_ptr<FlowScheduler> order = options.scheduler;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ namespace shoal::flow {
 
 class Core final : private term::Unsatisfied {
  public:
-  Core(term::Scope& scope, std::string name, const FlowOptions& options);
+  /// `place`: in the program, where it made the flow.
+  Core(term::Scope& scope, std::string name, const FlowOptions& options,
+       const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -31,6 +34,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] int rank() const { return scope_.rank(); }
   [[nodiscard]] int size() const { return scope_.size(); }
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::source_location& place() const { return place_; }
   [[nodiscard]] Sequence& main() { return *sequences_.front(); }
   /// The run has ended: calls are refused.
   [[nodiscard]] bool run_has_ended() const { return run_has_ended_; }
@@ -65,6 +69,7 @@ class Core final : private term::Unsatisfied {
 
   term::Scope& scope_;
   const std::string name_;
+  const std::source_location place_;
   bool run_has_ended_ = false;  // written when the workers have stopped
   std::vector<std::unique_ptr<Sequence>> sequences_;
   std::unique_ptr<Sequence> reports_;

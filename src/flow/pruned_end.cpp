@@ -19,11 +19,12 @@ PrunedEnd::PrunedEnd(Core& core)
           [this](const std::vector<int>& ranks, const std::vector<std::uint64_t>& counts) {
             on_sent(ranks, counts);
           },
-          messaging::model_options(fmt::format("flow '{}', values sent", core.name()))),
+          messaging::model_options(fmt::format("flow '{}', values sent", core.name())),
+          core.place()),
       total_(
           core.scope().channel(),
           [this](std::uint64_t total) { core_.transfers().await(total, all_arrived_); },
-          messaging::model_options(fmt::format("flow '{}', end", core.name()))) {}
+          messaging::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
 
 void PrunedEnd::end() {
   auto [ranks, counts] = core_.transfers().sent_counts();

@@ -88,20 +88,22 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
           [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
             on_value(id, report, bytes);
           },
-          messaging::model_options(fmt::format("flow '{}'", core.name()))),
+          messaging::model_options(fmt::format("flow '{}'", core.name())), core.place()),
       large_(core.scope().channel(), fmt::format("flow '{}', large", core.name()),
              {.buffer = [this](std::size_t size_bytes, const TransferId& id,
                                bool report) { return buffer_for(size_bytes, id, report); },
               .arrived =
                   [this](const TransferId& id, SharedForwarding forwarding) {
                     on_large_value(id, std::move(forwarding));
-                  }}),
+                  }},
+             core.place()),
       announcement_(
           core.scope().channel(), [this](const TransferId& id) { on_announcement(id); },
-          messaging::model_options(fmt::format("flow '{}', announcement", core.name()))),
+          messaging::model_options(fmt::format("flow '{}', announcement", core.name())),
+          core.place()),
       question_(
           core.scope().channel(), [this](const TransferId& id) { on_question(id); },
-          messaging::model_options(fmt::format("flow '{}', question", core.name()))),
+          messaging::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
       taken_(
           core.scope().channel(),
           [this](int rank, std::uint64_t taken) {
@@ -111,7 +113,7 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
             }
             core_.reports().count_finished();
           },
-          messaging::model_options(fmt::format("flow '{}', taken", core.name()))) {}
+          messaging::model_options(fmt::format("flow '{}', taken", core.name())), core.place()) {}
 
 // Others may still get parts of a value that no task has received.
 Transfers::~Transfers() {

@@ -15,7 +15,7 @@ using messaging::Message;
 
 namespace {
 
-constexpr std::uint32_t kSignature = type_signature<LargeHeader, TransferId, bool>();
+constexpr std::uint32_t kTypes = type_signature<LargeHeader, TransferId, bool>();
 
 std::vector<std::byte> encoded(const TransferId& id, bool report) {
   std::vector<std::byte> arguments(encoded_size<TransferId, bool>(id, report));
@@ -34,13 +34,13 @@ struct ValueMessage::Receiver : messaging::Handler {
 };
 
 ValueMessage::ValueMessage(messaging::Channel& channel, const std::string& name,
-                           Functions functions)
+                           Functions functions, const std::source_location& place)
     : channel_(channel), receiver_(std::make_shared<Receiver>()) {
   receiver_->functions = std::move(functions);
-  receiver_->signature = kSignature;
+  receiver_->signature = kTypes;
   receiver_->self = receiver_.get();
   receiver_->invoke = &messaging::invoke_each<&Receiver::on_header>;
-  index_ = channel.add_handler(receiver_, name, "shoal::flow::ValueMessage");
+  index_ = channel.add_handler(receiver_, name, messaging::source_of<ValueMessage>(place));
 }
 
 ValueMessage::~ValueMessage() { channel_.remove_handler(index_); }
@@ -51,15 +51,15 @@ std::uint32_t ValueMessage::handler() const {
 
 void ValueMessage::send(Rank target, std::span<const std::byte> bytes, const TransferId& id,
                         bool report, Function<void()> release) const {
-  messaging::send_large(channel_, {handler() | messaging::kLargeBit, kSignature, target},
+  messaging::send_large(channel_, {handler() | messaging::kLargeBit, receiver_->signature, target},
                         {bytes, bytes.size()}, encoded(id, report),
                         messaging::make_event(channel_, receiver_->name, std::move(release)));
 }
 
 void ValueMessage::multicast(const Recipients& recipients, std::span<const std::byte> bytes,
                              const TransferId& id, bool report, Function<void()> release) const {
-  messaging::multicast_large(channel_, {handler(), kSignature}, recipients, {bytes, bytes.size()},
-                             encoded(id, report), std::move(release));
+  messaging::multicast_large(channel_, {handler(), receiver_->signature}, recipients,
+                             {bytes, bytes.size()}, encoded(id, report), std::move(release));
 }
 
 void ValueMessage::Receiver::on_header(void* self, const Message& message) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 
@@ -33,7 +34,8 @@ class ValueMessage {
     Function<void(const TransferId& id, SharedForwarding forwarding)> arrived;
   };
 
-  ValueMessage(messaging::Channel& channel, const std::string& name, Functions functions);
+  ValueMessage(messaging::Channel& channel, const std::string& name, Functions functions,
+               const std::source_location& place);
   ~ValueMessage();
   ValueMessage(const ValueMessage&) = delete;
   ValueMessage& operator=(const ValueMessage&) = delete;

@@ -3,6 +3,7 @@
 #include "memory/remote.hpp"
 
 #include <shoal/base/error.hpp>
+#include <shoal/base/type_name.hpp>
 
 #include <fmt/format.h>
 
@@ -11,10 +12,11 @@
 
 namespace shoal::memory {
 
-std::uint64_t Remote::allocate_collectively(std::size_t size_bytes, std::size_t alignment) {
+std::uint64_t Remote::allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                            const std::source_location& made_at) {
   const std::uint64_t offset = heap_.allocate(size_bytes, alignment, true);
   if (core_.size_ == 1) return offset;
-  Declaration mine{0, offset, size_bytes, core_.heap_bytes_};
+  Declaration mine{0, offset, size_bytes, core_.heap_bytes_, naming::to_text(made_at)};
   std::optional<Declaration> theirs;
   {
     const sync::Lock lock(mutex_);
@@ -53,12 +55,16 @@ void Remote::compare(const Declaration& mine, const Declaration& theirs) const {
         "must give the same --global-heap, or GlobalMemoryOptions::heap_bytes",
         name_, mine.heap_bytes, core_.rank_, theirs.heap_bytes, before));
   }
-  if (mine.offset == theirs.offset && mine.size_bytes == theirs.size_bytes) return;
+  if (mine.offset == theirs.offset && mine.size_bytes == theirs.size_bytes &&
+      mine.place == theirs.place) {
+    return;
+  }
   throw CheckError(fmt::format(
-      "memory '{}': collective allocation {} is of {} bytes at {:#x} on rank {}, and of {} bytes "
-      "at {:#x} on rank {}: all ranks must make and free the same ones in the same order",
-      name_, mine.number, mine.size_bytes, mine.offset, core_.rank_, theirs.size_bytes,
-      theirs.offset, before));
+      "memory '{}': collective allocation {} is of {} bytes at {:#x} on rank {}, made at {}, and "
+      "of {} bytes at {:#x} on rank {}, made at {}: all ranks must make and free the same ones in "
+      "the same order",
+      name_, mine.number, mine.size_bytes, mine.offset, core_.rank_, mine.place, theirs.size_bytes,
+      theirs.offset, before, theirs.place));
 }
 
 Future<std::uint64_t> Remote::allocate_on(Rank rank, std::size_t size_bytes,

@@ -57,16 +57,18 @@ GlobalMemoryOptions complete(term::Scope& scope, GlobalMemoryOptions options) {
 
 }  // namespace
 
-Core::Core(term::Scope& scope, const GlobalMemoryOptions& options)
-    : Core(complete(scope, options), scope) {}
+Core::Core(term::Scope& scope, const GlobalMemoryOptions& options,
+           const std::source_location& place)
+    : Core(complete(scope, options), scope, place) {}
 
-Core::Core(const GlobalMemoryOptions& options, term::Scope& scope)
+Core::Core(const GlobalMemoryOptions& options, term::Scope& scope,
+           const std::source_location& place)
     : scope_(scope),
       rank_(scope.rank().value()),
       size_(scope.size()),
       heap_bytes_(options.heap_bytes),
       bases_(static_cast<std::size_t>(scope.size())) {
-  remote_ = std::make_unique<Remote>(*this, options);
+  remote_ = std::make_unique<Remote>(*this, options, place);
   id_ = remote_->id();
   heap_ = remote_->heap().data();
   if (!remote_->checks()) {
@@ -97,8 +99,9 @@ void Core::quiet() { remote_->quiet(); }
 std::uint64_t Core::allocate(std::size_t size_bytes, std::size_t alignment) {
   return remote_->heap().allocate(size_bytes, alignment, false);
 }
-std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t alignment) {
-  return remote_->allocate_collectively(size_bytes, alignment);
+std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                          const std::source_location& place) {
+  return remote_->allocate_collectively(size_bytes, alignment, place);
 }
 Future<std::uint64_t> Core::allocate_on(Rank rank, std::size_t size_bytes, std::size_t alignment) {
   return remote_->allocate_on(rank, size_bytes, alignment);

@@ -89,7 +89,7 @@ class LandingPlace {
   std::span<std::byte> bytes_;
 };
 
-Remote::Remote(Core& core, const GlobalMemoryOptions& options)
+Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source_location& made_at)
     : core_(core),
       scope_(core.scope()),
       name_(options.name),
@@ -107,18 +107,18 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
       puts_(new PendingValue<void>(scope_.scheduler())),
       tell_(
           scope_.channel(), [this](const HeapPlace& where) { on_place(where); },
-          named("place of a heap")),
+          named("place of a heap"), made_at),
       got_(
           scope_.channel(), [this](const RequestId& id, Bytes bytes) { on_got(id, bytes); },
-          named("answer to get")),
+          named("answer to get"), made_at),
       done_(
           scope_.channel(),
-          [this](const RequestId& id, std::uint64_t value) { on_done(id, value); },
-          named("answer")),
+          [this](const RequestId& id, std::uint64_t value) { on_done(id, value); }, named("answer"),
+          made_at),
       refused_(
           scope_.channel(),
           [this](const RequestId& id, const std::string& text) { on_refused(id, text); },
-          named("refusal")),
+          named("refusal"), made_at),
       got_large_(
           scope_.channel(),
           [this](std::size_t size_bytes, const Landing& landing) {
@@ -126,32 +126,35 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
             return landing.place->bytes();
           },
           [](std::span<std::byte> /*bytes*/, const Landing& landing) { landing.place->arrived(); },
-          [] {}, named("large answer to get")),
+          [] {}, named("large answer to get"), made_at),
       ask_(
-          scope_.channel(), [this](int origin) { on_asked(origin); }, named("where is the heap")),
+          scope_.channel(), [this](int origin) { on_asked(origin); }, named("where is the heap"),
+          made_at),
       get_(
-          scope_.channel(), [this](const GetRequest& request) { on_get(request); }, named("get")),
+          scope_.channel(), [this](const GetRequest& request) { on_get(request); }, named("get"),
+          made_at),
       put_(
           scope_.channel(),
-          [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); }, named("put")),
+          [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); }, named("put"),
+          made_at),
       word_(
           scope_.channel(), [this](const WordRequest& request) { on_word(request); },
-          named("operation on a word")),
+          named("operation on a word"), made_at),
       many_(
           scope_.channel(),
           [this](const ManyRequest& request, Offsets offsets, Bytes values) {
             on_many(request, offsets, values);
           },
-          named("operation on many elements")),
+          named("operation on many elements"), made_at),
       allocate_(
           scope_.channel(), [this](const AllocateRequest& request) { on_allocate(request); },
-          named("allocate")),
+          named("allocate"), made_at),
       free_(
           scope_.channel(), [this](std::uint64_t offset) { heap_.free(offset, false); },
-          named("free")),
+          named("free"), made_at),
       declare_(
           scope_.channel(), [this](const Declaration& made) { on_declared(made); },
-          named("collective allocation")),
+          named("collective allocation"), made_at),
       put_large_(
           scope_.channel(),
           [this](std::size_t size_bytes, const PutRequest& request) {
@@ -160,7 +163,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options)
           [this](std::span<std::byte> /*bytes*/, const PutRequest& request) {
             done_.send(rank_of(request.asker), request.asker.id, std::uint64_t{0});
           },
-          [] {}, named("large put")) {
+          [] {}, named("large put"), made_at) {
   scope_.add(*this);
 }
 
@@ -173,7 +176,8 @@ Remote::~Remote() { scope_.remove(*this); }
 std::uint32_t Remote::id() const {
   const std::uint64_t mixed =
       (scope_.channel().team().id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) *
-      0xD6E8FEB86659FD93U;
+          0xD6E8FEB86659FD93U +
+      ask_.signature() * 0x9E3779B97F4A7C15U;
   // Memories of one world differ whatever its number is.
   const std::uint64_t world = defaults_of(scope_).world * 0x9E3779B97F4A7C15U;
   return static_cast<std::uint32_t>((mixed ^ world) >> 32U) | 1U;

@@ -73,6 +73,12 @@ struct Declaration {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t heap_bytes = 0;
+  std::string place{};  // in the program
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number, offset, size_bytes, heap_bytes, place);
+  }
 };
 
 /// Number of the request of a large answer; at the receiver also the owner of its memory.
@@ -89,7 +95,8 @@ struct Landing {
 
 class Remote final : private term::Unsatisfied {
  public:
-  Remote(Core& core, const GlobalMemoryOptions& options);
+  /// `made_at`: in the program, where it made the memory.
+  Remote(Core& core, const GlobalMemoryOptions& options, const std::source_location& made_at);
   ~Remote();
   Remote(const Remote&) = delete;
   Remote& operator=(const Remote&) = delete;
@@ -116,7 +123,8 @@ class Remote final : private term::Unsatisfied {
   void follow(Pending& pending);
   void quiet();
 
-  [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment);
+  [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                                    const std::source_location& made_at);
   [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
                                                   std::size_t alignment);
   void free(Rank rank, std::uint64_t offset);

@@ -49,9 +49,9 @@ void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {
   messaging::send(objects.channel(), to, am<&tunnel_closed>, context);
 }
 
-Registration::Registration(Team& team, void* representative, std::string_view type)
+Registration::Registration(Team& team, void* representative, const ObjectClass& registered)
     : objects_(Objects::of(team).shared_from_this()),
-      address_(objects_->add(representative, type, epoch_)) {}
+      address_(objects_->add(representative, registered, epoch_)) {}
 
 Registration::~Registration() { objects_->remove(address_); }
 

@@ -20,7 +20,7 @@ class OutsideInvocation final : public Invocation {
  public:
   OutsideInvocation(std::unique_ptr<Invocation> inner, const Outside& outside,
                     const messaging::Messenger& messenger)
-      : Invocation(inner->target(), inner->source(), 1),
+      : Invocation(inner->target(), inner->source(), 1, inner->object()),
         inner_(std::move(inner)),
         sender_(outside.sender),
         origin_(outside.origin),

@@ -3,7 +3,6 @@
 #include <shoal/am/messenger.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
-#include <shoal/base/type_name.hpp>
 
 #include "object/outside.hpp"
 #include "object/share.hpp"
@@ -97,7 +96,7 @@ Objects* Objects::find(std::uint64_t team, const char* what) {
 
 // --- representatives
 
-Address Objects::add(void* representative, std::string_view type,
+Address Objects::add(void* representative, const ObjectClass& registered,
                      std::atomic<std::uint32_t>& epoch) {
   const sched::Task* const task = sched::current_task();
   Caller* const caller = Caller::find();
@@ -105,12 +104,12 @@ Address Objects::add(void* representative, std::string_view type,
     throw CheckError(fmt::format(
         "a distributed object ({}) was made in {}: all members make it, in their main functions or "
         "in one task each",
-        naming::readable(type, "T"),
+        class_name(registered),
         task == nullptr ? "a handler, or on a thread of its own" : "an invocation"));
   }
   static_cast<void>(caller_context());
   Caller::find()->enter(share_);
-  const std::uint32_t number = share_->add(representative, type, epoch);
+  const std::uint32_t number = share_->add(representative, registered, epoch);
   if (number == 1 && is_home(channel_)) HeldOutside::of(channel_).object_made(team_);
   return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
           channel_.team().size(), epoch.load(std::memory_order_relaxed)};
@@ -122,10 +121,12 @@ void Objects::move(const Address& address, void* representative) {
 
 void Objects::remove(const Address& address) noexcept { share_->remove(address.number); }
 
-void* Objects::find(std::uint32_t number) const { return share_->find(number); }
+void* Objects::find(std::uint32_t number, const ObjectClass& wanted) const {
+  return share_->find(number, wanted);
+}
 
-void* Objects::get(const Address& address) const {
-  void* const representative = find(address.number);
+void* Objects::get(const Address& address, const ObjectClass& wanted) const {
+  void* const representative = find(address.number, wanted);
   if (representative == nullptr) throw CheckError(describe_missing(address.number));
   return representative;
 }

@@ -120,7 +120,7 @@ void Share::drop() {
 
 // --- representatives
 
-std::uint32_t Share::add(void* representative, std::string_view type,
+std::uint32_t Share::add(void* representative, const ObjectClass& registered,
                          std::atomic<std::uint32_t>& epoch) {
   std::uint32_t number = 0;
   {
@@ -128,7 +128,7 @@ std::uint32_t Share::add(void* representative, std::string_view type,
     number = ++last_number_;
     Entry& entry = entries_[number];
     entry.representative = representative;
-    entry.type = type;
+    entry.registered = &registered;
     entry.epoch = &epoch;
     version_.fetch_add(1, std::memory_order_release);
   }
@@ -146,16 +146,16 @@ void Share::move(std::uint32_t number, void* representative) {
 
 void Share::remove(std::uint32_t number) noexcept {
   bool in_use = false;
-  std::string_view type;
+  const ObjectClass* registered = nullptr;
   {
     const sync::Lock lock(mutex_);
     const auto it = entries_.find(number);
     if (it == entries_.end()) return;
-    type = it->second.type;
+    registered = it->second.registered;
     const Caller* const caller = Caller::find();
     in_use = it->second.running.load(std::memory_order_relaxed) >
              (caller != nullptr && caller->runs(*this, number) ? 1 : 0);
-    ended_.emplace_back(number, type);
+    ended_.emplace_back(number, registered);
     if (std::ssize(ended_) >= 2 * kEndedMax)
       ended_.erase(ended_.begin(), ended_.begin() + kEndedMax);
     entries_.erase(it);
@@ -165,15 +165,24 @@ void Share::remove(std::uint32_t number) noexcept {
   if (in_use) {
     scope_.fail("a destructor", std::make_exception_ptr(CheckError(fmt::format(
                                     "object {} ({}) was destroyed while an invocation of it waits",
-                                    number, naming::readable(type, "T")))));
+                                    number, class_name(*registered)))));
   }
   update_source();
 }
 
-void* Share::find(std::uint32_t number) const {
-  const sync::Lock lock(mutex_);
-  const auto it = entries_.find(number);
-  return it != entries_.end() ? it->second.representative : nullptr;
+void* Share::find(std::uint32_t number, const ObjectClass& wanted) const {
+  const ObjectClass* registered = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    const auto it = entries_.find(number);
+    if (it == entries_.end()) return nullptr;
+    if (is_same(*it->second.registered, wanted)) return it->second.representative;
+    registered = it->second.registered;
+  }
+  throw CheckError(fmt::format(
+      "object {} {} is a {}, and a {} on the rank that uses it here: all members of a team make "
+      "their distributed objects in the same order",
+      number, where_, class_name(*registered), class_name(wanted)));
 }
 
 std::string Share::describe_missing(std::uint32_t number) const {
@@ -186,8 +195,7 @@ std::string Share::missing_text(std::uint32_t number) const {
   if (number > last_number_) return fmt::format("object {} {} was not made yet", number, where_);
   const auto it = std::find_if(ended_.begin(), ended_.end(),
                                [&](const Ended& one) { return one.first == number; });
-  const std::string type =
-      it != ended_.end() ? fmt::format(" ({})", naming::readable(it->second, "T")) : "";
+  const std::string type = it != ended_.end() ? fmt::format(" ({})", class_name(*it->second)) : "";
   return fmt::format("object {}{} {} was destroyed", number, type, where_);
 }
 

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <typeinfo>
 #include <unordered_map>
 #include <utility>
@@ -27,10 +26,19 @@ namespace shoal::object {
 class Runner;
 class Share;
 
+/// Class as the author of the program would write it.
+[[nodiscard]] inline std::string class_name(const ObjectClass& registered) {
+  return naming::readable(registered.spelled, "T");
+}
+/// Libraries of a program may each have their own ObjectClass of one class.
+[[nodiscard]] inline bool is_same(const ObjectClass& a, const ObjectClass& b) {
+  return &a == &b || a.type == b.type;
+}
+
 /// A representative.
 struct Entry {
   void* representative = nullptr;
-  std::string_view type;
+  const ObjectClass* registered = nullptr;
   std::atomic<std::uint32_t>* epoch = nullptr;  // of the object; written by the section
   std::atomic<int> running{0};  // runners that use it; relaxed: written by the turn's owner
 };
@@ -51,10 +59,12 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   [[nodiscard]] const std::shared_ptr<Turn>& turn() const { return turn_; }
 
   // --- representatives
-  std::uint32_t add(void* representative, std::string_view type, std::atomic<std::uint32_t>& epoch);
+  std::uint32_t add(void* representative, const ObjectClass& registered,
+                    std::atomic<std::uint32_t>& epoch);
   void move(std::uint32_t number, void* representative);
   void remove(std::uint32_t number) noexcept;
-  [[nodiscard]] void* find(std::uint32_t number) const;
+  /// nullptr: there is none. **Errors**: see Objects::find().
+  [[nodiscard]] void* find(std::uint32_t number, const ObjectClass& wanted) const;
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
   /// relaxed: written by the section's task only, or read by others as a hint
   [[nodiscard]] std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
@@ -85,27 +95,30 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   [[nodiscard]] bool is_closed() const { return closed_.load(std::memory_order_acquire); }
 
  private:
-  using Ended = std::pair<std::uint32_t, std::string_view>;  // number and type
+  using Ended = std::pair<std::uint32_t, const ObjectClass*>;  // by number
   /// An object of which invocations run: counts them as one.
   class InUse {
    public:
-    InUse(Share& share, Runner& runner, std::uint32_t number);
+    InUse(Share& share, Runner& runner, const Invocation& invocation);
     ~InUse() { end(); }
     InUse(const InUse&) = delete;
     InUse& operator=(const InUse&) = delete;
-    /// nullptr: there is none.
-    [[nodiscard]] void* representative();
+    /// As of the last renewal; nullptr: there is none, or one of another class.
+    [[nodiscard]] void* representative() const;
+    /// Something has run since.
+    void renew();
 
    private:
     [[nodiscard]] bool is_known() const;
     void look_up();
-    void renew();
+    void begin_anew();
     void begin();
     void end();
 
     Share& share_;
     Runner& runner_;
     const std::uint32_t number_;
+    const ObjectClass& wanted_;
     bool is_counted_ = false;
   };
   static constexpr int kServedMax = 64;  // by a runner, before other tasks have their turn

@@ -25,8 +25,11 @@ void count_running(Entry& entry, int count) {
 
 // --- the representative of the invocations that run
 
-Share::InUse::InUse(Share& share, Runner& runner, std::uint32_t number)
-    : share_(share), runner_(runner), number_(number) {
+Share::InUse::InUse(Share& share, Runner& runner, const Invocation& invocation)
+    : share_(share),
+      runner_(runner),
+      number_(invocation.target().number),
+      wanted_(invocation.object()) {
   begin();
 }
 
@@ -38,7 +41,7 @@ bool Share::InUse::is_known() const {
 
 void Share::InUse::begin() {
   if (!is_known()) look_up();
-  is_counted_ = runner_.entry_ != nullptr;
+  is_counted_ = runner_.entry_ != nullptr && is_same(*runner_.entry_->registered, wanted_);
   if (is_counted_) count_running(*runner_.entry_, 1);
 }
 
@@ -56,15 +59,18 @@ void Share::InUse::end() {
   if (runner_.entry_ != nullptr) count_running(*runner_.entry_, -1);
 }
 
-[[gnu::noinline]] void Share::InUse::renew() {
+[[gnu::noinline]] void Share::InUse::begin_anew() {
   end();
   begin();
 }
 
-[[gnu::always_inline]] inline void* Share::InUse::representative() {
+[[gnu::always_inline]] inline void Share::InUse::renew() {
   if (!is_known()) [[unlikely]]
-    renew();
-  return runner_.entry_ != nullptr ? runner_.entry_->representative : nullptr;
+    begin_anew();
+}
+
+inline void* Share::InUse::representative() const {
+  return is_counted_ ? runner_.entry_->representative : nullptr;
 }
 
 // --- running
@@ -92,6 +98,7 @@ std::uint64_t Share::begin_span(const Invocation& invocation) {
 }
 
 [[gnu::noinline]] void Share::miss(Invocation& invocation) {
+  static_cast<void>(find(invocation.target().number, invocation.object()));  // one of its class
   invocation.miss(objects_,
                   fmt::format("{} was invoked by {}: {}", invocation.method(), invocation.caller(),
                               describe_missing(invocation.target().number)));
@@ -114,21 +121,22 @@ std::uint64_t Share::begin_span(const Invocation& invocation) {
 
 // Until `count_max` have run, there are no more, or the turn is wanted.
 int Share::run_some(Runner& runner, Invocation& invocation, int count_max) {
-  InUse object(*this, runner, invocation.target().number);
+  InUse object(*this, runner, invocation);
   const std::uint64_t context = invocation.target().context;
   if (context != 0) runner.caller_->set_context(context);
   runner.caller_->set_epoch(invocation.target().epoch);
   const bool is_plain = context != 0 && check_ == nullptr;
   int count = 0;
-  do {
+  while (true) {
     if (is_plain && !trace::on<trace::Category::event>()) [[likely]] {
       run(runner, invocation, object.representative());
     } else {
       run_apart(runner, invocation, object.representative());
     }
     ++count;
-  } while (invocation.left() > 0 && count < count_max && !is_wanted());
-  return count;
+    if (invocation.left() == 0 || count >= count_max || is_wanted()) return count;
+    object.renew();
+  }
 }
 
 int Share::run_taken(Runner& runner) {

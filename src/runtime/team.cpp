@@ -17,10 +17,12 @@ namespace shoal {
 namespace {
 
 // All members derive the same id without a message: no two teams have the same parent, number and
-// first member. Never the id of the world.
-std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first) {
-  const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int>>{}(
-      std::tuple(parent, number, first.value()));
+// first member. Never the id of the world. With its name: messages for a team do not come to
+// another one that a member has made in its place.
+std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first,
+                      const std::string& name) {
+  const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int, std::string>>{}(
+      std::tuple(parent, number, first.value(), name));
   return mixed | (std::uint64_t{1} << 63U);
 }
 
@@ -71,7 +73,7 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
   const std::uint64_t number = parent.scope().next_nested_number();
   if (members->from_world(parent.messenger().rank()) < 0) return;
   const std::uint64_t id =
-      team_id(parent.channel().team().id(), number, members->to_world(Rank(0)));
+      team_id(parent.channel().team().id(), number, members->to_world(Rank(0)), name);
   enter(parent, id, number, members,
         name.empty() ? std::to_string(number) + " of " + parent.scope().describe() : name);
 }

@@ -76,7 +76,9 @@ Scope::Scope(Scope& outer, messaging::ChannelTeam team, std::string name, std::u
     : TaskScope(outer.scheduler().worker_count(), &outer),
       messenger_(outer.messenger_),
       channel_(messenger_, *this, std::move(team)),
-      core_(std::make_unique<ScopeCore>(*this, outer.core_.get(), std::move(name), number)) {}
+      core_(std::make_unique<ScopeCore>(*this, outer.core_.get(), std::move(name), number)) {
+  channel_.number_handlers(core_->checks_graphs);
+}
 
 Scope::~Scope() {
   std::unique_ptr<ScopeOwner> owner;  // refers to the members

@@ -44,7 +44,10 @@ WorldScope::WorldScope(messaging::Messenger& messenger)
 
 WorldScope::~WorldScope() = default;
 
-void WorldScope::set_checks_graphs(bool checks) { core().checks_graphs = checks; }
+void WorldScope::set_checks_graphs(bool checks) {
+  core().checks_graphs = checks;
+  channel().number_handlers(checks);
+}
 
 void WorldScope::set_completion_check(Function<void()> check) {
   core().completion_check = std::move(check);

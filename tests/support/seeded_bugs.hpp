@@ -4,8 +4,12 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/seeded_orders.hpp"
+
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -59,22 +63,6 @@ inline void wrong_rank(World& world) {
   if (world.rank() == 0) arrive.send(Rank(0), 4);
   if (world.rank() == 1) arrive.send(Rank(1), 4);
   world.wait();
-}
-
-/// The last rank makes its active messages in another order than the rest.
-inline void mismatched_handler_order(World& world) {
-  const auto take_row = [](int) {};
-  const auto take_name = [](const std::string&) {};
-  if (world.rank() == world.size() - 1) {
-    const auto name = world.make_am(take_name, {.name = "take_name"});
-    const auto row = world.make_am(take_row, {.name = "take_row"});
-    world.wait();
-  } else {
-    const auto row = world.make_am(take_row, {.name = "take_row"});
-    const auto name = world.make_am(take_name, {.name = "take_name"});
-    row.send(Rank(world.size() - 1), 5);
-    world.wait();
-  }
 }
 
 /// Rank 1 goes on to the next phase without wait(), and there to a reduction that the others come
@@ -133,15 +121,8 @@ inline void ping_pong(World& world, const std::atomic<bool>& stop,
   world.wait();
 }
 
-/// A program that ends by itself, with an explanation.
-struct SeededBug {
-  std::string name;
-  void (*program)(World&);
-  std::vector<std::string> named;  // in the explanation, on two ranks
-};
-
 inline std::vector<SeededBug> seeded_bugs() {
-  return {
+  std::vector<SeededBug> bugs{
       {"missing_fulfill",
        missing_fulfill,
        {"nothing runs any more",
@@ -156,10 +137,6 @@ inline std::vector<SeededBug> seeded_bugs() {
        wrong_rank,
        {"rank 0: task graph 'halo': halo[4] has fulfilled 1 of 2 dependencies",
         "rank 1: task graph 'halo': halo[4] has fulfilled 1 of 2 dependencies"}},
-      {"mismatched_handler_order",
-       mismatched_handler_order,
-       {"a message from rank 0 does not fit the parameters of 'take_name'",
-        "in the same order on all ranks"}},
       {"skipped_wait",
        skipped_wait,
        {"rank 1: the main function waits in allreduce() (collective number 1), which not every "
@@ -174,6 +151,8 @@ inline std::vector<SeededBug> seeded_bugs() {
        exception_on_one_rank,
        {"rank 1: load mesh failed: no such file: mesh.dat"}},
   };
+  std::ranges::move(seeded_orders(), std::back_inserter(bugs));
+  return bugs;
 }
 
 /// Error of the main function of this rank when it runs `program`, or "".

@@ -935,7 +935,7 @@ TEST(External, ThreadsTakePartInFences) {
 class Nothing final : public shoal::object::Invocation {
  public:
   explicit Nothing(std::uint64_t context, std::uint32_t epoch = 0)
-      : Invocation({context, 1, epoch}, Rank(0), 1) {}
+      : Invocation({context, 1, epoch}, Rank(0), 1, shoal::object::object_class<Nothing>) {}
   void run(shoal::object::Objects& /*objects*/, void* /*representative*/) override {}
   void miss(shoal::object::Objects& /*objects*/, const std::string& /*text*/) override {}
   [[nodiscard]] std::string method() const override { return "nothing"; }

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <memory>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -82,13 +83,17 @@ inline constexpr messaging::StaticAm<Function, How> am{};
 ///
 /// **Guarantees**: the handler runs once on the target per send(); messages from one rank to
 /// another start their handlers in the order sent (with Delivery::task: the tasks are made in that
-/// order). **Lifetime**: keep it, and all that the handler captures, until wait() has returned.
+/// order). A message is handled by the handler of the same number if that has the same name, type
+/// and place in the source, or fails the team with an error that names both: ranks that make theirs
+/// in another order, unless these are of one type, from one place, and without names of their own.
+/// **Lifetime**: keep it, and all that the handler captures, until wait() has returned.
 template <class... Wires>
 class ActiveMessage {
  public:
-  /// Made by Team::make_am().
+  /// Made by Team::make_am(). `place`: of the call in the program.
   template <class F>
-  ActiveMessage(messaging::Channel& channel, F function, const AmOptions& options)
+  ActiveMessage(messaging::Channel& channel, F function, const AmOptions& options,
+                const std::source_location& place)
       : channel_(&channel) {
     using Traits = messaging::FunctionTraits<F>;
     static_assert(messaging::check_parameters(typename Traits::Parameters{}));
@@ -98,15 +103,17 @@ class ActiveMessage {
     };
     auto* const instance = new Instance(std::move(function));
     std::shared_ptr<messaging::Handler> handler(static_cast<messaging::Handler*>(instance));
-    instance->signature = signature();
+    instance->signature = type_signature<Wires...>();
     instance->delivery = options.delivery;
     instance->priority = options.priority;
     instance->self = &instance->function;
     instance->invoke = [](void* self, messaging::Batch& batch) {
       messaging::handle_all(*static_cast<F*>(self), batch, messaging::TypeList<Wires...>{});
     };
-    handler_ = messaging::kInstanceBit | channel.flag_bits() |
-               channel.add_handler(std::move(handler), options.name, naming::spelled<F>());
+    handler_ =
+        messaging::kInstanceBit | channel.flag_bits() |
+        channel.add_handler(std::move(handler), options.name, messaging::source_of<F>(place));
+    signature_ = instance->signature;
     if (options.own_order) handler_ |= messaging::kOwnOrderBit;
   }
   ~ActiveMessage() {
@@ -114,11 +121,14 @@ class ActiveMessage {
   }
   /// The moved-from message cannot be sent any more.
   ActiveMessage(ActiveMessage&& other) noexcept
-      : channel_(std::exchange(other.channel_, nullptr)), handler_(other.handler_) {}
+      : channel_(std::exchange(other.channel_, nullptr)),
+        handler_(other.handler_),
+        signature_(other.signature_) {}
   /// Exchanges the two messages.
   ActiveMessage& operator=(ActiveMessage&& other) noexcept {
     std::swap(channel_, other.channel_);
     std::swap(handler_, other.handler_);
+    std::swap(signature_, other.signature_);
     return *this;
   }
 
@@ -132,7 +142,7 @@ class ActiveMessage {
   /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
   template <class... Args>
   void send(Rank target, Args&&... args) const {
-    const messaging::Route route{handler_, signature(), target};
+    const messaging::Route route{handler_, signature_, target};
     messaging::send_message(*channel_, route, messaging::TypeList<Wires...>{},
                             std::forward<Args>(args)...);
   }
@@ -141,25 +151,27 @@ class ActiveMessage {
   /// transports do not hold them back.
   template <class... Args>
   void send_urgent(Rank target, Args&&... args) const {
-    const messaging::Route route{handler_, signature(), target};
+    const messaging::Route route{handler_, signature_, target};
     messaging::send_message<net::Lane::urgent>(*channel_, route, messaging::TypeList<Wires...>{},
                                                std::forward<Args>(args)...);
   }
   /// Runs the handler once on each recipient, along a tree; see Team::multicast.
   template <class... Args>
   void multicast(const Recipients& recipients, Args&&... args) const {
-    messaging::multicast_message(*channel_, {handler_, signature()}, recipients,
+    messaging::multicast_message(*channel_, {handler_, signature_}, recipients,
                                  messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
 
   /// Number of the handler in its team, the same on all members.
   [[nodiscard]] std::uint32_t number() const { return handler_ & messaging::kIndexMask; }
+  /// Hash of the argument types, the name, and the type and place of the handler: the same on all
+  /// members.
+  [[nodiscard]] std::uint32_t signature() const { return signature_; }
 
  private:
-  static constexpr std::uint32_t signature() { return type_signature<Wires...>(); }
-
   messaging::Channel* channel_;
   std::uint32_t handler_ = 0;  // index with flag bits
+  std::uint32_t signature_ = 0;
 };
 
 namespace messaging {

@@ -5,6 +5,7 @@
 #include <shoal/sched/function_task.hpp>
 #include <shoal/sched/future.hpp>
 
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -119,11 +120,12 @@ class RemoteFunction {
  public:
   /// Made by Team::make_function().
   template <class F>
-  RemoteFunction(messaging::Channel& channel, F function, const AmOptions& options)
+  RemoteFunction(messaging::Channel& channel, F function, const AmOptions& options,
+                 const std::source_location& place)
       : channel_(&channel),
         ask_(channel,
              wrap(std::move(function), typename messaging::FunctionTraits<F>::Parameters{}),
-             options) {}
+             options, place) {}
 
   /// Runs the function on `target` with copies of the arguments. **Caller**, **Blocks**,
   /// **Errors**: as ActiveMessage::send. **Future**: the result, or RemoteError when the function

@@ -14,7 +14,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace shoal::messaging {
 
@@ -87,8 +86,10 @@ class Channel {
     bool closed = false;
     try {
       // relaxed: what this thread has written
-      closed = link.append(header, extra_bytes, std::forward<Write>(write),
-                           slot == polls_next_.load(std::memory_order_relaxed), prefix);
+      const auto polls_next = [this, slot] {
+        return slot == polls_next_.load(std::memory_order_relaxed);
+      };
+      closed = link.append(header, extra_bytes, std::forward<Write>(write), polls_next, prefix);
     } catch (...) {  // no memory for it: it is neither queued nor to be processed
       scope_.counts.messages_processed(slot);
       throw;
@@ -109,7 +110,9 @@ class Channel {
   /// Index of the new handler: the number of those made before it on this rank for this team. Main
   /// functions and tasks. One made by a main function is closed until the next open_handlers().
   std::uint32_t add_handler(std::shared_ptr<Handler> handler, const std::string& name,
-                            std::string_view spelled);
+                            const HandlerSource& source);
+  /// See HandlerTable::set_numbered().
+  void number_handlers(bool numbered) { handlers_.set_numbered(numbered); }
   void open_handlers();
   /// Messages for it that are handled after this are errors; a handler that runs goes on.
   void remove_handler(std::uint32_t index);

@@ -5,6 +5,7 @@
 #include <shoal/am/archive.hpp>
 #include <shoal/am/message_context.hpp>
 #include <shoal/base/ids.hpp>
+#include <shoal/base/type_name.hpp>
 #include <shoal/net/packet.hpp>
 #include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/scheduler.hpp>
@@ -13,10 +14,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -32,8 +36,10 @@ enum class Delivery : std::uint8_t {
 struct AmOptions {
   /// Where the handler runs.
   Delivery delivery = Delivery::inlined;
-  int priority = 0;    // of the tasks, with Delivery::task
-  std::string name{};  // for error reports; else they show the type of the handler
+  int priority = 0;  // of the tasks, with Delivery::task
+  /// Name in reports; without one they show the type of the handler. The same on all ranks: a
+  /// message is refused by a handler of another name.
+  std::string name{};
   /// Its messages keep their order among themselves only. While a rank has yet to make it, they
   /// hold back no others there, and others do not hold back them.
   bool own_order = false;
@@ -170,13 +176,27 @@ void invoke_each(void* self, Batch& batch) {
   while (const Message* message = batch.next()) One(self, *message);
 }
 
+/// Type and place in the source of an instance handler: with its name they tell it from others.
+struct HandlerSource {
+  std::string_view spelled;    // the type, by the compiler
+  const std::type_info& type;  // of the closure
+  std::source_location place;  // where the program made it, or the model that it is of
+};
+template <class F>
+HandlerSource source_of(const std::source_location& place) {
+  return {naming::spelled<F>(), typeid(F), place};
+}
+
 /// One entry of a handler table. Pointers own it as this type, not as the type of each handler:
 /// programs with many handlers compile faster so.
 struct Handler : std::enable_shared_from_this<Handler> {
   virtual ~Handler() = default;
 
   std::string name;
+  /// Hash of the argument types; of an instance handler in its table also of its name, the type of
+  /// its closure and its place in the source.
   std::uint32_t signature = 0;
+  std::source_location place;  // of an instance handler
   /// Where the handler runs.
   Delivery delivery = Delivery::inlined;
   int priority = 0;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <tuple>
 
@@ -333,7 +334,7 @@ class LargeMessage {
   /// Made by Team::make_large_am().
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
   LargeMessage(messaging::Channel& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
-               const AmOptions& options)
+               const AmOptions& options, const std::source_location& place)
       : channel_(&channel), handler_(static_cast<messaging::Handler*>(new Instance)) {
     Instance& instance = instance_of(*handler_);
     instance.buffer = with_first<std::size_t>(std::move(buffer));
@@ -345,11 +346,14 @@ class LargeMessage {
       instance.bare_release = std::move(release);
     }
     instance.arrive_as_task = options.delivery == Delivery::task;
-    instance.signature = signature();
+    instance.signature = kTypes;
     instance.priority = options.priority;
     instance.self = &instance;
     instance.invoke = &messaging::invoke_each<&LargeMessage::on_header>;
-    index_ = channel.add_handler(handler_, options.name, naming::spelled<LargeMessage>());
+    using Functions = messaging::TypeList<BufferFn, ArrivalFn, ReleaseFn>;
+    index_ = channel.add_handler(handler_, options.name,
+                                 {naming::spelled<LargeMessage>(), typeid(Functions), place});
+    signature_ = instance.signature;
     if (options.own_order) flags_ |= messaging::kOwnOrderBit;
   }
   ~LargeMessage() {
@@ -360,7 +364,8 @@ class LargeMessage {
       : channel_(std::exchange(other.channel_, nullptr)),
         handler_(std::move(other.handler_)),
         index_(other.index_),
-        flags_(other.flags_) {}
+        flags_(other.flags_),
+        signature_(other.signature_) {}
   LargeMessage& operator=(LargeMessage&&) = delete;
 
   /// Sends `payload` (0 bytes to beyond 2^31) and copies of the arguments; an on_release() may
@@ -461,10 +466,9 @@ class LargeMessage {
     };
   }
 
-  static constexpr std::uint32_t signature() {
-    // Differs from that of an ActiveMessage with the same parameters.
-    return type_signature<messaging::LargeHeader, std::span<const T>, Wires...>();
-  }
+  // Differs from that of an ActiveMessage with the same parameters.
+  static constexpr std::uint32_t kTypes =
+      type_signature<messaging::LargeHeader, std::span<const T>, Wires...>();
 
   template <class To, class Then, class... Args>
   void send_fitting(const To& target, std::span<const T> payload, Then&& then,
@@ -488,10 +492,10 @@ class LargeMessage {
     const messaging::Payload bytes{std::as_bytes(payload), payload.size()};
     const auto use = [&](auto release) {
       if constexpr (std::is_same_v<To, Recipients>) {
-        messaging::multicast_large(*channel_, {handler, signature()}, target, bytes, arguments,
+        messaging::multicast_large(*channel_, {handler, signature_}, target, bytes, arguments,
                                    messaging::share_function(std::move(release)));
       } else {
-        messaging::send_large(*channel_, {handler | messaging::kLargeBit, signature(), target},
+        messaging::send_large(*channel_, {handler | messaging::kLargeBit, signature_, target},
                               bytes, arguments,
                               messaging::make_event(*channel_, handler_->name, std::move(release)));
       }
@@ -584,6 +588,7 @@ class LargeMessage {
   std::shared_ptr<messaging::Handler> handler_;
   std::uint32_t index_ = 0;
   std::uint32_t flags_ = messaging::kInstanceBit;
+  std::uint32_t signature_ = 0;
 };
 
 namespace messaging {

@@ -1,6 +1,7 @@
 #pragma once
 // Names of types and functions for messages to users, made from the compiler's spelling.
 
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ std::string readable(std::string_view pretty, std::string_view key);
 /// of `std::__cxx11::basic_string<char>`, `greet` instead of `{anonymous}::greet`, "lambda in main"
 /// or "lambda at main.cpp:12" for a lambda.
 std::string tidy(std::string_view spelled);
+
+/// "solve.cpp:12:5".
+std::string to_text(const std::source_location& place);
 
 }  // namespace naming
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,9 +85,12 @@ class FunctionBody final : public TaskBody {
 /// tasks or events left fail the world.
 class Events {
  public:
-  /// `name` is used in reports, `rule` tells which task gets an event. **Caller**: main functions.
+  /// `name` is used in reports; with `place` it tells these events from others that are made in
+  /// another order on another rank. `rule` tells which task gets an event. **Caller**: main
+  /// functions.
   explicit Events(term::Scope& scope, std::string name = "events",
-                  MatchingRule rule = MatchingRule::paper);
+                  MatchingRule rule = MatchingRule::paper,
+                  const std::source_location& place = std::source_location::current());
   ~Events();
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <tuple>
@@ -35,8 +36,10 @@ namespace shoal {
 /// before the team does. Data end with the flow.
 class Flow {
  public:
-  /// `name` is used in reports.
-  explicit Flow(term::Scope& scope, std::string name = "flow", const FlowOptions& options = {});
+  /// `name` is used in reports; with `place` it tells the flow from others that are made in another
+  /// order on another rank.
+  explicit Flow(term::Scope& scope, std::string name = "flow", const FlowOptions& options = {},
+                const std::source_location& place = std::source_location::current());
   /// Collective, unless an exception passes: waits until nothing of the flow is under way on this
   /// rank, and until all ranks have ended it. **Errors**: as wait(), unless an exception passes.
   ~Flow() noexcept(false);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -34,11 +35,12 @@ namespace shoal::graph {
 template <class K, class V>
 struct Slot {
   template <class PutOne, class PutSeveral>
-  Slot(messaging::Channel& channel, const std::string& name, PutOne put_one, PutSeveral put_several)
+  Slot(messaging::Channel& channel, const std::string& name, const std::source_location& place,
+       PutOne put_one, PutSeveral put_several)
       : put(put_one),
-        one(channel, put_one, messaging::model_options(name)),
-        several(channel, put_several, messaging::model_options(name)),
-        large(channel, name, put_several) {}
+        one(channel, put_one, messaging::model_options(name), place),
+        several(channel, put_several, messaging::model_options(name), place),
+        large(channel, name, place, put_several) {}
 
   Function<void(const K& key, V value)> put;  // here; counts as a dependency
   ActiveMessage<K, V> one;
@@ -71,13 +73,15 @@ class TypedInputs final : public Inputs<K> {
   using Fulfill = Function<void(const K& key)>;
   using IsHere = Function<bool(const K& key)>;
 
-  TypedInputs(term::Scope& scope, std::string graph, F function, Fulfill fulfill, IsHere is_here)
+  /// `place`: in the program, where it made the graph.
+  TypedInputs(term::Scope& scope, std::string graph, const std::source_location& place, F function,
+              Fulfill fulfill, IsHere is_here)
       : graph_(std::move(graph)),
         function_(std::move(function)),
         fulfill_(std::move(fulfill)),
         is_here_(std::move(is_here)),
         shards_(std::make_unique<Shard[]>(kShards)) {
-    make_slots(scope, std::index_sequence_for<Ws...>());
+    make_slots(scope, place, std::index_sequence_for<Ws...>());
   }
 
   void run(const K& key) override { run_with(key, std::index_sequence_for<Ws...>()); }
@@ -102,14 +106,16 @@ class TypedInputs final : public Inputs<K> {
   Shard& shard_of(std::uint64_t hash) { return shards_[hash % kShards]; }
 
   template <std::size_t... I>
-  void make_slots(term::Scope& scope, std::index_sequence<I...> /*indices*/) {
-    (make_slot<I, wire::Owner<Ws>>(scope), ...);
+  void make_slots(term::Scope& scope, const std::source_location& place,
+                  std::index_sequence<I...> /*indices*/) {
+    (make_slot<I, wire::Owner<Ws>>(scope, place), ...);
   }
   template <std::size_t I, class V>
-  void make_slot(term::Scope& scope) {
-    const std::string name = graph_ + ", input " + std::to_string(I);
+  void make_slot(term::Scope& scope, const std::source_location& place) {
+    const std::string name = "task graph '" + graph_ + "': input " + std::to_string(I);
     slots_[I] = std::make_shared<Slot<K, V>>(
-        scope.channel(), name, [this](const K& key, V value) { put<I>(key, std::move(value)); },
+        scope.channel(), name, place,
+        [this](const K& key, V value) { put<I>(key, std::move(value)); },
         [this](const std::vector<K>& keys, V value) { put_several<I>(keys, std::move(value)); });
   }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -51,7 +52,8 @@ template <class K, class V, bool = VectorIn<V>::exists>
 class LargeInput {
  public:
   using Put = Function<void(const std::vector<K>& keys, V value)>;
-  LargeInput(messaging::Channel& /*channel*/, const std::string& /*name*/, const Put& /*put*/) {}
+  LargeInput(messaging::Channel& /*channel*/, const std::string& /*name*/,
+             const std::source_location& /*place*/, const Put& /*put*/) {}
   [[nodiscard]] static bool takes(const V& /*value*/, Rank /*to*/) { return false; }
   static void send(const std::vector<Rank>& /*to*/, const std::vector<K>& /*keys*/,
                    const std::shared_ptr<const V>& /*value*/) {}
@@ -67,8 +69,9 @@ class LargeInput<K, V, true> {
   using Put = Function<void(const std::vector<K>& keys, V value)>;
 
   /// `put` runs in handlers.
-  LargeInput(messaging::Channel& channel, const std::string& name, Put put)
-      : LargeInput(channel, name, std::make_shared<Arrivals>(std::move(put))) {}
+  LargeInput(messaging::Channel& channel, const std::string& name,
+             const std::source_location& place, Put put)
+      : LargeInput(channel, name, place, std::make_shared<Arrivals>(std::move(put))) {}
 
   /// The value is to travel to this rank as a large message.
   [[nodiscard]] bool takes(const V& value, Rank to) const {
@@ -111,11 +114,11 @@ class LargeInput<K, V, true> {
   };
 
   LargeInput(messaging::Channel& channel, const std::string& name,
-             const std::shared_ptr<Arrivals>& arrivals)
+             const std::source_location& place, const std::shared_ptr<Arrivals>& arrivals)
       : channel_(channel),
         message_(
             channel, [arrivals](std::size_t count) { return arrivals->make(count); },
-            arrival(arrivals), [] {}, messaging::model_options(name + ", large")) {}
+            arrival(arrivals), [] {}, messaging::model_options(name + ", large"), place) {}
 
   // An Immutable is read by tasks while it is passed on.
   static auto arrival(const std::shared_ptr<Arrivals>& arrivals) {

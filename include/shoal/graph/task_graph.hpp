@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <tuple>
@@ -135,10 +136,13 @@ class TaskGraph final : private term::Unsatisfied {
                 "shoal: a graph keeps its keys, and a view owns none: take std::string");
 
  public:
-  /// `name` is used in reports.
-  explicit TaskGraph(term::Scope& scope, std::string name = "graph")
+  /// `name` is used in reports; with `place` it tells the graph from others that are made in
+  /// another order on another rank.
+  explicit TaskGraph(term::Scope& scope, std::string name = "graph",
+                     const std::source_location& place = std::source_location::current())
       : scope_(scope),
         name_(std::move(name)),
+        place_(place),
         shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope.scheduler().worker_count())) -
                     1),
         history_(scope.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr) {
@@ -205,7 +209,7 @@ class TaskGraph final : private term::Unsatisfied {
       set_number(rank_, "set_rank", std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
           scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
-          messaging::model_options(name_ + ", fulfill"));
+          messaging::model_options("task graph '" + name_ + "': fulfill()"), place_);
       forward_ = [message](int rank, const K& k, int count) {
         message->send(Rank(rank), k, count);
       };
@@ -467,7 +471,7 @@ class TaskGraph final : private term::Unsatisfied {
     graph::check_key_parameter<F, K>();
     check_unused();
     auto inputs = std::make_shared<Table>(
-        scope_, name_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
+        scope_, name_, place_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
         [this](const K& k) { return rank_here(k) == scope_.rank(); });
     task_ = [inputs](const K& k) { inputs->run(k); };
     inputs_ = std::move(inputs);
@@ -718,6 +722,7 @@ class TaskGraph final : private term::Unsatisfied {
 
   term::Scope& scope_;
   const std::string name_;
+  const std::source_location place_;
   Function<int(const K&)> indegree_;
   Function<void(const K&)> task_;
   Function<int(const K&)> mapping_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 
 namespace shoal::net {
@@ -166,7 +167,7 @@ class Remote;
 
 class Core {
  public:
-  Core(term::Scope& scope, const GlobalMemoryOptions& options);
+  Core(term::Scope& scope, const GlobalMemoryOptions& options, const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -228,7 +229,8 @@ class Core {
   // --- heaps
 
   [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment);
-  [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment);
+  [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                                    const std::source_location& place);
   /// In the heap of another rank.
   [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
                                                   std::size_t alignment);
@@ -250,7 +252,8 @@ class Core {
 
  private:
   friend class Remote;
-  Core(const GlobalMemoryOptions& options, term::Scope& scope);  // all sizes are filled in
+  // All sizes are filled in.
+  Core(const GlobalMemoryOptions& options, term::Scope& scope, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
   [[noreturn]] void refuse_in_handler(const char* call) const;
 

@@ -17,6 +17,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -45,9 +46,11 @@ namespace shoal {
 /// returned on all ranks.
 class GlobalMemory {
  public:
-  /// Collective: all ranks of the team make theirs in the same order.
-  explicit GlobalMemory(term::Scope& scope, const GlobalMemoryOptions& options = {})
-      : core_(std::make_unique<memory::Core>(scope, options)) {}
+  /// Collective: all ranks of the team make theirs in the same order. The name and `place` tell it
+  /// from others that are made in another order on another rank.
+  explicit GlobalMemory(term::Scope& scope, const GlobalMemoryOptions& options = {},
+                        const std::source_location& place = std::source_location::current())
+      : core_(std::make_unique<memory::Core>(scope, options, place)) {}
 
   /// Rank of the caller in the team.
   [[nodiscard]] Rank rank() const { return core_->rank(); }
@@ -85,11 +88,12 @@ class GlobalMemory {
   /// `count` elements in the heap of each rank, at the same offset: p.on(r) is the place on rank r.
   /// Returns that of this rank. **Caller**: all ranks, in the same order with the same arguments;
   /// does not wait for the others: a barrier stands between the allocation and the first access to
-  /// another rank's memory. **Errors**: as allocate(); ranks that allocate something else fail the
-  /// team with both sizes.
+  /// another rank's memory. **Errors**: as allocate(); ranks that allocate something else, or at
+  /// another `place` of the program, fail the team with both sizes and places.
   template <class T>
-  [[nodiscard]] GlobalPtr<T> collective_allocate(std::size_t count = 1) {
-    return pointer<T>(rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T)));
+  [[nodiscard]] GlobalPtr<T> collective_allocate(
+      std::size_t count = 1, const std::source_location& place = std::source_location::current()) {
+    return pointer<T>(rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T), place));
   }
   /// Collective as well. **Precondition**: no rank accesses the memory any more.
   template <class T>

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 
 namespace shoal {
 
@@ -19,8 +20,9 @@ template <memory::Copied T>
 class GlobalVar {
  public:
   /// Zero until the owner sets it.
-  GlobalVar(GlobalMemory& memory, Rank owner)
-      : memory_(memory), place_(memory.collective_allocate<T>().on(owner)) {}
+  GlobalVar(GlobalMemory& memory, Rank owner,
+            const std::source_location& place = std::source_location::current())
+      : memory_(memory), place_(memory.collective_allocate<T>(1, place).on(owner)) {}
   ~GlobalVar() { memory_.collective_free(place_); }
   GlobalVar(const GlobalVar&) = delete;
   GlobalVar& operator=(const GlobalVar&) = delete;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,14 +42,15 @@ class GlobalVector {
  public:
   /// Allocates `count` elements.
   GlobalVector(GlobalMemory& memory, std::size_t count,
-               VectorDistribution distribution = VectorDistribution::blocked())
+               VectorDistribution distribution = VectorDistribution::blocked(),
+               const std::source_location& place = std::source_location::current())
       : memory_(memory),
         count_(count),
         ranks_(static_cast<std::size_t>(memory.size())),
         block_(distribution.block != 0 ? distribution.block
                                        : std::max<std::size_t>(1, (count + ranks_ - 1) / ranks_)),
         each_((count + block_ * ranks_ - 1) / (block_ * ranks_) * block_),
-        begin_(memory.collective_allocate<T>(std::max<std::size_t>(1, each_))) {}
+        begin_(memory.collective_allocate<T>(std::max<std::size_t>(1, each_), place)) {}
   ~GlobalVector() { memory_.collective_free(begin_); }
   GlobalVector(const GlobalVector&) = delete;
   GlobalVector& operator=(const GlobalVector&) = delete;

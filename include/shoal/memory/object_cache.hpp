@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -39,8 +40,10 @@ using CacheRef = std::shared_ptr<const T>;
 template <class T, CachePolicy Policy = KeepAll>
 class ObjectCache {
  public:
-  /// A cache for objects of this memory.
-  explicit ObjectCache(GlobalMemory& memory, Policy policy = Policy(), std::string name = "cache")
+  /// A cache for objects of this memory. Its name and `place` tell it from others that are made in
+  /// another order on another rank.
+  explicit ObjectCache(GlobalMemory& memory, Policy policy = Policy(), std::string name = "cache",
+                       const std::source_location& place = std::source_location::current())
       : memory_(memory),
         compares_(kComparable && memory.checks()),
         core_(scheduler(), name, std::make_unique<memory::PolicyOf<Policy>>(std::move(policy)),
@@ -51,25 +54,25 @@ class ObjectCache {
               const std::size_t size_bytes = encoded_size<T>(object);
               core_.arrived(ticket, std::make_shared<const T>(std::move(object)), size_bytes);
             },
-            messaging::model_options("cache '" + name + "': an object")),
+            messaging::model_options("cache '" + name + "': an object"), place),
         refused_(
             channel(),
             [this](std::uint64_t ticket, const std::string& text) {
               core_.failed(ticket, std::make_exception_ptr(CheckError(text)));
             },
-            messaging::model_options("cache '" + name + "': a refusal")),
+            messaging::model_options("cache '" + name + "': a refusal"), place),
         verified_(
             channel(),
             [this](std::uint64_t number, bool same, int writer) {
               core_.end_comparison(number, {same, writer});
             },
-            messaging::model_options("cache '" + name + "': a comparison")),
+            messaging::model_options("cache '" + name + "': a comparison"), place),
         asked_(
             channel(),
             [this](int origin, std::uint64_t offset, std::uint64_t ticket) {
               answer(Rank(origin), offset, ticket);
             },
-            messaging::model_options("cache '" + name + "': a request")),
+            messaging::model_options("cache '" + name + "': a request"), place),
         compare_(
             channel(),
             [this](int origin, std::uint64_t offset, std::uint64_t number,
@@ -77,7 +80,7 @@ class ObjectCache {
               verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy,
                              memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
             },
-            messaging::model_options("cache '" + name + "': a copy to compare")) {}
+            messaging::model_options("cache '" + name + "': a copy to compare"), place) {}
 
   /// The copy, if there is one; else the object is fetched. Requests for one object at the same
   /// time share a fetch. **Blocks**: parks the task during a fetch.

@@ -62,14 +62,18 @@ class Link : public PacketOwner {
   [[nodiscard]] Rank target() const { return target_; }
   [[nodiscard]] Lane lane() const { return lane_; }
 
+  /// The caller of append() does not let the transport look for messages next.
+  struct NoPoll {
+    bool operator()() const { return false; }
+  };
   /// Appends one message; `write(std::span<std::byte>)` fills its arguments and must not throw,
   /// block or send. `extra_bytes` counts towards the window beside the message itself (memory the
-  /// message refers to). `prefix`: with kPrefixBit. `polls_next`: the caller lets the transport
+  /// message refers to). `prefix`: with kPrefixBit. `polls_next()`: the caller lets the transport
   /// look for messages next. Never blocks. True: a packet is full now, which could leave. Any
   /// thread.
-  template <class Write>
+  template <class Write, class PollsNext = NoPoll>
   SHOAL_ALWAYS_INLINE bool append(const MessageHeader& message, std::size_t extra_bytes,
-                                  Write&& write, bool polls_next = false,
+                                  Write&& write, const PollsNext& polls_next = {},
                                   const RunPrefix* prefix = nullptr) {
     bool announce_now = false;
     bool closed = false;
@@ -86,7 +90,7 @@ class Link : public PacketOwner {
       sync::publish(open_);
       announce_now = !std::exchange(announced_, true);
     }
-    if (announce_now) announce(polls_next);
+    if (announce_now) announce(polls_next());
     return closed;
   }
 

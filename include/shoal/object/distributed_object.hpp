@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 namespace shoal {
@@ -16,8 +15,8 @@ namespace object {
 /// Registration of a representative, for as long as it lives. Not a template.
 class Registration {
  public:
-  /// Registers a representative of this type.
-  Registration(Team& team, void* representative, std::string_view type);
+  /// Registers a representative of this class.
+  Registration(Team& team, void* representative, const ObjectClass& registered);
   ~Registration();
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
@@ -53,8 +52,8 @@ class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
 
   /// Registers a representative; see DistributedObject.
   OwnedHandle(Team& team, T& representative)
-      : registration_(
-            std::make_unique<object::Registration>(team, &representative, naming::spelled<T>())) {}
+      : registration_(std::make_unique<object::Registration>(team, &representative,
+                                                             object::object_class<T>)) {}
   /// Takes the registration over for a representative that was moved here.
   OwnedHandle(OwnedHandle&& other, T& representative) noexcept
       : registration_(std::move(other.registration_)) {
@@ -104,7 +103,8 @@ class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
  protected:
   /// Registers a representative.
   explicit DistributedObject(Team& team)
-      : registration_(std::make_unique<object::Registration>(team, self(), naming::spelled<T>())) {}
+      : registration_(
+            std::make_unique<object::Registration>(team, self(), object::object_class<T>)) {}
   /// Another object, on all ranks.
   DistributedObject(const DistributedObject& other) : DistributedObject(other.team()) {}
   /// Takes the registration over.

@@ -119,16 +119,19 @@ class Handle : public object::Invoker<Handle<T>, T> {
   /// A total order.
   [[nodiscard]] auto operator<=>(const Handle& other) const { return address_ <=> other.address_; }
 
-  /// The representative on the calling rank; nullptr if there is none.
+  /// The representative on the calling rank; nullptr if there is none. **Errors**: CheckError when
+  /// this rank has made an object of another class in its place.
   /// **Caller**: a task, handler or main function.
   [[nodiscard]] T* find() const {
     const object::Objects* const objects = object::Objects::find(address_.team, "a handle");
-    void* const representative = objects != nullptr ? objects->find(address_.number) : nullptr;
+    void* const representative =
+        objects != nullptr ? objects->find(address_.number, object::object_class<T>) : nullptr;
     return representative != nullptr ? &object::root_at<T>(representative) : nullptr;
   }
   /// The same. **Errors**: CheckError that says why there is none.
   [[nodiscard]] T& get() const {
-    return object::root_at<T>(object::objects_for(address_, "a handle").get(address_));
+    const object::Objects& objects = object::objects_for(address_, "a handle");
+    return object::root_at<T>(objects.get(address_, object::object_class<T>));
   }
   /// Place of the object, for Invoker.
   [[nodiscard]] object::Place place_of_object() const;

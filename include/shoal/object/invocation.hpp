@@ -2,6 +2,7 @@
 // Invocations of methods of distributed objects, as their receiver keeps them.
 
 #include <shoal/base/ids.hpp>
+#include <shoal/base/type_name.hpp>
 #include <shoal/net/packet.hpp>
 #include <shoal/sync/block_pool.hpp>
 
@@ -12,11 +13,21 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 #include <utility>
 
 namespace shoal::object {
 
 class Objects;
+
+/// Class under which representatives are registered.
+struct ObjectClass {
+  const std::type_info& type;
+  std::string_view spelled;  // by the compiler
+};
+template <class Root>
+inline constexpr ObjectClass object_class{typeid(Root), naming::spelled<Root>()};
 
 /// Address of a distributed object, on all ranks and in messages.
 struct Address {
@@ -68,8 +79,8 @@ struct Outside {
 /// often one alone. Each runs once, or is told that its object is missing.
 class Invocation : public sync::Pooled {
  public:
-  Invocation(const Target& target, Rank source, std::uint64_t count)
-      : target_(target), source_(source), count_(count) {}
+  Invocation(const Target& target, Rank source, std::uint64_t count, const ObjectClass& object)
+      : target_(target), source_(source), count_(count), object_(object) {}
   virtual ~Invocation() = default;
   Invocation(const Invocation&) = delete;
   Invocation& operator=(const Invocation&) = delete;
@@ -92,6 +103,8 @@ class Invocation : public sync::Pooled {
   [[nodiscard]] const Target& target() const { return target_; }
   /// Sender in the object's team; -1: no member.
   [[nodiscard]] Rank source() const { return source_; }
+  /// Class of the object on the caller's rank.
+  [[nodiscard]] const ObjectClass& object() const { return object_; }
   /// Number of those that have not begun.
   [[nodiscard]] std::uint64_t left() const { return count_ - begun_; }
 
@@ -109,6 +122,7 @@ class Invocation : public sync::Pooled {
   const Rank source_;
   std::uint64_t count_;
   std::uint64_t begun_ = 0;
+  const ObjectClass& object_;
 };
 
 /// First in, first out. Owns its invocations, of which none begins meanwhile.

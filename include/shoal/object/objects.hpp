@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -68,17 +67,19 @@ class Objects : public std::enable_shared_from_this<Objects> {
   // --- representatives
 
   /// Registers a representative, and makes the caller take part in the turns of this rank: no
-  /// invocation runs while the caller does, except where it waits. `type` names it in messages, as
-  /// the compiler spells it. **Errors**: CheckError in a handler, in an invocation, and on a thread
-  /// outside the workers. `epoch` is that of the object on this rank, until remove().
-  Address add(void* representative, std::string_view type, std::atomic<std::uint32_t>& epoch);
+  /// invocation runs while the caller does, except where it waits. **Errors**: CheckError in a
+  /// handler, in an invocation, and on a thread outside the workers. `epoch` is that of the object
+  /// on this rank, until remove().
+  Address add(void* representative, const ObjectClass& registered,
+              std::atomic<std::uint32_t>& epoch);
   /// The representative has moved.
   void move(const Address& address, void* representative);
   void remove(const Address& address) noexcept;
-  /// nullptr: there is none here.
-  [[nodiscard]] void* find(std::uint32_t number) const;
+  /// nullptr: there is none here. **Errors**: CheckError that names both classes, if it is of
+  /// another one than `wanted`: ranks have made their objects in different orders.
+  [[nodiscard]] void* find(std::uint32_t number, const ObjectClass& wanted) const;
   /// The same. **Errors**: CheckError with the reason.
-  [[nodiscard]] void* get(const Address& address) const;
+  [[nodiscard]] void* get(const Address& address, const ObjectClass& wanted) const;
   /// Text of the error for an invocation of `method`, or a use, of an object that is not here.
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
 

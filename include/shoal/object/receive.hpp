@@ -68,7 +68,9 @@ class TypedInvocation final : public Invocation {
   using Reply = ReplyTo<typename M::Result, How>;
 
   TypedInvocation(const Target& target, Rank source, const Reply& reply, Values&& values)
-      : Invocation(target, source, 1), reply_(reply), values_(std::move(values)) {}
+      : Invocation(target, source, 1, object_class<Root>),
+        reply_(reply),
+        values_(std::move(values)) {}
 
   void run(Objects& objects, void* representative) override {
     begin_one();
@@ -107,7 +109,7 @@ class PackedInvocations final : public Invocation {
   /// `message`: one of the run.
   PackedInvocations(const messaging::Message& message, Rank source, messaging::KeptRun&& run,
                     const Fixed&... fixed)
-      : Invocation(Target::from(*message.prefix), source, run.count),
+      : Invocation(Target::from(*message.prefix), source, run.count, object_class<Root>),
         run_(std::move(run)),
         is_object_(message.is_object),
         fixed_(fixed...) {}
@@ -144,7 +146,7 @@ class PackedInvocations final : public Invocation {
  private:
   /// The part of `other` that has not begun.
   PackedInvocations(const PackedInvocations& other)
-      : Invocation(other.target(), other.source(), other.left()),
+      : Invocation(other.target(), other.source(), other.left(), object_class<Root>),
         run_(other.run_.rest(other.begun())),
         is_object_(other.is_object_),
         fixed_(other.fixed_) {}

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -83,8 +84,9 @@ class Team : public TeamCollectives {
  public:
   /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
   /// with the same ranks of `parent`, which become ranks 0, 1, ... of the team in that order. Sends
-  /// nothing. `name` is used in reports. **Errors**: CheckError for a rank that does not exist or
-  /// is listed twice, and for an empty list.
+  /// nothing. `name` is used in reports, and the same on all members: teams of different names do
+  /// not exchange messages. **Errors**: CheckError for a rank that does not exist or is listed
+  /// twice, and for an empty list.
   Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name = "");
   /// The same with functions, in memory that does not grow with the team: `to_parent(i)` is the
   /// rank in `parent` of the team's rank i, 0 <= i < size; `from_parent(r)` is its inverse, and
@@ -302,10 +304,12 @@ class Team : public TeamCollectives {
   /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
   /// Messages for it that arrive early wait. The handler of one that the main function made does
   /// not run before the main function next sends a message or calls wait(), a collective operation
-  /// or flush(): objects that it refers to may be set up after it. **Errors**: a message that does
-  /// not fit the handler's parameters ends the world with an error that names it.
+  /// or flush(): objects that it refers to may be set up after it. **Errors**: a message that was
+  /// sent for another handler fails the team with an error that names both, see ActiveMessage.
+  /// `place` tells handlers apart; a function that makes them for its callers passes theirs on.
   template <class F>
-  [[nodiscard]] auto make_am(F function, const AmOptions& options = {}) {
+  [[nodiscard]] auto make_am(F function, const AmOptions& options = {},
+                             const std::source_location& place = std::source_location::current()) {
     constexpr bool fits = messaging::PlainFunction<F>;
     static_assert(fits,
                   "shoal: make_am() takes a function or a function object with one operator(), "
@@ -313,7 +317,7 @@ class Team : public TeamCollectives {
     if constexpr (fits) {
       using Parameters = typename messaging::FunctionTraits<F>::Parameters;
       if constexpr (messaging::check_parameters(Parameters{})) {
-        return ActiveMessageFor<F>(channel(), std::move(function), options);
+        return ActiveMessageFor<F>(channel(), std::move(function), options, place);
       } else {
         return messaging::RefusedMessage();
       }
@@ -326,22 +330,25 @@ class Team : public TeamCollectives {
   /// functions; read_only() may stand for `arrival`. The arguments are those of `buffer` behind its
   /// count, or those of `arrival` behind its data if these are more.
   template <class T, class Buffer, class Arrival, class Release>
-  [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, Release release,
-                                   const AmOptions& options = {}) {
+  [[nodiscard]] auto make_large_am(
+      Buffer buffer, Arrival arrival, Release release, const AmOptions& options = {},
+      const std::source_location& place = std::source_location::current()) {
     using Wires = typename messaging::LargeWires<Buffer, Arrival>::type;
     constexpr bool fits = messaging::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
     if constexpr (fits) {
       return LargeMessageFor<T, Buffer, Arrival>(channel(), std::move(buffer), std::move(arrival),
-                                                 std::move(release), options);
+                                                 std::move(release), options, place);
     } else {
       return messaging::RefusedMessage();
     }
   }
   /// The same without a function for all of its releases: each send() may bring one, on_release().
   template <class T, class Buffer, class Arrival>
-  [[nodiscard]] auto make_large_am(Buffer buffer, Arrival arrival, const AmOptions& options = {}) {
+  [[nodiscard]] auto make_large_am(
+      Buffer buffer, Arrival arrival, const AmOptions& options = {},
+      const std::source_location& place = std::source_location::current()) {
     return make_large_am<T>(
-        std::move(buffer), std::move(arrival), [] {}, options);
+        std::move(buffer), std::move(arrival), [] {}, options, place);
   }
 
   // --- futures across ranks
@@ -390,11 +397,13 @@ class Team : public TeamCollectives {
   /// Makes a function with captures that other ranks call: as make_am(), with a result. It runs as
   /// a task, unless `options` say that it runs at once, and then it must not wait.
   template <class F>
-  [[nodiscard]] auto make_function(F function, const AmOptions& options = {Delivery::task}) {
+  [[nodiscard]] auto make_function(
+      F function, const AmOptions& options = {Delivery::task},
+      const std::source_location& place = std::source_location::current()) {
     static_assert(messaging::PlainFunction<F>,
                   "shoal: make_function() takes a function or a function object with one "
                   "operator(), whose parameters are the arguments of the call: none of them auto");
-    return RemoteFunctionFor<F>(channel(), std::move(function), options);
+    return RemoteFunctionFor<F>(channel(), std::move(function), options, place);
   }
 
   // --- teams made by one rank
