@@ -1,5 +1,30 @@
 # Tests that run programs as users do: the suites of tests/suites, in Python.
 
+if(mpich IN_LIST SHOAL_MPI_PLUGINS)
+  add_library(shoal_mpich_yield SHARED "${PROJECT_SOURCE_DIR}/tests/support/mpich_yield.cpp")
+  shoal_target_defaults(shoal_mpich_yield)
+  target_link_libraries(shoal_mpich_yield PRIVATE ${CMAKE_DL_LIBS})
+endif()
+
+# Sets `out` to the launcher of an MPI with its options, ready for the program.
+function(shoal_mpi_launcher mpi processes out)
+  if(mpi STREQUAL "openmpi")
+    find_program(SHOAL_MPIRUN_OPENMPI NAMES mpirun.openmpi orterun)
+    set(command "${SHOAL_MPIRUN_OPENMPI}" --oversubscribe --allow-run-as-root --bind-to none -n)
+  elseif(mpi STREQUAL "mpich")
+    find_program(SHOAL_MPIRUN_MPICH NAMES mpirun.mpich mpiexec.hydra)
+    set(command "${SHOAL_MPIRUN_MPICH}" -genv LD_PRELOAD $<TARGET_FILE:shoal_mpich_yield> -n)
+  else()
+    set(command "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG})
+  endif()
+  list(GET command 0 program)
+  if(NOT program)
+    message(FATAL_ERROR "No mpirun for ${mpi}: its tests cannot run. Install it (tools/setup "
+                        "does), or leave ${mpi} out of SHOAL_MPI.")
+  endif()
+  set(${out} ${command} ${processes} PARENT_SCOPE)
+endfunction()
+
 # Sets `out` to a list in JSON.
 function(shoal_json_list out)
   list(JOIN ARGN "\", \"" text)

@@ -57,13 +57,27 @@ function(shoal_test_program target source)
   shoal_test_defaults(${target} ${ARGN})
 endfunction()
 
-# Large programs that tests of several kinds run, compiled once.
+# What tests of several kinds share, compiled once.
 set(support "${PROJECT_SOURCE_DIR}/tests/support")
 add_library(
   test_programs STATIC EXCLUDE_FROM_ALL
   "${support}/flow_program.cpp" "${support}/memory_battery.cpp" "${support}/memory_program.cpp"
   "${support}/random_collectives.cpp")
 shoal_test_defaults(test_programs shoal_object shoal_runtime)
+
+# What tests may use, as far as this build has it.
+set(SHOAL_TEST_LIBRARIES "")
+foreach(library IN ITEMS barnes_hut bfs calibrate contention ebms insitu sparse_solve)
+  list(APPEND SHOAL_TEST_LIBRARIES shoal_app_${library})
+endforeach()
+list(APPEND SHOAL_TEST_LIBRARIES shoal_apps_common bench_metg)
+foreach(library IN LISTS SHOAL_TEST_LIBRARIES)
+  if(NOT TARGET ${library})
+    list(REMOVE_ITEM SHOAL_TEST_LIBRARIES ${library})
+  endif()
+endforeach()
+list(APPEND SHOAL_TEST_LIBRARIES shoal_edat_api shoal_c_api shoal_trace_tool shoal_contention
+     test_programs shoal::shoal GTest::gmock)
 
 # What `make check` runs has the label "check" as well; the target check_programs builds what that
 # needs. Each preset names the kinds that it runs there (SHOAL_CHECK_KINDS).
@@ -101,155 +115,63 @@ function(shoal_test_properties test label timeout)
   endif()
 endfunction()
 
-# Sets `out` to a command that runs the one given and, unless `pattern` is empty, also requires that
-# lines of its output match that.
-function(shoal_expecting pattern out)
-  set(command ${ARGN})
-  if(pattern)
-    list(JOIN command " " text)
-    set(command "${CMAKE_COMMAND}" "-DPATTERN=${pattern}" "-DCOMMANDS=${text}" -P
-                "${PROJECT_SOURCE_DIR}/tests/apps/compare_lines.cmake")
+# Sets `out` to whether this build has what a file of tests needs: those of apps_<application>_ the
+# applications, if these were not chosen one by one (SHOAL_APPS), and those of bench_ the benchmarks.
+function(shoal_has_libraries_of name out)
+  set(${out} ON PARENT_SCOPE)
+  string(REGEX MATCH "^([a-z]+)_([a-z]+)" layer "${name}")
+  if(CMAKE_MATCH_1 STREQUAL "apps")
+    if(NOT TARGET shoal_apps_common OR (SHOAL_APPS AND NOT CMAKE_MATCH_2 IN_LIST SHOAL_APPS))
+      set(${out} OFF PARENT_SCOPE)
+    endif()
+  elseif(CMAKE_MATCH_1 STREQUAL "bench" AND NOT TARGET bench_metg)
+    set(${out} OFF PARENT_SCOPE)
   endif()
-  set(${out} ${command} PARENT_SCOPE)
 endfunction()
 
-# Sets `out` to the libraries of a file of tests by its name: files named apps_* also link what the
-# applications share, those named apps_<app>_* that application, bench_<group>_* that group, and
-# those named edat_api_*, contention_* or trace_* that layer. Empty: they are not built.
-function(shoal_gtest_libraries name out)
-  set(libraries test_programs shoal::shoal GTest::gmock)
-  if(name MATCHES "^(edat_api|contention|trace)_")
-    list(PREPEND libraries shoal_${CMAKE_MATCH_1})
-    if(name MATCHES "^trace_")
-      list(PREPEND libraries shoal_c_api shoal_trace_tool) # of the former, traces of C
-    endif()
-  elseif(name MATCHES "^bench_([^_]+)_")
-    if(TARGET bench_${CMAKE_MATCH_1})
-      list(PREPEND libraries bench_${CMAKE_MATCH_1})
-    else()
-      set(libraries "")
-    endif()
-  elseif(name MATCHES "^apps_([^_]+)_")
-    set(app ${CMAKE_MATCH_1})
-    if(app STREQUAL "sparse")
-      set(app sparse_solve)
-    elseif(app STREQUAL "barnes")
-      set(app barnes_hut)
-    endif()
-    if(TARGET shoal_app_${app})
-      list(PREPEND libraries shoal_app_${app} shoal_apps_common)
-    elseif(TARGET shoal_apps_common AND NOT SHOAL_APPS)
-      list(PREPEND libraries shoal_apps_common)
-    else()
-      set(libraries "") # only those of the applications that were chosen
-    endif()
-  endif()
-  set(${out} ${libraries} PARENT_SCOPE)
-endfunction()
-
-# shoal_join_sources(<program> <regex> <source>...)
-# Adds sources to a program of tests, up to 8 whose names match the regex alike as one translation
-# unit: templates and what every file includes take most of the compiler's time. Sources whose
-# names belong to namespaces of others, or that say so ("Compiled alone"), are compiled alone.
-function(shoal_join_sources program part_of_name)
-  set(parts "")
-  foreach(source IN LISTS ARGN)
-    file(STRINGS "${source}" global REGEX
-         "^(template <>|namespace (shoal|std)|// Compiled alone)")
-    file(STRINGS "${source}" main REGEX "^int main\\(")
-    cmake_path(GET source STEM name)
-    if(global AND NOT main)
-      target_sources(${program} PRIVATE "${source}")
-      continue()
-    endif()
-    string(REGEX MATCH "${part_of_name}" part "${name}_tests")
-    if(global)
-      set(part ${name})
-    endif()
-    list(APPEND parts ${part})
-    list(APPEND sources_${part} "${source}")
-  endforeach()
-  list(REMOVE_DUPLICATES parts)
-  set(script "${PROJECT_SOURCE_DIR}/cmake/join_sources")
-  foreach(part IN LISTS parts)
-    set(number 0)
-    while(sources_${part})
-      list(SUBLIST sources_${part} 0 8 some)
-      list(REMOVE_ITEM sources_${part} ${some})
-      math(EXPR number "${number} + 1")
-      set(joined "${CMAKE_CURRENT_BINARY_DIR}/${program}_${part}_${number}.cpp")
-      add_custom_command(
-        OUTPUT "${joined}"
-        COMMAND Python3::Interpreter "${script}" "${joined}" ${some}
-        DEPENDS "${script}" ${some}
-        VERBATIM)
-      target_sources(${program} PRIVATE "${joined}")
-    endwhile()
-  endforeach()
-endfunction()
-
-# Every tests/<kind>/*_test.cpp is one ctest test <kind>.<file>. Files that link the same libraries
-# are one program, <kind>_tests or <kind>_tests_<library>, whose first argument names the file to
-# run; a test has a process of its own all the same. The target tests_<kind> builds them all. A file
-# that replaces operator new, itself or by a header, is a program alone. The program <kind>_<file>
-# of one file alone is built on demand, and known to clang-tidy. ThreadSanitizer would see nothing
-# in a file that says "One thread".
+# shoal_add_gtests(<kind> TIMEOUT <s> [NAME <name>] [ALONE <file>...] [ONLY <file>...])
+# The files tests/<kind>/<layer>_*_test.cpp, or ONLY some, are a program <name>_tests (<name>:
+# <kind>), and those of a layer one ctest test <name>.<layer>, in one process. The program's first
+# argument chooses a layer or a file (tests/support/joined_main.cpp). Each file has a namespace of
+# its name, because several are compiled together. ALONE: files that are programs of their own.
 function(shoal_add_gtests kind)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "")
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cpp")
-  set(programs "")
-  set(own_programs "")
-  foreach(source IN LISTS sources)
-    cmake_path(GET source STEM name)
-    shoal_gtest_libraries(${name} libraries)
-    file(STRINGS "${source}" one_thread REGEX "^// One thread: ")
-    if(NOT libraries OR (one_thread AND SHOAL_SANITIZE MATCHES "thread"))
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;NAME" "ALONE;ONLY")
+  set(name ${kind})
+  if(arg_NAME)
+    set(name ${arg_NAME})
+  endif()
+  set(program ${name}_tests)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" ${kind}/*_test.cpp)
+  set(sources "")
+  set(layers "")
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM stem)
+    shoal_has_libraries_of(${stem} has_libraries)
+    if(NOT has_libraries
+       OR (arg_ONLY AND NOT stem IN_LIST arg_ONLY)
+       OR (SHOAL_SANITIZE MATCHES "thread" AND "${kind}/${stem}" IN_LIST SHOAL_TESTS_OF_ONE_THREAD))
       continue()
     endif()
-    set(label ${kind})
-    file(STRINGS "${source}" plain REGEX "HeapMeter::counts|kSanitized|SHOAL_ASAN")
-    if(plain AND NOT SHOAL_SANITIZE AND kind IN_LIST SHOAL_TESTS_ON_DEMAND)
-      set(label plain)
-    endif()
-    set(alone ${kind}_${name})
-    shoal_test_program(${alone} "${source}" ${libraries} GTest::gtest_main)
-    file(STRINGS "${source}" own REGEX "/heap_meter.hpp|/flood.hpp|operator new")
-    if(kind STREQUAL "model") # they do nothing but compute
-      set_target_properties(${alone} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
-      target_compile_options(${alone} PRIVATE -O2)
-      set(own ON)
-    endif()
-    if(own)
-      set(command $<TARGET_FILE:${alone}>)
-      list(APPEND own_programs ${alone})
-      if(label STREQUAL "plain")
-        set_target_properties(${alone} PROPERTIES EXCLUDE_FROM_ALL OFF)
-      endif()
+    string(REGEX MATCH "^[a-z]+" layer "${stem}")
+    set(command ${program} ${layer})
+    if(stem IN_LIST arg_ALONE)
+      set(layer ${stem})
+      set(command ${name}_${stem})
+      shoal_test_program(${command} "${file}" ${SHOAL_TEST_LIBRARIES} GTest::gtest_main)
     else()
-      set_target_properties(${alone} PROPERTIES EXCLUDE_FROM_ALL ON)
-      list(GET libraries 0 first)
-      set(program ${label}_tests)
-      if(NOT first STREQUAL "test_programs")
-        string(REGEX REPLACE "^shoal_" "" suffix "${first}")
-        string(APPEND program _${suffix})
-      endif()
-      list(APPEND programs ${program})
-      list(APPEND sources_${program} "${source}")
-      set(libraries_${program} ${libraries})
-      set(command $<TARGET_FILE:${program}> ${name})
+      list(APPEND sources "${file}")
     endif()
-    add_test(NAME ${kind}.${name} COMMAND ${SHOAL_TEST_LAUNCHER} ${command} --gtest_brief=1)
-    shoal_test_properties(${kind}.${name} ${label} ${arg_TIMEOUT})
-    if(label STREQUAL kind)
-      shoal_in_check(${kind} TESTS ${kind}.${name})
+    if(NOT layer IN_LIST layers)
+      list(APPEND layers ${layer})
+      list(POP_FRONT command first)
+      add_test(NAME ${name}.${layer} COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${first}> ${command}
+                                              --gtest_brief=1)
+      shoal_test_properties(${name}.${layer} ${name} ${arg_TIMEOUT})
+      shoal_in_check(${name} TESTS ${name}.${layer} PROGRAMS ${first})
     endif()
   endforeach()
-  list(REMOVE_DUPLICATES programs)
-  add_custom_target(tests_${kind} DEPENDS ${programs} ${own_programs})
-  shoal_in_check(${kind} PROGRAMS tests_${kind})
-  foreach(program IN LISTS programs)
-    shoal_test_program(${program} "${PROJECT_SOURCE_DIR}/tests/support/joined_main.cpp"
-                       ${libraries_${program}})
-    shoal_join_sources(${program} "^[^_]+" ${sources_${program}})
-  endforeach()
+  shoal_test_program(${program} support/joined_main.cpp ${SHOAL_TEST_LIBRARIES})
+  target_sources(${program} PRIVATE support/heap_meter.cpp ${sources})
+  shoal_join_later(${program} "^[a-z]+") # templates and headers take most of the compiler's time
+  set_target_properties(${program} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

@@ -1,5 +1,45 @@
-# Programs that suites run, in C and Fortran (tests/suites/c_*.py, edat_*.py, fortran_*.py), and for
-# those of the plug-ins for MPI and of hosts.
+# Programs that suites run (tests/suites): of MPI, in C and Fortran, of plug-ins and of hosts.
+
+# The programs of tests/mpi/, each of which is registered (tests/support/joined_program.hpp): those
+# that call MPI themselves are mpi_<mpi>_tests for each MPI, the others mpi_tests, which runs on all.
+# tests/suites/mpi_programs.py and mpi_layouts.py run them.
+set(SHOAL_TESTS_WITH_MPI
+    event_world_test memory_lifetime_test memory_world_test missing_thread net_node_memory_test
+    net_rest_test net_transport_failure_test net_transport_funneled_test net_transport_init_test
+    net_transport_policy_test net_transport_single_test net_transport_test object_world_test
+    runtime_call_test runtime_failure_test runtime_launch_test runtime_stall_test
+    runtime_world_test)
+
+if(SHOAL_MPI_PLUGINS)
+  set(with_mpi mpi/mpi_launch.cpp)
+  set(without_mpi "")
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" mpi/*.cpp)
+  list(REMOVE_ITEM sources mpi/mpi_launch.cpp mpi/world_battery.cpp)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    if(name IN_LIST SHOAL_TESTS_WITH_MPI)
+      list(APPEND with_mpi ${source})
+    else()
+      list(APPEND without_mpi ${source})
+    endif()
+  endforeach()
+  add_library(mpi_test_parts OBJECT mpi/world_battery.cpp)
+  shoal_test_defaults(mpi_test_parts shoal_object shoal_runtime)
+  shoal_test_program(mpi_tests support/joined_programs_main.cpp mpi_test_parts test_programs
+                     shoal::shoal)
+  target_sources(mpi_tests PRIVATE ${without_mpi})
+  set(mpi_programs mpi_tests)
+  foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
+    shoal_test_program(mpi_${mpi}_tests support/joined_programs_main.cpp mpi_test_parts
+                       test_programs shoal::shoal ${SHOAL_MPI_${mpi}_TARGET})
+    target_sources(mpi_${mpi}_tests PRIVATE ${with_mpi})
+    list(APPEND mpi_programs mpi_${mpi}_tests)
+  endforeach()
+  foreach(program IN LISTS mpi_programs)
+    shoal_join_later(${program})
+    set_target_properties(${program} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
+  endforeach()
+endif()
 
 # A program of tests/, with shoal::<library>.
 function(shoal_c_test_program target source library)

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace {
+namespace am_deferred_reclaim_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -210,4 +210,4 @@ TEST(DeferredReclaimModel, BrokenVariants_AreRejected) {
   EXPECT_EQ(explore_variant(no_look_afterwards).broken, "one was never destroyed");
 }
 
-}  // namespace
+}  // namespace am_deferred_reclaim_test

@@ -8,7 +8,7 @@
 #include <compare>
 #include <string>
 
-namespace {
+namespace sync_inspectable_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -145,4 +145,4 @@ TEST(Inspectable, MistakesInTheProtocol_AreFound) {
   }
 }
 
-}  // namespace
+}  // namespace sync_inspectable_test

@@ -11,7 +11,7 @@
 #include "support/explorer.hpp"
 #include "support/mpsc_model.hpp"
 
-namespace {
+namespace sync_mpsc_queue_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -119,4 +119,4 @@ TEST(MpscQueueModel, BrokenVariants_AreRejected) {
   EXPECT_NE(explore_queue({2, 2, Variant::pop_ignores_the_head}).broken, "");
 }
 
-}  // namespace
+}  // namespace sync_mpsc_queue_test

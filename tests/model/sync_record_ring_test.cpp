@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string>
 
-namespace {
+namespace sync_record_ring_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -186,4 +186,4 @@ TEST(RecordRingModel, BrokenVariants_AreRejected) {
   EXPECT_EQ(explore_variant(given_back_early).broken, "another record is read");
 }
 
-}  // namespace
+}  // namespace sync_record_ring_test

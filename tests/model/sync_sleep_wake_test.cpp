@@ -12,7 +12,7 @@
 
 #include "support/explorer.hpp"
 
-namespace {
+namespace sync_sleep_wake_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -314,4 +314,4 @@ TEST(SleepWakeModel, BrokenVariants_AreRejected) {
   EXPECT_NE(explore_sleep({1, {"d"}, sleeper_looks_before_its_barrier}).broken, "");
 }
 
-}  // namespace
+}  // namespace sync_sleep_wake_test

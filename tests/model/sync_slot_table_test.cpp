@@ -10,7 +10,7 @@
 
 #include "support/explorer.hpp"
 
-namespace {
+namespace sync_slot_table_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -204,4 +204,4 @@ TEST(SlotTableModel, FindsWhatIsWrongWithOtherLists) {
   EXPECT_EQ(explore_program({2, 2, Variant::counts_what_is_taken}).broken, "");
 }
 
-}  // namespace
+}  // namespace sync_slot_table_test

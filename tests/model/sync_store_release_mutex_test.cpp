@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace {
+namespace sync_store_release_mutex_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -175,4 +175,4 @@ TEST(StoreReleaseMutexModel, BrokenVariants_AreRejected) {
   EXPECT_EQ(explore_variant(looks_first).broken, "one sleeps for ever");
 }
 
-}  // namespace
+}  // namespace sync_store_release_mutex_test

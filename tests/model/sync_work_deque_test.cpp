@@ -12,7 +12,7 @@
 
 #include "support/explorer.hpp"
 
-namespace {
+namespace sync_work_deque_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -258,4 +258,4 @@ TEST(WorkDequeModel, BrokenVariants_AreRejected) {
   EXPECT_NE(explore_deque({"pppp", 1, 1, Variant::grow_forgets_items}).broken, "");
 }
 
-}  // namespace
+}  // namespace sync_work_deque_test

@@ -6,11 +6,12 @@
 
 #include "mpi/mpi_launch.hpp"
 #include "support/event_plan.hpp"
+#include "support/joined_program.hpp"
 
 #include <string>
 #include <vector>
 
-namespace {
+namespace event_world_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -80,9 +81,7 @@ void battery(World& world) {
   stuck(world);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {  // several worlds in a row
     for (const std::string progress : {"worker", "thread"}) {
       for (const std::string ranks_per_process : {"1", "3"}) {
@@ -95,3 +94,7 @@ int main(int argc, char** argv) {
     }
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("event_world_test", &program);
+
+}  // namespace event_world_test

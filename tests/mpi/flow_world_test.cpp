@@ -5,13 +5,14 @@
 
 #include "mpi/world_battery.hpp"
 #include "support/flow_program.hpp"
+#include "support/joined_program.hpp"
 
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <vector>
 
-namespace {
+namespace flow_world_test {
 
 using shoal::World;
 using shoal::testing::make_flow_program;
@@ -34,9 +35,11 @@ void random_programs(World& world) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   return run_with(arguments, [](World& world) { random_programs(world); });
 }
+
+const shoal::testing::JoinedProgram kProgram("flow_world_test", &program);
+
+}  // namespace flow_world_test

@@ -3,19 +3,19 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/joined_program.hpp"
+
 #include <csignal>
 #include <cstdint>
 #include <string_view>
 
-namespace {
+namespace kill_rank {
 
 constexpr std::uintptr_t kNowhere = 16;
 
 void write_to(std::uintptr_t address) { *reinterpret_cast<volatile int*>(address) = 1; }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   const bool crashes = argc > 1 && std::string_view(argv[1]) == "crash";
   return shoal::run(argc, argv, [crashes](shoal::World& world) {
     const bool is_last = world.rank() == world.size() - 1;
@@ -28,3 +28,7 @@ int main(int argc, char** argv) {
     }
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("kill_rank", &program);
+
+}  // namespace kill_rank

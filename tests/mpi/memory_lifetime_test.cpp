@@ -6,6 +6,7 @@
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
+#include "support/joined_program.hpp"
 #include "support/sizes.hpp"
 
 #include <sys/mman.h>
@@ -19,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace memory_lifetime_test {
 
 using shoal::GlobalMemory;
 using shoal::GlobalPtr;
@@ -217,9 +218,7 @@ void by(const std::vector<std::string>& way) {
   require(run_on_launch(arguments, &come_and_go) == 0, "after failures, {}", way.back());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     by({"--node-processes", "64"});
     by({"--node-processes", "1"});
@@ -228,3 +227,7 @@ int main(int argc, char** argv) {
     if (run_on_launch(windows, [](World& /*world*/) {}) == 0) by(windows);
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("memory_lifetime_test", &program);
+
+}  // namespace memory_lifetime_test

@@ -6,6 +6,7 @@
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
+#include "support/joined_program.hpp"
 #include "support/memory_battery.hpp"
 #include "support/memory_program.hpp"
 #include "support/sizes.hpp"
@@ -23,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace memory_world_test {
 
 using shoal::GlobalMemory;
 using shoal::Rank;
@@ -232,9 +233,7 @@ void windows() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     if (has_windows()) windows();
     const int near_count = shoal::testing::collective_near_count();
@@ -265,3 +264,7 @@ int main(int argc, char** argv) {
         "failed with both ways to the same words");
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("memory_world_test", &program);
+
+}  // namespace memory_world_test

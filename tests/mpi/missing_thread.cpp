@@ -3,13 +3,16 @@
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
+#include "support/joined_program.hpp"
 #include "support/thread_limit.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-int main(int argc, char** argv) {
+namespace missing_thread {
+
+int program(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return shoal::testing::report_with_mpi(argc, argv, [&] {
     std::optional<shoal::testing::ThreadLimit> limit;
@@ -20,3 +23,7 @@ int main(int argc, char** argv) {
     shoal::testing::require(code == 0, "ended with {}", code);
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("missing_thread", &program);
+
+}  // namespace missing_thread

@@ -9,12 +9,13 @@
 #include <cerrno>
 
 #include "net/mpi/mpi_engine.hpp"
+#include "support/joined_program.hpp"
 
 #include <algorithm>
 #include <deque>
 
 namespace shoal::net::test {
-namespace {
+namespace net_node_memory_test {
 
 void who_is_near_is_said_alike_by_both() {
   const auto env = env::make_thread_env();
@@ -315,7 +316,7 @@ int run_all(int argc, char** argv) {
                    });
 }
 
-}  // namespace
-}  // namespace shoal::net::test
+const shoal::testing::JoinedProgram kProgram("net_node_memory_test", &run_all);
 
-int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }
+}  // namespace net_node_memory_test
+}  // namespace shoal::net::test

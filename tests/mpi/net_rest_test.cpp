@@ -1,6 +1,7 @@
 // Rests between polls of MPI, beside other programs that compute. Run on 2 processes.
 
 #include "mpi/transport_harness.hpp"
+#include "support/joined_program.hpp"
 #include "support/slow_yields.hpp"
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 #include "net/mpi/mpi_yields.hpp"
 
 namespace shoal::net::test {
-namespace {
+namespace net_rest_test {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
@@ -131,7 +132,7 @@ int run_all(int argc, char** argv) {
       });
 }
 
-}  // namespace
-}  // namespace shoal::net::test
+const shoal::testing::JoinedProgram kProgram("net_rest_test", &run_all);
 
-int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }
+}  // namespace net_rest_test
+}  // namespace shoal::net::test

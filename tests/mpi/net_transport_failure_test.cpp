@@ -7,9 +7,10 @@
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_engine.hpp"
+#include "support/joined_program.hpp"
 
 namespace shoal::net::test {
-namespace {
+namespace net_transport_failure_test {
 
 /// Sends raw bytes where packets are expected; the engine of the next process must refuse them.
 void raw_bytes_are_refused(const std::vector<std::byte>& bytes, const std::string& expected) {
@@ -132,7 +133,7 @@ int run_all(int argc, char** argv) {
                    });
 }
 
-}  // namespace
-}  // namespace shoal::net::test
+const shoal::testing::JoinedProgram kProgram("net_transport_failure_test", &run_all);
 
-int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }
+}  // namespace net_transport_failure_test
+}  // namespace shoal::net::test

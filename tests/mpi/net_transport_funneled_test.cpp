@@ -2,10 +2,11 @@
 // policy main.
 
 #include "mpi/transport_harness.hpp"
+#include "support/joined_program.hpp"
 
 #include <fmt/core.h>
 
-namespace {
+namespace net_transport_funneled_test {
 
 using namespace shoal;
 using namespace shoal::net;
@@ -27,9 +28,7 @@ void run() {
   node.finish();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
   if (granted == MPI_THREAD_FUNNELED) {
@@ -45,3 +44,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return 0;
 }
+
+const shoal::testing::JoinedProgram kProgram("net_transport_funneled_test", &program);
+
+}  // namespace net_transport_funneled_test

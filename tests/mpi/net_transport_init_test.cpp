@@ -2,10 +2,11 @@
 // when the process exits.
 
 #include "mpi/transport_harness.hpp"
+#include "support/joined_program.hpp"
 
 #include <fmt/core.h>
 
-namespace {
+namespace net_transport_init_test {
 
 using namespace shoal;
 using namespace shoal::net;
@@ -26,9 +27,7 @@ void run() {
   if (finalized != 0) test::fail("MPI is finalized: there could be no second world");
 }
 
-}  // namespace
-
-int main(int /*argc*/, char** /*argv*/) {
+int program(int /*argc*/, char** /*argv*/) {
   try {
     run();
     run();
@@ -49,3 +48,7 @@ int main(int /*argc*/, char** /*argv*/) {
     return 1;
   }
 }
+
+const shoal::testing::JoinedProgram kProgram("net_transport_init_test", &program);
+
+}  // namespace net_transport_init_test

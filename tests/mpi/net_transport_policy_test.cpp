@@ -18,9 +18,10 @@
 #include "net/mpi/mpi_transfers.hpp"
 #include "net/mpi/mpi_window.hpp"
 #include "net/mpi/mpi_wire.hpp"
+#include "support/joined_program.hpp"
 
 namespace shoal::net::test {
-namespace {
+namespace net_transport_policy_test {
 
 // --- Policies
 
@@ -401,7 +402,7 @@ int run_all(int argc, char** argv) {
                    });
 }
 
-}  // namespace
-}  // namespace shoal::net::test
+const shoal::testing::JoinedProgram kProgram("net_transport_policy_test", &run_all);
 
-int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }
+}  // namespace net_transport_policy_test
+}  // namespace shoal::net::test

@@ -2,10 +2,11 @@
 // than one thread would call MPI, else it works.
 
 #include "mpi/transport_harness.hpp"
+#include "support/joined_program.hpp"
 
 #include <fmt/core.h>
 
-namespace {
+namespace net_transport_single_test {
 
 using namespace shoal;
 using namespace shoal::net;
@@ -38,9 +39,7 @@ void run() {
   exchange(options);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
   if (granted == MPI_THREAD_SINGLE) {
@@ -55,3 +54,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return 0;
 }
+
+const shoal::testing::JoinedProgram kProgram("net_transport_single_test", &program);
+
+}  // namespace net_transport_single_test

@@ -2,11 +2,12 @@
 // memory that the window allows. The program has initialized MPI.
 
 #include "mpi/transport_harness.hpp"
+#include "support/joined_program.hpp"
 
 #include <algorithm>
 
 namespace shoal::net::test {
-namespace {
+namespace net_transport_test {
 
 // --- Carrying packets
 
@@ -252,7 +253,7 @@ int run_all(int argc, char** argv) {
       });
 }
 
-}  // namespace
-}  // namespace shoal::net::test
+const shoal::testing::JoinedProgram kProgram("net_transport_test", &run_all);
 
-int main(int argc, char** argv) { return shoal::net::test::run_all(argc, argv); }
+}  // namespace net_transport_test
+}  // namespace shoal::net::test

@@ -3,7 +3,9 @@
 #include <shoal/mpi.hpp>
 #include <shoal/object.hpp>
 
+#include "mpi/communicator_run.hpp"
 #include "mpi/world_battery.hpp"
+#include "support/joined_program.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace object_world_test {
 
 using shoal::Handle;
 using shoal::Rank;
@@ -127,9 +129,7 @@ void figure_3_13() {
   MPI_Comm_free(&turned);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   const int failed = shoal::testing::report([] {
@@ -142,3 +142,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failed;
 }
+
+const shoal::testing::JoinedProgram kProgram("object_world_test", &program);
+
+}  // namespace object_world_test

@@ -5,6 +5,7 @@
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
+#include "support/joined_program.hpp"
 #include "support/random_collectives.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_call_test {
 
 using shoal::Future;
 using shoal::Promise;
@@ -169,9 +170,7 @@ void failure(World& world) {
   require(told, "the failure was not told");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     for (const std::string workers : {"1", "2"}) {
       const auto run = [&workers](void (*part)(World&), int expected) {
@@ -191,3 +190,7 @@ int main(int argc, char** argv) {
     }
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_call_test", &program);
+
+}  // namespace runtime_call_test

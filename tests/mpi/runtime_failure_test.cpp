@@ -4,6 +4,7 @@
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
+#include "support/joined_program.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace runtime_failure_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -212,9 +213,7 @@ void stuck_world() {
   require(code == 0, "the stuck world ended with {}", code);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     failing_worlds();
     throwing_mains();
@@ -224,3 +223,7 @@ int main(int argc, char** argv) {
     require(code == 0, "a healthy world after failed ones ended with {}", code);
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_failure_test", &program);
+
+}  // namespace runtime_failure_test

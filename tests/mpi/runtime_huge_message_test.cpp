@@ -6,8 +6,9 @@
 #include <sys/mman.h>
 
 #include "mpi/world_battery.hpp"
+#include "support/joined_program.hpp"
 
-namespace {
+namespace runtime_huge_message_test {
 
 /// Zeroed memory that costs nothing until touched.
 class Memory {
@@ -30,9 +31,7 @@ class Memory {
   void* data_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     using shoal::testing::require;
     if (world.size() != 2) return;
@@ -60,3 +59,7 @@ int main(int argc, char** argv) {
     require(memory.bytes()[kBytes - 1] == 42, "the last byte differs");
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_huge_message_test", &program);
+
+}  // namespace runtime_huge_message_test

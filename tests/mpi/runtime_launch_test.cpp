@@ -7,13 +7,14 @@
 #include <mpi.h>
 
 #include "mpi/world_battery.hpp"
+#include "support/joined_program.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
 
-namespace {
+namespace runtime_launch_test {
 
 using shoal::World;
 using shoal::testing::battery;
@@ -83,9 +84,7 @@ void many_worlds(int argc, char** argv) {
   require(finalized == 0, "MPI is finalized while there may be a next world");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what != "exit") std::atexit(check_end);
   if (what == "exit") {
@@ -115,3 +114,7 @@ int main(int argc, char** argv) {
   }
   return shoal::testing::report([&] { many_worlds(argc, argv); });
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_launch_test", &program);
+
+}  // namespace runtime_launch_test

@@ -3,7 +3,9 @@
 
 #include <shoal/mpi.hpp>
 
+#include "mpi/communicator_run.hpp"
 #include "mpi/world_battery.hpp"
+#include "support/joined_program.hpp"
 #include "support/seeded_bugs.hpp"
 #include "support/stderr_tap.hpp"
 
@@ -12,7 +14,7 @@
 #include <functional>
 #include <thread>
 
-namespace {
+namespace runtime_stall_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -174,9 +176,7 @@ void reports_all_the_time(MPI_Comm communicator) {
   tap.stop();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   const int failed = shoal::testing::report([] {
@@ -199,3 +199,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failed;
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_stall_test", &program);
+
+}  // namespace runtime_stall_test

@@ -1,10 +1,11 @@
 // A task that sends many messages without a pause: packets that are full leave meanwhile.
 
 #include "mpi/world_battery.hpp"
+#include "support/joined_program.hpp"
 
 #include <shoal/am/messenger.hpp>
 
-namespace {
+namespace runtime_stream_test {
 
 using shoal::testing::require;
 
@@ -34,9 +35,7 @@ void stream(shoal::World& world) {
           int{world.rank()}, received, sum);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   std::vector<const char*> arguments(argv, argv + argc);
   // No other worker polls. Packets that are not full stay: while a receiver gets no processor, they
   // would soon be as many as may be under way, and full ones would wait for that.
@@ -45,3 +44,7 @@ int main(int argc, char** argv) {
     if (world.size() > 1) stream(world);
   });
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_stream_test", &program);
+
+}  // namespace runtime_stream_test

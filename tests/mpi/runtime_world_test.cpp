@@ -3,10 +3,12 @@
 
 #include <shoal/mpi.hpp>
 
+#include "mpi/communicator_run.hpp"
 #include "mpi/world_battery.hpp"
+#include "support/joined_program.hpp"
 #include "support/stderr_tap.hpp"
 
-namespace {
+namespace runtime_world_test {
 
 using shoal::testing::require;
 using shoal::testing::run_with;
@@ -67,9 +69,7 @@ void refusals(int rank, MPI_Comm half) {
   MPI_Comm_free(&both);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int program(int argc, char** argv) {
   int granted = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   const int failed = shoal::testing::report([] {
@@ -94,3 +94,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return failed;
 }
+
+const shoal::testing::JoinedProgram kProgram("runtime_world_test", &program);
+
+}  // namespace runtime_world_test

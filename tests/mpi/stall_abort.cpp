@@ -4,12 +4,16 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/joined_program.hpp"
+
 #include <chrono>
 #include <csignal>
 #include <string>
 #include <thread>
 
-int main(int argc, char** argv) {
+namespace stall_abort {
+
+int program(int argc, char** argv) {
   bool stops_after = false;
   const int code = shoal::run(argc, argv, [&](shoal::World& world) {
     const std::string role(world.args()[1]);
@@ -28,3 +32,7 @@ int main(int argc, char** argv) {
   if (stops_after) static_cast<void>(std::raise(SIGSTOP));
   return code;
 }
+
+const shoal::testing::JoinedProgram kProgram("stall_abort", &program);
+
+}  // namespace stall_abort

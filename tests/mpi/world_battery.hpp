@@ -32,12 +32,12 @@ inline int report(const std::function<void()>& steps) {
   }
 }
 
-/// run() on a communicator or without; the arguments are those behind the program's name.
-template <class... Communicator, class F>
-int run_with(const std::vector<std::string>& arguments, F function, Communicator... communicator) {
+/// run(); the arguments are those behind the program's name.
+template <class F>
+int run_with(const std::vector<std::string>& arguments, F function) {
   std::vector<const char*> argv{"test"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  return run(communicator..., static_cast<int>(argv.size()), argv.data(), std::move(function));
+  return run(static_cast<int>(argv.size()), argv.data(), std::move(function));
 }
 
 }  // namespace shoal::testing

@@ -1,6 +1,5 @@
 // Calibration recovers the parameters of synthetic machines, and says when a machine is none that
 // the model describes.
-// One thread: not in the preset tsan.
 
 #include <shoal/contention/calibration.hpp>
 
@@ -19,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace contention_calibration_test {
 
 using namespace shoal::contention;  // NOLINT(google-build-using-namespace): what is tested
 using ::testing::Contains;
@@ -155,4 +154,4 @@ TEST(ContentionCalibration, BadMeasurements_AreRefused) {
   EXPECT_THROW(static_cast<void>(calibrate(negative)), shoal::ConfigError);
 }
 
-}  // namespace
+}  // namespace contention_calibration_test

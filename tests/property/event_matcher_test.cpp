@@ -1,5 +1,4 @@
 // Random programs of tasks, waits and events against a naive matcher; and what a match costs.
-// One thread: not in the preset tsan.
 
 #include "event/matcher.hpp"
 
@@ -17,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-namespace {
+namespace event_matcher_test {
 
 using shoal::MatchingRule;
 using shoal::event::ConsumerId;
@@ -319,4 +318,4 @@ TEST(MatcherCost, OfAnEvent_DoesNotDependOnTheInstancesOfAPersistentTask) {
   EXPECT_EQ(costs[0], costs[1]);
 }
 
-}  // namespace
+}  // namespace event_matcher_test

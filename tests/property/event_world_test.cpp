@@ -1,6 +1,5 @@
 // Random plans of tasks, waits and events through Events in simulated worlds, against the naive
 // matcher: whatever the order of running, each consumer gets the same events.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 
@@ -16,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace {
+namespace event_world_test {
 
 using shoal::EventDependency;
 using shoal::EventList;
@@ -114,4 +113,4 @@ TEST(EventWorldProperty, RandomPlans_GiveEachConsumerWhatTheNaiveMatcherGivesIt)
   }
 }
 
-}  // namespace
+}  // namespace event_world_test

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace flow_random_program_test {
 
 using shoal::FlowOptions;
 using shoal::World;
@@ -124,4 +124,4 @@ TEST(RandomFlow, OnThreads_HasTheSequentialResult) {
   }
 }
 
-}  // namespace
+}  // namespace flow_random_program_test

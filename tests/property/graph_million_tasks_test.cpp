@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <random>
 
-namespace {
+namespace graph_million_tasks_test {
 
 using shoal::World;
 using shoal::testing::Dag;
@@ -47,4 +47,4 @@ TEST_P(MillionTasks, OverEightRanks_EachRunOnceAfterTheirPredecessors) {
   EXPECT_EQ(tasks_run, static_cast<std::uint64_t>(kTasks));
 }
 
-}  // namespace
+}  // namespace graph_million_tasks_test

@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-namespace {
+namespace graph_random_dag_test {
 
 using shoal::Delivery;
 using shoal::World;
@@ -105,4 +105,4 @@ TEST(RandomDag, SeveralGraphsInOneWorld_EachRunAsTheOnlyOne) {
   }
 }
 
-}  // namespace
+}  // namespace graph_random_dag_test

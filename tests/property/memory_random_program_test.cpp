@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <exception>
 
-namespace {
+namespace memory_random_program_test {
 
 using shoal::World;
 using shoal::testing::first_seed;
@@ -54,4 +54,4 @@ TEST(RandomMemory, OnThreads_ReadsWhatWasWritten) {
   }
 }
 
-}  // namespace
+}  // namespace memory_random_program_test

@@ -1,6 +1,5 @@
 // Causal order of invocations (STAPL-RTS thesis, definition 6): random programs record what
 // happened before what, and a checker looks for violations. Causal memory on top of it (8.6.2).
-// One thread: not in the preset tsan.
 
 #include "support/causal_history.hpp"
 #include "support/causal_log.hpp"
@@ -18,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace object_order_test {
 
 using shoal::all_ranks;
 using shoal::DistributedObject;
@@ -243,4 +242,4 @@ TEST(CausalMemory, ItsCheckerKnowsTheTextbookHistories) {
   EXPECT_NE(pipelined({{write(0, 1)}, {read(0, 7)}}), "");
 }
 
-}  // namespace
+}  // namespace object_order_test

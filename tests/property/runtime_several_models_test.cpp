@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_several_models_test {
 
 using shoal::GlobalMemoryOptions;
 using shoal::World;
@@ -108,4 +108,4 @@ TEST(SeveralModels, OneAfterTheOther_HaveTheResultsOfEach) {
   }
 }
 
-}  // namespace
+}  // namespace runtime_several_models_test

@@ -1,7 +1,6 @@
 // Random programs with nested teams, one thread and a seed each. wait() of a team must return
 // exactly when all that was made in it, and in teams nested in it, has ended, whatever others do; a
 // failure must reach only the members of its team.
-// One thread: not in the preset tsan.
 
 #include <shoal/base/key.hpp>
 #include <shoal/shoal.hpp>
@@ -25,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace runtime_team_world_test {
 
 using shoal::Rank;
 using shoal::RankSet;
@@ -329,4 +328,4 @@ TEST(Memory, OfARankWithTwoNeighbours_IsTheSameInLargerWorlds) {
   EXPECT_LE(bytes_per_rank(2048), in_a_small_world + in_a_small_world / 10);
 }
 
-}  // namespace
+}  // namespace runtime_team_world_test

@@ -1,6 +1,5 @@
 // Completion detection on simulated ranks: any order of happenings that keeps the order of each
 // link. The simulation knows the truth, so it knows when the protocol may say "complete".
-// One thread: not in the preset tsan.
 
 #include <shoal/term/detector.hpp>
 
@@ -19,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace term_detector_test {
 
 using shoal::Rank;
 using shoal::term::Confirmation;
@@ -375,4 +374,4 @@ INSTANTIATE_TEST_SUITE_P(Defects, BrokenDetector,
                          testing::Values(Defect::no_second_look, Defect::counts_on_arrival,
                                          Defect::forgets_tasks, Defect::forgets_main));
 
-}  // namespace
+}  // namespace term_detector_test

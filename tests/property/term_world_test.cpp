@@ -1,6 +1,5 @@
 // Random programs on whole worlds, one thread and a seed each. wait() must return exactly when all
 // that was made has ended, and say the same on all ranks.
-// One thread: not in the preset tsan.
 
 #include "support/random_program.hpp"
 #include "support/sizes.hpp"
@@ -13,7 +12,7 @@
 #include <random>
 #include <string>
 
-namespace {
+namespace term_world_test {
 
 using shoal::World;
 using shoal::testing::Fate;
@@ -79,4 +78,4 @@ TEST_P(RandomPrograms, SameSeed_RunsTheSameWay) {
 INSTANTIATE_TEST_SUITE_P(Fates, RandomPrograms,
                          testing::Values(Fate::good, Fate::fails, Fate::gets_stuck));
 
-}  // namespace
+}  // namespace term_world_test

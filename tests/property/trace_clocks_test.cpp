@@ -1,5 +1,4 @@
 // Clocks that are seconds apart, drift and jitter, with times that are known.
-// One thread: not in the preset tsan.
 
 #include <shoal/trace/clocks.hpp>
 
@@ -17,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace trace_clocks_test {
 
 using namespace shoal::trace;  // NOLINT(google-build-using-namespace): what is tested
 using shoal::env::TickSample;
@@ -383,4 +382,4 @@ TEST(TraceClocks, Causality_FindsTheWorstMessageInAnyOrder) {
   EXPECT_EQ(check.received_only(), 1U);
 }
 
-}  // namespace
+}  // namespace trace_clocks_test

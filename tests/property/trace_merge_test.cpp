@@ -1,5 +1,4 @@
 // Merging parts: order, clocks, memory, and parts that are damaged or do not belong together.
-// One thread: not in the preset tsan.
 
 #include <shoal/trace/merge.hpp>
 
@@ -23,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace trace_merge_test {
 
 using namespace shoal::trace;  // NOLINT(google-build-using-namespace): what is tested
 using shoal::env::TickSample;
@@ -358,4 +357,4 @@ TEST_F(TraceMerge, ManyEvents_NeedLittleMemory) {
   EXPECT_EQ(count, report.events);
 }
 
-}  // namespace
+}  // namespace trace_merge_test

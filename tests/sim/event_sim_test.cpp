@@ -1,6 +1,5 @@
 // Events in simulated worlds: their order over many seeds and all orders of the simulator, and the
 // same report on all ranks when something is missing.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 
@@ -17,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace event_sim_test {
 
 using shoal::Events;
 using shoal::Rank;
@@ -157,4 +156,4 @@ TEST(EventSimulation, AnEventToAll_GoesAlongATree) {
   }
 }
 
-}  // namespace
+}  // namespace event_sim_test

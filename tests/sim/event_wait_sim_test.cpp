@@ -1,5 +1,4 @@
 // A program that uses everything that waits and everything that is fired, over many seeds.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 
@@ -16,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace {
+namespace event_wait_sim_test {
 
 using namespace std::chrono_literals;
 
@@ -116,4 +115,4 @@ TEST(EventWaitSimulation, WaitsLocksPersistentTasksAndRemotePromises_WorkTogethe
   }
 }
 
-}  // namespace
+}  // namespace event_wait_sim_test

@@ -1,5 +1,4 @@
 // Priorities of tasks reach the messages with their data.
-// One thread: not in the preset tsan.
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"
@@ -12,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace {
+namespace flow_priority_sim_test {
 
 using shoal::Data;
 using shoal::Flow;
@@ -84,4 +83,4 @@ double reading_begins(int busy, int priority_of_reader) {
 TEST(FlowPriority, SendingComesBeforeTasks) { EXPECT_LT(reading_begins(0, 0), 0.1); }
 TEST(FlowPriority, ReceivingComesBeforeTasks) { EXPECT_LT(reading_begins(1, 5), 0.1); }
 
-}  // namespace
+}  // namespace flow_priority_sim_test

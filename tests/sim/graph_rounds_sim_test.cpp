@@ -1,5 +1,4 @@
 // Rounds of random graphs that hand results on by Outputs, compared with a sequential evaluation.
-// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 
@@ -18,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace graph_rounds_sim_test {
 
 using shoal::Outputs;
 using shoal::Rank;
@@ -184,4 +183,4 @@ TEST(GraphRounds, RandomGraphsWithOutputs_HaveTheValuesOfASequentialRun) {
   }
 }
 
-}  // namespace
+}  // namespace graph_rounds_sim_test

@@ -1,6 +1,5 @@
 // Accesses to global memory of other processes take the time of the simulated network, and share
 // its packets.
-// One thread: not in the preset tsan.
 
 #include <shoal/memory.hpp>
 #include <shoal/shoal.hpp>
@@ -19,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace memory_network_sim_test {
 
 using shoal::GlobalMemory;
 using shoal::GlobalPtr;
@@ -122,4 +121,4 @@ TEST(SimulatedMemory, RequestsToOneRankSharePackets_AndSoDoAnswers) {
   EXPECT_LE(all - alone, 4 * kRequests * 100 / 8192 + 50);
 }
 
-}  // namespace
+}  // namespace memory_network_sim_test

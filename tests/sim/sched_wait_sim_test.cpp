@@ -1,5 +1,4 @@
 // Random programs of tasks that wait for each other in all ways there are, in simulated worlds.
-// One thread: not in the preset tsan.
 
 #include <shoal/sched/full_empty.hpp>
 #include <shoal/sched/future.hpp>
@@ -26,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_wait_sim_test {
 
 using shoal::Future;
 using shoal::Promise;
@@ -405,4 +404,4 @@ TEST(WaitSim, WithATaskThatWaitsForEver_IsStuckEverywhereAndLeavesNobodyBehind) 
   }
 }
 
-}  // namespace
+}  // namespace sched_wait_sim_test

@@ -1,5 +1,4 @@
 // Memory of simulated nodes, and the limit of memory-bound tasks beside large transfers.
-// One thread: not in the preset tsan.
 
 #include "runtime/simulated_world.hpp"
 
@@ -26,7 +25,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace sim_memory_test {
 
 using shoal::Codelet;
 using shoal::Cost;
@@ -605,4 +604,4 @@ TEST(MemoryPlan, Buffers_GoToTheNodeFromTheWorkersSocketOn) {
   EXPECT_THROW(static_cast<void>(place_buffers(plan, {0, 1})), shoal::ConfigError);
 }
 
-}  // namespace
+}  // namespace sim_memory_test

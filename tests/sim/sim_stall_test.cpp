@@ -1,5 +1,4 @@
 // Programs that hang, or seem to, in virtual time: what they say about themselves.
-// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 
@@ -16,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace sim_stall_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -210,4 +209,4 @@ TEST(SimStall, RunWithinItsLimit_IsNotDisturbed) {
             "");
 }
 
-}  // namespace
+}  // namespace sim_stall_test

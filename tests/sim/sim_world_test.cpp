@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace sim_world_test {
 
 using shoal::Rank;
 using shoal::RankSet;
@@ -641,4 +641,4 @@ TEST(SimulatedWorld, TeamsOfALevelOfTheMachine) {
   EXPECT_THAT(members["first"], testing::ElementsAre(0, 3, 6));
 }
 
-}  // namespace
+}  // namespace sim_world_test

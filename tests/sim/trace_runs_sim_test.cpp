@@ -1,6 +1,5 @@
 // Traces of simulated programs: the critical path of those whose path is known, and the events of
 // every probe.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 #include <shoal/object.hpp>
@@ -33,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace trace_runs_sim_test {
 
 using namespace shoal::trace_tool;  // NOLINT(google-build-using-namespace): what is tested
 using shoal::Cost;
@@ -602,4 +601,4 @@ TEST_F(TraceRuns, SkewedClocks_EventsHaveTheirTrueTimesAfterMerging) {
   }
 }
 
-}  // namespace
+}  // namespace trace_runs_sim_test

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace event_threads_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -131,4 +131,4 @@ TEST(EventThreads, ThreadsOfTheProgram_SubmitAndFire) {
   ASSERT_EQ(code, 0);
 }
 
-}  // namespace
+}  // namespace event_threads_test

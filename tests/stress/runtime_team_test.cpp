@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace {
+namespace runtime_team_test {
 
 using shoal::ActiveMessage;
 using shoal::Future;
@@ -156,4 +156,4 @@ TEST(TeamStress, LaunchedTeams_ComeAndGo) {
   EXPECT_EQ(launched(), kRanks * kTeams / kRanks * (4 + 3 + 2 + 1) * 2);
 }
 
-}  // namespace
+}  // namespace runtime_team_test

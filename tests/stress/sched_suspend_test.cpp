@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_suspend_test {
 
 using shoal::sync::Waiter;
 using shoal::testing::Parking;
@@ -145,4 +145,4 @@ TEST_P(Suspended, ForeignThreadsAndTasks_HandAnItemToAndFro) {
   for (const int sum : sums) EXPECT_EQ(sum, 3 * kRounds);
 }
 
-}  // namespace
+}  // namespace sched_suspend_test

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_wait_test {
 
 using shoal::Future;
 using shoal::Promise;
@@ -229,4 +229,4 @@ TEST(WaitStress, AHundredThousandTasksAtOnce_TakeLittleMemory) {
   EXPECT_EQ(static_cast<std::size_t>(ended) + failures.size(), static_cast<std::size_t>(kTasks));
 }
 
-}  // namespace
+}  // namespace sched_wait_test

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_wake_test {
 
 using shoal::testing::SchedulerRun;
 using shoal::testing::sized;
@@ -179,4 +179,4 @@ TEST_P(Wake, MemoryBoundTasksBesideTransfers_AllRun_AndTheLimitHolds) {
   EXPECT_EQ(state.transfers, 1);
 }
 
-}  // namespace
+}  // namespace sched_wake_test

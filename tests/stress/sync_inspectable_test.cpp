@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-namespace {
+namespace sync_inspectable_test {
 
 using shoal::sync::Inspectable;
 using shoal::testing::sized;
@@ -117,4 +117,4 @@ TEST_P(InspectableStress, Hide_WaitsForTheVisit) {
   }
 }
 
-}  // namespace
+}  // namespace sync_inspectable_test

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sync_mpsc_queue_test {
 
 using shoal::sync::MpscNode;
 using shoal::sync::MpscQueue;
@@ -120,4 +120,4 @@ TEST(MpscQueueStress, OneNodePushedAgainAsSoonAsItIsPopped_IsNeverLost) {
   EXPECT_TRUE(queue.looks_empty());
 }
 
-}  // namespace
+}  // namespace sync_mpsc_queue_test

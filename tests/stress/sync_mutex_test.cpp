@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace {
+namespace sync_mutex_test {
 
 using shoal::sync::PlainMutex;
 using shoal::sync::PlainStoreReleaseMutex;
@@ -85,4 +85,4 @@ TYPED_TEST(MutexStress, Tried_OneAtATime) {
   mutex.unlock();
 }
 
-}  // namespace
+}  // namespace sync_mutex_test

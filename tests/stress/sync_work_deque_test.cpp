@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sync_work_deque_test {
 
 using shoal::testing::sized;
 
@@ -107,4 +107,4 @@ TEST(WorkDequeStress, Growing_WhileThievesSteal_TakesEachItemOnce) {
   }
 }
 
-}  // namespace
+}  // namespace sync_work_deque_test

@@ -1,6 +1,6 @@
 #pragma once
-// Counts what a test program takes from the heap. Defines operator new: include it in one file of
-// a program. Under a sanitizer, which has its own operator new, it counts nothing.
+// Counts what a test program takes from the heap, by the operator new of heap_meter.cpp. Under a
+// sanitizer, which has its own operator new, it counts nothing.
 
 #include "support/sizes.hpp"
 
@@ -67,18 +67,3 @@ class HeapMeter {
 };
 
 }  // namespace shoal::testing
-
-#if !defined(SHOAL_ASAN) && !defined(SHOAL_TSAN)
-void* operator new(std::size_t n) { return shoal::testing::HeapMeter::take(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a) {
-  return shoal::testing::HeapMeter::take(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept { shoal::testing::HeapMeter::give_back(p); }
-void operator delete(void* p, std::size_t) noexcept { shoal::testing::HeapMeter::give_back(p); }
-void operator delete(void* p, std::align_val_t) noexcept {
-  shoal::testing::HeapMeter::give_back(p);
-}
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
-  shoal::testing::HeapMeter::give_back(p);
-}
-#endif

@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include <shoal/am/archive.hpp>
 #include <shoal/am/immutable.hpp>
@@ -169,7 +168,7 @@ struct Liar {
 
 }  // namespace am_archive_test
 
-namespace {
+namespace am_archive_test {
 
 using namespace am_archive_test;
 using shoal::decode;
@@ -542,4 +541,4 @@ TEST(Archive, RandomValues_IntactTruncatedOrCorrupt_NeverReadOutOfBounds) {
   }
 }
 
-}  // namespace
+}  // namespace am_archive_test

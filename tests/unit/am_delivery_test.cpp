@@ -1,5 +1,4 @@
 // Where handlers run: in progress context, or as tasks with a priority.
-// Compiled alone, because texts name the types and functions of this file.
 
 #include <shoal/shoal.hpp>
 

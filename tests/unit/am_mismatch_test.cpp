@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace am_mismatch_test {
 
 using shoal::ActiveMessage;
 using shoal::Rank;
@@ -177,4 +177,4 @@ TEST(Mismatch, DestroyedHandlers_TakeNoMemory) {
   });
 }
 
-}  // namespace
+}  // namespace am_mismatch_test

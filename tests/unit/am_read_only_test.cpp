@@ -1,6 +1,5 @@
 // Large messages to recipients that only read: the arrival function runs while the payload is still
 // passed on, and another one says when the buffer may be written or freed.
-// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 

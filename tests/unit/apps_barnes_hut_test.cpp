@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace {
+namespace apps_barnes_hut_test {
 
 using barnes_hut::Attraction;
 using barnes_hut::Body;
@@ -86,4 +86,4 @@ TEST(BarnesHut, Simulated_TakesTheTimeOfItsWork) {
   EXPECT_LT(four.error, barnes_hut::error_bound(0.5));
 }
 
-}  // namespace
+}  // namespace apps_barnes_hut_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace apps_bfs_kronecker_test {
 
 using bfs::Arc;
 using bfs::Edge;
@@ -223,4 +223,4 @@ TEST(BfsLocalGraph, KeepsRepeatedEdgesAndCountsLoops) {
   EXPECT_EQ(graph.loops(5), 0);
 }
 
-}  // namespace
+}  // namespace apps_bfs_kronecker_test

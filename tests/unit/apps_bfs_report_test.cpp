@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace {
+namespace apps_bfs_report_test {
 
 using bfs::Options;
 using bfs::Results;
@@ -148,4 +148,4 @@ TEST(BfsJson, Statistics_AreThoseComputedByHand) {
                                    {"deviation", std::sqrt(42.0) / 12 / 2 * (144.0 / 49)}});
 }
 
-}  // namespace
+}  // namespace apps_bfs_report_test

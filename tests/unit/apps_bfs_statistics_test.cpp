@@ -1,5 +1,4 @@
 // Statistics of searches, against numbers computed by hand.
-// One thread: not in the preset tsan.
 
 #include "bfs/statistics.hpp"
 
@@ -7,7 +6,7 @@
 
 #include <cmath>
 
-namespace {
+namespace apps_bfs_statistics_test {
 
 TEST(BfsStatistics, OfFiveValues_AreThoseComputedByHand) {
   const auto s = bfs::statistics_of({4, 1, 5, 2, 3});
@@ -50,4 +49,4 @@ TEST(BfsStatistics, OfOneValue_HaveNoDeviation) {
   }
 }
 
-}  // namespace
+}  // namespace apps_bfs_statistics_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace apps_bfs_validation_test {
 
 using bfs::Edge;
 using bfs::Fault;
@@ -274,4 +274,4 @@ TEST(BfsReach, CountsRepeatedEdgesAndLoopsOfTheComponentOnly) {
             0);
 }
 
-}  // namespace
+}  // namespace apps_bfs_validation_test

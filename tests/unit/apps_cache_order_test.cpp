@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace {
+namespace apps_cache_order_test {
 
 using apps::CacheOrder;
 
@@ -65,4 +65,4 @@ TEST(AppsCacheOrder, Squares_AreSmallerWhereWorkersWouldHaveNone) {
   }
 }
 
-}  // namespace
+}  // namespace apps_cache_order_test

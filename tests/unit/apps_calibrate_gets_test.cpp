@@ -1,11 +1,10 @@
 // The choice of calibrate between gets by messages and by MPI-3 RMA.
-// One thread: not in the preset tsan.
 
 #include "calibrate/net.hpp"
 
 #include <gtest/gtest.h>
 
-namespace {
+namespace apps_calibrate_gets_test {
 
 using calibrate::faster_by_rma_from;
 using calibrate::rounds_of_gets;
@@ -26,4 +25,4 @@ TEST(CalibrateGets, SlowOnes_AreMeasuredFewerTimes) {
   EXPECT_EQ(rounds_of_gets(1e5, std::size_t{4} << 20), 2U);
 }
 
-}  // namespace
+}  // namespace apps_calibrate_gets_test

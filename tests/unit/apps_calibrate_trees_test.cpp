@@ -1,12 +1,11 @@
 // The line of calibrate for trees of multicasts.
-// One thread: not in the preset tsan.
 
 #include "calibrate/trees.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace {
+namespace apps_calibrate_trees_test {
 
 using calibrate::cost_of_one_more;
 using calibrate::trees_to_config;
@@ -23,4 +22,4 @@ TEST(CalibrateTrees, CostsAreAnOptionOfTheConfiguration) {
   EXPECT_THAT(trees_to_config({}), HasSubstr("# trees of multicasts: not measured"));
 }
 
-}  // namespace
+}  // namespace apps_calibrate_trees_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace {
+namespace apps_conclude_test {
 
 TEST(Conclude, AWrongResultOfOneRank_IsTheExitCodeOfAll) {
   for (const int wrong_rank : {-1, 0, 2}) {
@@ -20,4 +20,4 @@ TEST(Conclude, AWrongResultOfOneRank_IsTheExitCodeOfAll) {
   }
 }
 
-}  // namespace
+}  // namespace apps_conclude_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace apps_contention_figures_test {
 
 using contention::Channel;
 using contention::FigureInput;
@@ -195,4 +195,4 @@ TEST(ContentionFigures, EmptyGrid_IsDrawn) {
   EXPECT_THAT(svg, HasSubstr("</svg>"));
 }
 
-}  // namespace
+}  // namespace apps_contention_figures_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace apps_contention_files_test {
 
 using contention::Channel;
 using contention::Kernel;
@@ -166,4 +166,4 @@ TEST(ContentionFiles, Synthetic_IsReproducibleAndScattersWithinTheNoise) {
   }
 }
 
-}  // namespace
+}  // namespace apps_contention_files_test

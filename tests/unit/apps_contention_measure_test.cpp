@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace apps_contention_measure_test {
 
 using contention::Channel;
 using contention::Clock;
@@ -457,4 +457,4 @@ TEST(ContentionMeasure, Options_AreCompletedByExtent) {
   EXPECT_EQ(contention::completed(options).duration_ms, 5);
 }
 
-}  // namespace
+}  // namespace apps_contention_measure_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace apps_contention_model_test {
 
 using contention::Channel;
 using contention::ErrorSummary;
@@ -213,4 +213,4 @@ TEST(ContentionMeasuredModel, Quantiles_AreInterpolated) {
   EXPECT_DOUBLE_EQ(contention::quantile({4}, 0.9), 4);
 }
 
-}  // namespace
+}  // namespace apps_contention_model_test

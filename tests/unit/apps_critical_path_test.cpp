@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include "common/critical_path.hpp"
 
@@ -6,7 +5,7 @@
 
 #include <algorithm>
 
-namespace {
+namespace apps_critical_path_test {
 
 using apps::CriticalPath;
 using apps::KernelTimes;
@@ -63,4 +62,4 @@ TEST(AppsCriticalPath, Lengths_FallAlongThePanelThatComesNext) {
   }
 }
 
-}  // namespace
+}  // namespace apps_critical_path_test

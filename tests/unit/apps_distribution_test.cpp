@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include "common/block_partition.hpp"
 #include "common/input_error.hpp"
@@ -13,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace {
+namespace apps_distribution_test {
 
 using apps::BlockPartition;
 using apps::ProcessGrid;
@@ -143,4 +142,4 @@ TEST(AppsRandomMatrix, SpdElements_AreSymmetricAndDiagonallyDominant) {
   }
 }
 
-}  // namespace
+}  // namespace apps_distribution_test

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace apps_ebms_history_test {
 
 using ebms::Options;
 using ebms::Particle;
@@ -243,4 +243,4 @@ TEST(EbmsHistory, TheTally_DiffersWhereOnlyOneParticleDoes) {
   EXPECT_NE(tally, other);
 }
 
-}  // namespace
+}  // namespace apps_ebms_history_test

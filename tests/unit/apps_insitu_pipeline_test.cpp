@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace apps_insitu_pipeline_test {
 
 using insitu::Diagnostics;
 using insitu::Item;
@@ -130,4 +130,4 @@ TEST(InsituSummary, WithoutAResult_IsNot) {
   EXPECT_EQ(summary.verdict(), "there are 5 instead of 6");
 }
 
-}  // namespace
+}  // namespace apps_insitu_pipeline_test

@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include "common/input_error.hpp"
 #include "common/matrix_market.hpp"
@@ -12,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace apps_matrix_market_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -249,4 +248,4 @@ TEST(MatrixMarketSquare, OfAPattern_HasNoValues) {
   EXPECT_FALSE(read_square(banner + "general\n2 2 1\n2 1\n").symmetric);
 }
 
-}  // namespace
+}  // namespace apps_matrix_market_test

@@ -1,5 +1,4 @@
 // Incomplete factors of sparse_solve against the matrix that they stand for.
-// One thread: not in the preset tsan.
 
 #include "sparse_solve/factor.hpp"
 #include "sparse_solve/tiles.hpp"
@@ -13,7 +12,7 @@
 #include <random>
 #include <vector>
 
-namespace {
+namespace apps_sparse_factor_test {
 
 using Dense = std::vector<std::vector<double>>;
 
@@ -169,4 +168,4 @@ TEST(SparseFactor, OfARowOfZeros_IsRefused) {
   EXPECT_THROW(static_cast<void>(sparse_solve::incomplete_factors(matrix)), apps::InputError);
 }
 
-}  // namespace
+}  // namespace apps_sparse_factor_test

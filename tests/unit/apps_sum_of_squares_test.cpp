@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <limits>
 
-namespace {
+namespace apps_sum_of_squares_test {
 
 using apps::SumOfSquares;
 
@@ -58,4 +58,4 @@ TEST(SumOfSquares, NumbersThatAreNotFinite_AreNotLost) {
   EXPECT_FALSE(sum_of({1}).relative_to(sum_of({infinite})) <= 1);
 }
 
-}  // namespace
+}  // namespace apps_sum_of_squares_test

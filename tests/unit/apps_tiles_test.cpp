@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace {
+namespace apps_tiles_test {
 
 using apps::Tile;
 using apps::TileTable;
@@ -190,4 +190,4 @@ TEST(AppsChecksum, Checksum_DependsOnEachBitAndOnThePosition) {
   EXPECT_NE(before, apps::checksum(tile, 4, 5));
 }
 
-}  // namespace
+}  // namespace apps_tiles_test

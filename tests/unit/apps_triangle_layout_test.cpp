@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include "common/triangle_layout.hpp"
 
@@ -8,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace apps_triangle_layout_test {
 
 using apps::BlockPartition;
 using apps::ProcessGrid;
@@ -82,4 +81,4 @@ TEST_P(AppsTriangleLayout, Readers_AreTheOtherRanksWithALocalUse) {
 INSTANTIATE_TEST_SUITE_P(Grids, AppsTriangleLayout,
                          ::testing::Values("1x1", "1x2", "2x1", "2x2", "2x3", "3x2", "1x5", "4x4"));
 
-}  // namespace
+}  // namespace apps_triangle_layout_test

@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include <shoal/base/ids.hpp>
 #include <shoal/base/key.hpp>
@@ -56,7 +55,7 @@ struct std::hash<base_key_test::Formatted> {
   }
 };
 
-namespace {
+namespace base_key_test {
 
 using namespace base_key_test;
 using namespace std::string_literals;
@@ -144,4 +143,4 @@ TEST(FormatKey, EveryKindOfKey_IsReadable) {
   EXPECT_EQ(format_key(WithHash{4}), fmt::format("<key with hash {:#018x}>", hash(WithHash{4})));
 }
 
-}  // namespace
+}  // namespace base_key_test

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace {
+namespace base_per_thread_test {
 
 struct Counted {
   static inline std::atomic<int> alive{0};
@@ -33,4 +33,4 @@ TEST(PerThread, EachThread_HasItsOwn_UntilItEnds) {
   EXPECT_EQ(Counted::alive, 0);
 }
 
-}  // namespace
+}  // namespace base_per_thread_test

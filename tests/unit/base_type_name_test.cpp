@@ -1,6 +1,4 @@
 // Names of types and functions in messages to users, as both compilers spell them.
-// Compiled alone, because texts name the types and functions of this file.
-// One thread: not in the preset tsan.
 
 #include <shoal/base/type_name.hpp>
 

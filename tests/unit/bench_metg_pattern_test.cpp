@@ -1,5 +1,4 @@
 // Dependencies in the graphs of bench/metg, and whether a wrong order of tasks is noticed.
-// One thread: not in the preset tsan.
 
 #include "metg/pattern.hpp"
 #include "metg/side.hpp"
@@ -15,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace {
+namespace bench_metg_pattern_test {
 
 using metg::Graph;
 using metg::Kernel;
@@ -190,4 +189,4 @@ TEST_P(MetgWork, TheValuesOfTheRunBefore_DoNotCount) {
 INSTANTIATE_TEST_SUITE_P(Kernels, MetgWork,
                          testing::Values(Kernel::Bound::compute, Kernel::Bound::memory));
 
-}  // namespace
+}  // namespace bench_metg_pattern_test

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace coll_collectives_test {
 
 using shoal::Future;
 using shoal::Rank;
@@ -519,4 +519,4 @@ TEST(CollectivesMismatch, CaughtStuckBarrier_LeavesLaterWaitsWhole) {
   EXPECT_EQ(code, 0);
 }
 
-}  // namespace
+}  // namespace coll_collectives_test

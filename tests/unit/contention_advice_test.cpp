@@ -1,5 +1,4 @@
 // Advice of the contention model: times of phases by hand, and a search over all choices.
-// One thread: not in the preset tsan.
 
 #include <shoal/contention/advice.hpp>
 
@@ -12,7 +11,7 @@
 #include <cmath>
 #include <random>
 
-namespace {
+namespace contention_advice_test {
 
 using shoal::ConfigError;
 using namespace shoal::contention;  // NOLINT(google-build-using-namespace): what is tested
@@ -126,4 +125,4 @@ TEST(ContentionAdvice, BadQuestions_AreRefused) {
   EXPECT_THROW(static_cast<void>(most_cores(model, {0, 0}, NAN)), ConfigError);
 }
 
-}  // namespace
+}  // namespace contention_advice_test

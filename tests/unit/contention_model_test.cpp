@@ -1,5 +1,4 @@
 // The contention model against the tables, figures and sentences of the thesis.
-// One thread: not in the preset tsan.
 
 #include <shoal/contention/model.hpp>
 
@@ -15,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace contention_model_test {
 
 using shoal::ConfigError;
 using namespace shoal::contention;  // NOLINT(google-build-using-namespace): what is tested
@@ -230,4 +229,4 @@ TEST(ContentionModel, BadParameters_AreNamed) {
   EXPECT_THROW(static_cast<void>(predict(published_model("henri"), {0, 2})), ConfigError);
 }
 
-}  // namespace
+}  // namespace contention_model_test

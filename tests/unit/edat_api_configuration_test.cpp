@@ -1,5 +1,4 @@
 // Meaning of EDAT's keys and environment variables, and refused values.
-// One thread: not in the preset tsan.
 
 #include "edat_api/configuration.hpp"
 
@@ -14,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace edat_api_configuration_test {
 
 using shoal::edat_api::AddressRule;
 using shoal::edat_api::Configuration;
@@ -215,4 +214,4 @@ TEST(EdatConfiguration, UnknownKeys_AreRefusedWithThoseThatThereAre) {
   EXPECT_THAT(arguments_of({}, {{"EDAT_NUM_WORKER", "1"}}), IsEmpty());
 }
 
-}  // namespace
+}  // namespace edat_api_configuration_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace {
+namespace env_alarm_test {
 
 using shoal::env::Alarm;
 using shoal::env::AlarmOnSignal;
@@ -105,4 +105,4 @@ TEST(Alarm, SignalsWhileAlarmsEnd_ReachNobodyElse) {
   stop = true;
 }
 
-}  // namespace
+}  // namespace env_alarm_test

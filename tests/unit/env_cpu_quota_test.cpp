@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace {
+namespace env_cpu_quota_test {
 
 using shoal::env::cpu_quota;
 using shoal::env::ReadFile;
@@ -85,4 +85,4 @@ TEST(CpuQuota, LimitsThePusOfTheTopology_NotTheirSet) {
   EXPECT_EQ(large.allowed_pus(), free.allowed_pus());
 }
 
-}  // namespace
+}  // namespace env_cpu_quota_test

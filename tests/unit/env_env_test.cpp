@@ -17,7 +17,7 @@
 
 #include "support/turn_env.hpp"
 
-namespace {
+namespace env_env_test {
 
 using shoal::env::Env;
 using shoal::env::make_thread_env;
@@ -263,4 +263,4 @@ TEST(TurnEnv, SeedsOfOneSeed_AreTheSame) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(first->random_seed(), second->random_seed());
 }
 
-}  // namespace
+}  // namespace env_env_test

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace env_stack_memory_test {
 
 using shoal::World;
 using shoal::env::GuardCount;
@@ -237,4 +237,4 @@ TEST(SparseArray, PagesThatNobodyHasWritten_TakeNoMemory) {
   EXPECT_LT(resident_pages(), before + kSize / 512 / 4) << "a quarter: sanitizers have shadows";
 }
 
-}  // namespace
+}  // namespace env_stack_memory_test

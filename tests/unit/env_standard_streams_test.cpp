@@ -16,7 +16,7 @@
 #include <functional>
 #include <string>
 
-namespace {
+namespace env_standard_streams_test {
 
 using shoal::env::open_standard_streams;
 using shoal::env::write_to_standard_error;
@@ -102,4 +102,4 @@ TEST(StandardStreams, OutputOnAFullDisk_IsAnError) {
   });
 }
 
-}  // namespace
+}  // namespace env_standard_streams_test

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace env_topology_test {
 
 using shoal::CheckError;
 using shoal::Rank;
@@ -297,4 +297,4 @@ TEST(Topology, Memory_IsBoundOnTheRealMachineOnly) {
   EXPECT_TRUE(here.bind_memory(std::span(buffer).first(10), node));  // no page of its own
 }
 
-}  // namespace
+}  // namespace env_topology_test

@@ -1,5 +1,4 @@
 // Tasks driven by events, as programs use them: order, names, and what is refused.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 
@@ -18,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace event_events_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -242,4 +241,4 @@ TEST(EventTasks, OfSeveralEvents_AreSeparate) {
   });
 }
 
-}  // namespace
+}  // namespace event_events_test

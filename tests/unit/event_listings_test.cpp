@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace event_listings_test {
 
 using shoal::Event;
 using shoal::EventList;
@@ -157,4 +157,4 @@ TEST(Listings, Ten_AnAddressThatGoesRoundProtectsWhatItPointsTo) {
       2);
 }
 
-}  // namespace
+}  // namespace event_listings_test

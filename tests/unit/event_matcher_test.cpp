@@ -1,5 +1,4 @@
 // The rules of matching, one by one.
-// One thread: not in the preset tsan.
 
 #include "event/matcher.hpp"
 
@@ -11,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace event_matcher_test {
 
 using shoal::event::ConsumerId;
 using shoal::event::ConsumerKind;
@@ -591,4 +590,4 @@ TEST_F(LibraryRule, EventsThatPersistentTasksHold_KeepNothingWaiting) {
   EXPECT_TRUE(matcher.waiting(10).empty());
 }
 
-}  // namespace
+}  // namespace event_matcher_test

@@ -1,5 +1,4 @@
 // The order of events, where messages overtake each other as they like.
-// One thread: not in the preset tsan.
 
 #include "event/order.hpp"
 
@@ -12,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace event_order_test {
 
 using shoal::Rank;
 using shoal::event::Content;
@@ -143,4 +142,4 @@ TEST(EventOrder, EventsToAll_CarryEntriesOfRanksFiredToSinceTheLastOne) {
   EXPECT_TRUE(outbox.to_all(content_from(0, 4)).before.empty());
 }
 
-}  // namespace
+}  // namespace event_order_test

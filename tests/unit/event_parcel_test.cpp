@@ -1,5 +1,4 @@
 // The message that carries an event, between processes; and the lines of reports.
-// One thread: not in the preset tsan.
 
 #include "base/edit_distance.hpp"
 #include "event/order.hpp"
@@ -19,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-namespace {
+namespace event_parcel_test {
 
 using shoal::edit_distance;
 using shoal::EventType;
@@ -131,4 +130,4 @@ TEST(EventReport, AHint_IsGivenForTheRightSourceOnly) {
   EXPECT_THAT(shoal::event::describe("e", leftovers)[0], Not(HasSubstr("right?")));
 }
 
-}  // namespace
+}  // namespace event_parcel_test

@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-namespace {
+namespace event_persistent_test {
 
 using shoal::EventDependency;
 using shoal::EventList;
@@ -77,4 +77,4 @@ TEST(EventPersistent, ManyInstances_StandStillAtOnce) {
   });
 }
 
-}  // namespace
+}  // namespace event_persistent_test

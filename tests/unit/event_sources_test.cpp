@@ -28,7 +28,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace event_sources_test {
 
 using namespace std::chrono_literals;
 
@@ -350,4 +350,4 @@ TEST(EventMachine, InASimulatedWorld_IsRefused) {
   });
 }
 
-}  // namespace
+}  // namespace event_sources_test

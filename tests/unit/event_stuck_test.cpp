@@ -1,5 +1,4 @@
 // Tasks that throw, tasks that wait for ever, events that no task takes: their reports.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 
@@ -14,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace event_stuck_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -169,4 +168,4 @@ TEST(EventStuck, ManyLaterRunsOfAPersistentTask_AreOneLine) {
   EXPECT_THAT(error, testing::Not(HasSubstr("more tasks")));
 }
 
-}  // namespace
+}  // namespace event_stuck_test

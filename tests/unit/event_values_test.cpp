@@ -1,5 +1,4 @@
 // Values of events, as fired and as got.
-// One thread: not in the preset tsan.
 
 #include <shoal/event.hpp>
 
@@ -19,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace {
+namespace event_values_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -193,4 +192,4 @@ TEST(EventValues, AnEvent_OutlivesItsTask) {
   });
 }
 
-}  // namespace
+}  // namespace event_values_test

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace event_wait_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -426,4 +426,4 @@ TEST(EventLock, CycleOfTasks_IsReportedAsOne) {
                     HasSubstr("'right' waits in lock() of mutex 'a'")));
 }
 
-}  // namespace
+}  // namespace event_wait_test

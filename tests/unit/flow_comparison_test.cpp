@@ -1,5 +1,4 @@
 // Ranks that insert different programs are told so, by name, also where they would hang.
-// One thread: not in the preset tsan.
 
 #include "support/turn_world.hpp"
 
@@ -13,7 +12,7 @@
 #include <functional>
 #include <string>
 
-namespace {
+namespace flow_comparison_test {
 
 using shoal::Codelet;
 using shoal::Data;
@@ -220,4 +219,4 @@ TEST(FlowComparison, HangInAcquire_QuotesTheDatumOnce) {
   EXPECT_THAT(errors, Not(HasSubstr("''")));
 }
 
-}  // namespace
+}  // namespace flow_comparison_test

@@ -1,5 +1,4 @@
 // Schedulers of flows, and the performance models that one of them uses.
-// One thread: not in the preset tsan.
 
 #include "support/turn_world.hpp"
 
@@ -25,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace flow_scheduler_test {
 
 using shoal::Codelet;
 using shoal::Flow;
@@ -264,4 +263,4 @@ TEST(PerformanceModels, File_IsTheSameInEveryLocaleOfTheProgram) {
   std::filesystem::remove(path);
 }
 
-}  // namespace
+}  // namespace flow_scheduler_test

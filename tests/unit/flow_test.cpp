@@ -1,5 +1,4 @@
 // Sequential flows: what programs rely on, and what they are told when they are wrong.
-// One thread: not in the preset tsan.
 
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"
@@ -22,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace flow_test {
 
 using shoal::Codelet;
 using shoal::commutative;
@@ -790,4 +789,4 @@ TEST(FlowErrors, TaskThatThrows_FailsTheWorldAndLeavesNothing) {
   EXPECT_THAT(errors, HasSubstr("no luck"));
 }
 
-}  // namespace
+}  // namespace flow_test

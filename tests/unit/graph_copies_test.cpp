@@ -1,5 +1,4 @@
 // Copies of large inputs that travel along the edges of a graph.
-// One thread: not in the preset tsan.
 
 #include "support/heap_meter.hpp"
 #include "support/turn_world.hpp"
@@ -16,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace graph_copies_test {
 
 using shoal::Immutable;
 using shoal::Rank;
@@ -134,4 +133,4 @@ TEST_F(GraphCopies, OfAnImmutable_AreMadeOncePerProcess) {
   EXPECT_LT(values_in_memory<Immutable<Values>>(kProcesses, send), 4.5);
 }
 
-}  // namespace
+}  // namespace graph_copies_test

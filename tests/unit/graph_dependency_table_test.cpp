@@ -53,7 +53,7 @@ inline std::uint64_t shoal_hash(const Throwing& key) {
 
 }  // namespace graph_dependency_table_test
 
-namespace {
+namespace graph_dependency_table_test {
 
 using namespace graph_dependency_table_test;
 using shoal::graph::DenseTable;
@@ -366,4 +366,4 @@ TEST(DenseTable, ManyThreads_FulfillingTheSameIndices_MakeEachReadyOnceAndSeeAll
   EXPECT_EQ(table.size(), 0U);
 }
 
-}  // namespace
+}  // namespace graph_dependency_table_test

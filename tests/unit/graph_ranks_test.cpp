@@ -1,5 +1,4 @@
 // Task graphs over all ranks: set_rank(), send(), send_all().
-// One thread: not in the preset tsan.
 
 #include "support/turn_world.hpp"
 
@@ -18,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace graph_ranks_test {
 
 using shoal::Immutable;
 using shoal::Rank;
@@ -215,4 +214,4 @@ TEST(GraphOverRanks, WrongCalls_AreRefusedByName) {
               HasSubstr("g[0] runs without its input of slot 0"));
 }
 
-}  // namespace
+}  // namespace graph_ranks_test

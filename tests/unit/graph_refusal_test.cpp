@@ -1,5 +1,4 @@
 // Refusals of a task graph, and names of its tasks in errors.
-// One thread: not in the preset tsan.
 
 #include <shoal/graph/task_graph.hpp>
 
@@ -16,7 +15,7 @@
 #include <string>
 #include <tuple>
 
-namespace {
+namespace graph_refusal_test {
 
 using shoal::TaskGraph;
 using shoal::World;
@@ -204,4 +203,4 @@ TEST(TaskGraphRefusal, ATaskThatThrows_IsNamedByGraphAndKey) {
   EXPECT_THAT(error_of(program(true)), AllOf(HasSubstr("tile of Anna"), HasSubstr("overflow")));
 }
 
-}  // namespace
+}  // namespace graph_refusal_test

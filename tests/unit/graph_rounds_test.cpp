@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace graph_rounds_test {
 
 using shoal::Outputs;
 using shoal::TaskGraph;
@@ -356,4 +356,4 @@ TEST(GraphCheckOnThreads, OfFourWhoFulfillATaskOfThree_OneIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace graph_rounds_test

@@ -46,7 +46,7 @@ struct std::hash<graph_task_graph_test::Clashing> {
   std::size_t operator()(const graph_task_graph_test::Clashing& /*key*/) const { return 1; }
 };
 
-namespace {
+namespace graph_task_graph_test {
 
 using namespace graph_task_graph_test;
 using shoal::Rank;
@@ -408,4 +408,4 @@ TEST(TaskGraph, TasksThatRan_TakeNoMemory) {
   });
 }
 
-}  // namespace
+}  // namespace graph_task_graph_test

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace memory_access_test {
 
 using shoal::CheckError;
 using shoal::GlobalMemory;
@@ -688,4 +688,4 @@ TEST(ObjectCache, APolicyOfTheProgram_DecidesWhatStays) {
             0);
 }
 
-}  // namespace
+}  // namespace memory_access_test

@@ -1,5 +1,4 @@
 // The allocator of global heaps, against a naive record of what is allocated.
-// One thread: not in the preset tsan.
 
 #include "memory/allocator.hpp"
 #include "memory/heap.hpp"
@@ -17,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace memory_allocator_test {
 
 using shoal::memory::Allocator;
 using shoal::memory::Heap;
@@ -154,4 +153,4 @@ TEST(GlobalHeap, MemoryOfAProcess_IsMappedByItsName) {
   EXPECT_THAT(text_of([&] { const shoal::env::SharedMemory none(wrong); }), HasSubstr("No such"));
 }
 
-}  // namespace
+}  // namespace memory_allocator_test

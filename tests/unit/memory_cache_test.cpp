@@ -1,5 +1,4 @@
 // Parts of the caches of global memory: the table of copies, and copies that come late.
-// One thread: not in the preset tsan.
 
 #include <shoal/memory.hpp>
 
@@ -18,7 +17,7 @@
 #include <set>
 #include <string>
 
-namespace {
+namespace memory_cache_test {
 
 using shoal::CacheKey;
 using shoal::GlobalMemory;
@@ -140,4 +139,4 @@ TEST(ObjectCache, ObjectsOfHalfAMebibyte_AreFetchedWhole) {
   }
 }
 
-}  // namespace
+}  // namespace memory_cache_test

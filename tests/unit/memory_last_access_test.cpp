@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-namespace {
+namespace memory_last_access_test {
 
 using shoal::GlobalMemory;
 using shoal::GlobalPtr;
@@ -72,4 +72,4 @@ TEST(LastAccess, AGetThatIsGivenUp_IsNamed) {
       "get", "answer to get");
 }
 
-}  // namespace
+}  // namespace memory_last_access_test

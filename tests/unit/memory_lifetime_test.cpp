@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace {
+namespace memory_lifetime_test {
 
 using shoal::GlobalMemory;
 using shoal::Rank;
@@ -104,4 +104,4 @@ TEST(MemoryLifetime, HeapsOfOneProcess_EndAfterTheLastAccessOfAllRanks) {
   }
 }
 
-}  // namespace
+}  // namespace memory_lifetime_test

@@ -1,5 +1,4 @@
 // Addresses in global memory as values.
-// One thread: not in the preset tsan.
 
 #include <shoal/memory.hpp>
 
@@ -13,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace {
+namespace memory_pointer_test {
 
 using shoal::GlobalPtr;
 using shoal::Rank;
@@ -83,4 +82,4 @@ TEST(GlobalPtr, Text_NamesRankAndAddress) {
   EXPECT_EQ(to_string(GlobalPtr<const std::byte>()), "null");
 }
 
-}  // namespace
+}  // namespace memory_pointer_test

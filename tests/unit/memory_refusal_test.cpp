@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace memory_refusal_test {
 
 using shoal::GlobalMemory;
 using shoal::GlobalMemoryOptions;
@@ -295,4 +295,4 @@ TEST(MemoryChecks, AreOnInSimulations_UnlessTheRunSaysOtherwise) {
   }
 }
 
-}  // namespace
+}  // namespace memory_refusal_test

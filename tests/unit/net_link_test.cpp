@@ -15,7 +15,7 @@
 #include "net/local_link.hpp"
 
 namespace shoal::net {
-namespace {
+namespace net_link_test {
 
 /// Keeps the packets that arrive.
 class KeepingReceiver final {
@@ -367,5 +367,5 @@ TEST(Fabric, LinkAndPort_WhenTheRankIsWrong_AreRefusedWithItsNumber) {
               ::testing::HasSubstr("rank 2 is not in this"));
 }
 
-}  // namespace
+}  // namespace net_link_test
 }  // namespace shoal::net

@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include <shoal/base/error.hpp>
 #include <shoal/net/packet.hpp>
@@ -12,7 +11,7 @@
 #include <vector>
 
 namespace shoal::net {
-namespace {
+namespace net_packet_test {
 
 using ::testing::HasSubstr;
 
@@ -314,5 +313,5 @@ TEST(PacketList, Destructor_ReleasesAll) {
   EXPECT_EQ(owner.bytes, 30U);
 }
 
-}  // namespace
+}  // namespace net_packet_test
 }  // namespace shoal::net

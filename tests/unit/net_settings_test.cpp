@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include "net/settings.hpp"
 
@@ -9,7 +8,7 @@
 #include <vector>
 
 namespace shoal::net {
-namespace {
+namespace net_settings_test {
 
 using ::testing::HasSubstr;
 
@@ -50,5 +49,5 @@ TEST(Settings, FindDisagreement_WhenASettingIsMissing_SaysSo) {
               HasSubstr("different versions of shoal"));
 }
 
-}  // namespace
+}  // namespace net_settings_test
 }  // namespace shoal::net

@@ -1,5 +1,4 @@
 // Distributions, distributed arrays and maps, algorithms, tunnels, and counted copies.
-// One thread: not in the preset tsan.
 
 #include "support/object_worlds.hpp"
 #include "support/run_world.hpp"
@@ -15,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace object_containers_test {
 
 using shoal::all_ranks;
 using shoal::any_rank;
@@ -319,4 +318,4 @@ TEST(Copies, AreElidedWithinAProcess) {
             0);
 }
 
-}  // namespace
+}  // namespace object_containers_test

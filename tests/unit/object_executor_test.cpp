@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace object_executor_test {
 
 using shoal::DistributedObject;
 using shoal::Executor;
@@ -205,4 +205,4 @@ TEST(Executor, ATaskThatThrows_FailsItsSection) {
               AllOf(HasSubstr("no more work"), HasSubstr("a task of an executor")));
 }
 
-}  // namespace
+}  // namespace object_executor_test

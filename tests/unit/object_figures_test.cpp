@@ -1,5 +1,4 @@
 // The programs of the figures of the STAPL-RTS thesis, chapters 3 and 8 and its appendices.
-// One thread: not in the preset tsan.
 
 #include "support/object_worlds.hpp"
 
@@ -13,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace object_figures_test {
 
 using shoal::all_ranks;
 using shoal::DistributedObject;
@@ -362,4 +361,4 @@ TEST(FigureB_2, TheTargetsOfTwoObjectsAreNotMixedUp) {
   });
 }
 
-}  // namespace
+}  // namespace object_figures_test

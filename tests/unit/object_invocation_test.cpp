@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace object_invocation_test {
 
 using shoal::all_ranks;
 using shoal::bind;
@@ -1237,4 +1237,4 @@ TEST(Turns, OfAWorldThatFails_AreGivenUp) {
   }
 }
 
-}  // namespace
+}  // namespace object_invocation_test

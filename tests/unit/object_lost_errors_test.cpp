@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace object_lost_errors_test {
 
 using shoal::all_ranks;
 using shoal::construct;
@@ -196,4 +196,4 @@ TEST(LostErrors, OfTheResultsOfAllRanks_IsThatOfEachResult) {
       kSeeds);
 }
 
-}  // namespace
+}  // namespace object_lost_errors_test

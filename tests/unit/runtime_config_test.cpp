@@ -1,5 +1,4 @@
 // The settings of a run: every source, their precedence, and every way to get one wrong.
-// One thread: not in the preset tsan.
 
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"
@@ -21,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace runtime_config_test {
 
 using shoal::ConfigError;
 using shoal::net::ProgressPolicy;
@@ -549,4 +548,4 @@ TEST(Config, LimitOfMemoryBoundTasks_IsANumberAutoOrOff) {
   EXPECT_THAT(error_of({"--buffer-node", "near"}), HasSubstr("any, auto, 0 to 1024"));
 }
 
-}  // namespace
+}  // namespace runtime_config_test

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_early_end_test {
 
 using shoal::Events;
 using shoal::Rank;
@@ -312,4 +312,4 @@ TEST(AfterRun, OfAProgramThatKeepsNothing_NothingIsKept) {
   EXPECT_EQ(shoal::runtime::kept_run_count(), before);
 }
 
-}  // namespace
+}  // namespace runtime_early_end_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace {
+namespace runtime_failed_futures_test {
 
 using shoal::Future;
 using shoal::Promise;
@@ -89,4 +89,4 @@ TEST(FailedFutures, OfAPromiseThatATaskKeeps) {
   });
 }
 
-}  // namespace
+}  // namespace runtime_failed_futures_test

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_failure_test {
 
 using shoal::Delivery;
 using shoal::Rank;
@@ -605,4 +605,4 @@ TEST(CrashDeathTest, BusErrorInATask_NamesItsRankAndKillsBySigbus) {
 
 #endif
 
-}  // namespace
+}  // namespace runtime_failure_test

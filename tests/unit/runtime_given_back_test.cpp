@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace {
+namespace runtime_given_back_test {
 
 using namespace std::chrono_literals;
 
@@ -72,4 +72,4 @@ TEST_F(GivenBack, CancelledDescriptors_WhileTheWorkerIsBusy) {
   });
 }
 
-}  // namespace
+}  // namespace runtime_given_back_test

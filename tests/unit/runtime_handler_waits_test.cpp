@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_handler_waits_test {
 
 using shoal::Future;
 using shoal::GlobalMemory;
@@ -252,4 +252,4 @@ TEST(HandlerWaits, CallsThatNeverWait_AreAllowed) {
   });
 }
 
-}  // namespace
+}  // namespace runtime_handler_waits_test

@@ -15,7 +15,7 @@
 #include <chrono>
 #include <functional>
 
-namespace {
+namespace runtime_held_locks_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -95,4 +95,4 @@ TEST(HeldLocks, ACheckThatFailsWithOne_EndsSanitizedPrograms) {
   EXPECT_DEATH(fail(), "a check fails while the thread holds 1 locks of shoal: wrong");
 }
 
-}  // namespace
+}  // namespace runtime_held_locks_test

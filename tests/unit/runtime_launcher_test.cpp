@@ -1,5 +1,4 @@
 // Launcher of this process, recognized from environments as real launchers leave them.
-// One thread: not in the preset tsan.
 
 #include "runtime/launcher.hpp"
 
@@ -11,7 +10,7 @@
 #include <map>
 #include <string>
 
-namespace {
+namespace runtime_launcher_test {
 
 using shoal::ConfigError;
 using shoal::runtime::LaunchInfo;
@@ -144,4 +143,4 @@ TEST(Launcher, WorldAsLaunchedOrNoLaunch_IsFine) {
   EXPECT_EQ(error_of(LaunchInfo{}, 1), "");
 }
 
-}  // namespace
+}  // namespace runtime_launcher_test

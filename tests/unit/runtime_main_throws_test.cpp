@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_main_throws_test {
 
 using shoal::Delivery;
 using shoal::Rank;
@@ -383,4 +383,4 @@ TEST(MainThrows, AtAnyMoment_NobodyUsesAStackThatIsGone) {
   EXPECT_GT(failed, 0);
 }
 
-}  // namespace
+}  // namespace runtime_main_throws_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_placement_test {
 
 using shoal::MachineLevel;
 using shoal::Rank;
@@ -193,4 +193,4 @@ TEST(Machine, PartsAreThoseOfTheFirstWorkerOfEachRank) {
   EXPECT_THAT(parts(MachineLevel::numa), ElementsAre(0, 1, 0, 2, 3));
 }
 
-}  // namespace
+}  // namespace runtime_placement_test

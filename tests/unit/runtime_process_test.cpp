@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace runtime_process_test {
 
 using shoal::World;
 using shoal::testing::run_with;
@@ -153,4 +153,4 @@ TEST_F(ThreadExitDeathTest, InAMainFunction_IsNamed) {
   expect_named([](World&) { leave(); }, "the main function");
 }
 
-}  // namespace
+}  // namespace runtime_process_test

@@ -1,5 +1,4 @@
 // The text of a report: what is said once, what is left out, how it stays short.
-// One thread: not in the preset tsan.
 
 #include "runtime/rank_report.hpp"
 
@@ -10,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace runtime_rank_report_test {
 
 using shoal::runtime::merge_parts;
 using shoal::runtime::RankPart;
@@ -90,4 +89,4 @@ TEST(RankReport, RanksWithoutAnswer_AreNamed) {
   EXPECT_THAT(merge_parts({part_of(0, "a")}, {}), Not(HasSubstr("answer")));
 }
 
-}  // namespace
+}  // namespace runtime_rank_report_test

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_remote_promise_test {
 
 using shoal::Delivery;
 using shoal::Future;
@@ -341,12 +341,13 @@ struct Ledger {
   std::atomic<int> sum;
 };
 
-}  // namespace
+}  // namespace runtime_remote_promise_test
 
 template <>
-struct shoal::messaging::ContextOf<Ledger> : shoal::messaging::ServiceContext<Ledger> {};
+struct shoal::messaging::ContextOf<runtime_remote_promise_test::Ledger>
+    : shoal::messaging::ServiceContext<runtime_remote_promise_test::Ledger> {};
 
-namespace {
+namespace runtime_remote_promise_test {
 
 void add_to(Ledger& ledger, int value) { ledger.sum += value; }
 
@@ -402,4 +403,4 @@ TEST(Services, MissingAtTheReceiver_FailTheWorldWithAClearText) {
   EXPECT_THAT(text, AllOf(HasSubstr("no service of type"), HasSubstr("Ledger")));
 }
 
-}  // namespace
+}  // namespace runtime_remote_promise_test

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_run_test {
 
 using shoal::World;
 using shoal::testing::run_with;
@@ -313,4 +313,4 @@ TEST(Run, OnSeveralThreadsAtOnce_RunsAWorldOnEach) {
   EXPECT_EQ(ran, 6);
 }
 
-}  // namespace
+}  // namespace runtime_run_test

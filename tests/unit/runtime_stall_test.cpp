@@ -24,7 +24,7 @@ namespace shoal::testing {
 void PrintTo(const SeededBug& bug, std::ostream* out) { *out << bug.name; }
 }  // namespace shoal::testing
 
-namespace {
+namespace runtime_stall_test {
 
 using shoal::Delivery;
 using shoal::Rank;
@@ -524,4 +524,4 @@ TEST(Stall, SignalsAllTheTime_DisturbNothing) {
   EXPECT_THAT(tap.stop(), Not(HasSubstr("error")));
 }
 
-}  // namespace
+}  // namespace runtime_stall_test

@@ -1,6 +1,5 @@
 // Teams that one rank makes: their sections, ends and failures, handles and shared ownership.
 // Simulated, in many orders.
-// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 #include <shoal/term/scope_state.hpp>
@@ -21,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_team_launch_test {
 
 using shoal::Rank;
 using shoal::RankSet;
@@ -370,4 +369,4 @@ TEST(Team, Shared_ForEver_IsNamedAtTheEnd) {
   }
 }
 
-}  // namespace
+}  // namespace runtime_team_launch_test

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_team_test {
 
 using shoal::Rank;
 using shoal::TaskGraph;
@@ -564,4 +564,4 @@ TEST(Team, OnRealThreads_CompletesApart) {
   EXPECT_EQ(wrong, 0);
 }
 
-}  // namespace
+}  // namespace runtime_team_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_views_test {
 
 using shoal::EventList;
 using shoal::Events;
@@ -250,4 +250,4 @@ TEST(Views, OfEvents_OutliveListsThatAreTemporaries) {
   });
 }
 
-}  // namespace
+}  // namespace runtime_views_test

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace runtime_wait_test {
 
 using shoal::Delivery;
 using shoal::Rank;
@@ -364,4 +364,4 @@ TEST(WaitOutsideMain, UncaughtInAHandler_FailsTheWorldWithItsText) {
   EXPECT_THAT(said, testing::HasSubstr("wait() was called in handler"));
 }
 
-}  // namespace
+}  // namespace runtime_wait_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace runtime_world_test {
 
 using shoal::CheckError;
 using shoal::Delivery;
@@ -161,4 +161,4 @@ TEST(LargeSend, ToARankOutOfRange_IsRefusedAtTheCall) {
   EXPECT_EQ(code, 0);
 }
 
-}  // namespace
+}  // namespace runtime_world_test

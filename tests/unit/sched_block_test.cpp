@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_block_test {
 
 using shoal::env::StepResult;
 using shoal::sched::TaskKind;
@@ -328,4 +328,4 @@ TEST(Block, ThatNeverEnds_DoesNotKeepTheWorkersFromStopping) {
   EXPECT_FALSE(run.scope().all_finished());
 }
 
-}  // namespace
+}  // namespace sched_block_test

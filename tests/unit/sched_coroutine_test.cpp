@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace {
+namespace sched_coroutine_test {
 
 using shoal::BrokenPromise;
 using shoal::Future;
@@ -193,4 +193,4 @@ TEST(Coroutine, WhosePromiseBreaks_HearsOfIt) {
   });
 }
 
-}  // namespace
+}  // namespace sched_coroutine_test

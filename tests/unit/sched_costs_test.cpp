@@ -1,5 +1,4 @@
 // Costs of tasks: in steady state no task takes anything from the heap.
-// One thread: not in the preset tsan.
 
 #include <shoal/shoal.hpp>
 
@@ -12,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace {
+namespace sched_costs_test {
 
 using shoal::TaskGraph;
 using shoal::TaskGroup;
@@ -116,4 +115,4 @@ TEST(MessageCosts, Messages_TakeNothingFromTheHeap) {
   }
 }
 
-}  // namespace
+}  // namespace sched_costs_test

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace {
+namespace sched_ending_test {
 
 using namespace std::chrono_literals;
 using shoal::Future;
@@ -106,4 +106,4 @@ TEST_P(Ending, ACoroutineIsDropped_WhenTheWorldFails) {
   EXPECT_THAT(text, HasSubstr("on purpose"));
 }
 
-}  // namespace
+}  // namespace sched_ending_test

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_failure_test {
 
 using namespace std::chrono_literals;
 using shoal::CancelledError;
@@ -295,4 +295,4 @@ TEST(Failure, OfAnotherRank_WakesTasksAndMainFunctionsEverywhere) {
   EXPECT_EQ(alive.load(), 0);
 }
 
-}  // namespace
+}  // namespace sched_failure_test

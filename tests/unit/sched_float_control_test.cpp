@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace {
+namespace sched_float_control_test {
 
 using namespace std::chrono_literals;
 
@@ -168,4 +168,4 @@ TEST(FloatControl, OfTheCallerOfRun_IsThatOfAllTasks) {
   change_back();
 }
 
-}  // namespace
+}  // namespace sched_float_control_test

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_future_test {
 
 using shoal::BrokenPromise;
 using shoal::CheckError;
@@ -410,4 +410,4 @@ TEST(WhenAll, OfManyAtOnce_LosesNone) {
   });
 }
 
-}  // namespace
+}  // namespace sched_future_test

@@ -1,5 +1,4 @@
 // Idle workers beside other programs that compute.
-// One thread: not in the preset tsan.
 
 #include <shoal/sched/idle_workers.hpp>
 
@@ -15,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace {
+namespace sched_idle_workers_test {
 
 using shoal::WorkerId;
 using namespace shoal::sched;  // NOLINT(google-build-using-namespace): what is tested
@@ -135,4 +134,4 @@ TEST_P(IdleWorkersTest, WhilePayloadsMove_OthersHaveTheirTurnAllTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(OwnCoresOrNot, IdleWorkersTest, ::testing::Values(false, true));
 
-}  // namespace
+}  // namespace sched_idle_workers_test

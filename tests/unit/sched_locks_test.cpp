@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_locks_test {
 
 using shoal::Condition;
 using shoal::Mutex;
@@ -355,4 +355,4 @@ TEST(Condition, WithoutItsLock_IsRefused) {
   EXPECT_THAT(error, HasSubstr("'unprotected': the caller does not hold the lock"));
 }
 
-}  // namespace
+}  // namespace sched_locks_test

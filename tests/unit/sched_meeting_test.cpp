@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace sched_meeting_test {
 
 using shoal::Barrier;
 using shoal::Counter;
@@ -392,4 +392,4 @@ TEST_P(Meetings, FullEmpty_ReadWithoutEmptyingGivesAllTheValue) {
   });
 }
 
-}  // namespace
+}  // namespace sched_meeting_test

@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace {
+namespace sched_nested_test {
 
 using shoal::Promise;
 using shoal::StuckError;
@@ -307,4 +307,4 @@ TEST(Nested, Trees_OnSeveralWorkers_AreWhole) {
   EXPECT_EQ(leaves, std::uint64_t{1} << static_cast<unsigned>(depth));
 }
 
-}  // namespace
+}  // namespace sched_nested_test

@@ -1,5 +1,4 @@
 // In which order one worker runs its tasks. Driven by step(): nothing here depends on threads.
-// One thread: not in the preset tsan.
 
 #include <shoal/sched/handler_mark.hpp>
 #include <shoal/sched/inspector.hpp>
@@ -21,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_order_test {
 
 using shoal::env::StepResult;
 using shoal::sched::ReadyQueue;
@@ -333,4 +332,4 @@ TEST_F(OneWorker, TasksThatAreHeldBackAtTheEnd_AreDestroyed) {
   }
 }
 
-}  // namespace
+}  // namespace sched_order_test

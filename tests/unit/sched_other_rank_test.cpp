@@ -14,7 +14,7 @@
 #include <functional>
 #include <string>
 
-namespace {
+namespace sched_other_rank_test {
 
 using shoal::Future;
 using shoal::Mutex;
@@ -74,4 +74,4 @@ TEST(OtherRank, ThatWaitsForALock_IsRefused) {
       [](Mutex& mutex) { mutex.lock(); }, "lock() of mutex 'of rank 0' belongs to another rank");
 }
 
-}  // namespace
+}  // namespace sched_other_rank_test

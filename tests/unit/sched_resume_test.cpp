@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_resume_test {
 
 using shoal::Future;
 using shoal::Promise;
@@ -222,4 +222,4 @@ TEST(ParkedTasks, WithExceptionsOfTheirOwn_KeepThemWhileTheyTravel) {
             0);
 }
 
-}  // namespace
+}  // namespace sched_resume_test

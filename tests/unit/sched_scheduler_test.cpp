@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_scheduler_test {
 
 using shoal::WorkerId;
 using shoal::sched::Task;
@@ -328,4 +328,4 @@ TEST(SchedulerStart, WithoutAWorker_IsRefused) {
   EXPECT_THROW(shoal::sched::Scheduler(*env, options), shoal::CheckError);
 }
 
-}  // namespace
+}  // namespace sched_scheduler_test

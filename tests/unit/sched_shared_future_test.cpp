@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_shared_future_test {
 
 using shoal::BrokenPromise;
 using shoal::CheckError;
@@ -179,4 +179,4 @@ TEST(SharedFuture, ThatNeverComes_IsNamedAsStuck) {
               HasSubstr("never kept"));
 }
 
-}  // namespace
+}  // namespace sched_shared_future_test

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace sched_sleep_test {
 
 using namespace std::chrono_literals;
 using shoal::Promise;
@@ -302,4 +302,4 @@ TEST(Yield, OfTheMainFunction_LetsTasksRun) {
             0);
 }
 
-}  // namespace
+}  // namespace sched_sleep_test

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_stack_test {
 
 using shoal::Promise;
 using shoal::WorkerId;
@@ -316,4 +316,4 @@ TEST_F(StackOverflowDeathTest, WithALargerStack_DoesNotHappen) {
   EXPECT_EQ(run_world(1, 1, program, {"--stack-bytes", "8M"}), 0);
 }
 
-}  // namespace
+}  // namespace sched_stack_test

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sched_stuck_test {
 
 using shoal::Future;
 using shoal::Mutex;
@@ -328,4 +328,4 @@ TEST(ThreadsThatWait, AreToldWhenTasksAreStuck) {
   EXPECT_THAT(text, HasSubstr("'task' waits in get() of 'for both'"));
 }
 
-}  // namespace
+}  // namespace sched_stuck_test

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace sched_task_group_test {
 
 using namespace std::chrono_literals;
 using shoal::Future;
@@ -342,4 +342,4 @@ TEST(Group, DroppedTasks_AreNotTakenForDone) {
   });
 }
 
-}  // namespace
+}  // namespace sched_task_group_test

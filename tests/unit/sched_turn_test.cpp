@@ -1,5 +1,4 @@
 // Whole worlds in one thread, in an order drawn from a seed.
-// One thread: not in the preset tsan.
 
 #include <shoal/base/error.hpp>
 #include <shoal/base/key.hpp>
@@ -20,7 +19,7 @@
 #include <tuple>
 #include <vector>
 
-namespace {
+namespace sched_turn_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -152,4 +151,4 @@ TEST(TurnWorld, EveryScheduleOfManySeeds_CompletesAProgramOf8Ranks) {
   }
 }
 
-}  // namespace
+}  // namespace sched_turn_test

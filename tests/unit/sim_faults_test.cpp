@@ -1,5 +1,4 @@
 // Plans of faults: what is read, what is refused, and how often each strikes.
-// One thread: not in the preset tsan.
 
 #include "sim/faults.hpp"
 
@@ -12,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace sim_faults_test {
 
 using shoal::ConfigError;
 using shoal::sim::describe;
@@ -110,4 +109,4 @@ TEST(Faults, Clog_HoldsBackForItsTime) {
   EXPECT_EQ(two.clogged_until(0, 1, 5), 15U);
 }
 
-}  // namespace
+}  // namespace sim_faults_test

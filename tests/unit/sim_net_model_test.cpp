@@ -1,5 +1,4 @@
 // Costs of the simulated network, and their spelling.
-// One thread: not in the preset tsan.
 
 #include "sim/net_model.hpp"
 
@@ -10,7 +9,7 @@
 
 #include <string>
 
-namespace {
+namespace sim_net_model_test {
 
 using shoal::sim::LogGP;
 using shoal::sim::parse_net_model;
@@ -50,4 +49,4 @@ TEST(NetModel, BadText_IsRefusedWithWhatIsAllowed) {
   }
 }
 
-}  // namespace
+}  // namespace sim_net_model_test

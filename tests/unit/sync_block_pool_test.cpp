@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sync_block_pool_test {
 
 using shoal::sync::give_block;
 using shoal::sync::kPooledBytesMax;
@@ -146,4 +146,4 @@ TEST(BlockPool, ThreadThatEnds_TakesAndGivesAtItsVeryEnd_LosesNothing) {
   EXPECT_EQ(pooled_bytes(), 0U);
 }
 
-}  // namespace
+}  // namespace sync_block_pool_test

@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include <shoal/sync/mpsc_queue.hpp>
 
@@ -6,7 +5,7 @@
 
 #include <vector>
 
-namespace {
+namespace sync_mpsc_queue_test {
 
 using shoal::sync::MpscNode;
 using shoal::sync::MpscQueue;
@@ -77,4 +76,4 @@ TEST(MpscQueue, NodesLeftInIt_AreNotItsOwn) {
   EXPECT_EQ(other.try_pop(), &node);
 }
 
-}  // namespace
+}  // namespace sync_mpsc_queue_test

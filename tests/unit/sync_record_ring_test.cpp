@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sync_record_ring_test {
 
 using shoal::sync::RecordRing;
 
@@ -104,4 +104,4 @@ TEST_F(RecordRingTest, BetweenTwoThreads_RecordsComeWholeAndInOrder) {
   EXPECT_TRUE(reader_.front().empty());
 }
 
-}  // namespace
+}  // namespace sync_record_ring_test

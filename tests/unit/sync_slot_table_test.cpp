@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace sync_slot_table_test {
 
 using shoal::sync::SlotId;
 using shoal::sync::SlotTable;
@@ -84,4 +84,4 @@ TEST(SlotTable, OfManyThreads_GivesEachValueToOneOfThoseThatTakeIt) {
   table.for_each_label([](int /*label*/) { ADD_FAILURE() << "something is left"; });
 }
 
-}  // namespace
+}  // namespace sync_slot_table_test

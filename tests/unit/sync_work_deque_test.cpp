@@ -1,4 +1,3 @@
-// One thread: not in the preset tsan.
 
 #include <shoal/sync/work_deque.hpp>
 
@@ -10,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace {
+namespace sync_work_deque_test {
 
 using Deque = shoal::sync::WorkDeque<int>;
 
@@ -96,4 +95,4 @@ TEST(WorkDeque, RandomOperationsOfOneThread_AgreeWithAReference) {
   }
 }
 
-}  // namespace
+}  // namespace sync_work_deque_test

@@ -1,5 +1,4 @@
 // The detection protocol, message by message.
-// One thread: not in the preset tsan.
 
 #include <shoal/term/detector.hpp>
 
@@ -10,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace term_detector_test {
 
 using shoal::Rank;
 using shoal::term::Confirmation;
@@ -218,4 +217,4 @@ TEST(Detector, UnsatisfiedAndFinal_AreSummedOverTheTree) {
   EXPECT_EQ(root.totals[0], (Counts{0, 0, 5, false}));
 }
 
-}  // namespace
+}  // namespace term_detector_test

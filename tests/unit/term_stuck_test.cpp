@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace {
+namespace term_stuck_test {
 
 using shoal::Delivery;
 using shoal::Rank;
@@ -345,4 +345,4 @@ TEST(Stuck, NameFunctionThatThrows_StandsInTheReportInstead) {
   }
 }
 
-}  // namespace
+}  // namespace term_stuck_test

@@ -1,5 +1,4 @@
 // Lines and JSON of shoal-top.
-// One thread: not in the preset tsan.
 
 #include "top/view.hpp"
 
@@ -11,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace top_view_test {
 
 using namespace shoal::top;  // NOLINT(google-build-using-namespace): what is tested
 using ::testing::ElementsAre;
@@ -106,4 +105,4 @@ TEST(TopView, BarsAndNumbers_AreShort) {
   EXPECT_EQ(short_number(2.5e9), "2.5G");
 }
 
-}  // namespace
+}  // namespace top_view_test

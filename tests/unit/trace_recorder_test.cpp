@@ -29,7 +29,7 @@
 #include <set>
 #include <thread>
 
-namespace {
+namespace trace_recorder_test {
 
 using namespace shoal::trace;  // NOLINT(google-build-using-namespace): what is tested
 using shoal::testing::read_trace;
@@ -666,4 +666,4 @@ TEST_F(TraceRecorder, DiskIsFullWhileMerging_LeavesThePartsAlone) {
   EXPECT_TRUE(std::filesystem::exists(folder_.file("t.part0")));
 }
 
-}  // namespace
+}  // namespace trace_recorder_test

@@ -1,5 +1,4 @@
 // shoal-trace: what it finds out about made-up runs, and files that other tools read.
-// One thread: not in the preset tsan.
 
 #include <shoal/base/error.hpp>
 #include <shoal/trace/merge.hpp>
@@ -28,7 +27,7 @@
 #include <set>
 #include <sstream>
 
-namespace {
+namespace trace_tool_test {
 
 using namespace shoal::trace_tool;  // NOLINT(google-build-using-namespace): what is tested
 using shoal::testing::panels_world;
@@ -707,4 +706,4 @@ TEST_F(TraceTool, EmptyTrace_IsNoError) {
   EXPECT_THAT(summary_text(run.model, run.found), HasSubstr("no critical path"));
 }
 
-}  // namespace
+}  // namespace trace_tool_test
