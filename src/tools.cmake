@@ -5,32 +5,16 @@
 # The files of the report's page become strings of the program. uplot/ is the package uplot 1.6.32
 # of npm (dist/ and its license), unchanged.
 set(page "${PROJECT_SOURCE_DIR}/src/trace_tool/page")
-set(text "// Made by CMake from src/trace_tool/page.\n#include \"trace_tool/page.hpp\"\n")
-string(APPEND text "namespace shoal::trace_tool {\n")
-foreach(part IN ITEMS html:report.html style:report.css script:report.js
-                      chart_style:uplot/uPlot.min.css chart_script:uplot/uPlot.iife.min.js)
-  string(REPLACE ":" ";" part "${part}")
-  list(GET part 0 function)
-  list(GET part 1 file)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}/${file}")
-  file(READ "${page}/${file}" content)
-  if(function STREQUAL "chart_script") # pages have copies of it
-    file(READ "${page}/uplot/LICENSE" license)
-    string(PREPEND content "/* uPlot. ${license}*/\n")
-  endif()
-  string(APPEND text "std::string_view page_${function}() {\n"
-                     "  return R\"shoalpage(${content})shoalpage\";\n}\n")
+foreach(part IN ITEMS html=report.html style=report.css script=report.js
+                      chart_style=uplot/uPlot.min.css chart_script=uplot/uPlot.iife.min.js
+                      license=uplot/LICENSE)
+  string(REGEX MATCH "(.*)=(.*)" part "${part}")
+  set(name "${CMAKE_MATCH_1}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}/${CMAKE_MATCH_2}")
+  file(READ "${page}/${CMAKE_MATCH_2}" ${name})
 endforeach()
-string(APPEND text "}\n")
-set(page_source "${CMAKE_CURRENT_BINARY_DIR}/trace_page.cpp")
-set(before "")
-if(EXISTS "${page_source}")
-  file(READ "${page_source}" before)
-endif()
-if(NOT before STREQUAL text)
-  file(WRITE "${page_source}" "${text}")
-endif()
-target_sources(shoal_trace_tool PRIVATE "${page_source}")
+configure_file("${page}/page.cpp.in" trace_page.cpp @ONLY)
+target_sources(shoal_trace_tool PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/trace_page.cpp")
 
 find_path(SHOAL_OTF2_INCLUDE_DIR otf2/otf2.h)
 find_library(SHOAL_OTF2_LIBRARY otf2)
