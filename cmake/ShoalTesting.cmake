@@ -164,8 +164,8 @@ function(shoal_add_gtests kind)
     if(NOT layer IN_LIST layers)
       list(APPEND layers ${layer})
       list(POP_FRONT command first)
-      add_test(NAME ${name}.${layer} COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${first}> ${command}
-                                              --gtest_brief=1)
+      add_test(NAME ${name}.${layer} COMMAND ${SHOAL_TEST_LAUNCHER} $<TARGET_FILE:${first}>
+                                             ${command} --gtest_brief=1)
       shoal_test_properties(${name}.${layer} ${name} ${arg_TIMEOUT})
       shoal_in_check(${name} TESTS ${name}.${layer} PROGRAMS ${first})
     endif()

@@ -1,8 +1,8 @@
 # Programs that suites run (tests/suites): of MPI, in C and Fortran, of plug-ins and of hosts.
 
-# The programs of tests/mpi/, each of which is registered (tests/support/joined_program.hpp): those
-# that call MPI themselves are mpi_<mpi>_tests for each MPI, the others mpi_tests, which runs on all.
-# tests/suites/mpi_programs.py and mpi_layouts.py run them.
+# The tests of tests/mpi/, which are registered by name (tests/support/joined_program.hpp): those
+# that call MPI themselves are in mpi_<mpi>_tests for each MPI, the others in mpi_tests, which runs
+# on all (tests/suites/mpi_programs.py).
 set(SHOAL_TESTS_WITH_MPI
     event_world_test memory_lifetime_test memory_world_test missing_thread net_node_memory_test
     net_rest_test net_transport_failure_test net_transport_funneled_test net_transport_init_test

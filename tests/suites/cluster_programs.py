@@ -2,8 +2,6 @@
 the transport and of the models. Each runs over one MPI with a process on each host, and over the
 other with two, in turn."""
 
-import re
-
 import hosts
 import suite
 
@@ -86,10 +84,8 @@ class Programs(hosts.Hosts):
 
     def part(self, name, mpi, count):
         """A program of tests/mpi."""
-        text = (suite.build().source / f"tests/mpi/{name}.cpp").read_text()
-        calls_mpi = re.search("<(shoal/)?mpi.h|/(mpi_launch|transport_harness).hpp", text)
         with self.subTest(name, mpi=mpi, processes=count):
-            program = self.program(f"mpi_{mpi}_tests" if calls_mpi else "mpi_tests")
+            program = self.program(self.mpi_test(name, mpi))
             self.launch(mpi, [program, name], count).end(120)
 
     def test_parts_of_the_library(self):

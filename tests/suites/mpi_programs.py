@@ -1,18 +1,15 @@
-"""The programs of tests/mpi, over each MPI in two layouts, which between them have all ways of a message: two processes, and
-four of which two at most share memory. mpi_layouts.py runs them in the others."""
+"""The programs of tests/mpi, over each MPI in two layouts, which between them have all ways of a
+message: two processes, and four of which two at most share memory. mpi_layouts.py has others."""
 
 import suite
 
+FAR = ["event_world_test", "flow_world_test", "memory_lifetime_test", "memory_world_test",
+       "net_node_memory_test", "net_transport_failure_test", "net_transport_policy_test",
+       "net_transport_test", "object_world_test", "runtime_call_test", "runtime_failure_test",
+       "runtime_stream_test", "runtime_world_test"]
 # Those that take long or send little have no second layout.
-FAR = [
-    "event_world_test", "flow_world_test", "memory_lifetime_test", "memory_world_test", "net_node_memory_test",
-    "net_transport_failure_test", "net_transport_policy_test", "net_transport_test", "object_world_test", "runtime_call_test",
-    "runtime_failure_test", "runtime_stream_test", "runtime_world_test",
-]
-NEAR = [
-    "net_transport_funneled_test", "net_transport_init_test", "net_transport_single_test", "runtime_huge_message_test",
-    "runtime_launch_test", "runtime_stall_test",
-]
+NEAR = ["net_transport_funneled_test", "net_transport_init_test", "net_transport_single_test",
+        "runtime_huge_message_test", "runtime_launch_test", "runtime_stall_test"]
 
 
 class MpiSuite(suite.Suite):
@@ -20,23 +17,17 @@ class MpiSuite(suite.Suite):
     def run_test(self, name, mpi, processes, near=None):
         """The program `name` on processes of which `near` at most share memory."""
         with self.subTest(test=name, mpi=mpi, processes=processes, near=near):
-            program = f"mpi_{mpi}_tests"
-            if name not in self.run_names(program):
-                program = "mpi_tests"
             environment = {"SHOAL_NODE_PROCESSES": str(near)} if near else {}
-            self.launched(program, mpi, processes, [name], environment=environment)
-
-    def run_names(self, program):
-        """The programs that are linked into one."""
-        return self.run_command([self.program(program)], code=2).errors.split()
+            self.launched(self.mpi_test(name, mpi), mpi, processes, [name], environment=environment)
 
 
 class Programs(MpiSuite):
 
     def test_every_program_is_named(self):
         for mpi in suite.build().mpis:
-            names = self.run_names("mpi_tests") + self.run_names(f"mpi_{mpi}_tests")
-            self.assertEqual({name for name in names if name.endswith("_test")}, {*FAR, *NEAR, "net_rest_test"})
+            names = self.tests_in("mpi_tests") + self.tests_in(f"mpi_{mpi}_tests")
+            self.assertEqual({name for name in names if name.endswith("_test")},
+                             {*FAR, *NEAR, "net_rest_test"})
 
     def test_two_processes(self):
         for mpi in suite.build().mpis:

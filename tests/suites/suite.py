@@ -151,6 +151,17 @@ class Suite(unittest.TestCase):
         (apps/CMakeLists.txt)."""
         return str(build().find(f"{name}_{mpi}") or self.program(name))
 
+    def mpi_test(self, name, mpi):
+        """The program with the test `name` of tests/mpi: those that call MPI are of one MPI."""
+        for program in (f"mpi_{mpi}_tests", "mpi_tests"):
+            if name in self.tests_in(program):
+                return program
+        return self.fail(f"no program has the test {name}")
+
+    def tests_in(self, program):
+        """The tests of a program with several, which names them."""
+        return self.run_command([self.program(program)], code=2).errors.split()
+
     def run_command(self, command, *, code=0, environment=None, folder=None, timeout=None,
                     stdin=None):
         """Runs a list of words, which must end with `code`, or with one of several (None: any but
@@ -183,7 +194,8 @@ class Suite(unittest.TestCase):
             self.assertTrue(0 <= process.returncode <= 120,
                             f"a plain exit code was expected: {result}")
         elif code is not ANY:
-            self.assertIn(process.returncode, [code] if isinstance(code, int) else code, str(result))
+            codes = [code] if isinstance(code, int) else code
+            self.assertIn(process.returncode, codes, str(result))
         return result
 
     def embedded(self, name, arguments="", *, code=0, **options):
