@@ -79,10 +79,10 @@ function(shoal_use_pch target pch)
 endfunction()
 
 # shoal_join_later(<target> [<regex>]): with SHOAL_UNITY, the sources of a target become units of
-# UNITY_BUILD_BATCH_SIZE each (0: all), as by CMake's UNITY_BUILD; but no path of this checkout stands
-# in them, which the compiler cache would miss in another one. A unit has sources of one folder,
-# whose names match the regex alike. (Where the engine of MPI was joined with links and packets, gcc
-# inlined less of it, and a round trip in the memory of a node took 8 % longer.) Until
+# UNITY_BUILD_BATCH_SIZE each (0: all), as by CMake's UNITY_BUILD; but no path of this checkout
+# stands in them, which the compiler cache would miss in another one. A unit has sources of one
+# folder, whose names match the regex alike. (Where the engine of MPI was joined with links and
+# packets, gcc inlined less of it, and a round trip in the memory of a node took 8 % longer.) Until
 # shoal_join_now, sources may get SKIP_UNITY_BUILD_INCLUSION.
 function(shoal_join_later target)
   if(SHOAL_UNITY)

@@ -116,7 +116,7 @@ function(shoal_test_properties test label timeout)
 endfunction()
 
 # Sets `out` to whether this build has what a file of tests needs: those of apps_<application>_ the
-# applications, if these were not chosen one by one (SHOAL_APPS), and those of bench_ the benchmarks.
+# applications, if these were not chosen one by one (SHOAL_APPS), those of bench_ the benchmarks.
 function(shoal_has_libraries_of name out)
   set(${out} ON PARENT_SCOPE)
   string(REGEX MATCH "^([a-z]+)_([a-z]+)" layer "${name}")

@@ -94,7 +94,8 @@ std::size_t HandlerTable::live_count() const {
 std::string HandlerTable::name_of(std::uint32_t index) const {
   const sync::Lock lock(mutex_);
   if (index >= count_) return fmt::format("active message {}, which was never made here", index);
-  if (const auto found = handlers_.find(index); found != handlers_.end()) return found->second->name;
+  if (const auto found = handlers_.find(index); found != handlers_.end())
+    return found->second->name;
   const auto removed =
       std::ranges::find(removed_, index, [](const auto& one) { return one.first; });
   return fmt::format("{}, which was destroyed here", removed != removed_.end()

@@ -54,10 +54,9 @@ namespace {
     const Rank sender = message.channel->team().from_world(message.source);
     return report_mismatch(*message.channel, sender, header.handler & kIndexMask);
   }
-  const std::string text =
-      fmt::format("a message from rank {} is for {}: keep it until wait() has returned",
-                  message.source.value(),
-                  message.channel->handlers().name_of(header.handler & kIndexMask));
+  const std::string text = fmt::format(
+      "a message from rank {} is for {}: keep it until wait() has returned", message.source.value(),
+      message.channel->handlers().name_of(header.handler & kIndexMask));
   message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 

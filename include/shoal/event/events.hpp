@@ -81,8 +81,8 @@ class FunctionBody final : public TaskBody {
 /// ranks, tasks have run and events have been consumed; StuckError names tasks that still wait, and
 /// events that no task takes. Persistent events, and the oldest incomplete run of a persistent task
 /// with the events that it holds, are left out of that. **Caller**: any thread, task or handler,
-/// except where said otherwise. **Lifetime**: until wait() has returned; Events that end before with
-/// tasks or events left fail the world.
+/// except where said otherwise. **Lifetime**: until wait() has returned; Events that end before
+/// with tasks or events left fail the world.
 class Events {
  public:
   /// `name` is used in reports; with `place` it tells these events from others that are made in
