@@ -55,17 +55,11 @@ Sequence& Core::add_sequence(std::string name, const FlowOptions& options) {
   return *sequences_.emplace_back(std::make_unique<Sequence>(*this, std::move(name), options, log));
 }
 
-void Core::check_runs() const {
-  if (run_has_ended_) term::refuse_after_run(title());
-}
-
 // An exception has passed its end, which waits else.
 bool Core::is_in_use() const {
   return std::ranges::any_of(sequences_,
                              [](const auto& sequence) { return sequence->under_way() > 0; });
 }
-
-std::string Core::title() const { return fmt::format("flow '{}'", name_); }
 
 bool Core::run_ended() {
   run_has_ended_ = true;

@@ -38,7 +38,9 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] Sequence& main() { return *sequences_.front(); }
   /// The run has ended: calls are refused.
   [[nodiscard]] bool run_has_ended() const { return run_has_ended_; }
-  void check_runs() const;
+  void check_runs() const {
+    if (run_has_ended_) term::refuse_after_run(title());
+  }
   [[nodiscard]] Sequence& add_sequence(std::string name, const FlowOptions& options);
   /// Lets messages of this flow be handled.
   void open_handlers() {
@@ -63,7 +65,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   [[nodiscard]] bool is_in_use() const override;
-  [[nodiscard]] std::string title() const override;
+  [[nodiscard]] std::string title() const override { return "flow '" + name_ + "'"; }
   bool run_ended() override;
   void drop_waiting_tasks();
 

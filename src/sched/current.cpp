@@ -56,7 +56,8 @@ namespace {
 
 [[noreturn]] void end_with_thread() {
   const Worker* const worker = current_worker();
-  const std::string activity = in_handler() ? "a handler" : current_activity();
+  const Task* const task = current_task();
+  const std::string activity = in_handler() ? "a handler" : task != nullptr ? task->name() : "";
   env::write_to_standard_error(fmt::format(
       "shoal: error: {} called pthread_exit(), or its thread was cancelled{}: a thread of shoal "
       "runs other tasks as well; return, or throw an exception\n",
