@@ -240,7 +240,7 @@ TEST(Waits, InAHandler_AreRefusedEvenIfTheyNeedNotWait) {
   EXPECT_EQ(error_of([](World& world) {
               FreeOnes ones(world);
               const auto message =
-                  world.make_am([&ones] { ones.expect_all_refused("a handler must not wait"); });
+                  world.make_am([&ones] { ones.expect_all_refused("was called in handler"); });
               message.send(world.rank());
               world.wait();
               ones.use_all();
@@ -270,7 +270,7 @@ TEST(Waits, ThatWereRefused_WorkAsBefore) {
               Semaphore semaphore(0, "s");
               Counter counter(1, "c");
               const auto message = world.make_am([&] {
-                const std::string why = "a handler must not wait";
+                const std::string why = "was called in handler";
                 expect_refused([&] { barrier.arrive_and_wait(); }, why);
                 expect_refused([&] { semaphore.acquire(); }, why);
                 expect_refused([&] { counter.wait(); }, why);

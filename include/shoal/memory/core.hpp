@@ -206,10 +206,15 @@ class Core {
       refuse_pointer(memory, what);
   }
 
-  /// For calls that wait where the memory is far: refuses them in a handler, near memory or not.
+  /// For calls that may wait: refuses them in a handler.
   void check_may_wait(const char* call) const {
     if (sched::in_handler()) [[unlikely]]
       refuse_in_handler(call);
+  }
+  /// The same for memory of `rank`, whether it is reached by messages or not. That of the own rank
+  /// is never waited for.
+  void check_may_wait(int rank, const char* call) const {
+    if (rank != rank_) check_may_wait(call);
   }
 
   // --- by messages. `pending` counts each request, and its end.

@@ -74,8 +74,8 @@ class GlobalMemory {
   /// The same in the heap of another rank. One message and its answer.
   template <class T>
   [[nodiscard]] GlobalPtr<T> allocate_on(Rank rank, std::size_t count = 1) {
-    core_->check_may_wait("allocate_on()");
     if (rank == this->rank()) return allocate<T>(count);
+    core_->check_may_wait("allocate_on()");
     return pointer<T>(rank, core_->allocate_on(rank, bytes_of<T>(count), alignof(T)).get());
   }
   /// Frees what allocate() or allocate_on() gave; of any rank. **Errors**: CheckError for what is
@@ -151,7 +151,7 @@ class GlobalMemory {
   /// The value at the address.
   template <memory::Copied T>
   [[nodiscard]] std::remove_cv_t<T> get(GlobalPtr<T> from) {
-    core_->check_may_wait("get()");
+    core_->check_may_wait(from.rank().value(), "get()");
     core_->check_pointer(from.memory(), Access::get);
     if (const std::byte* place = direct(from, sizeof(T), Access::get)) {
       std::remove_cv_t<T> value;
@@ -194,8 +194,8 @@ class GlobalMemory {
   /// Copies to.size() elements from the address on.
   template <memory::Copied T>
   void get(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
-    core_->check_may_wait("get()");
-    get_async(from, to).wait();
+    core_->check_may_wait(from.rank().value(), "get()");
+    get_async(from, to).take();
   }
   /// The same; `to` is complete, and may be touched, when the Transfer is.
   template <memory::Copied T>
@@ -212,8 +212,8 @@ class GlobalMemory {
   template <memory::Copied T>
   void get_strided(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to, std::size_t block,
                    std::size_t stride) {
-    core_->check_may_wait("get_strided()");
-    get_blocks(from, to, block, stride).wait();
+    core_->check_may_wait(from.rank().value(), "get_strided()");
+    get_blocks(from, to, block, stride).take();
   }
   /// Writes blocks that are `stride` elements apart.
   template <memory::Copied T>
@@ -225,8 +225,10 @@ class GlobalMemory {
   /// one rank share messages, which are all under way at once.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   void gather(const Pointers& pointers, std::span<std::remove_cv_t<memory::Pointee<Pointers>>> to) {
-    core_->check_may_wait("gather()");
     const std::span<const GlobalPtr<T>> from(pointers);
+    if (sched::in_handler()) {
+      for (const GlobalPtr<T> one : from) core_->check_may_wait(one.rank().value(), "gather()");
+    }
     SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
                 from.size(), to.size());
     std::vector<memory::Element> far;
@@ -270,12 +272,12 @@ class GlobalMemory {
   /// put(...).wait() instead. **Errors**: where the put is refused, signal() is not called.
   template <memory::Copied T, std::invocable<> Signal>
   void put_signal(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from, Signal signal) {
-    core_->check_may_wait("put_signal()");
+    core_->check_may_wait(to.rank().value(), "put_signal()");
     Transfer transfer = put(to, from);
     // Messages between two ranks are handled in order: a small put is one. With checks on, its
     // target may refuse it.
     if (from.size_bytes() >= kLargeMessageBytes || checks() || sync::watches_strands()) {
-      transfer.wait();
+      transfer.take();
     }
     signal();
   }
@@ -533,7 +535,7 @@ class GlobalMemory {
   template <class T>
   T apply(GlobalPtr<T> at, memory::WordOp op, const std::type_identity_t<T>& value,
           const std::type_identity_t<T>& expected) {
-    core_->check_may_wait("an operation on a word");
+    core_->check_may_wait(at.rank().value(), "an operation on a word");
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
     const memory::Word word = word_for<T>(op, value, expected);

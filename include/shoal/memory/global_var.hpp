@@ -39,8 +39,8 @@ class GlobalVar {
   }
   /// **Blocks**: parks the task when the value must be fetched.
   [[nodiscard]] T get() {
-    memory_.core().check_may_wait("get() of a GlobalVar");
     if (memory_.rank() == owner()) return memory_.get(place_);
+    memory_.core().check_may_wait("get() of a GlobalVar");
     std::uint64_t refreshes = 0;
     {
       const sync::Lock lock(mutex_);

@@ -102,12 +102,12 @@ class GlobalVector {
   Transfer put(std::size_t i, const T& value) const { return memory_.put((*this)[i], value); }
   /// Elements `first` to first + to.size() - 1, from all ranks that have some of them at once.
   void get(std::size_t first, std::span<T> to) const {
-    memory_.core().check_may_wait("get() of a vector");
     std::vector<Transfer> transfers;
     for_pieces(first, to.size(), [&](GlobalPtr<T> from, std::size_t at, std::size_t count) {
+      memory_.core().check_may_wait(from.rank().value(), "get() of a vector");
       transfers.push_back(memory_.get_async(from, to.subspan(at, count)));
     });
-    for (Transfer& transfer : transfers) transfer.wait();
+    for (Transfer& transfer : transfers) transfer.take();
   }
   /// Complete at their places after GlobalMemory::quiet().
   void put(std::size_t first, std::span<const T> from) const {

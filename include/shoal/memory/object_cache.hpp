@@ -85,8 +85,8 @@ class ObjectCache {
   /// The copy, if there is one; else the object is fetched. Requests for one object at the same
   /// time share a fetch. **Blocks**: parks the task during a fetch.
   [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
-    memory_.core().check_may_wait("get() of a cache");
     if (is_own(object)) return own(object);
+    memory_.core().check_may_wait("get() of a cache");
     if (!compares_) {
       if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
     }
@@ -94,8 +94,8 @@ class ObjectCache {
   }
   /// Fetches the object, and replaces the copy. References to the old one stay as they are.
   [[nodiscard]] CacheRef<T> rget(GlobalPtr<T> object) {
-    memory_.core().check_may_wait("rget() of a cache");
     if (is_own(object)) return own(object);
+    memory_.core().check_may_wait("rget() of a cache");
     return as_ref(core_.fetch(key_of(object)));
   }
   /// The copy. **Blocks**: never. **Errors**: CacheMiss when there is none.

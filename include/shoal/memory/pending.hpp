@@ -148,6 +148,10 @@ class PendingWord final : public Pending {
 
 namespace shoal {
 
+class GlobalMemory;
+template <class T>
+class GlobalVector;
+
 /// An access to global memory that goes on: its remote completion. Movable.
 ///
 /// A put may be dropped: the data travels on, and GlobalMemory::quiet() and Team::wait() wait for
@@ -183,11 +187,19 @@ class Transfer {
   /// as CheckError for memory that is not allocated; as Future::wait().
   void wait() {
     if (!future_.valid()) return sched::check_may_wait("wait() of a Transfer");
-    future_.get();
-    sync::observe(pending_.get());
+    take();
   }
 
  private:
+  friend class GlobalMemory;
+  template <class T>
+  friend class GlobalVector;
+  /// wait() of a caller that may wait, or need not.
+  void take() {
+    if (!future_.valid()) return;
+    future_.get();
+    sync::observe(pending_.get());
+  }
   void release() noexcept {
     if (pending_ == nullptr) return;
     if (!writes_here_) {
