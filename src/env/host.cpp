@@ -19,6 +19,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <iostream>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -140,8 +141,9 @@ void write_to_standard_error(std::initializer_list<std::string_view> parts) noex
 
 void write_to_standard_output(std::string_view text) {
   errno = 0;
+  std::cout.flush();  // the program may have set it apart from stdout
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !std::cout.bad()) return;
   throw Error(fmt::format(
       "cannot write to standard output: {}",
       errno != 0 ? std::generic_category().message(errno) : "what was printed before is lost"));

@@ -470,11 +470,22 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
   }
 }
 
+// What the main functions have printed belongs to the results of the run.
+int code_after_output(int exit_code) {
+  try {
+    env::write_to_standard_output("");
+    return exit_code;
+  } catch (const std::exception& error) {
+    say(std::string("error: ") + error.what());
+    return std::max(exit_code, 1);
+  }
+}
+
 }  // namespace
 
 int run_world(int argc, const char* const* argv, const MainFunction& main_function,
               const ProgramMpi& program) {
-  const int exit_code = run_here(argc, argv, main_function, program);
+  const int exit_code = code_after_output(run_here(argc, argv, main_function, program));
   sync::trim_blocks();  // the world is gone, and with it its tasks
   return exit_code;
 }

@@ -26,7 +26,11 @@ RESULTS = [
         "hub_bfs --vertices 100", "insitu --timesteps 2 --size 10", "jacobi --n 10",
         "kmeans --points 200", f"least_squares {TILES}", f"lu {TILES}",
         "min_element --step 50 --count 2", "nas_cg --class S", f"qr {TILES}", "saxpy --n 100",
-        "sparse_solve --grid 5"))]
+        "sparse_solve --grid 5")),
+    "tutorial_hello --sim --ranks 2", "tutorial_teams --ranks 4",
+    *(f"tutorial_{name} --ranks 2" for name in (
+        "active_message", "collectives", "costs", "errors", "hello", "memory", "model",
+        "multicast", "names", "objects", "tracing", "waiting"))]
 MESSAGES = [
     "tutorial_hello --ranks x", "cholesky --foo", f"cholesky {TILES} --sim --sim-log 20",
     "c_event_calls mine --sim --sim-log 9", "c_event_failures task --ranks 3",

@@ -13,7 +13,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -191,6 +193,29 @@ TEST(Run, ExitCodeOfAFailedRun_IsAtLeast1) {
   };
   EXPECT_EQ(run_world(3, 1, fail_on_0), 5);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("bad day"));
+}
+
+/// In a child process that has no room for what it prints.
+template <class Print>
+[[noreturn]] void run_on_full_disk(bool synced, int code, Print print) {
+  std::ios::sync_with_stdio(synced);
+  if (std::freopen("/dev/full", "w", stdout) == nullptr) std::_Exit(7);
+  std::_Exit(run_world(2, 1, [&](World& world) {
+    if (world.rank() == 1) print();
+    return code;
+  }));
+}
+
+TEST(Run, WhatIsPrintedAndLost_FailsTheRun) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string text = "shoal: error: cannot write to standard output: No space left on device";
+  EXPECT_EXIT(run_on_full_disk(true, 0, [] { std::printf("lost\n"); }), testing::ExitedWithCode(1),
+              text);
+  EXPECT_EXIT(run_on_full_disk(true, 5, [] { std::cout << "lost\n"; }), testing::ExitedWithCode(5),
+              text);
+  EXPECT_EXIT(run_on_full_disk(false, 0, [] { std::cout << "lost\n"; }), testing::ExitedWithCode(1),
+              text);
+  EXPECT_EXIT(run_on_full_disk(true, 0, [] {}), testing::ExitedWithCode(0), "^$");
 }
 
 TEST(Run, EachRank_HasItsOwnCopyOfTheFunction) {
