@@ -128,9 +128,11 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
       .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
 }
 
+// A team that has failed drops its messages. A promise that was not published in it is owed an
+// answer nevertheless; the others have the failure already, or get it.
 Address address_of(Channel& channel, int world_rank) {
   const Rank member = channel.team().from_world(Rank(world_rank));
-  if (member >= 0) return {channel, member};
+  if (member >= 0 && !channel.scope().failed()) return {channel, member};
   return {channel.messenger().world(), Rank(world_rank)};
 }
 

@@ -24,6 +24,7 @@ class OutsideInvocation final : public Invocation {
         inner_(std::move(inner)),
         sender_(outside.sender),
         origin_(outside.origin),
+        without_team_(outside.has(Outside::kWithoutTeam)),
         messenger_(messenger) {}
   ~OutsideInvocation() override {
     inner_.reset();
@@ -43,9 +44,9 @@ class OutsideInvocation final : public Invocation {
     return source() >= 0 ? Invocation::caller()
                          : fmt::format("rank {} of the world", origin_.value());
   }
-  // A member's promise is given up with the team.
+  // A promise of the team is given up with it.
   void drop(Objects& objects) override {
-    if (source() >= 0) return;
+    if (!without_team_) return;
     try {
       inner_->miss(objects, fmt::format("{} has failed", objects.scope().describe()));
     } catch (const CheckError&) {  // no task waits for a result
@@ -56,6 +57,7 @@ class OutsideInvocation final : public Invocation {
   std::unique_ptr<Invocation> inner_;
   const std::uint64_t sender_;
   const Rank origin_;
+  const bool without_team_;
   const messaging::Messenger& messenger_;
 };
 

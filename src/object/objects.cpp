@@ -25,11 +25,12 @@ bool is_home(const messaging::Channel& channel) {
 class Service {
  public:
   Service(Team& team, std::shared_ptr<Turn> turn)
-      : objects_(std::make_shared<Objects>(team, std::move(turn))) {}
+      : objects_(std::make_shared<Objects>(team, std::move(turn),
+                                           Forwards::take(team.scope().channel()))) {}
   ~Service() {
     objects_->close();
     const messaging::Channel& channel = objects_->channel();
-    if (is_home(channel)) HeldOutside::of(channel).team_ended(channel.team().id());
+    if (channel.team().id() != 0) HeldOutside::of(channel).team_ended(channel.team().id());
   }
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -51,11 +52,13 @@ void Caller::set_receiver(Rank to) {
   to_ = to;
 }
 
-Objects::Objects(Team& team, std::shared_ptr<Turn> turn)
+Objects::Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded)
     : team_(team),
       scope_(team.scope()),
       channel_(team.scope().channel()),
-      share_(std::make_shared<Share>(*this, team.scope(), std::move(turn), &Runner::make)) {}
+      share_(std::make_shared<Share>(*this, team.scope(), std::move(turn), &Runner::make)) {
+  if (forwarded > 0) share_->begin_forwarded(forwarded);
+}
 
 Objects::~Objects() = default;
 
@@ -169,6 +172,8 @@ Target Objects::target(std::uint32_t number, Rank to, Order order, std::uint32_t
   sched::Task* const task = sched::current_task();
   if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
     if (is_crossed()) return {};
+  if (!share_->is_direct()) [[unlikely]]
+    return {};
   Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
   if (caller == nullptr) [[unlikely]] {
     if (order == Order::none) return {0, number, std::max(epoch, caller_epoch())};
@@ -200,6 +205,9 @@ bool Objects::is_crossed() const {
   const sched::TaskScope* const sender = sched::current_scope();
   return sender != nullptr && !scope_.is_within(*sender);
 }
+
+bool Objects::forward() { return !share_->is_direct() && share_->forward(); }
+void Objects::forward_arrived() { share_->forward_arrived(); }
 
 void Objects::set_draining(bool draining) { share_->set_draining(draining); }
 

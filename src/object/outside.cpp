@@ -1,8 +1,9 @@
 // Invocations that are counted outside the object's team.
 //
-// On a rank that is no member they go through rank 0 of the team: a message of the world, and one
-// of the team. A rank sends all of its own on that way, or all directly, so they keep their order.
-// The caller's team waits for the end of each invocation, not of its message, which only queues it.
+// On a rank that is no member, or has not made the team, they go through rank 0 of the team: a
+// message of the world, and one of the team. A rank that is no member sends all of its own on that
+// way, and a member all until they have arrived there: so they keep their order; see Forwards. The
+// caller's team waits for the end of each invocation, not of its message, which only queues it.
 
 #include <shoal/am/backlog.hpp>
 #include <shoal/am/messenger.hpp>
@@ -27,14 +28,20 @@ using Bytes = std::vector<std::byte>;
 
 TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
 
+/// On a member, of its team.
+void forward_arrived(Team& team) { Objects::of(team).forward_arrived(); }
+
+/// On a rank that is no member.
+void is_outsider(World& world, std::uint64_t team) {
+  Forwards::of(world.scope().channel()).set_outsider(team);
+}
+
 /// On the target.
-void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
-  const Address& address = outside.address;
-  Objects& objects = Objects::of(team);
+void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& arguments) {
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
-  const net::RunPrefix prefix = Target{context, address.number, outside.epoch}.to_prefix();
-  const messaging::Message message{.channel = &objects.channel(),
+  const net::RunPrefix prefix = Target{context, outside.address.number, outside.epoch}.to_prefix();
+  const messaging::Message message{.channel = &channel,
                                    .source = Rank(outside.origin),
                                    .is_object = false,
                                    .dropped = false,
@@ -43,14 +50,57 @@ void arrive(Team& team, const Outside& outside, const Bytes& arguments) {
   messaging::Batch batch(message);
   Outside copy = outside;
   messaging::static_handlers()[outside.handler].invoke(&copy, batch);
+  if (outside.has(Outside::kByMember)) {
+    messaging::send(channel, channel.team().from_world(message.source), am<&forward_arrived>);
+  }
 }
 
-void pass_to(Team& team, const Outside& outside, Bytes arguments) {
-  SHOAL_CHECK(team.rank_of(Rank(outside.origin)) < 0,
-              "{}: that rank is a member of the team, and must make the object before it invokes",
-              describe(outside));
-  messaging::send(team.scope().channel(), Rank(outside.target), am<&arrive>, outside,
-                  std::move(arguments));
+/// The message that arrives. If the team has failed, a caller outside hears of it: the invocation
+/// is queued, and dropped from there.
+struct Arrival {
+  struct Traits {
+    using Wires = messaging::TypeList<Outside, Bytes>;
+  };
+  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+  static void invoke(void* /*self*/, messaging::Batch& batch) {
+    while (const messaging::Message* message = batch.next()) {
+      messaging::Message kept = *message;
+      kept.dropped = false;
+      messaging::with_arguments(kept, Traits::Wires{},
+                                [&](const Outside& outside, const Bytes& arguments) {
+                                  if (!message->dropped || outside.has(Outside::kWithoutTeam))
+                                    arrive(*message->channel, outside, arguments);
+                                });
+    }
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+  static inline messaging::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
+                                                 Delivery::inlined, &invoke};
+  static void send(messaging::Channel& channel, const Outside& outside, Bytes arguments) {
+    messaging::send_static<Arrival, net::Lane::normal, messaging::kOwnOrderBit>(
+        channel, Rank(outside.target), outside, std::move(arguments));
+  }
+};
+
+// Handlers have the number of their rank, in the team, for a context.
+std::uint64_t context_of_handlers(Rank member, Rank world_rank) {
+  if (member >= 0) return static_cast<std::uint64_t>(member.value()) + 1;
+  return detail::mix64(static_cast<std::uint64_t>(world_rank.value()) + 2);
+}
+
+void pass_to(Team& team, Outside outside, Bytes arguments) {
+  const Rank origin(outside.origin);
+  const Rank member = team.rank_of(origin);
+  if (outside.has(Outside::kByHandler)) outside.context = context_of_handlers(member, origin);
+  if (outside.has(Outside::kCounted)) {
+    if (member >= 0) {
+      outside.flags |= Outside::kByMember;
+    } else {
+      const messaging::Channel& channel = team.scope().channel();
+      messaging::send(channel.messenger().world(), origin, am<&is_outsider>, channel.team().id());
+    }
+  }
+  Arrival::send(team.scope().channel(), outside, std::move(arguments));
 }
 
 void pass_on_all(HeldOutside& held, Team& team) {
@@ -72,6 +122,12 @@ void pass_on_held(Team& team) {
                   Address{handle.id, 0, handle.first, handle.size});
 }
 
+void check_may_miss(const Outside& outside) {
+  SHOAL_CHECK(outside.has(Outside::kMayMiss),
+              "{}: its team has ended: keep the object until all invocations have run",
+              describe(outside));
+}
+
 /// On rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
   HeldOutside& held = HeldOutside::of(world.scope().channel());
@@ -83,9 +139,7 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
     return pass_to(*team, outside, std::move(arguments));
   }
   if (is_known || held.has_ended(outside.address.team)) {
-    SHOAL_CHECK(outside.may_miss != 0,
-                "{}: its team has ended: keep the object until all invocations have run",
-                describe(outside));
+    check_may_miss(outside);
     if (outside.sender == 0) return;
     const messaging::Messenger& messenger = world.scope().messenger();
     return messenger.backlog().listener().acknowledge(Rank(outside.origin), outside.sender, 1);
@@ -113,13 +167,13 @@ std::uint64_t fresh_outside_context() {
   return Objects::of(world_here("bind()").scope().channel()).fresh_context();
 }
 
-void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
+namespace {
+
+/// `flags`: of the message; see Outside.
+void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context,
-                  bool may_miss) {
+                  std::uint32_t flags) {
   const Address& address = place.address;
-  SHOAL_CHECK(to >= 0 && to.value() < address.size,
-              "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
-              address.size - 1);
   Outside outside{.address = address,
                   .context = 0,
                   .sender = 0,
@@ -127,26 +181,50 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
                   .origin = 0,
                   .epoch = epoch,
                   .handler = handler.index(),
-                  .may_miss = may_miss ? 1U : 0U};
+                  .flags = flags};
   const auto complete = [&](Objects& objects) {
-    if (place.order == Order::causal)
+    if (place.order == Order::causal) {
       outside.context = context != 0 ? context : objects.caller_context();
+      if (context == 0 && sched::current_task() == nullptr) outside.flags |= Outside::kByHandler;
+    }
     outside.origin = objects.channel().messenger().rank().value();
     sched::TaskScope* const sender = sched::current_scope();
     if (sender != nullptr) outside.sender = sender->begin_message_outside();
   };
-  if (place.objects != nullptr) {
-    complete(*place.objects);
-    outside.epoch = std::max(epoch, place.objects->caller_epoch());
-    return messaging::send(place.objects->channel(), to, am<&arrive>, outside,
-                           std::move(arguments));
+  if (Objects* const objects = place.objects; objects != nullptr) {
+    outside.epoch = std::max(epoch, objects->caller_epoch());
+    const bool is_forwarded = objects->forward();
+    complete(*objects);
+    if (!is_forwarded) return Arrival::send(objects->channel(), outside, std::move(arguments));
+    outside.flags |= Outside::kCounted;
+    messaging::Channel& world = objects->channel().messenger().world();
+    return messaging::send(world, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
   }
   Team& world = world_here("a handle");
+  messaging::Channel& channel = world.scope().channel();
+  outside.origin = world.rank().value();
+  if (HeldOutside::of(channel).has_ended(address.team)) return check_may_miss(outside);
+  const Forwards::Way way = Forwards::of(channel).begin(channel.messenger(), address.team);
+  if (way == Forwards::Way::direct) {
+    const Place now{Objects::find(address.team, "a handle"), address, place.order};
+    return send_flagged(now, to, handler, std::move(arguments), epoch, context, flags);
+  }
   complete(Objects::of(world));
-  // Handlers have the number of their rank, in the team, for a context.
-  if (outside.context != 0) outside.context = detail::mix64(outside.context + 1);
-  messaging::send(world.scope().channel(), Rank(address.home), am<&pass_on>, outside,
-                  std::move(arguments));
+  if (way == Forwards::Way::counted) outside.flags |= Outside::kCounted;
+  messaging::send(channel, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
+}
+
+}  // namespace
+
+void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
+                  std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context,
+                  bool may_miss) {
+  SHOAL_CHECK(to >= 0 && to.value() < place.address.size,
+              "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
+              place.address.size - 1);
+  const std::uint32_t without_team = place.objects == nullptr ? Outside::kWithoutTeam : 0;
+  send_flagged(place, to, handler, std::move(arguments), epoch, context,
+               without_team | (may_miss ? Outside::kMayMiss : 0));
 }
 
 }  // namespace shoal::object

@@ -27,6 +27,38 @@ namespace shoal::object {
 /// Text for reports: the method, the rank that invoked it, and the object.
 [[nodiscard]] std::string describe(const Outside& outside);
 
+/// Invocations that this rank has sent through rank 0 of teams that were not there. It may be a
+/// member that had yet to make the team: then, its first message of its own must not overtake them.
+/// So it keeps that way until all have arrived. The target tells of each, by a message of the team;
+/// rank 0 of the team tells a rank that is no member. One for each rank, a service of the world's
+/// channel.
+class Forwards {
+ public:
+  enum class Way : std::uint8_t {
+    direct,   // the team is there now
+    counted,  // its arrival is told
+    plain,    // this rank is no member
+  };
+
+  /// Belongs to the rank of `channel`.
+  [[nodiscard]] static Forwards& of(const messaging::Channel& channel);
+  /// The team of `channel` is there: the number of those on their way, which this forgets.
+  [[nodiscard]] static std::uint64_t take(const messaging::Channel& channel);
+
+  // Any thread.
+  /// Counts one more, unless the team is there.
+  [[nodiscard]] Way begin(const messaging::Messenger& messenger, std::uint64_t team);
+  /// This rank is no member of the team.
+  void set_outsider(std::uint64_t team);
+
+ private:
+  static constexpr std::size_t kOutsideMax = 1024;  // a team that is forgotten is asked for again
+
+  sync::Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::uint64_t> counts_ SHOAL_GUARDED_BY(mutex_);  // by team
+  std::deque<std::uint64_t> outside_ SHOAL_GUARDED_BY(mutex_);  // teams without this rank
+};
+
 /// Invocations through this rank, rank 0 of their teams, which has not made these teams yet. One
 /// for each rank, a service of the world's channel.
 class HeldOutside final : private term::Unsatisfied {

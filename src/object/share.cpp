@@ -199,6 +199,34 @@ std::string Share::missing_text(std::uint32_t number) const {
   return fmt::format("object {}{} {} was destroyed", number, type, where_);
 }
 
+// --- invocations through rank 0 of the team
+
+void Share::begin_forwarded(std::uint64_t count) {
+  is_direct_.store(false, std::memory_order_relaxed);  // before others see the share
+  {
+    const sync::Lock lock(mutex_);
+    forwarded_ = count;
+  }
+  update_source();
+}
+
+// Had it gone directly, it could overtake those that are on that way.
+bool Share::forward() {
+  const sync::Lock lock(mutex_);
+  if (forwarded_ == 0) return false;
+  ++forwarded_;
+  return true;
+}
+
+void Share::forward_arrived() {
+  {
+    const sync::Lock lock(mutex_);
+    if (--forwarded_ > 0) return;
+    is_direct_.store(true, std::memory_order_release);
+  }
+  update_source();
+}
+
 void Share::advance_epoch(std::uint32_t number) {
   bool wants = false;
   {
@@ -218,7 +246,7 @@ void Share::update_source() {
   const sync::Lock lock(source_mutex_);
   const bool wanted = [this] {
     const sync::Lock inner(mutex_);
-    return !entries_.empty() || queue_.size() > 0;
+    return !entries_.empty() || queue_.size() > 0 || forwarded_ > 0;
   }();
   if (wanted == is_source_ || is_closed()) return;
   is_source_ = wanted;

@@ -73,6 +73,16 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   /// A context unlike all others.
   [[nodiscard]] std::uint64_t fresh_context();
 
+  // --- invocations of this rank that go through rank 0 of the team: see Forwards
+  [[nodiscard]] bool is_direct() const {
+    return is_direct_.load(std::memory_order_acquire);  // pairs with the release in forward_arrived
+  }
+  /// Before any invocation.
+  void begin_forwarded(std::uint64_t count);
+  /// Counts one more, unless all have arrived.
+  [[nodiscard]] bool forward();
+  void forward_arrived();
+
   // --- invocations
   void accept(std::unique_ptr<Invocation> invocation);
   /// The runner is about to wait, and has the turn: invocations that it has taken and not begun
@@ -162,12 +172,14 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   std::atomic<std::uint32_t> epoch_{0};      // written under mutex_
   std::atomic<std::uint64_t> fresh_{1};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> is_direct_{true};      // once true, it stays so
   std::atomic<std::uint64_t> version_{0};  // of entries_; written under mutex_
 
   mutable sync::Mutex mutex_;
   bool has_runner_ SHOAL_GUARDED_BY(mutex_) = false;  // one that is to take invocations
   RunQueue queue_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t forwarded_ SHOAL_GUARDED_BY(mutex_) = 0;  // and not arrived
   std::uint32_t last_number_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::vector<Ended> ended_ SHOAL_GUARDED_BY(mutex_);
 

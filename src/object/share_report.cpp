@@ -20,7 +20,7 @@ std::string Share::name_of(const Runner& runner) const {
 
 std::uint64_t Share::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
-  return queue_.blocked_count();
+  return queue_.blocked_count() + (scope_.failed() ? 0 : forwarded_);
 }
 
 std::vector<std::string> Share::describe_unsatisfied() const {
@@ -41,6 +41,11 @@ std::vector<std::string> Share::describe_unsatisfied() const {
                         ? ""
                         : fmt::format(" ({} more behind it)", context->waiting.size() - 1)));
     if (lines.size() == kLinesMax) break;
+  }
+  if (forwarded_ > 0 && !scope_.failed()) {
+    lines.push_back(fmt::format(
+        "invocations by rank {} from before it had made the team have not come through rank 0: {}",
+        scope_.rank().value(), forwarded_));
   }
   if (const Invocation* const one = queue_.example(); one != nullptr) {
     lines.push_back(

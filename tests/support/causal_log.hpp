@@ -91,6 +91,8 @@ class CausalLog {
 /// Invokes itself, and walkers of other teams, on random ranks. `Unordered`: the planted bug.
 class Walker : public DistributedObject<Walker> {
  public:
+  static constexpr int kInnerPlaces = 1000;  // places of the inner team
+
   Walker(Team& team, CausalLog& log, std::uint64_t seed, bool unordered)
       : DistributedObject(team),
         log_(log),
@@ -151,15 +153,44 @@ class Walker : public DistributedObject<Walker> {
   const Walker* other_ = nullptr;
 };
 
+/// By a member that has yet to make the walker's team.
+inline void invoke_before(const Handle<Walker>& walker, World& world, CausalLog& log,
+                          std::uint64_t seed, bool unordered) {
+  std::minstd_rand random(seed + 7);
+  const Chain chain{world.rank().value()};
+  const int begun = log.go_on();
+  for (std::uint64_t i = random() % 4; i > 0; --i) {
+    const int target = static_cast<int>(random() % static_cast<std::uint64_t>(world.size()));
+    const int id = log.invoke(chain, Walker::kInnerPlaces + target, -1);
+    const std::string ballast(random() % 4 == 0 ? 900 : 0, '.');
+    if (unordered) {
+      walker.unordered().async<&Walker::step>(Rank(target), id, chain, 1, ballast);
+    } else {
+      walker.async<&Walker::step>(Rank(target), id, chain, 1, ballast);
+    }
+  }
+  log.stand_still(world.rank().value(), begun);
+}
+
 /// Main function of such a program, on each rank.
 inline void walk(World& world, CausalLog& log, std::uint64_t seed, bool unordered = false) {
   Walker first(world, log, seed, unordered);
   Walker second(world, log, seed + 1, unordered);
+  // One rank comes to the inner team late, and uses a handle that the next one gives it.
+  const Rank late(static_cast<int>(seed % static_cast<std::uint64_t>(world.size())));
+  Promise<Handle<Walker>> made(world);
+  Future<Handle<Walker>> made_there = made.future();
+  const auto to_late = world.broadcast(world.publish(std::move(made)), late);
+  const bool has_late = world.size() > 1 && seed % 3 != 0;
+  if (has_late && world.rank() == late)
+    invoke_before(made_there.get(), world, log, seed, unordered);
   const int last = world.size() - 1;
   const auto turned = [last](int rank) { return last - rank; };
   Team team(world, world.size(), turned, turned, "turned round");
   Walker inner(team, log, seed + 2, unordered);
-  inner.set_first_place(1000);
+  inner.set_first_place(Walker::kInnerPlaces);
+  if (has_late && world.rank().value() == (late.value() + 1) % world.size())
+    world.fulfill(to_late, inner.handle());
   inner.set_other(first, world.rank());
   second.set_other(inner, world.rank());
   const Chain chain{world.rank().value()};

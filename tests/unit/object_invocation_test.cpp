@@ -268,6 +268,75 @@ TEST(Outside, InvocationsWaitUntilRank0HasMadeTheTeam) {
   });
 }
 
+// Rank 0 comes last to the team, of which it is rank `at`, and has the handle before. Its first
+// invocations go through rank 0 of the team, which it may be itself; the later ones keep their
+// order.
+TEST(Outside, AMemberThatHasNotMadeTheTeam_InvokesInOrder) {
+  std::vector<int> all(20);
+  std::iota(all.begin(), all.end(), 0);
+  for (const int at : {0, 1, 2}) {
+    in_object_worlds(3, [&](World& world) {
+      std::vector<Rank> ranks{Rank(1), Rank(2)};
+      ranks.insert(ranks.begin() + at, Rank(0));
+      Promise<Handle<Log>> made(world);
+      Future<Handle<Log>> made_there = made.future();
+      const auto to_0 = world.broadcast(world.publish(std::move(made)), Rank(0));
+      const bool is_late = world.rank() == 0;
+      Handle<Log> handle;
+      const auto note = world.make_am([&](int i) { handle.async<&Log::note>(all_ranks, 1, i); });
+      Future<int> sum;
+      if (is_late) {
+        handle = made_there.get();
+        EXPECT_EQ(handle.find(), nullptr);
+        for (int i = 0; i < 10; ++i) {
+          handle.async<&Log::note>(all_ranks, 0, i);
+          note.send(Rank(0), i);
+        }
+        sum = handle.call<&Log::rank_plus>(Rank((at + 1) % 3), 7);
+        for (int i = 0; i < 10; ++i) shoal::yield();  // the messages to itself
+      }
+      Team team(world, ranks);
+      Log log(team);
+      if (world.rank() == 2) world.fulfill(to_0, log.handle());
+      if (is_late) {
+        for (int i = 10; i < 20; ++i) {
+          log.async<&Log::note>(all_ranks, 0, i);
+          note.send(Rank(0), i);
+        }
+        EXPECT_EQ(sum.get(), (at + 1) % 3 + 7);
+        EXPECT_EQ(log.sync<&Log::count>(Rank((at + 2) % 3), 0), 20U);
+      }
+      log.fence();
+      EXPECT_EQ(log.numbers[0], all);
+      world.wait();
+      EXPECT_EQ(log.numbers[1], all);
+      world.barrier();
+    });
+  }
+}
+
+// The team fails before it has answered.
+TEST(Outside, AMemberThatHasNotMadeTheTeam_HearsOfItsFailure) {
+  in_object_worlds(2, [](World& world) {
+    Promise<Handle<Log>> made(world);
+    Future<Handle<Log>> made_there = made.future();
+    const auto to_0 = world.broadcast(world.publish(std::move(made)), Rank(0));
+    Future<unsigned long> answer;
+    if (world.rank() == 0) {
+      const Handle<Log> handle = made_there.get();
+      handle.async<&Log::fail>(Rank(0));
+      answer = handle.call<[](Log& /*log*/, int) -> unsigned long {
+        return shoal::Promise<unsigned long>(std::string("never")).future().get();
+      }>(Rank(0), 1);
+    }
+    Team team(world, {Rank(1), Rank(0)});
+    Log log(team);
+    if (world.rank() == 1) world.fulfill(to_0, log.handle());
+    EXPECT_THROW(team.wait(), shoal::TaskError);
+    if (world.rank() == 0) EXPECT_THROW(answer.get(), shoal::Error);
+  });
+}
+
 TEST(Outside, TheCallersTeamWaitsUntilItsInvocationsHaveRun) {
   static std::array<bool, 4> done{};
   in_object_worlds(4, [](World& world) {

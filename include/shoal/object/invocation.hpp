@@ -63,16 +63,25 @@ struct Target {
 };
 
 /// Wire header of an invocation that is counted outside the object's team: its caller is on a rank
-/// that is no member, or in another team. Its arguments follow as bytes.
+/// that is no member or has not made the team, or in another team. Its arguments follow as bytes.
 struct Outside {
+  // Bits of `flags`.
+  static constexpr std::uint32_t kMayMiss = 1;      // it is ignored if the team has ended
+  static constexpr std::uint32_t kByHandler = 2;    // its context is the one of its rank's handlers
+  static constexpr std::uint32_t kWithoutTeam = 4;  // the team was not there, on the caller's rank
+  static constexpr std::uint32_t kCounted = 8;      // the caller's rank is to hear: see Forwards
+  static constexpr std::uint32_t kByMember = 16;    // it is: from the target; set by rank 0
+
   Address address;
-  std::uint64_t context = 0;   // of the caller
-  std::uint64_t sender = 0;    // team that waits until the invocation has run; 0: none
-  std::int32_t target = 0;     // rank in the team
-  std::int32_t origin = 0;     // rank of the caller in the world
-  std::uint32_t epoch = 0;     // as in Target
-  std::uint32_t handler = 0;   // index of the static handler of the method
-  std::uint32_t may_miss = 0;  // 1: ignored if the team has ended
+  std::uint64_t context = 0;  // of the caller
+  std::uint64_t sender = 0;   // team that waits until the invocation has run; 0: none
+  std::int32_t target = 0;    // rank in the team
+  std::int32_t origin = 0;    // rank of the caller in the world
+  std::uint32_t epoch = 0;    // as in Target
+  std::uint32_t handler = 0;  // index of the static handler of the method
+  std::uint32_t flags = 0;
+
+  [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
 };
 
 /// Invocations of one method of one object that have arrived one behind the other, in one context;

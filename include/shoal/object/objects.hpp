@@ -45,7 +45,8 @@ struct Kept {
 /// invocations. Not a template; the typed calls are thin. A service of the team's channel.
 class Objects : public std::enable_shared_from_this<Objects> {
  public:
-  Objects(Team& team, std::shared_ptr<Turn> turn);
+  /// `forwarded`: invocations that this rank has sent through rank 0 of the team before.
+  Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded);
   ~Objects();
   Objects(const Objects&) = delete;
   Objects& operator=(const Objects&) = delete;
@@ -118,6 +119,13 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// Takes an invocation that has arrived; `outside`: if it comes from outside the team, else
   /// nullptr. **Caller**: a handler.
   void accept(std::unique_ptr<Invocation> invocation, const Outside* outside);
+
+  // Invocations through rank 0 of the team, from before this rank had made it: see Forwards.
+  /// The next invocation goes that way, too: some of the earlier ones have not arrived. It is
+  /// counted. Any thread.
+  [[nodiscard]] bool forward();
+  /// One has arrived. **Caller**: a handler.
+  void forward_arrived();
 
   /// The section waits in a fence: one context after the other runs all of its invocations.
   void set_draining(bool draining);

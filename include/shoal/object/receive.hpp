@@ -50,8 +50,9 @@ struct ReplyTo<Result, Kind::call> {
       } else {
         team.fulfill(promise, Result(run()));
       }
-    } catch (const CancelledError&) {
-      throw;  // the team has failed, and the caller hears of that
+    } catch (const CancelledError& error) {
+      team.fail(promise, error.what());  // a caller outside the team does not hear of its failure
+      throw;
     } catch (...) {
       team.fail(promise, describe(sched::caught_exception()));
     }
