@@ -40,6 +40,22 @@ class Tasks(suite.Suite):
                           self.program("gdb_parked_tasks"), *SHAPE)
         self.check(output, [*EXPECTED, "shoal r1 w0", "there is no parked task 99"])
 
+    def test_no_debug_information_of_the_program(self):
+        """As with a release build of shoal: classes are known, and names of tasks are not."""
+        output = self.gdb(*commands("break debugger_looks_here", "run", "shoal tasks",
+                                    "shoal stacks", "info threads", "kill"), "--args",
+                          self.program("gdb_parked_tasks_plain"), *SHAPE)
+        self.check(output, [EXPECTED[0].replace("'reader' ", ""), EXPECTED[1], EXPECTED[2],
+                            "in .*wait_for_ledger", "shoal r1 w0"])
+
+    def test_stripped(self):
+        stripped = self.folder() / "stripped"
+        self.run_command(["objcopy", "--strip-debug", self.program("gdb_parked_tasks_plain"),
+                          stripped])
+        output = self.gdb(*commands("break debugger_looks_here", "run", "shoal tasks", "kill"),
+                          "--args", stripped, *SHAPE)
+        self.check(output, ["debug information is missing here: it was stripped"])
+
     def test_no_process(self):
         self.check(self.gdb(*commands("shoal tasks"), self.program("gdb_parked_tasks")),
                    ["there is no process"])

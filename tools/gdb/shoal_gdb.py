@@ -5,8 +5,11 @@
     (gdb) shoal stacks [N ...]  the same with their stacks: of all, or of those with these numbers
 
 They work on a running process and on a core file, on x86-64, and call nothing in the process.
-shoal must have been built with debug information (CMAKE_BUILD_TYPE=RelWithDebInfo or Debug).
+Every build of shoal has the debug information that they need, unless it was stripped. Of classes
+in code without such information they know the name only.
 """
+
+import re
 
 import gdb
 import gdb.unwinder
@@ -71,10 +74,20 @@ def field(value, wanted):
     return None
 
 
+def class_by_symbol(address):
+    """The class of an object with virtual functions by the symbol of their table, or None."""
+    table = int(gdb.Value(address).cast(gdb.lookup_type("unsigned long").pointer()).dereference())
+    symbol = gdb.execute("info symbol 0x%x" % table, to_string=True)
+    found = re.match(r"vtable for (.*?)(?: \+ \d+)?(?: in section .*)?$", symbol.strip())
+    return found.group(1) if found is not None else None
+
+
 def title(value):
     """The name that an object keeps, and its class."""
     name = field(value, "name_")
     kind = value.type.strip_typedefs().name
+    if kind in ("shoal::sched::Task", "shoal::sched::Waitable"):  # its own has no information
+        kind = class_by_symbol(int(value.address)) or kind
     kind = kind.replace("shoal::sched::", "").replace("shoal::", "")
     try:
         return "'%s' (%s)" % (text_of(name), kind) if name is not None else "(%s)" % kind
@@ -86,9 +99,10 @@ def schedulers():
     """Each rank of the process has one; its workers' threads know them."""
     symbol = gdb.lookup_static_symbol("shoal::sched::(anonymous namespace)::t_worker")
     if symbol is None:
-        raise gdb.GdbError("shoal's symbols are missing here: build it with debug information "
-                           "(CMAKE_BUILD_TYPE=RelWithDebInfo), and use this command while the "
-                           "program runs, or on its core file")
+        raise gdb.GdbError("shoal's debug information is missing here: it was stripped from the "
+                           "program or from shoal's library (install it without --strip), or the "
+                           "program does not run yet: use this command while it runs, or on its "
+                           "core file")
     selected = gdb.selected_thread()
     if selected is None:
         raise gdb.GdbError("there is no process: run the program, attach to it or load a core file")
@@ -137,8 +151,9 @@ class ParkedTask:
 
 def parked_tasks():
     tasks = []
+    ranks = schedulers()
     kind = gdb.lookup_type("shoal::sched::ParkedWaiter").pointer()
-    for scheduler in schedulers():
+    for scheduler in ranks:
         for unique in vector_items(scheduler["waiting_"]["lists_"]):
             waiter = unique_target(unique)["list_"]["first_"].cast(kind)
             while int(waiter) != 0:
