@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <numeric>
+#include <source_location>
 #include <string>
 #include <thread>
 #include <vector>
@@ -89,14 +90,15 @@ TEST_P(Wait, ChainsOfMessagesSentByHandlers_AreWaitedForToTheEnd) {
     Tally& mine = tallies_[static_cast<std::size_t>(world.rank())];
     using Hop = shoal::ActiveMessage<int, int>;
     const Hop* self = nullptr;
-    const Hop hop(world.scope().channel(),
-                  [&](int depth, int salt) {
-                    ++mine.count;
-                    if (depth == 0) return;
-                    self->send(Rank((salt * 7 + depth) % world.size()), depth - 1, salt + 1);
-                    self->send(Rank((salt * 5 + 3) % world.size()), depth - 1, salt + 2);
-                  },
-                  {});
+    const Hop hop(
+        world.scope().channel(),
+        [&](int depth, int salt) {
+          ++mine.count;
+          if (depth == 0) return;
+          self->send(Rank((salt * 7 + depth) % world.size()), depth - 1, salt + 1);
+          self->send(Rank((salt * 5 + 3) % world.size()), depth - 1, salt + 2);
+        },
+        {}, std::source_location::current());
     self = &hop;
     world.barrier();
     if (world.rank() == 0) hop.send(Rank(world.size() - 1), kDepth, 1);
