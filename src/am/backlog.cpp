@@ -1,13 +1,17 @@
 #include <shoal/am/backlog.hpp>
 
+#include <shoal/am/active_message.hpp>
 #include <shoal/am/large_message.hpp>
+#include <shoal/am/messenger.hpp>
 
 #include "am/multicast_wire.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace shoal::messaging {
 
@@ -84,20 +88,101 @@ bool Backlog::can_handle(const net::Run& run) const {
 }
 
 bool Backlog::rests() {
-  return early_.disown_all([this] { return wants_retry(); });
+  return ask_names() && early_.disown_all([this] { return wants_retry(); });
+}
+
+// --- names of the handlers that messages wait for
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+template <class... Ts>
+Bytes encoded(const Ts&... values) {
+  Bytes bytes(encoded_size<Ts...>(values...));
+  encode<Ts...>(std::span(bytes), values...);
+  return bytes;
+}
+
+/// On the rank that has asked.
+void on_name(const MessageContext& context, std::uint64_t team, std::uint32_t index,
+             std::string name) {
+  context.channel().messenger().backlog().name_handler(team, context.world_source(), index,
+                                                       std::move(name));
+}
+
+/// On the rank that has sent.
+void on_question(const MessageContext& context, std::uint64_t team, std::uint32_t index) {
+  using Answer = StaticFunction<&on_name, Delivery::inlined>;
+  Messenger& messenger = context.channel().messenger();
+  const Channel* const channel = messenger.find_channel(team);
+  const std::string name =
+      channel != nullptr ? channel->handlers().name_of(index) : "an active message";
+  messenger.send_control(Answer::handler, context.world_source(), encoded(team, index, name));
+}
+
+}  // namespace
+
+std::optional<Backlog::Absent> Backlog::absent_handler(const Stream& stream,
+                                                       const PacketPart& first) const {
+  if (channels_.find(stream.team) == nullptr) return std::nullopt;
+  net::Run run;
+  std::size_t offset = first.offset;
+  reader_.read_run(*first.packet, offset, run);
+  return Absent{stream.team, stream.origin == Stream::kDirect ? stream.source : stream.origin,
+                run.handler & kIndexMask};
+}
+
+bool Backlog::ask_names() {
+  if (early_.count() == 0) return true;
+  using Question = StaticFunction<&on_question, Delivery::inlined>;
+  std::vector<Absent> unknown;
+  bool is_complete = true;
+  {
+    std::map<Absent, std::string> names;  // of those that wait now
+    const sync::Lock lock(names_mutex_);
+    early_.for_each([&](const Stream& stream, const PacketPart& first) SHOAL_UNCHECKED_LOCKING {
+      const std::optional<Absent> absent = absent_handler(stream, first);
+      if (!absent || names.contains(*absent)) return;
+      const auto known = names_.find(*absent);
+      if (known == names_.end()) unknown.push_back(*absent);
+      std::string name = known != names_.end() ? known->second : "";
+      is_complete = is_complete && !name.empty();
+      names.emplace(*absent, std::move(name));
+    });
+    names_.swap(names);
+  }
+  for (const Absent& one : unknown) {
+    channels_.world().messenger().send_control(Question::handler, Rank(one.sender),
+                                               encoded(one.team, one.index));
+  }
+  return is_complete;
+}
+
+void Backlog::name_handler(std::uint64_t team, Rank sender, std::uint32_t index, std::string name) {
+  const sync::Lock lock(names_mutex_);
+  const auto asked = names_.find({team, sender.value(), index});
+  if (asked != names_.end()) asked->second = std::move(name);
 }
 
 std::vector<std::string> Backlog::describe(std::uint64_t team) const {
   std::vector<std::string> lines;
-  early_.for_each([&](const Stream& stream) {
-    const bool exists = channels_.find(stream.team) != nullptr;
-    if (exists ? stream.team != team : team != 0) return;
-    const bool is_direct = stream.origin == Stream::kDirect;
-    std::string line = fmt::format(
-        "messages from rank {} are for {}", is_direct ? stream.source : stream.origin,
-        exists ? "an active message that was never made here"
-               : "a team that was never made here: all members make their teams in the same order "
-                 "and with the same names");
+  const sync::Lock lock(names_mutex_);
+  early_.for_each([&](const Stream& stream, const PacketPart& first) SHOAL_UNCHECKED_LOCKING {
+    const std::optional<Absent> absent = absent_handler(stream, first);
+    if (absent ? stream.team != team : team != 0) return;
+    std::string line;
+    if (absent) {
+      const auto known = names_.find(*absent);
+      const bool is_named = known != names_.end() && !known->second.empty();
+      line = fmt::format("messages from rank {} are for {}, which was never made here",
+                         absent->sender, is_named ? known->second : "an active message");
+    } else {
+      line = fmt::format(
+          "messages from rank {} are for a team that was never made here: all members make their "
+          "teams in the same order and with the same names",
+          stream.origin == Stream::kDirect ? stream.source : stream.origin);
+    }
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
   });
   return lines;

@@ -100,9 +100,10 @@ bool EarlyMessages::disown_all(FunctionRef<bool()> unless) {
   return true;
 }
 
-void EarlyMessages::for_each(FunctionRef<void(const Stream&)> visit) const {
+void EarlyMessages::for_each(
+    FunctionRef<void(const Stream&, const PacketPart& first)> visit) const {
   const sync::Lock lock(mutex_);
-  for (const auto& [stream, early] : streams_) visit(stream);
+  for (const auto& [stream, early] : streams_) visit(stream, early.packets.front().part);
 }
 
 }  // namespace shoal::messaging

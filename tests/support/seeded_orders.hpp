@@ -253,6 +253,30 @@ inline void order_of_teams(World& world) {
   static_cast<void>(rows.broadcast(rows.rank() == 0 ? 5 : 0, Rank(0)));
 }
 
+// --- made on one rank only
+
+inline void graph_of_one_rank(World& world) {
+  std::unique_ptr<TaskGraph<int>> graph;
+  if (world.rank() == 0) {
+    graph = std::make_unique<TaskGraph<int>>(world, "rows");
+    graph->set_rank([last = last_rank(world)](int) { return last; })
+        .set_mapping([](int) { return 0; })
+        .set_indegree([](int) { return 1; })
+        .set_task([](int) {});
+    graph->fulfill(1);
+  }
+  world.wait();
+}
+
+inline void events_of_one_rank(World& world) {
+  std::unique_ptr<Events> events;
+  if (world.rank() == 0) {
+    events = std::make_unique<Events>(world, "news");
+    events->fire(last_rank(world), "x");
+  }
+  world.wait();
+}
+
 /// A program that ends by itself, with an explanation.
 struct SeededBug {
   std::string name;
@@ -302,6 +326,13 @@ inline std::vector<SeededBug> seeded_orders() {
       {"order_of_teams",
        order_of_teams,
        {"a team that was never made here: all members make their teams in the same order"}},
+      {"graph_of_one_rank",
+       graph_of_one_rank,
+       {"rank 1: messages from rank 0 are for task graph 'rows': fulfill(), which was never made "
+        "here"}},
+      {"events_of_one_rank",
+       events_of_one_rank,
+       {"rank 1: messages from rank 0 are for events 'news', which was never made here"}},
       {"order_of_objects", order_of_objects, {pears}},
       {"order_of_objects_with_a_result", order_of_objects_with_a_result, {pears}},
       {"order_of_objects_with_a_handle", order_of_objects_with_a_handle, {pears}},

@@ -228,18 +228,21 @@ TEST(Stuck, MessagesForAnActiveMessageNeverMadeThere_NamesSourceAndTarget) {
     world.wait();
   });
   EXPECT_THAT(texts.front(), AllOf(HasSubstr("rank 3: messages from rank 1"),
-                                   HasSubstr("an active message that was never made here")));
+                                   HasSubstr("for second, which was never made here")));
 }
 
 TEST(Stuck, MessagesForAnActiveMessageMadeLater_RunThen) {
   std::atomic<int> ran{0};
   const int code = run_world(3, 2, [&](World& world) {
+    const auto make = [&] {
+      return world.make_am([&](const std::vector<int>& v) { ran += v.at(0); });
+    };
     if (world.rank() == 2) {
       EXPECT_THROW(world.wait(), StuckError);
-      const auto am = world.make_am([&](const std::vector<int>& v) { ran += v.at(0); });
+      const auto am = make();
       world.wait();
     } else {
-      const auto am = world.make_am([&](const std::vector<int>& v) { ran += v.at(0); });
+      const auto am = make();
       for (int i = 1; i <= 100; ++i) am.send(Rank(2), std::vector<int>{i});
       EXPECT_THROW(world.wait(), StuckError);
       world.wait();

@@ -5,10 +5,14 @@
 #include <shoal/am/early_messages.hpp>
 #include <shoal/am/messenger_options.hpp>
 #include <shoal/am/packet_reader.hpp>
+#include <shoal/sync/mutex.hpp>
 
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,15 +60,30 @@ class Backlog {
   /// whose messages wait here are open: they may be who that room depends on.
   void add_waiting_senders(int change) { early_.open_windows(change); }
   /// Called before a snapshot of counts. False: messages that wait are about to be tried again
-  /// (they are then neither processed nor stuck). Their senders' windows open: nothing here will
-  /// take the messages soon, and a sender that waited for room would keep the world from noticing
-  /// that it is stuck. Caller: the rank is idle.
+  /// (they are then neither processed nor stuck), or the names of the handlers that they wait for
+  /// have yet to come from their senders, which are asked. The senders' windows open: nothing here
+  /// will take the messages soon, and a sender that waited for room would keep the world from
+  /// noticing that it is stuck. Caller: the rank is idle.
   [[nodiscard]] bool rests();
+  /// The answer of a sender: the name of its handler `index`, made for a team.
+  void name_handler(std::uint64_t team, Rank sender, std::uint32_t index, std::string name);
   /// Lines about messages of a team that wait, one for each source. Messages of teams that do not
   /// exist here count for the world.
   [[nodiscard]] std::vector<std::string> describe(std::uint64_t team) const;
 
  private:
+  /// A handler that a sender has made, and this rank has not: for a team, by a rank of the world.
+  struct Absent {
+    std::uint64_t team = 0;
+    std::int32_t sender = 0;
+    std::uint32_t index = 0;
+    auto operator<=>(const Absent&) const = default;
+  };
+  /// The one that messages of a stream wait for, or nothing: their team does not exist.
+  [[nodiscard]] std::optional<Absent> absent_handler(const Stream& stream,
+                                                     const PacketPart& first) const;
+  /// True: the names of all of them are known. Asks for those that are not.
+  bool ask_names();
   [[nodiscard]] bool can_handle(const net::Run& run) const;
   std::uint64_t drop(const PacketPart& part);
 
@@ -72,6 +91,8 @@ class Backlog {
   const PacketReader& reader_;
   TeamListener* listener_ = nullptr;
   EarlyMessages early_;
+  mutable sync::Mutex names_mutex_;  // taken before that of early_
+  std::map<Absent, std::string> names_ SHOAL_GUARDED_BY(names_mutex_);  // "": asked for
   std::atomic<bool> retry_{false};  // handlers were opened since messages were last tried again
 };
 

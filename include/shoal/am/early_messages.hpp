@@ -59,7 +59,8 @@ class EarlyMessages {
   void open_windows(int change);
   /// Opens the windows of all senders, unless `unless` says not to: under the lock.
   [[nodiscard]] bool disown_all(FunctionRef<bool()> unless);
-  void for_each(FunctionRef<void(const Stream&)> visit) const;
+  /// With the part of a packet that waits first.
+  void for_each(FunctionRef<void(const Stream&, const PacketPart& first)> visit) const;
 
  private:
   mutable sync::Mutex mutex_;
