@@ -25,12 +25,20 @@ using shoal::testing::run_world;
 
 constexpr std::size_t kCalls = 1000;
 
-/// Bytes that each call leaves behind, beyond those of the first ones.
-double bytes_of_each(const std::function<void()>& call) {
+/// Bytes that each call leaves behind, beyond those of the first ones. `meet`: called between.
+double bytes_of_each(const std::function<void()>& call, const std::function<void()>& meet) {
   for (std::size_t i = 0; i < kCalls; ++i) call();
+  meet();
   HeapMeter::reset();
+  meet();
   for (std::size_t i = 0; i < kCalls; ++i) call();
-  return static_cast<double>(HeapMeter::kept_bytes()) / kCalls;
+  meet();
+  const double bytes = static_cast<double>(HeapMeter::kept_bytes()) / kCalls;
+  meet();
+  return bytes;
+}
+double bytes_of_each(const std::function<void()>& call) {
+  return bytes_of_each(call, [] {});
 }
 
 class GivenBack : public ::testing::Test {
@@ -70,6 +78,26 @@ TEST_F(GivenBack, CancelledDescriptors_WhileTheWorkerIsBusy) {
     world.wait();
     for (const int end : ends) close(end);
   });
+}
+
+void make_flow(World& world, const shoal::FlowOptions& options) {
+  shoal::Flow flow(world, "sums", options);
+  const auto sum = flow.data(0L, {.name = "sum"});
+  flow.insert([](long& value) { ++value; }, read_write(sum));
+  EXPECT_EQ(flow.get(sum), 1);
+}
+
+// All of it was the entries of their message handlers.
+TEST_F(GivenBack, FlowsThatHaveEnded) {
+  for (const int ranks : {1, 2}) {
+    for (const bool pruned : {false, true}) {
+      run_world(ranks, 1, [=](World& world) {
+        const double bytes =
+            bytes_of_each([&] { make_flow(world, {.pruned = pruned}); }, [&] { world.wait(); });
+        EXPECT_LT(bytes / ranks, 1) << ranks << " ranks, pruned: " << pruned;
+      });
+    }
+  }
 }
 
 }  // namespace runtime_given_back_test
