@@ -167,7 +167,8 @@ class Team : public TeamCollectives {
   template <class F>
   void spawn(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      scheduler().submit(sched::make_function_task(scope(), std::move(function)));
+      term::Scope& here = scope();
+      here.scheduler().submit(sched::make_function_task(here, std::move(function)));
     }
   }
   /// The same with a priority, a worker or a name.
@@ -183,10 +184,11 @@ class Team : public TeamCollectives {
   template <class F>
   [[nodiscard]] auto async(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      auto* const task = new sched::AsyncTask<F>(scheduler(), scope(), std::move(function));
+      term::Scope& here = scope();
+      auto* const task = new sched::AsyncTask<F>(here.scheduler(), here, std::move(function));
       std::unique_ptr<sched::Task> owner(task);
       auto future = task->future();
-      scheduler().submit(std::move(owner));
+      here.scheduler().submit(std::move(owner));
       return future;
     }
   }
