@@ -66,11 +66,14 @@ void Caller::goes_on() {
 
 // --- epochs
 
+bool Caller::takes_part_in(const Share& share) const {
+  return std::any_of(shares_.begin(), shares_.end(),
+                     [&share](const std::shared_ptr<Share>& one) { return one.get() == &share; });
+}
+
 void Caller::find_epoch(const Share& share) {
-  const auto is_here = [&share](const std::shared_ptr<Share>& one) { return one.get() == &share; };
-  const bool takes_part = std::any_of(shares_.begin(), shares_.end(), is_here);
-  epoch_share_ = &share;
-  if (takes_part) {
+  epoch_share_ = share.is_direct() ? &share : nullptr;
+  if (takes_part_in(share)) {
     epoch_ = runner_ != nullptr ? &arrived_epoch_ : &share.epoch_here();
     return;
   }

@@ -168,25 +168,31 @@ std::uint64_t Objects::caller_context() {
 }
 
 // The fast way, of a task that has invoked before, has no calls but one.
-Target Objects::target(std::uint32_t number, Rank to, Order order, std::uint32_t epoch) {
+Target Objects::target(std::uint32_t number, Rank to, Order order) {
   sched::Task* const task = sched::current_task();
   if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
     if (is_crossed()) return {};
-  if (!share_->is_direct()) [[unlikely]]
-    return {};
   Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
-  if (caller == nullptr) [[unlikely]] {
-    if (order == Order::none) return {0, number, std::max(epoch, caller_epoch())};
-    return target_in(caller_context(), number, to, epoch);
+  if (caller == nullptr || !caller->knows_epoch_in(*share_)) [[unlikely]] {
+    if (!share_->is_direct()) return {};
+    if (caller == nullptr) {
+      const std::uint64_t context = order == Order::none ? 0 : context_on(caller_context(), to);
+      return {context, number, caller_epoch()};
+    }
+    caller->find_epoch(*share_);
   }
-  const std::uint32_t latest = std::max(epoch, caller->epoch_in(*share_));
-  if (order == Order::none) return {0, number, latest};
-  return {caller->context_on(to), number, latest};
+  if (order == Order::none) return {0, number, caller->known_epoch()};
+  return {caller->context_on(to), number, caller->known_epoch()};
 }
 
-Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to,
-                          std::uint32_t epoch) const {
-  return {context_on(context, to), number, std::max(epoch, caller_epoch())};
+Target Objects::target_in(std::uint64_t context, std::uint32_t number, Rank to, std::uint32_t epoch,
+                          bool follows) const {
+  return {context_on(context, to), number, follows ? std::max(epoch, share_->epoch()) : epoch};
+}
+
+bool Objects::caller_follows() const {
+  const Caller* const caller = Caller::find();
+  return caller != nullptr ? caller->is_section_of(*share_) : !sched::on_worker();
 }
 
 // A handler is code of no rank's section: a message has no epoch.

@@ -214,9 +214,20 @@ class Caller final : public sched::TaskLocal {
   }
   /// Epoch of the context in a team.
   [[nodiscard]] std::uint32_t epoch_in(const Share& share) {
-    if (epoch_share_ != &share) [[unlikely]]
-      find_epoch(share);
+    if (!knows_epoch_in(share)) find_epoch(share);
+    return known_epoch();
+  }
+  /// False as well while invocations of the team do not go directly: so an invocation that goes has
+  /// to look for that only where this is false.
+  [[nodiscard]] bool knows_epoch_in(const Share& share) const { return epoch_share_ == &share; }
+  [[gnu::noinline]] void find_epoch(const Share& share);
+  /// That of the team which the caller has looked for.
+  [[nodiscard]] std::uint32_t known_epoch() const {
     return epoch_->load(std::memory_order_relaxed);  // relaxed: the section alone advances its own
+  }
+  /// Its epoch in the team is that of the rank.
+  [[nodiscard]] bool is_section_of(const Share& share) const {
+    return runner_ == nullptr && takes_part_in(share);
   }
   /// Context on `to` of the invocations that the task makes there.
   [[nodiscard]] std::uint64_t context_on(Rank to) {
@@ -246,14 +257,14 @@ class Caller final : public sched::TaskLocal {
 
  private:
   [[gnu::noinline]] void set_receiver(Rank to);
-  [[gnu::noinline]] void find_epoch(const Share& share);
+  [[nodiscard]] bool takes_part_in(const Share& share) const;
   [[nodiscard]] std::shared_ptr<const Epochs> epochs_now() const;
   void forget_closed();
 
   std::uint64_t context_;
   const std::shared_ptr<const Epochs> epochs_;   // of the code that has submitted the task
   std::atomic<std::uint32_t> arrived_epoch_{0};  // of a runner's invocation
-  const Share* epoch_share_ = nullptr;           // *epoch_ is the epoch in its team
+  const Share* epoch_share_ = nullptr;  // *epoch_ is the epoch in its team; see knows_epoch_in()
   const std::atomic<std::uint32_t>* epoch_ = nullptr;
   std::atomic<std::uint32_t> submitted_epoch_{0};  // *epoch_, if it is from epochs_
   Rank to_{-1};                                    // context_there_ is the context there

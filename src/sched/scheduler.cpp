@@ -46,9 +46,11 @@ void Scheduler::submit(std::unique_ptr<Task> owned) {
   Task* const task = owned.release();
   if (trace::on<trace::Category::task>()) [[unlikely]]
     traced::submitted(*task);
-  if (const Task* const submitter = current_task(); submitter != nullptr)
-    submitter->tell_submits(*task);
   Worker* const me = current_worker();
+  if (me != nullptr && me->activity.handler_depth == 0) {
+    if (const Task* const submitter = me->fibers.task(); submitter != nullptr)
+      submitter->tell_submits(*task);
+  }
   if (me == nullptr || &me->scheduler() != this || !me->queues.would_keep(*task)) {
     if (!task->is_main()) task->scope->counts.task_created(count_slot());
     enqueue(task);

@@ -54,7 +54,13 @@ struct Address {
 struct Target {
   std::uint64_t context = 0;
   std::uint32_t number = 0;  // of the object; 0: none
-  std::uint32_t epoch = 0;   // the receiver is to be in it; see Objects::target()
+  /// The receiver is to be in it. Largest of that of the context (Objects::caller_epoch()), of the
+  /// object, and of the objects among the arguments.
+  std::uint32_t epoch = 0;
+
+  void raise_epoch(std::uint32_t other) {
+    if (other > epoch) epoch = other;
+  }
 
   [[nodiscard]] net::RunPrefix to_prefix() const { return std::bit_cast<net::RunPrefix>(*this); }
   [[nodiscard]] static Target from(const net::RunPrefix& prefix) {

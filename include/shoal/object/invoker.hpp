@@ -1,6 +1,7 @@
 #pragma once
 // Operations of handles and distributed objects.
 
+#include <shoal/base/inline.hpp>
 #include <shoal/object/futures.hpp>
 #include <shoal/object/receive.hpp>
 
@@ -180,15 +181,16 @@ class Invoker {
     send_to<Function, How>(place(), target, std::forward<Args>(args)...);
   }
   template <auto Function, Kind How, class... Args>
-  static void send_to(const Place& place, Rank target, Args&&... args) {
+  SHOAL_ALWAYS_INLINE static void send_to(const Place& place, Rank target, Args&&... args) {
     using To = Receiver<Function, Root, How>;
     if (place.address.number == 0) [[unlikely]]
       refuse_empty_handle();
     if (Objects* const objects = place.objects; objects != nullptr) [[likely]] {
-      const Target header = objects->target(place.address.number, target, place.order,
-                                            To::epoch_of(place.address, args...));
-      if (header.number != 0) [[likely]]
+      Target header = objects->target(place.address.number, target, place.order);
+      if (header.number != 0) [[likely]] {
+        header.raise_epoch(To::epoch_of(place.address, args...));
         return To::send(*objects, target, header, std::forward<Args>(args)...);
+      }
     }
     To::send_outside(place, target, args...);
   }

@@ -95,14 +95,15 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   // --- invocations
 
-  /// Wire header of the caller's next invocation of an object on `to`. Its epoch is `epoch`, that
-  /// of the object and of those among its arguments, or that of the caller, if it is larger:
-  /// caller_epoch(). Its number is 0 if the caller is counted outside the team. **Caller**: any
-  /// thread.
-  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order, std::uint32_t epoch);
-  /// The same for a context of its own: see Tunnel.
+  /// Wire header of the caller's next invocation of an object on `to`, with the caller's epoch. Its
+  /// number is 0 if the caller is counted outside the team. **Caller**: any thread.
+  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
+  /// The same for a context of its own, with this epoch, or that of the rank if `follows` and it is
+  /// larger: see Tunnel.
   [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to,
-                                 std::uint32_t epoch) const;
+                                 std::uint32_t epoch, bool follows) const;
+  /// The epoch of the running code is, and will be, that of the rank.
+  [[nodiscard]] bool caller_follows() const;
   /// Epoch of the running code: of a section that has made an object of the team, and of a thread
   /// outside the workers, that of the rank; of an invocation, the one that it came with; of a task,
   /// that of the code which has submitted it; 0 of all else.

@@ -186,8 +186,9 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 }
 
 /// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to
-/// `to`, or through rank 0 of the team if this rank is no member. `epoch`: as in Objects::target().
-/// `context` 0: the caller's. `may_miss`: it is ignored if the team has ended.
+/// `to`, or through rank 0 of the team if this rank is no member. `epoch`: of the object and of
+/// those among the arguments. `context` 0: the caller's. `may_miss`: it is ignored if the team has
+/// ended.
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context = 0,
                   bool may_miss = false);
@@ -272,21 +273,29 @@ struct Receiver {
   /// Epoch of an object, or the latest of those of its team among the arguments, if that is later.
   template <class... Args>
   static std::uint32_t epoch_of(const Address& address, const Args&... args) {
-    return latest_epoch(address, All{}, args...);
+    if constexpr (sizeof...(Args) ==
+                      std::tuple_size_v<typename One::Values> + (How == Kind::call) &&
+                  has_handles(All{})) {
+      return latest_epoch(address, All{}, args...);
+    } else {
+      return address.epoch;
+    }
+  }
+  template <class... Ws>
+  static consteval bool has_handles(TypeList<Ws...>) {
+    return (is_handle_v<Ws> || ...);
   }
   template <class... Ws, class... Args>
   static std::uint32_t latest_epoch(const Address& address, TypeList<Ws...>, const Args&... args) {
     std::uint32_t epoch = address.epoch;
-    if constexpr (sizeof...(Ws) == sizeof...(Args) && (is_handle_v<Ws> || ...)) {
-      const auto look = [&]<class W>(const W* /*type*/, const auto& arg) {
-        if constexpr (is_handle_v<W>) {
-          const W handle(arg);
-          if (handle.address().team == address.team && handle.address().epoch > epoch)
-            epoch = handle.address().epoch;
-        }
-      };
-      (look(static_cast<const Ws*>(nullptr), args), ...);
-    }
+    const auto look = [&]<class W>(const W* /*type*/, const auto& arg) {
+      if constexpr (is_handle_v<W>) {
+        const W handle(arg);
+        if (handle.address().team == address.team && handle.address().epoch > epoch)
+          epoch = handle.address().epoch;
+      }
+    };
+    (look(static_cast<const Ws*>(nullptr), args), ...);
     return epoch;
   }
 
@@ -295,16 +304,17 @@ struct Receiver {
   static void send(Objects& objects, Rank to, const Target& target, Args&&... args) {
     send_to_target<All>(handler, objects, to, target, std::forward<Args>(args)...);
   }
+  // Out of line, so that the ways inside of the team are inlined.
   /// The same from outside the team.
   template <class... Args>
-  static void send_outside(const Place& place, Rank to, const Args&... args) {
+  [[gnu::noinline]] static void send_outside(const Place& place, Rank to, const Args&... args) {
     object::send_outside(place, to, handler, encoded(All{}, args...),
                          epoch_of(place.address, args...), 0, How == Kind::attempt);
   }
   /// The same in a context of its own.
   template <class... Args>
-  static void send_outside_in(std::uint64_t context, const Place& place, Rank to,
-                              const Args&... args) {
+  [[gnu::noinline]] static void send_outside_in(std::uint64_t context, const Place& place, Rank to,
+                                                const Args&... args) {
     object::send_outside(place, to, handler, encoded(All{}, args...),
                          epoch_of(place.address, args...), context);
   }

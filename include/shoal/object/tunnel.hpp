@@ -105,7 +105,9 @@ struct TunnelReceiver {
 /// travels once for consecutive ones.
 ///
 /// **Ordering**: invocations through one tunnel on one rank come in their order; with respect to
-/// all others, other tunnels among them, they have none. **Caller**: one task or thread at a time.
+/// all others, other tunnels among them, they have none. They have the epoch of the code that made
+/// the tunnel, where it was then; a section's goes on with its rank. **Caller**: one task or thread
+/// at a time.
 /// On a rank that is no member of the object's team, the fixed arguments travel each time.
 template <auto Function, class Root, class Target, class... Fixed>
 class Tunnel {
@@ -117,8 +119,13 @@ class Tunnel {
         opened_(static_cast<std::size_t>(place.address.size), false),
         fixed_(std::move(fixed)...) {
     if (place.address.number == 0) object::refuse_empty_handle();
-    context_ =
-        place.objects != nullptr ? place.objects->fresh_context() : object::fresh_outside_context();
+    if (place.objects == nullptr) {
+      context_ = object::fresh_outside_context();
+      return;
+    }
+    context_ = place.objects->fresh_context();
+    follows_ = place.objects->caller_follows();
+    epoch_ = place.objects->caller_epoch();
   }
   Tunnel(Tunnel&& other) noexcept = default;
   Tunnel& operator=(Tunnel&&) = delete;
@@ -176,12 +183,15 @@ class Tunnel {
   }
 
   [[nodiscard]] object::Target header(Rank to, std::uint32_t epoch) const {
-    return place_.objects->target_in(context_, place_.address.number, to, epoch);
+    return place_.objects->target_in(context_, place_.address.number, to,
+                                     epoch > epoch_ ? epoch : epoch_, follows_);
   }
 
   object::Place place_;
   Target target_;
   std::uint64_t context_ = 0;
+  std::uint32_t epoch_ = 0;
+  bool follows_ = false;      // the epoch of the rank
   std::vector<bool> opened_;  // by rank: the fixed arguments have been sent
   std::tuple<Fixed...> fixed_;
 };
