@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 namespace shoal {
@@ -20,8 +21,8 @@ namespace {
 // first member. Never the id of the world. With its name: messages for a team do not come to
 // another one that a member has made in its place.
 std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first,
-                      const std::string& name) {
-  const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int, std::string>>{}(
+                      std::string_view name) {
+  const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int, std::string_view>>{}(
       std::tuple(parent, number, first.value(), name));
   return mixed | (std::uint64_t{1} << 63U);
 }

@@ -240,7 +240,7 @@ TEST_P(Held, HandlerThatIsNeverMade_IsNamedByWaitAndMayBeMadeThen) {
     if (world.rank() != 0) message.emplace(make());
     if (world.rank() == 1) message->send(Rank(0), "for later");
     EXPECT_THAT(stuck_error_of(world),
-                HasSubstr("rank 0: messages from rank 1 are for an active message"));
+                HasSubstr("rank 0: messages from rank 1 are for active message 0 ("));
     EXPECT_TRUE(texts.empty());
     if (world.rank() == 0) message.emplace(make());
     world.wait();
@@ -310,8 +310,8 @@ TEST_P(Held, HandlersMadeInAnotherOrder_AreNamed) {
     make_number();
     if (world.rank() != 0) make_text();
     if (world.rank() == 1) text->send(Rank(0), std::string(100, 't'));
-    EXPECT_THAT(task_error_of(world),
-                AllOf(HasSubstr("from rank 1"), HasSubstr("'number'"), HasSubstr("same order")));
+    EXPECT_THAT(task_error_of(world), AllOf(HasSubstr("of rank 1"), HasSubstr(" number, made at"),
+                                            HasSubstr("same order")));
   });
 }
 
@@ -333,7 +333,7 @@ TEST_P(Held, LargeAndOrdinaryHandlersMixedUp_AreNamed) {
       }
       if (world.rank() == 1 && large) large->send(Rank(0), std::span<const double>(payload), 1);
       if (world.rank() == 1 && ordinary) ordinary->send(Rank(0), payload, 1);
-      EXPECT_THAT(task_error_of(world), AllOf(HasSubstr("'one'"), HasSubstr("same order")));
+      EXPECT_THAT(task_error_of(world), AllOf(HasSubstr(" one, made at"), HasSubstr("same order")));
     });
   }
 }
