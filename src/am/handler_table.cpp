@@ -68,8 +68,8 @@ std::shared_ptr<Handler> HandlerTable::remove(std::uint32_t index) {
   std::shared_ptr<Handler> removed = std::move(found->second);
   handlers_.erase(found);
   constexpr std::size_t kRemovedMax = 256;
-  removed_.emplace_back(index, removed->name);
-  if (removed_.size() > kRemovedMax) removed_.pop_front();
+  if (removed_.size() < kRemovedMax) removed_.resize(removed_.size() + 1);
+  removed_[removed_count_++ % kRemovedMax] = {index, removed->name};
   return removed;
 }
 

@@ -32,7 +32,6 @@ namespace memory {
 
 namespace {
 
-constexpr std::uint64_t kHeapBytesMin = 1U << 16U;
 constexpr std::uint64_t kPageBytes = 4096;
 
 std::uint64_t chosen_bytes(const std::string& name, std::size_t asked, std::size_t otherwise) {

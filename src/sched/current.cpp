@@ -22,6 +22,9 @@ thread_local Worker* t_worker = nullptr;
 
 }  // namespace
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit thread_local int t_handlers = 0;
+
 Worker* current_worker() {
   asm volatile("" ::: "memory");  // nor does the compiler keep the answer to an earlier call
   return t_worker;

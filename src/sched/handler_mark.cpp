@@ -20,6 +20,7 @@ HandlerMark::HandlerMark(bool counts) {
   scope_ = &activity.handler_scope;
   outer_scope_ = std::exchange(*scope_, nullptr);
   ++*depth_;
+  ++t_handlers;
 }
 
 void HandlerMark::begin_watched() {
@@ -47,6 +48,7 @@ HandlerMark::~HandlerMark() {
   hide();
   if (depth_ == nullptr) return;
   --*depth_;
+  --t_handlers;
   *scope_ = outer_scope_;
 }
 

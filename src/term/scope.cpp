@@ -89,7 +89,7 @@ Scope::~Scope() {
     teams = core_->sources.take_shared_teams();
   }
   for (SharedTeam* const team : teams) team->rank_ended();
-  channel_.services().clear();  // they may use this
+  if (core_->is_world()) channel_.services().clear();  // they may use this
 }
 
 std::string Scope::describe() const { return core_->describe(); }

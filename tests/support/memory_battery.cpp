@@ -320,7 +320,7 @@ class SignalOrder {
     for (const Rank to : others) keys.push_back((size_ + me) * size_ + to.value());
     signal(kSend, [&] { looks_.send(next_, me, kSend); });
     signal(kTask, [&] { tasks_.send(next_, me, kTask); });
-    signal(kCall, [&] { static_cast<void>(world_.call(next_, call_, me, kCall)); });
+    signal(kCall, [&] { const auto dropped = world_.call(next_, call_, me, kCall); });
     signal(kToOne, [&] { events_.fire(next_, "to one"); });
     signal(kKey, [&] { keys_.fulfill(key); });
     signal(kValue, [&] { numbers_.send(key, 0, int{kValue}); });

@@ -210,11 +210,11 @@ TEST(Team, LaunchInAWorldThatFails_Ends) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const TurnResult result = run_turns({.seed = seed, .ranks = 4, .workers = 2}, [](World& world) {
       if (world.rank() == 0) {
-        static_cast<void>(world.launch_team({Rank(3), Rank(1), Rank(2)}, [](Team& team) {
+        const auto dropped = world.launch_team({Rank(3), Rank(1), Rank(2)}, [](Team& team) {
           if (team.rank() != 1) team.barrier();
           team.spawn([&team] { team.send([](Team&) {}, Rank(0)); });
           team.wait();
-        }));
+        });
         world.spawn([] { throw std::runtime_error("the world fails"); });
       }
       world.wait();
@@ -232,7 +232,7 @@ TEST(Team, LaunchOnBadRanks_IsRefused) {
     if (world.rank() == 0) {
       const auto none = [](Team&) {};
       const auto refused = [&](const RankSet& ranks) {
-        return refusal_of([&] { static_cast<void>(world.launch_team(ranks, none)); });
+        return refusal_of([&] { const auto dropped = world.launch_team(ranks, none); });
       };
       EXPECT_THAT(refused({Rank(3)}), HasSubstr("rank 3 of a team is out of range"));
       EXPECT_THAT(refused(RankSet::range(Rank(2), 2)), HasSubstr("rank 3 of a team"));
@@ -246,9 +246,9 @@ TEST(Team, LaunchOnBadRanks_IsRefused) {
 TEST(Team, ThatWasLaunchedAndIsStuck_IsNamed) {
   const TurnResult result = run_turns({.seed = 1, .ranks = 3, .workers = 1}, [](World& world) {
     if (world.rank() == 0) {
-      static_cast<void>(world.launch_team({Rank(1), Rank(2)}, [](Team& team) {
+      const auto dropped = world.launch_team({Rank(1), Rank(2)}, [](Team& team) {
         if (team.rank() == 0) team.barrier();
-      }));
+      });
     }
     world.wait();
     return 0;
@@ -333,8 +333,8 @@ TEST(Team, Shared_KeepsItsParent) {
     if (outer.rank() == 0) {
       shoal::Promise<TeamHandle> promise(outer, "the object");
       auto made = promise.future();
-      static_cast<void>(outer.launch_team({Rank(1), Rank(0)}, shoal::am<construct>,
-                                          outer.publish(std::move(promise)), 0));
+      const auto dropped = outer.launch_team({Rank(1), Rank(0)}, shoal::am<construct>,
+                                             outer.publish(std::move(promise)), 0);
       static_cast<void>(made.get());
     }
     if (outer.is_member()) {
@@ -354,8 +354,8 @@ TEST(Team, Shared_ForEver_IsNamedAtTheEnd) {
       objects().clear();
       shoal::Promise<TeamHandle> promise(world, "the object");
       auto made = promise.future();
-      static_cast<void>(world.launch_team({Rank(0), Rank(1)}, shoal::am<construct>,
-                                          world.publish(std::move(promise)), 0));
+      const auto dropped = world.launch_team({Rank(0), Rank(1)}, shoal::am<construct>,
+                                             world.publish(std::move(promise)), 0);
       static_cast<void>(made.get());
     }
     return 0;

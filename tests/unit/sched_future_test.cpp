@@ -149,7 +149,7 @@ TEST(Promise, FulfilledBeforeItsFutureIsTaken_GivesTheValue) {
     EXPECT_THROW(promise.set_value(9), CheckError);
     Promise<int> moved = std::move(promise);
     EXPECT_EQ(moved.future().get(), 8);
-    EXPECT_THROW(static_cast<void>(moved.future()), CheckError);
+    EXPECT_THROW(const auto dropped = moved.future(), CheckError);
     EXPECT_THROW(moved.set_value(9), CheckError);
   });
 }
@@ -158,7 +158,7 @@ TEST(Promise, FutureTakenTwice_IsRefusedWithItsName) {
   on_one_rank([](World&) {
     Promise<int> promise("wanted twice");
     const auto future = promise.future();
-    EXPECT_THAT(thrown<CheckError>([&] { static_cast<void>(promise.future()); }),
+    EXPECT_THAT(thrown<CheckError>([&] { const auto dropped = promise.future(); }),
                 HasSubstr("wanted twice"));
     promise.set_value(1);
   });
@@ -225,7 +225,7 @@ TEST(Future, WithoutAValueToCome_IsRefusedEverywhere) {
     EXPECT_THROW(none.get(), CheckError);
     EXPECT_THROW(none.wait(), CheckError);
     EXPECT_THROW(static_cast<void>(none.is_ready()), CheckError);
-    EXPECT_THROW(static_cast<void>(none.then([](int) {})), CheckError);
+    EXPECT_THROW(const auto dropped = none.then([](int) {}), CheckError);
     auto taken = world.async([] { return 1; });
     taken.get();
     std::vector<Future<int>> some;

@@ -6,11 +6,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace shoal::messaging {
 
@@ -58,8 +58,9 @@ class HandlerTable {
   std::uint32_t open_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // of the first ones
   std::unordered_map<std::uint32_t, int> numbers_ SHOAL_GUARDED_BY(mutex_);  // by signature
   std::atomic<bool> all_open_{true};                                         // written under mutex_
-  // Names of the last handlers that were removed, for messages that come too late.
-  std::deque<std::pair<std::uint32_t, std::string>> removed_ SHOAL_GUARDED_BY(mutex_);
+  // Names of the last handlers that were removed, for messages that come too late: a ring.
+  std::vector<std::pair<std::uint32_t, std::string>> removed_ SHOAL_GUARDED_BY(mutex_);
+  std::size_t removed_count_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace shoal::messaging

@@ -148,6 +148,8 @@ struct Word {
 /// Applies it to the word at `place`; returns the value before.
 std::uint64_t apply_word(std::byte* place, const Word& word);
 
+constexpr std::uint64_t kHeapBytesMin = 1U << 16U;  // of each heap
+
 /// One of many elements at places of their own.
 struct Element {
   int rank = 0;
@@ -186,10 +188,8 @@ class Core {
       // acquire pairs with the release in Remote::connect()
       std::byte* const base =
           bases_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
-      if (base != nullptr && offset <= heap_bytes_ && size_bytes <= heap_bytes_ - offset)
-          [[likely]] {
+      if (base != nullptr && fits(offset, size_bytes)) [[likely]]
         return base + offset;
-      }
     }
     return nullptr;
   }
@@ -208,7 +208,7 @@ class Core {
 
   /// For calls that may wait: refuses them in a handler.
   void check_may_wait(const char* call) const {
-    if (sched::in_handler()) [[unlikely]]
+    if (sched::may_be_in_handler() && sched::in_handler()) [[unlikely]]
       refuse_in_handler(call);
   }
   /// The same for memory of `rank`, whether it is reached by messages or not. That of the own rank
@@ -260,6 +260,11 @@ class Core {
   // All sizes are filled in.
   Core(const GlobalMemoryOptions& options, term::Scope& scope, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
+  /// One comparison where the size is a small constant.
+  [[nodiscard]] bool fits(std::uint64_t offset, std::size_t size_bytes) const {
+    if (size_bytes <= kHeapBytesMin) return offset <= heap_bytes_ - size_bytes;
+    return offset <= heap_bytes_ && size_bytes <= heap_bytes_ - offset;
+  }
   [[noreturn]] void refuse_in_handler(const char* call) const;
 
   term::Scope& scope_;

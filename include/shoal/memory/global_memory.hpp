@@ -181,12 +181,11 @@ class GlobalMemory {
   Transfer put(GlobalPtr<T> to, const std::type_identity_t<T>& value) {
     memory::check_written<T>();
     core_->check_pointer(to.memory(), Access::put);
-    if (std::byte* place = at(to, sizeof(T), Access::put)) {
+    if (std::byte* place = direct(to, sizeof(T), Access::put)) {
       memory::store(place, value);
       return {};
     }
-    return put_remote({to.rank().value(), to.offset(), sizeof(T), 0, 1},
-                      reinterpret_cast<const std::byte*>(&value));
+    return put_far(to, value);
   }
 
   // --- ranges
@@ -453,7 +452,7 @@ class GlobalMemory {
       return place;
     return core_->reach({pointer.rank().value(), pointer.offset(), size_bytes, 0, 1}, access);
   }
-  // Apart, so that get() of near memory saves no registers.
+  // Apart, so that get() and put() of near memory save no registers.
   template <class T>
   [[nodiscard]] [[gnu::noinline]] std::remove_cv_t<T> get_far(GlobalPtr<T> from) {
     std::remove_cv_t<T> value;
@@ -463,6 +462,15 @@ class GlobalMemory {
     }
     get_remote({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(value)).wait();
     return value;
+  }
+  template <class T>
+  [[gnu::noinline]] Transfer put_far(GlobalPtr<T> to, const T& value) {
+    if (std::byte* place = at(to, sizeof(T), Access::put)) {
+      memory::store(place, value);
+      return {};
+    }
+    return put_remote({to.rank().value(), to.offset(), sizeof(T), 0, 1},
+                      reinterpret_cast<const std::byte*>(&value));
   }
   template <class T>
   [[nodiscard]] memory::Range range_of(GlobalPtr<T> at, std::size_t count, std::size_t block,

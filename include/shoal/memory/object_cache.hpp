@@ -86,8 +86,7 @@ class ObjectCache {
   /// time share a fetch. **Blocks**: parks the task during a fetch.
   [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
-    memory_.core().check_may_wait("get() of a cache");
-    if (!compares_) {
+    if (!compares_ && !sched::may_be_in_handler()) {
       if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
     }
     return fetch_or_compare(object);
@@ -196,8 +195,9 @@ class ObjectCache {
     return bytes;
   }
 
-  /// get() where there is no copy, or with checks on.
+  /// get() where there is no copy, with checks on, or perhaps in a handler.
   [[gnu::noinline]] CacheRef<T> fetch_or_compare(GlobalPtr<T> object) {
+    memory_.core().check_may_wait("get() of a cache");
     memory::CacheCore::Found found = core_.get(key_of(object));
     if (compares_ && found.hit) check_fresh(object, found);
     return as_ref(std::move(found.copy));

@@ -68,7 +68,8 @@ template <class T, class... Args>
   Promise<Result> made(scheduler, "construct()");
   Future<Result> handle = made.future();
   const RemotePromise<Result> reply = team.publish(std::move(made));
-  team.launch_team_of(type_name<T>(), ranks, am<&object::construct_here<T, Args...>>, reply,
+  static const std::string name = type_name<T>();  // made once: it takes a while
+  team.launch_team_of(name, ranks, am<&object::construct_here<T, Args...>>, reply,
                       std::move(args)...);
   return handle;
 }
