@@ -125,6 +125,7 @@ class Scheduler {
 [[nodiscard]] std::exception_ptr caught_exception();
 /// Number of handlers that the calling thread runs; in a simulated world, of all workers. A hint
 /// that costs no call: a compiler may read that of the thread that a task was on before it waited.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local int t_handlers;
 /// False: not in_handler().
 __attribute__((no_sanitize("thread"))) inline bool may_be_in_handler() { return t_handlers != 0; }
