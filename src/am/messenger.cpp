@@ -8,8 +8,6 @@
 #include "am/rank_progress.hpp"
 #include "am/receiver.hpp"
 
-#include <cstring>
-
 namespace shoal::messaging {
 
 /// Services for the channels, by the parts of the rank.
@@ -83,15 +81,6 @@ void Messenger::drop_held() {
 }
 
 void Messenger::flush() { progress_->flush(); }
-
-void Messenger::send_control(const StaticHandler& handler, Rank target,
-                             std::span<const std::byte> bytes) {
-  net::Link& link = link_to(target, net::Lane::control);
-  link.append({handler.index(), handler.signature(), bytes.size()}, 0,
-              [bytes](std::span<std::byte> place) {
-                if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
-              });
-}
 
 bool Messenger::is_handling() const { return progress_->is_handling(); }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -85,7 +86,13 @@ class Messenger final {
   /// Hands what was sent so far to the transport, unless another worker is just doing that.
   void flush();
   /// An uncounted message on the control lane, to a static handler. Never blocks.
-  void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes);
+  void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes) {
+    link_to(target, net::Lane::control)
+        .append({handler.index(), handler.signature(), bytes.size()}, 0,
+                [bytes](std::span<std::byte> place) {
+                  if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
+                });
+  }
   /// Counts payload bytes that travel beside messages.
   void note_payload(std::size_t bytes) {
     // relaxed: a statistic
