@@ -14,8 +14,11 @@ TileTable::TileTable(int rows, int columns)
 void TileTable::put(int i, int j, Tile tile, int uses) {
   const std::uint64_t place = key(i, j);
   Shard& part = shard(place);
-  const Lock lock(part.mutex);
-  const bool is_new = part.places.try_emplace(place, std::move(tile), uses).second;
+  bool is_new = false;
+  {
+    const Lock lock(part.mutex);
+    is_new = part.places.try_emplace(place, std::move(tile), uses).second;
+  }
   SHOAL_CHECK(is_new, "there is a tile at ({}, {}) already", i, j);
 }
 
@@ -23,13 +26,19 @@ void TileTable::release(int i, int j) {
   const std::uint64_t place = key(i, j);
   Shard& part = shard(place);
   Tile last;  // freed without the lock
-  const Lock lock(part.mutex);
-  const auto found = part.places.find(place);
-  SHOAL_CHECK(found != part.places.end(), "there is no tile at ({}, {})", i, j);
-  int& uses_left = found->second.uses_left;
-  if (uses_left == kKept || --uses_left > 0) return;
-  last = std::move(found->second.tile);
-  part.places.erase(found);
+  bool is_there = false;
+  {
+    const Lock lock(part.mutex);
+    const auto found = part.places.find(place);
+    is_there = found != part.places.end();
+    if (is_there) {
+      int& uses_left = found->second.uses_left;
+      if (uses_left == kKept || --uses_left > 0) return;
+      last = std::move(found->second.tile);
+      part.places.erase(found);
+    }
+  }
+  SHOAL_CHECK(is_there, "there is no tile at ({}, {})", i, j);
 }
 
 Tile TileTable::drop(int i, int j) {

@@ -48,7 +48,7 @@ void ending_bugs(MPI_Comm pair) {
         {},
         [&](World& world) {
           const std::string text = explanation(bug, world);
-          if (world.rank() != 0) return;
+          if (world.rank() != bug.told) return;
           for (const std::string& part : bug.named) require_part(text, part);
         },
         pair);

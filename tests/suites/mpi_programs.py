@@ -25,7 +25,7 @@ class Programs(MpiSuite):
 
     def test_every_program_is_named(self):
         for mpi in suite.build().mpis:
-            names = self.tests_in("mpi_tests") + self.tests_in(f"mpi_{mpi}_tests")
+            names = self.names_in("mpi_tests") + self.names_in(f"mpi_{mpi}_tests")
             self.assertEqual({name for name in names if name.endswith("_test")},
                              {*FAR, *NEAR, "net_rest_test"})
 

@@ -154,11 +154,11 @@ class Suite(unittest.TestCase):
     def mpi_test(self, name, mpi):
         """The program with the test `name` of tests/mpi: those that call MPI are of one MPI."""
         for program in (f"mpi_{mpi}_tests", "mpi_tests"):
-            if name in self.tests_in(program):
+            if name in self.names_in(program):
                 return program
         return self.fail(f"no program has the test {name}")
 
-    def tests_in(self, program):
+    def names_in(self, program):
         """The tests of a program with several, which names them."""
         return self.run_command([self.program(program)], code=2).errors.split()
 

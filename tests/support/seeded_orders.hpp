@@ -282,6 +282,7 @@ struct SeededBug {
   std::string name;
   void (*program)(World&);
   std::vector<std::string> named;  // in the explanation, on two ranks
+  int told = 0;                    // rank whose main function gets that
 };
 
 inline std::vector<SeededBug> seeded_orders() {
@@ -315,7 +316,8 @@ inline std::vector<SeededBug> seeded_orders() {
        {met, "memory 'rows': allocate, made at", "memory 'columns': allocate, made at"}},
       {"order_of_memories_with_a_pointer",
        order_of_memories_with_a_pointer,
-       {"through a pointer that belongs to another memory"}},
+       {"through a pointer that belongs to another memory"},
+       1},
       {"order_of_vectors",
        order_of_vectors,
        {"memory 'memory': collective allocation 1 is of 16 bytes at",
@@ -325,7 +327,8 @@ inline std::vector<SeededBug> seeded_orders() {
        {met, "cache 'columns': a request, made", "cache 'rows': a request, made"}},
       {"order_of_teams",
        order_of_teams,
-       {"a team that was never made here: all members make their teams in the same order"}},
+       {"a team that was never made here: all members make their teams in the same order"},
+       1},
       {"graph_of_one_rank",
        graph_of_one_rank,
        {"rank 1: messages from rank 0 are for task graph 'rows': fulfill(), which was never made "

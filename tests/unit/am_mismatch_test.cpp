@@ -116,7 +116,7 @@ TEST(Mismatch, FirstMistakeIsNamed_ThoughTheSenderDestroysItsHandler) {
         am.reset();
         world.wait();
       },
-      HasSubstr("active message 0, "));
+      HasSubstr("for columns, which was destroyed here"));
 }
 
 TEST(Mismatch, PlaceThatAFunctionPassesOn_TellsItsHandlersApart) {

@@ -144,9 +144,8 @@ TEST(ContentionFiles, UnreadableFiles_AreNamed) {
 }
 
 TEST(ContentionFiles, MachinesOfTheThesis_AreItsTables) {
-  const char* const folder =
-      std::getenv("SHOAL_CONTENTION_MACHINES");  // NOLINT(concurrency-mt-unsafe)
-  if (folder == nullptr) GTEST_SKIP() << "SHOAL_CONTENTION_MACHINES does not name their folder";
+  const char* const folder = std::getenv("CONTENTION_MACHINES");  // NOLINT(concurrency-mt-unsafe)
+  if (folder == nullptr) GTEST_SKIP() << "CONTENTION_MACHINES does not name their folder";
   for (const auto& model : shoal::contention::published_models()) {
     const std::string path = std::string(folder) + "/" + model.machine + ".json";
     EXPECT_EQ(shoal::contention::model_from_json(contention::read_text(path)), model) << path;

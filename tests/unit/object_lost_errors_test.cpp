@@ -163,8 +163,9 @@ TEST(LostErrors, AnObjectThatNobodyDeletes_IsNamedWithItsRemedy) {
         }
         world.wait();
       },
-      AllOf(HasSubstr("team '1 of rank 1 for Apple' has not ended"),
-            HasSubstr("delete its Apple, which construct() has made, by ObjectDeleter"),
+      AllOf(HasSubstr("team '1 of rank 1 for object_lost_errors_test::Apple' has not ended"),
+            HasSubstr("delete its object_lost_errors_test::Apple, which construct() has made, by "
+                      "ObjectDeleter"),
             testing::Not(HasSubstr("share()"))));
 }
 
