@@ -172,7 +172,9 @@ TEST(Mismatch, DestroyedHandlers_TakeNoMemory) {
     make_many();
     HeapMeter::reset();
     make_many();
-    if (HeapMeter::counts) EXPECT_LT(HeapMeter::growth_bytes(), 16384U);
+    if (HeapMeter::counts) {
+      EXPECT_LT(HeapMeter::growth_bytes(), 16384U);
+    }
     return 0;
   });
 }
