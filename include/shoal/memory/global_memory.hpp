@@ -185,7 +185,7 @@ class GlobalMemory {
       memory::store(place, value);
       return {};
     }
-    return put_far(to, value);
+    return put_far<T>(to, value);
   }
 
   // --- ranges
