@@ -33,7 +33,8 @@ class Subfolder(suite.Suite):
     def test_without_a_build_type(self):
         """A warning, and shoal is optimized. A chosen optimization stays."""
         self.assertEqual(self.configure().count("has no build type"), 1)
-        self.assertRegex(self.commands()["shoal_am_am_unity_0.cpp"], "-O2 .*-DNDEBUG|-DNDEBUG .*-O2")
+        self.assertRegex(self.commands()["shoal_am_am_unity_0.cpp"],
+                         "-O2 .*-DNDEBUG|-DNDEBUG .*-O2")
         self.assertNotIn("no build type", self.configure("-DCMAKE_CXX_FLAGS=-O0"))
         self.assertIn("-O0", self.commands()["shoal_am_am_unity_0.cpp"])
         self.assertNotIn("-O2", "\n".join(self.commands().values()))
