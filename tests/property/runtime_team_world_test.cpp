@@ -323,9 +323,10 @@ TEST(Memory, OfARankWithTwoNeighbours_IsTheSameInLargerWorlds) {
     for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);
     return HeapMeter::growth_bytes() / static_cast<std::size_t>(ranks);
   };
-  // A tenth: the small world gains more from memory that earlier ones have left to the pools.
+  // A fifth, some 4 bytes for each rank of the world: the small one gains more from memory that
+  // earlier tests have left to the pools.
   const std::size_t in_a_small_world = bytes_per_rank(256);
-  EXPECT_LE(bytes_per_rank(2048), in_a_small_world + in_a_small_world / 10);
+  EXPECT_LE(bytes_per_rank(4096), in_a_small_world + in_a_small_world / 5);
 }
 
 }  // namespace runtime_team_world_test
