@@ -120,3 +120,10 @@ if(NOT SHOAL_SANITIZE)
     shoal_target_defaults(cluster_mpich_finalize)
   endif()
 endif()
+
+# Slips of the programs of each model (slips_<model> SLIP), which shoal must name.
+set(slips_programs "")
+foreach(model IN ITEMS graph)
+  shoal_test_program(slips_${model} slips/${model}.cpp shoal::shoal)
+  list(APPEND slips_programs slips_${model})
+endforeach()

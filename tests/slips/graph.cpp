@@ -1,0 +1,357 @@
+// Slips with task graphs, active messages and what their programs wait in.
+
+#include <shoal/shoal.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "slips.hpp"
+
+namespace {
+
+using shoal::Rank;
+using shoal::TaskGraph;
+using shoal::World;
+
+Rank other(const World& world) { return Rank((world.rank() + 1) % world.size()); }
+
+void set_functions(TaskGraph<int>& graph, int indegree) {
+  graph.set_indegree([indegree](int) { return indegree; })
+      .set_mapping([](int) { return 0; })
+      .set_task([](int) {});
+}
+
+void dependency_missing(World& world) {
+  TaskGraph<int> graph(world, "sweep");
+  set_functions(graph, 2);
+  if (world.rank() == 1) graph.fulfill(7);
+  world.wait();
+}
+
+void indegree_zero(World& world) {
+  TaskGraph<int> graph(world, "roots");
+  set_functions(graph, 0);
+  if (world.rank() == 1) graph.fulfill(3);
+  world.wait();
+}
+
+void fulfilled_too_often(World& world) {
+  TaskGraph<int> graph(world, "cells");
+  set_functions(graph, 2);
+  if (world.rank() == 1) {
+    for (int i = 0; i < 3; ++i) graph.fulfill(7);
+  }
+  world.wait();
+}
+
+void wait_forgotten(World& world) {
+  TaskGraph<int> graph(world, "tree");
+  set_functions(graph, 2);
+  if (world.rank() == 1) graph.fulfill(42);
+}
+
+void rank_too_large(World& world) {
+  TaskGraph<int> graph(world, "blocks");
+  graph.set_rank([&](int k) { return Rank(k); });
+  set_functions(graph, 1);
+  if (world.rank() == 0) graph.fulfill(world.size());
+  world.wait();
+}
+
+void task_unset(World& world) {
+  TaskGraph<int> graph(world, "bare");
+  graph.set_indegree([](int) { return 1; }).set_mapping([](int) { return 0; });
+  if (world.rank() == 1) graph.fulfill(0);
+  world.wait();
+}
+
+void worker_too_large(World& world) {
+  TaskGraph<int> graph(world, "rows");
+  set_functions(graph, 1);
+  graph.set_mapping([](int k) { return k; });
+  if (world.rank() == 1) graph.fulfill(8);
+  world.wait();
+}
+
+void priority_too_large(World& world) {
+  TaskGraph<int> graph(world, "paths");
+  set_functions(graph, 1);
+  graph.set_priority([](int k) { return (1L << 40) + k; });
+  if (world.rank() == 1) graph.fulfill(5);
+  world.wait();
+}
+
+void slot_too_large(World& world) {
+  TaskGraph<int> graph(world, "sums");
+  graph.set_rank([](int) { return Rank(1); })
+      .set_mapping([](int) { return 0; })
+      .set_task([](int, long) {});
+  if (world.rank() == 0) graph.send(4, 1, 10L);
+  world.wait();
+}
+
+void input_of_another_type(World& world) {
+  TaskGraph<int> graph(world, "means");
+  graph.set_rank([](int) { return Rank(1); })
+      .set_mapping([](int) { return 0; })
+      .set_task([](int, double) {});
+  if (world.rank() == 0) graph.send(4, 0, 10);
+  world.wait();
+}
+
+void input_sent_twice(World& world) {
+  TaskGraph<int> graph(world, "halo");
+  graph.set_rank([](int) { return Rank(1); })
+      .set_mapping([](int) { return 0; })
+      .set_task([](int, long, long) {});
+  if (world.rank() == 0) {
+    graph.send(9, 0, 1L);
+    graph.send(9, 0, 2L);  // meant for slot 1
+  }
+  world.wait();
+}
+
+void task_throws(World& world) {
+  TaskGraph<int> graph(world, "files");
+  set_functions(graph, 1);
+  graph.set_task([](int) { throw std::runtime_error("no such tile"); });
+  if (world.rank() == 1) graph.fulfill(6);
+  world.wait();
+}
+
+void handler_throws(World& world) {
+  const auto am =
+      world.make_am([](int) { throw std::runtime_error("bad fish"); }, {.name = "catch fish"});
+  if (world.rank() == 0) am.send(Rank(1), 1);
+  world.wait();
+}
+
+void handlers_swapped(World& world) {
+  int a = 0;
+  int b = 0;
+  const auto make_a = [&] { return world.make_am([&](int x) { a += x; }, {.name = "add to a"}); };
+  const auto make_b = [&] { return world.make_am([&](int x) { b += x; }, {.name = "add to b"}); };
+  if (world.rank() == 0) {
+    const auto am_a = make_a();
+    const auto am_b = make_b();
+    am_a.send(Rank(1), 1);
+    world.wait();
+  } else {
+    const auto am_b = make_b();
+    const auto am_a = make_a();
+    world.wait();
+  }
+}
+
+void handler_on_one_rank(World& world) {
+  if (world.rank() == 0) {
+    const auto am = world.make_am([](int) {}, {.name = "report"});
+    am.send(Rank(1), 1);
+    world.wait();
+  } else {
+    world.wait();
+  }
+}
+
+void graph_on_one_rank(World& world) {
+  if (world.rank() == 0) {
+    TaskGraph<int> graph(world, "lonely");
+    graph.set_rank([](int) { return Rank(1); });
+    set_functions(graph, 1);
+    graph.fulfill(1);
+    world.wait();
+  } else {
+    world.wait();
+  }
+}
+
+int answer() { return 42; }
+
+void get_in_handler(World& world) {
+  const auto am = world.make_am(
+      [&](int) { (void)world.call(other(world), shoal::am<answer>).get(); }, {.name = "ask"});
+  if (world.rank() == 0) am.send(Rank(1), 1);
+  world.wait();
+}
+
+void promise_never_kept(World& world) {
+  shoal::Promise<int> promise(world, "the pivot");
+  auto pivot = promise.future();
+  if (world.rank() == 1) (void)pivot.get();
+  world.wait();
+}
+
+void promise_kept_twice(World& world) {
+  shoal::Promise<int> promise(world, "the norm");
+  promise.set_value(1);
+  if (world.rank() == 1) promise.set_value(2);
+  world.wait();
+}
+
+void promise_dropped(World& world) {
+  auto promise = std::make_unique<shoal::Promise<int>>(world, "the shift");
+  auto shift = promise->future();
+  if (world.rank() == 1) {
+    promise.reset();
+    (void)shift.get();
+  }
+  world.wait();
+}
+
+void collectives_differ(World& world) {
+  if (world.rank() == 0) {
+    (void)world.allreduce(1, std::plus<>());
+  } else {
+    (void)world.allgather(1);
+  }
+  world.wait();
+}
+
+void collective_missing(World& world) {
+  if (world.rank() == 0) world.barrier();
+  world.wait();
+}
+
+void wait_in_task(World& world) {
+  if (world.rank() == 1) world.spawn([&] { world.wait(); }, {.name = "impatient"});
+  world.wait();
+}
+
+void handler_ends_early(World& world) {
+  if (world.rank() == 1) {
+    {
+      const auto am = world.make_am([](int) {}, {.name = "short"});
+    }
+    world.wait();
+  } else {
+    const auto am = world.make_am([](int) {}, {.name = "short"});
+    world.flush();
+    am.send(Rank(1), 1);
+    world.wait();
+  }
+}
+
+void buffer_too_small(World& world) {
+  std::vector<double> room(10);
+  const auto big = world.make_large_am<double>([&](std::size_t) { return std::span(room); },
+                                               [](std::span<double>) {}, [] {}, {.name = "panel"});
+  const std::vector<double> payload(20);
+  if (world.rank() == 0) big.send(Rank(1), payload);
+  world.wait();
+}
+
+void output_without_value(World& world) {
+  shoal::Outputs<int, long> outputs(world, "tiles");
+  if (world.rank() == 1) (void)outputs.take(3);
+  world.wait();
+}
+
+void output_not_read(World& world) {
+  shoal::Outputs<int, long> outputs(world, "norms");
+  if (world.rank() == 1) {
+    outputs.put(3, 1L, 2);
+    (void)outputs.take(3);
+  }
+  world.wait();
+  outputs.check_all_read();
+}
+
+void reset_too_early(World& world) {
+  TaskGraph<int> graph(world, "steps");
+  set_functions(graph, 2);
+  graph.set_dense(10, [](int k) { return k; });
+  if (world.rank() == 1) {
+    graph.fulfill(5);
+    graph.reset();
+  }
+  world.wait();
+}
+
+void locks_in_a_cycle(World& world) {
+  shoal::Mutex left(world, "left fork");
+  shoal::Mutex right(world, "right fork");
+  if (world.rank() == 1) {
+    const auto eat = [](shoal::Mutex& first, shoal::Mutex& second) {
+      first.lock();
+      shoal::yield();
+      shoal::sleep_for(std::chrono::milliseconds(1));
+      second.lock();
+      second.unlock();
+      first.unlock();
+    };
+    world.spawn([&] { eat(left, right); }, {.name = "Plato"});
+    world.spawn([&] { eat(right, left); }, {.name = "Kant"});
+  }
+  world.wait();
+}
+
+void poll_without_end(World& world) {
+  const bool done = false;
+  if (world.rank() == 1) {
+    world.spawn(
+        [&] {
+          while (!done) shoal::yield();
+        },
+        {.name = "poller"});
+  }
+  world.wait();
+}
+
+World* kept = nullptr;
+
+void world_after_run(World& world) { kept = &world; }
+void use_world() {
+  kept->spawn([] {});
+}
+
+std::unique_ptr<TaskGraph<int>> kept_graph;
+
+void graph_after_run(World& world) {
+  if (world.rank() != 0) return;
+  kept_graph = std::make_unique<TaskGraph<int>>(world, "late");
+  set_functions(*kept_graph, 1);
+  world.wait();
+}
+void use_graph() { kept_graph->fulfill(1); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_slip(argc, argv,
+                  {{"dependency_missing", dependency_missing},
+                   {"indegree_zero", indegree_zero},
+                   {"fulfilled_too_often", fulfilled_too_often},
+                   {"wait_forgotten", wait_forgotten},
+                   {"rank_too_large", rank_too_large},
+                   {"task_unset", task_unset},
+                   {"worker_too_large", worker_too_large},
+                   {"priority_too_large", priority_too_large},
+                   {"slot_too_large", slot_too_large},
+                   {"input_of_another_type", input_of_another_type},
+                   {"input_sent_twice", input_sent_twice},
+                   {"task_throws", task_throws},
+                   {"handler_throws", handler_throws},
+                   {"handlers_swapped", handlers_swapped},
+                   {"handler_on_one_rank", handler_on_one_rank},
+                   {"graph_on_one_rank", graph_on_one_rank},
+                   {"get_in_handler", get_in_handler},
+                   {"promise_never_kept", promise_never_kept},
+                   {"promise_kept_twice", promise_kept_twice},
+                   {"promise_dropped", promise_dropped},
+                   {"collectives_differ", collectives_differ},
+                   {"collective_missing", collective_missing},
+                   {"wait_in_task", wait_in_task},
+                   {"handler_ends_early", handler_ends_early},
+                   {"buffer_too_small", buffer_too_small},
+                   {"output_without_value", output_without_value},
+                   {"output_not_read", output_not_read},
+                   {"reset_too_early", reset_too_early},
+                   {"locks_in_a_cycle", locks_in_a_cycle},
+                   {"poll_without_end", poll_without_end},
+                   {"world_after_run", world_after_run, use_world},
+                   {"graph_after_run", graph_after_run, use_graph}});
+}

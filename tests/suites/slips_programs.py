@@ -1,0 +1,131 @@
+"""Slips of users in the programs of tests/slips: shoal says what was wrong, where, and what to do.
+
+A line of a table is a slip, perhaps with options; the texts must be in what the run prints. Slips
+that the compiler refuses are in tests/compile_fail.
+"""
+
+import suite
+
+ANOTHER_ORDER = ["all ranks of a team make their active messages, task graphs, flows, events and "
+                 "memories in the same order, at the same places in the source and with the same "
+                 "names"]
+NO_WAIT_IN_HANDLER = ["on rank 1: a handler must not wait, wherever the target is. Deliver the "
+                      "message as a task (Delivery::task), or go on in then()"]
+STUCK = ["nothing runs any more, but tasks still wait:"]
+AFTER_RUN = ["is used after its run() has returned: each run has its own, which its main function "
+             "is given, or makes and lets end"]
+FORGOTTEN = ["call wait() of the world before it goes out of scope"]
+POLLS = ["polls for ever", "Wait by get() of a future, or by a lock, event or group, which name "
+         "what is missing"]
+STALLS = ["shoal: report of 2 ranks: nothing has happened",
+          "the run is given up (--stall-abort)"]
+
+GRAPH = {
+    "dependency_missing": STUCK + [
+        "rank 1: task graph 'sweep': sweep[7] has fulfilled 1 of 2 dependencies",
+        "lacks another, or was fulfilled too often before: --check-graphs names the caller"],
+    "indegree_zero": [
+        "rank 1: the main function failed: roots[3] has indegree 0: it must be at least 1 (a task "
+        "that depends on nothing has indegree 1 and is fulfilled once to start it)"],
+    "fulfilled_too_often --check-graphs": [
+        "rank 1: the main function failed: cells[7] is fulfilled by the main function, but it was "
+        "made ready before: its indegree is 2",
+        "one of these is too many, or the indegree is too small (call set_repeating()"],
+    "wait_forgotten": FORGOTTEN + [
+        "rank 1: the main function failed: task graph 'tree' ended before its work was done",
+        "tree[42] has fulfilled 1 of 2 dependencies"],
+    "rank_too_large": [
+        "rank 0: the main function failed: set_rank() puts blocks[2] on rank 2: there are ranks 0 "
+        "to 1"],
+    "task_unset": [
+        "rank 1: the main function failed: task graph 'bare' cannot fulfill 0: call set_task() "
+        "before the first fulfill()"],
+    "worker_too_large": [
+        "rank 1: the main function failed: rows[8] is mapped to worker 8: this rank has workers 0 "
+        "to 1"],
+    "priority_too_large": [
+        "rank 1: the main function failed: graph 'paths': the function that set_priority() was "
+        "given returned 1099511627781 for key 5: it must be between -2147483648 and 2147483647"],
+    "slot_too_large": [
+        "rank 0: the main function failed: task graph 'sums': send() to slot 1: the function of "
+        "set_task() takes 1 inputs behind the key, slots 0 to 0"],
+    "input_of_another_type": [
+        "rank 0: the main function failed: task graph 'means': send() of int to slot 0: the "
+        "function of set_task() takes double there"],
+    "input_sent_twice": [
+        "rank 1: task graph 'halo': input 0 failed: halo[9] has its input of slot 0 already: it is "
+        "sent twice"],
+    "task_throws": ["rank 1: files[6] failed: no such tile"],
+    "handler_throws": ["rank 1: catch fish failed: bad fish"],
+    "handlers_swapped": ANOTHER_ORDER + [
+        "a message of rank 0 met another handler on rank 1",
+        "add to a, made at graph.cpp", "on rank 0, and add to b, made at graph.cpp"],
+    "handler_on_one_rank": STUCK + [
+        "rank 1: messages from rank 0 are for report, which was never made here"],
+    "graph_on_one_rank --sim": STUCK + [
+        "rank 1: messages from rank 0 are for task graph 'lonely': fulfill(), which was never made "
+        "here"],
+    "get_in_handler": NO_WAIT_IN_HANDLER + [
+        "rank 1: ask failed: get() of 'a call' was called in handler 'ask'"],
+    "promise_never_kept": STUCK + [
+        "rank 1: 'the main function' waits in get() of 'the pivot'"],
+    "promise_kept_twice": [
+        "rank 1: the main function failed: promise 'the norm' cannot be used so: it was fulfilled "
+        "already"],
+    "promise_dropped": [
+        "rank 1: the main function failed: promise 'the shift' was destroyed before it was "
+        "fulfilled"],
+    "collectives_differ": [
+        "collective number 1 is all", "allgather() on rank 1", "allreduce() on rank 0",
+        "all members must call the same operations with the same root, in the same order"],
+    "collective_missing --sim": STUCK + [
+        "rank 0: the main function waits in barrier() (collective number 1), which not every rank "
+        "called"],
+    "wait_in_task": [
+        "rank 1: impatient failed: wait() was called in a task or a thread of its own; call it in "
+        "the main function"],
+    "handler_ends_early": [
+        "rank 1: a message failed: a message from rank 0 is for short, which was destroyed here: "
+        "keep it until wait() has returned"],
+    "buffer_too_small": [
+        "rank 1: panel failed: the buffer function of 'panel' returned room for 10 elements where "
+        "20 arrive: it must return a span of exactly that size"],
+    "output_without_value": [
+        "rank 1: the main function failed: tiles[3] is taken, but there is no such output: it was "
+        "not put before its reader was fulfilled, or all of its readers have taken it and put() "
+        "was given too few"],
+    "output_not_read": [
+        "rank 1: the main function failed: norms: 1 outputs were not taken by all of their "
+        "readers: [3] by 1 of 2"],
+    "reset_too_early": [
+        "rank 1: the main function failed: reset() of task graph 'steps': some of its tasks have "
+        "begun to be fulfilled and have not run:",
+        "steps[5] has fulfilled 1 of 2 dependencies"],
+    "locks_in_a_cycle": STUCK + [
+        "rank 1: lock cycle: ", "'Kant' waits in lock() of mutex 'left fork'",
+        "'Plato' waits in lock() of mutex 'right fork'"],
+    "poll_without_end --sim": POLLS + ["rank 1: main function: in wait()",
+                                       "parked: 'poller' in yield()"],
+    "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: in wait()",
+                                                   "parked: 'poller' in yield()"],
+    "world_after_run": ["after run(): a World "] + AFTER_RUN,
+    "graph_after_run": ["after run(): task graph 'late' "] + AFTER_RUN,
+}
+
+
+class Slips(suite.Suite):
+    timeout = 60
+
+    def is_named(self, program, slip, texts):
+        result = self.embedded(program, f"{slip} --ranks 2 --workers 2", code=None)
+        self.assertNotEqual(result.code, 0, f"it did not fail: {result}")
+        for text in texts:
+            self.assertIn(text, result.errors, str(result))
+
+    @suite.cases({slip: (slip, texts) for slip, texts in GRAPH.items()})
+    def test_graph(self, case):
+        self.is_named("slips_graph", *case)
+
+
+if __name__ == "__main__":
+    suite.main()
