@@ -107,9 +107,86 @@ GRAPH = {
     "poll_without_end --sim": POLLS + ["rank 1: main function: in wait()",
                                        "parked: 'poller' in yield()"],
     "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: in wait()",
-                                                   "parked: 'poller' in yield()"],
+                                                   "1 of 1 task not finished"],
     "world_after_run": ["after run(): a World "] + AFTER_RUN,
     "graph_after_run": ["after run(): task graph 'late' "] + AFTER_RUN,
+}
+
+EVENTS = {
+    "event_never_fired": STUCK + [
+        "rank 1: events 'weather': umbrella has 0 of 1 events and waits for \"rain\" from any "
+        "rank"],
+    "event_nobody_takes": STUCK + [
+        "rank 1: events 'mail': no task took \"letter\" from rank 0 with int"],
+    "one_event_too_many --sim": STUCK + [
+        "rank 1: events 'counts': no task took \"count\" from rank 0 with int"],
+    "name_misspelt": STUCK + [
+        "rank 1: events 'halo': advance has 0 of 1 events and waits for \"ghost_cells\" from rank "
+        "0; \"ghost_cell\" is here from rank 0: is the name right?"],
+    "another_source": STUCK + [
+        "rank 1: events 'sums': add has 0 of 1 events and waits for \"part\" from rank 1; "
+        "\"part\" is here from rank 0: is the source right?"],
+    "another_type": [
+        "rank 1: read a double failed: event \"value\" from rank 0 was fired with int, not with "
+        "double"],
+    "no_value": [
+        "rank 1: starter failed: event \"go\" from rank 0 was fired with nothing, not with int"],
+    "source_too_large": [
+        "rank 1: the main function failed: events 'ring': task 'pass on' cannot depend on "
+        "\"token\" from rank 2: this world has ranks 0 to 1"],
+    "target_too_large": [
+        "rank 1: the main function failed: events 'ring': \"token\" cannot be fired to rank 2: "
+        "this world has ranks 0 to 1"],
+    "fired_to_any": [
+        "rank 1: the main function failed: events 'work': \"item\" cannot be fired to any: name a "
+        "rank, or shoal::self, or shoal::all"],
+    "greedy_once": [
+        "rank 1: the main function failed: events 'stacks': task 'collect' is greedy but not "
+        "persistent: set both, or neither"],
+    "persistent_on_nothing": [
+        "rank 1: the main function failed: events 'loops': task 'for ever' is persistent and "
+        "depends on nothing: it would run for ever"],
+    "function_empty": [
+        "rank 1: the main function failed: events 'actions': task 'unset' has no function: it was "
+        "submitted with an empty one"],
+    "address_to_another_rank": [
+        "rank 1: the main function failed: events 'shared': \"place\" cannot be fired to rank 0 "
+        "with an address: it means nothing on other ranks"],
+    "wait_forgotten": FORGOTTEN + [
+        "rank 1: the main function failed: events 'orders' ended before its work was done",
+        "deliver has 0 of 1 events and waits for \"order\" from rank 0"],
+    "lost_between_two": STUCK + [
+        "rank 1: events 'shared': second (persistent) has 1 of 2 events and waits for \"a\" from "
+        "rank 1; another persistent task holds what it lacks"],
+    "persistent_half_done": STUCK + [
+        "rank 1: events 'rounds': join (persistent) has 1 of 2 events for a later run and waits "
+        "for \"right\" from rank 0"],
+    "task_throws": ["rank 1: parse failed: line 3 is torn"],
+    "names_differ": ANOTHER_ORDER + [
+        "events 'temperatures', made at events.cpp", "on rank 0, and events 'pressures', made at "
+        "events.cpp"],
+    "two_names_for_two_ranks --sim": ANOTHER_ORDER + [
+        "events 'left', made at events.cpp", "on rank 0, and events 'right', made at events.cpp"],
+    "made_on_one_rank": STUCK + [
+        "rank 1: messages from rank 0 are for events 'private', which was never made here"],
+    "wait_in_handler": NO_WAIT_IN_HANDLER + [
+        "rank 1: ask failed: wait() of events 'answers' for \"answer\" from any rank was called in "
+        "handler 'ask'"],
+    "wait_never_ends": STUCK + [
+        "rank 1: events 'results': wait() in 'collector' has 0 of 1 events and waits for "
+        "\"result\" from rank 0"],
+    "unlocked_by_nobody": [
+        "rank 1: opener failed: unlock() of mutex 'table': the caller does not hold it"],
+    "locked_twice": [
+        "rank 1: forgetful failed: lock() of mutex 'table': the caller holds it already"],
+    "locks_in_a_cycle": STUCK + [
+        "rank 1: lock cycle: ", "'Kant' waits in lock() of mutex 'left'",
+        "'Plato' waits in lock() of mutex 'right'"],
+    "poll_without_end --sim": POLLS + ["rank 1: main function: in wait()",
+                                       "parked: 'poller' in yield()"],
+    "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: in wait()",
+                                                   "1 of 1 task not finished"],
+    "after_run": ["after run(): events 'late' "] + AFTER_RUN,
 }
 
 
@@ -125,6 +202,10 @@ class Slips(suite.Suite):
     @suite.cases({slip: (slip, texts) for slip, texts in GRAPH.items()})
     def test_graph(self, case):
         self.is_named("slips_graph", *case)
+
+    @suite.cases({slip: (slip, texts) for slip, texts in EVENTS.items()})
+    def test_events(self, case):
+        self.is_named("slips_events", *case)
 
 
 if __name__ == "__main__":
