@@ -87,7 +87,8 @@ void Flow::check(const Request& request, const char* what) const {
               name(), what);
   const flow::Instances* const flow = request.handle->flow;
   SHOAL_CHECK(flow != nullptr && request.handle->generation == request.generation,
-              "flow '{}': {} of a datum that was unregistered before", name(), what);
+              "flow '{}': {} of a datum that was unregistered before{}", name(), what,
+              request.handle->former_name(request.generation));
   SHOAL_CHECK(flow == &core_->instances(),
               "flow '{}': {} of '{}', which is a datum of another flow", name(), what,
               request.handle->name());
@@ -178,9 +179,8 @@ void Flow::wait_for(const Request& request) {
 void Flow::migrate_to(const Request& request, Rank rank) {
   check(request, "migrate()");
   SHOAL_CHECK(rank >= 0 && rank < core_->size(),
-              "flow '{}': migrate() to rank {}: there are ranks "
-              "0 to {}",
-              name(), rank.value(), core_->size() - 1);
+              "flow '{}': migrate() of '{}' to rank {}: there are ranks 0 to {}", name(),
+              request.handle->name(), rank.value(), core_->size() - 1);
   SHOAL_CHECK(!request.handle->partitioned, "flow '{}': migrate() of '{}', which is partitioned",
               name(), request.handle->name());
   sequence_->note("migrate", request.handle, rank);

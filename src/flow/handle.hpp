@@ -63,6 +63,8 @@ struct Handle {
     return shape.rows * shape.columns * type->element_bytes;
   }
   [[nodiscard]] std::string name() const;
+  /// ", 'name'" of the datum that has ended with that generation, or "" where it is not known.
+  [[nodiscard]] std::string former_name(std::uint32_t ended) const;
   [[nodiscard]] HandleExtras& more() {
     if (extras == nullptr) extras = std::make_unique<HandleExtras>();
     return *extras;

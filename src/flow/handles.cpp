@@ -25,6 +25,11 @@ std::string name_by_id(std::uint64_t id) {
 
 std::string Handle::name() const { return !text.empty() ? text : name_by_id(id); }
 
+std::string Handle::former_name(std::uint32_t ended) const {
+  const bool is_known = flow == nullptr && generation == ended + 1;  // else another has taken it
+  return is_known ? fmt::format(", '{}'", name()) : "";
+}
+
 Peer& Handle::peer(int rank) {
   for (Peer& one : peers) {
     if (one.rank == rank) return one;
@@ -37,9 +42,12 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
   const auto destroy = [&type](void* unused) { type.destroy(unused); };
   std::unique_ptr<void, decltype(destroy)> refused(owns_object ? object : nullptr, destroy);
   const int owner = options.owner;
+  const auto datum = [&options] {
+    return options.name.empty() ? std::string("a datum") : fmt::format("'{}'", options.name);
+  };
   SHOAL_CHECK(owner >= 0 && owner < size_,
-              "flow '{}': the owner of a datum is rank {}: there are ranks 0 to {}", flow_, owner,
-              size_ - 1);
+              "flow '{}': the owner of {} is rank {}: there are ranks 0 to {}", flow_, datum(),
+              owner, size_ - 1);
   Handle* handle = nullptr;
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     // acquire pairs with the release in Instance::recycle()
@@ -50,8 +58,9 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
       handle = &handles_.emplace_back();
     }
     if (options.tag.has_value()) {
-      SHOAL_CHECK(*options.tag < kTagsMax, "flow '{}': the tag {} is too large: at most 2^47 - 1",
-                  flow_, *options.tag);
+      SHOAL_CHECK(*options.tag < kTagsMax,
+                  "flow '{}': the tag {} of {} is too large: at most 2^47 - 1", flow_, *options.tag,
+                  datum());
       Tag& tag = tags_[*options.tag];
       if (tag.handle != nullptr) {
         const std::string other = tag.handle->name();

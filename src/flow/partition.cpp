@@ -68,7 +68,8 @@ Flow::Parts Flow::partition_request(
   flow::Handle& handle = *whole.handle;
   SHOAL_CHECK(!handle.partitioned, "flow '{}': partition() of '{}', which is partitioned already",
               name(), handle.name());
-  SHOAL_CHECK(rows >= 1 && columns >= 1, "flow '{}': partition() of '{}' into {} x {} parts",
+  SHOAL_CHECK(rows >= 1 && columns >= 1,
+              "flow '{}': partition() of '{}' into {} x {} parts: there must be at least one",
               name(), handle.name(), rows, columns);
   sequence_->note("partition", &handle, -1, rows << 32U | columns);
   sequence_->settle(handle, flow::Mode::read);

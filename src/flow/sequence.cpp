@@ -115,7 +115,8 @@ void Sequence::check(std::span<const Request> requests, const CodeletCore* codel
     if (one.handle->generation != one.generation || one.handle->flow != &core_.instances())
         [[unlikely]] {
       const bool is_old = one.handle->generation != one.generation || one.handle->flow == nullptr;
-      refuse(is_old ? fmt::format("argument {} is a datum that was unregistered before", i + 1)
+      refuse(is_old ? fmt::format("argument {} is a datum that was unregistered before{}", i + 1,
+                                  one.handle->former_name(one.generation))
                     : fmt::format("'{}' is a datum of another flow", one.handle->name()));
     }
     if (one.handle->partitioned) [[unlikely]] {
@@ -139,13 +140,18 @@ void Sequence::check(std::span<const Request> requests, const CodeletCore* codel
 // --- the rank that runs a task
 
 int Sequence::place(std::span<const Request> requests, const InsertOptions& options) {
+  const auto task = [&] {
+    return requests.empty() ? fmt::format("task {}", count_)
+                            : fmt::format("task {}, with '{}'", count_, requests[0].handle->name());
+  };
   if (options.rank >= 0) {
-    SHOAL_CHECK(options.rank < size_, "flow '{}': on_rank({}): there are ranks 0 to {}", name_,
-                options.rank, size_ - 1);
+    SHOAL_CHECK(options.rank < size_, "flow '{}': {}: on_rank({}): there are ranks 0 to {}", name_,
+                task(), options.rank, size_ - 1);
     return options.rank;
   }
   SHOAL_CHECK(options.rank == InsertOptions::kByOwner || options.rank == InsertOptions::kCheapest,
-              "flow '{}': on_rank({}): there are ranks 0 to {}", name_, options.rank, size_ - 1);
+              "flow '{}': {}: on_rank({}): there are ranks 0 to {}", name_, task(), options.rank,
+              size_ - 1);
   if (options.rank == InsertOptions::kCheapest) return cheapest(requests);
   int owner = -1;
   for (const Request& one : requests) {

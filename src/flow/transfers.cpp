@@ -438,11 +438,15 @@ void Transfers::describe_unmatched(const std::string& flow,
   const sync::Lock lock(mutex_);
   for (const auto& [id, match] : matches_) {
     if (match.task != nullptr) {
-      add(fmt::format("flow '{}': {} waits for a value that rank {} has not sent", flow,
-                      match.task->name(), id.rank));
+      add(
+          fmt::format("flow '{}': {} waits for a value that rank {} has not sent: both ranks make "
+                      "the insertion, get() or acquire() that needs it",
+                      flow, match.task->name(), id.rank));
     } else {
-      add(fmt::format("flow '{}': rank {} has sent a value of '{}' that no task here reads", flow,
-                      id.rank, core_.handles().name_of(id.handle)));
+      add(
+          fmt::format("flow '{}': rank {} has sent a value of '{}' that no task here reads: both "
+                      "ranks make the insertion, get() or acquire() that needs it",
+                      flow, id.rank, core_.handles().name_of(id.handle)));
     }
   }
 }
