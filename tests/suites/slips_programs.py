@@ -189,6 +189,100 @@ EVENTS = {
     "after_run": ["after run(): events 'late' "] + AFTER_RUN,
 }
 
+BOTH_INSERT = ["both ranks make the insertion, get() or acquire() that needs it"]
+OTHER_PROGRAM = ["the ranks insert different programs",
+                 "all ranks must insert the same tasks in the same order (or make the flow with "
+                 "FlowOptions::pruned)"]
+FLOW = {
+    "stale_prune": [
+        "rank 1: the main function failed: flow 'pruned': rank 0 has sent value 2 of 'x' to rank "
+        "1, where no insertion receives it: rank 1 has left out the insertion of a task",
+        "a rank of a pruned flow inserts all that changes data which it reads later"],
+    "read_pruned": STUCK + BOTH_INSERT + [
+        "rank 1: flow 'pruned': receiving of 'source' from rank 0 waits for a value that rank 0 "
+        "has not sent"],
+    "programs_differ --sim": OTHER_PROGRAM + [
+        "flow 'sums', difference failed", "is double of 'x' at rank 0 on rank 0, and square of "
+        "'x' at rank 0 on rank 1"],
+    "insertion_missing": OTHER_PROGRAM + [
+        "flow 'sums', difference failed", "add of 'x' at rank 1 on rank 0, and nothing on rank 1"],
+    "data_in_another_order": OTHER_PROGRAM + [
+        "flow 'halves', difference failed",
+        "add of 'left' at rank 0 on rank 0, and add of 'left' at rank 0 with other arguments on "
+        "rank 1"],
+    "get_on_one_rank": STUCK + BOTH_INSERT + [
+        "rank 1: 'the main function' waits in get() of 'norm'",
+        "rank 1: flow 'norms': receiving of 'norm' from rank 0 waits for a value that rank 0 has "
+        "not sent"],
+    "after_unregister": [
+        "the main function failed: flow 'tiles': insert(add), task 3: argument 1 is a datum that "
+        "was unregistered before, 'tile'"],
+    "get_after_unregister": [
+        "the main function failed: flow 'tiles': get() of a datum that was unregistered before, "
+        "'tile'"],
+    "never_registered": [
+        "the main function failed: flow 'tiles': insert(add), task 1: argument 1 is a datum that "
+        "was never registered"],
+    "whole_while_partitioned": [
+        "the main function failed: flow 'blocks': insert(clear), task 3: 'vector' is partitioned: "
+        "use its parts, or unpartition() it first"],
+    "partition_in_nothing": [
+        "the main function failed: flow 'blocks': partition() of 'vector' into 0 x 1 parts: there "
+        "must be at least one"],
+    "unpartition_twice": [
+        "the main function failed: flow 'blocks': unpartition() of 'vector', which is not "
+        "partitioned"],
+    "unregister_partitioned": [
+        "the main function failed: flow 'tiles': unregister() of 'vector', which is partitioned: "
+        "unpartition() it first"],
+    "datum_of_another_flow": [
+        "the main function failed: flow 'two': insert(add), task 1: 'x of one' is a datum of "
+        "another flow"],
+    "datum_given_twice": [
+        "the main function failed: flow 'sums': insert(copy), task 2: 'total' is given twice, as "
+        "read and as write: give it once, as read_write"],
+    "one_tag_for_two": [
+        "the main function failed: flow 'tags': 'second' is registered with tag 5, which 'first' "
+        "has already: each datum needs a tag of its own until it is unregistered"],
+    "tag_too_large": [
+        "the main function failed: flow 'tags': the tag 1125899906842624 of 'huge' is too large: "
+        "at most 2^47 - 1"],
+    "owner_too_large": [
+        "the main function failed: flow 'rows': the owner of 'last row' is rank 2: there are ranks "
+        "0 to 1"],
+    "rank_too_large": [
+        "the main function failed: flow 'rows': task 2, with 'row': on_rank(2): there are ranks 0 "
+        "to 1"],
+    "migrated_too_far": [
+        "the main function failed: flow 'rows': migrate() of 'row' to rank 2: there are ranks 0 to "
+        "1"],
+    "reader_writes": [
+        "rank 1: peek(table, y) failed: flow 'views': peek(table, y) has changed 'table', which it "
+        "only reads: insert it with read_write() instead of read()"],
+    "never_released": STUCK + [
+        "rank 1: flow 'locks': 1 accesses wait for 'ledger', held in mode write by acquire() on "
+        "this rank; the first to wait is add(ledger)"],
+    "insert_while_held --sim": STUCK + [
+        "rank 1: 'the main function' waits in insert() beyond tasks_max of flow 'bounded'",
+        "accesses wait for 'ledger', held in mode write by acquire() on this rank"],
+    "no_reduction": [
+        "the main function failed: flow 'dots': insert(add), task 2: 'dot' has no reduction: call "
+        "set_reduction() first"],
+    "task_throws": ["rank 1: divide(pivot) failed: pivot 3 is zero"],
+    "flow_on_one_rank": STUCK + [
+        "rank 1: messages from rank 0 are for flow 'lonely', which was never made here"],
+    "names_differ": ANOTHER_ORDER + [
+        "flow 'lower', ", "flow 'upper', ", "on rank 0", "on rank 1", "made at flow.cpp"],
+    "get_in_task --sim": STUCK + [
+        "rank 1: 'look(x)' waits in get() of 'x'",
+        "wait for 'x', held in mode read_write by 1 tasks"],
+    "wait_in_handler": NO_WAIT_IN_HANDLER + [
+        "rank 1: ask failed: flow 'late': acquire() was called in handler 'ask'"],
+    "sub_flow_on_one_rank": STUCK + BOTH_INSERT + [
+        "rank 1: flow 'main': rank 0 has sent a value of 'x' that no task here reads"],
+    "after_run": ["after run(): flow 'late' "] + AFTER_RUN,
+}
+
 
 class Slips(suite.Suite):
     timeout = 60
@@ -198,6 +292,8 @@ class Slips(suite.Suite):
         self.assertNotEqual(result.code, 0, f"it did not fail: {result}")
         for text in texts:
             self.assertIn(text, result.errors, str(result))
+        if AFTER_RUN[0] not in texts:
+            self.assertRegex(result.errors, r"\brank [01]\b", str(result))
 
     @suite.cases({slip: (slip, texts) for slip, texts in GRAPH.items()})
     def test_graph(self, case):
@@ -206,6 +302,10 @@ class Slips(suite.Suite):
     @suite.cases({slip: (slip, texts) for slip, texts in EVENTS.items()})
     def test_events(self, case):
         self.is_named("slips_events", *case)
+
+    @suite.cases({slip: (slip, texts) for slip, texts in FLOW.items()})
+    def test_flow(self, case):
+        self.is_named("slips_flow", *case)
 
 
 if __name__ == "__main__":
