@@ -14,6 +14,7 @@ namespace shoal::memory {
 
 std::uint64_t Remote::allocate_collectively(std::size_t size_bytes, std::size_t alignment,
                                             const std::source_location& made_at) {
+  check_runs();
   const std::uint64_t offset = heap_.allocate(size_bytes, alignment, true);
   if (core_.size_ == 1) return offset;
   Declaration mine{0, offset, size_bytes, core_.heap_bytes_, naming::to_text(made_at)};
@@ -108,6 +109,7 @@ Heap& Remote::local_heap() {
 }
 
 std::byte* Remote::allocate_locally(std::size_t size_bytes, std::size_t alignment) {
+  check_runs();
   Heap& heap = local_heap();
   return heap.data() + heap.allocate(size_bytes, alignment, false);
 }

@@ -96,6 +96,7 @@ void Core::follow(Pending& pending) { remote_->follow(pending); }
 void Core::quiet() { remote_->quiet(); }
 
 std::uint64_t Core::allocate(std::size_t size_bytes, std::size_t alignment) {
+  remote_->check_runs();
   return remote_->heap().allocate(size_bytes, alignment, false);
 }
 std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t alignment,

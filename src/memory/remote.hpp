@@ -104,6 +104,8 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] Heap& heap() { return heap_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool checks() const { return checks_; }
+  /// Throws CheckError after the end of the run.
+  void check_runs() const;
   /// Equal on all ranks, and unlike that of other memories.
   [[nodiscard]] std::uint32_t id() const;
 
@@ -178,6 +180,7 @@ class Remote final : private term::Unsatisfied {
   void run_apart(const char* what, Pending& pending, F f) const;
   [[nodiscard]] Heap& local_heap();
   void put_large(const Range& to, const std::byte* from, Pending& pending);
+  /// Throws CheckError after the end of the run, or if no heap has such a range.
   void check_range(const Range& range, const char* what) const;
   /// Throws CheckError if the range is not allocated here; with checks on only.
   void check_here(const Range& range, const char* what) const;
@@ -205,12 +208,13 @@ class Remote final : private term::Unsatisfied {
   }
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
-  bool run_ended() override { return true; }  // of the program: it is destroyed later
+  bool run_ended() override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
 
   Core& core_;
   term::Scope& scope_;
+  bool run_has_ended_ = false;  // written when no thread of the run is left
   const std::string name_;
   const bool checks_;
   const bool may_share_;

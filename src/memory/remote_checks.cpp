@@ -32,7 +32,25 @@ std::string Remote::owner_text(const char* heap) const {
   return fmt::format("memory '{}': {} heap of rank {}", name_, heap, core_.rank_);
 }
 
+// Every access comes through check_range() from then on.
+bool Remote::run_ended() {
+  run_has_ended_ = true;
+  for (std::size_t rank = 0; rank < core_.bases_.size(); ++rank) {
+    // relaxed: no thread of the run is left
+    std::atomic<std::byte*>& base = core_.bases_[rank];
+    if (base.load(std::memory_order_relaxed) != nullptr) {
+      base.store(nullptr, std::memory_order_relaxed);
+    }
+  }
+  return true;  // of the program: it is destroyed later
+}
+
+void Remote::check_runs() const {
+  if (run_has_ended_) term::refuse_after_run(fmt::format("memory '{}'", name_));
+}
+
 void Remote::check_range(const Range& range, const char* what) const {
+  check_runs();
   if (range.rank < 0 || range.rank >= core_.size_) {
     throw CheckError(fmt::format("memory '{}': {} of rank {}: there are ranks 0 to {}", name_, what,
                                  range.rank, core_.size_ - 1));
