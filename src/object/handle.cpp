@@ -13,14 +13,15 @@ Objects& objects_for(const Address& address, const char* what) {
   if (objects == nullptr) {
     throw CheckError(
         fmt::format("{} of object {} was used on rank {} of the world, which is not a member of "
-                    "the object's team",
+                    "the object's team: invoke methods by the handle, or use it on a member",
                     what, address.number, sched::current_scheduler(what).rank().value()));
   }
   return *objects;
 }
 
 Objects& sender_of(const Place& place) {
-  SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
+  SHOAL_CHECK(place.address.number != 0,
+              "an empty handle was used: take handle() of an object first");
   return place.objects != nullptr ? *place.objects : objects_for(place.address, "a handle");
 }
 

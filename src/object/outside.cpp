@@ -156,7 +156,9 @@ Team& world_here(const char* what) {
   return scope.channel().services().get<Team>();
 }
 
-void refuse_empty_handle() { throw CheckError("an empty handle was used"); }
+void refuse_empty_handle() {
+  throw CheckError("an empty handle was used: take handle() of an object first");
+}
 
 messaging::Channel& reply_channel(const Place& place) {
   return place.objects != nullptr ? place.objects->channel()

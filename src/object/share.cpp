@@ -164,7 +164,8 @@ void Share::remove(std::uint32_t number) noexcept {
   if (is_closed()) return;
   if (in_use) {
     scope_.fail("a destructor", std::make_exception_ptr(CheckError(fmt::format(
-                                    "object {} ({}) was destroyed while an invocation of it waits",
+                                    "object {} ({}) was destroyed while an invocation of it waits: "
+                                    "call fence() before it ends",
                                     number, class_name(*registered)))));
   }
   update_source();
@@ -196,7 +197,8 @@ std::string Share::missing_text(std::uint32_t number) const {
   const auto it = std::find_if(ended_.begin(), ended_.end(),
                                [&](const Ended& one) { return one.first == number; });
   const std::string type = it != ended_.end() ? fmt::format(" ({})", class_name(*it->second)) : "";
-  return fmt::format("object {}{} {} was destroyed", number, type, where_);
+  return fmt::format("object {}{} {} was destroyed: call fence() before it ends", number, type,
+                     where_);
 }
 
 // --- invocations through rank 0 of the team

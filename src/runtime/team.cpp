@@ -43,7 +43,12 @@ messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
 messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
                                      const std::string& name) {
   SHOAL_CHECK(!ranks.empty(), "team '{}' has no ranks", name);
-  return map_of(parent, ranks);
+  try {
+    return map_of(parent, ranks);
+  } catch (const CheckError& error) {
+    if (name.empty()) throw;
+    throw CheckError(fmt::format("team '{}': {}", name, error.what()));
+  }
 }
 
 }  // namespace

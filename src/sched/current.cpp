@@ -95,8 +95,11 @@ bool in_main_function() { return in_suspendable_task() && current_task()->is_mai
 
 Scheduler& current_scheduler(const char* what) {
   Worker* const worker = current_worker();
-  SHOAL_CHECK(worker != nullptr,
-              "{} was made on a thread outside shoal's workers: give it the world", what);
+  SHOAL_CHECK(
+      worker != nullptr,
+      "{} was made or used on a thread outside shoal's workers, or after run() has returned: "
+      "give it the world, and use it during the run",
+      what);
   return worker->scheduler();
 }
 

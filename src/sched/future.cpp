@@ -107,7 +107,10 @@ void refuse_promise(const FutureState* state, const char* what) {
 }
 
 void refuse_future(const char* what) {
-  throw CheckError(fmt::format("a future cannot be used so: {}", what));
+  throw CheckError(
+      fmt::format("a future cannot be used so: {}; get() takes the value, once, and share() "
+                  "makes a future for several readers",
+                  what));
 }
 
 }  // namespace shoal::sched

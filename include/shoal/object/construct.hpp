@@ -40,7 +40,8 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
   } catch (const CancelledError&) {
     throw;
   } catch (...) {
-    error = describe(sched::caught_exception());
+    error =
+        "the constructor of " + type_name<T>() + " failed: " + describe(sched::caught_exception());
   }
   const int failing = team.allreduce(handle != nullptr ? team.size() : team.rank().value(),
                                      [](int a, int b) { return a < b ? a : b; });
