@@ -123,7 +123,7 @@ endif()
 
 # Slips of the programs of each model (slips_<model> SLIP), which shoal must name.
 set(slips_programs "")
-foreach(model IN ITEMS events flow graph)
+foreach(model IN ITEMS events flow graph memory objects)
   shoal_test_program(slips_${model} slips/${model}.cpp shoal::shoal)
   list(APPEND slips_programs slips_${model})
 endforeach()

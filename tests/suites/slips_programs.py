@@ -283,6 +283,186 @@ FLOW = {
     "after_run": ["after run(): flow 'late' "] + AFTER_RUN,
 }
 
+ONE_ORDER = ["all members of a team make their distributed objects in the same order"]
+OBJECTS = {
+    "classes_swapped": ONE_ORDER + [
+        "rank 1: Account::deposit of object 1, invoked by rank 0 failed: object 1 of the world on "
+        "rank 1 is a Diary, and a Account on the rank that uses it here"],
+    "method_throws": [
+        "rank 1: Account::overdraw of object 1, invoked by rank 0 failed: no money"],
+    "error_of_a_constructed_object": [
+        "rank 1: team '1 of rank 0 for Account' failed: rank 1: Account::overdraw of object 1, "
+        "invoked by rank 0 failed: no money"],
+    "constructor_throws": [
+        "rank 0: the main function failed: a call on rank 1 failed: the constructor of Torn "
+        "failed: page 1 is torn"],
+    "fence_forgotten": [
+        "rank 1: Account::deposit of object 1, invoked by rank 0 failed",
+        "object 1 (Account) of the world on rank 1 was destroyed: call fence() before it ends"],
+    "used_after_deletion": [
+        "rank 0: the main function failed: a call on rank 1 failed",
+        "Account::deposit was invoked by rank 0: object 1 (Account) of team '1 of rank 0 for "
+        "Account' on rank 1 was destroyed: call fence() before it ends"],
+    "made_on_one_rank": STUCK + [
+        "rank 1: invocation Account::deposit from rank 0 waits for object 1, which is not made "
+        "yet"],
+    "epoch_never_comes": STUCK + [
+        "rank 1: invocation Account::deposit from rank 0 waits for object 1, in epoch 2: this rank "
+        "is in epoch 1"],
+    "sync_in_handler": NO_WAIT_IN_HANDLER + [
+        "rank 1: audit failed: sync() of an object was called in handler 'audit'"],
+    "object_made_in_handler": [
+        "rank 1: open failed: a distributed object (Account) was made in a handler, or on a thread "
+        "of its own: all members make it, in their main functions or in one task each"],
+    "two_tasks_in_collectives --sim": [
+        "barrier() (collective number 1) was called while another task of this rank is in an "
+        "operation of team 'pair': members take part one task at a time"],
+    "deleted_while_it_waits": [
+        "rank 1: a destructor failed: object 1 (Waiter) was destroyed while an invocation of it "
+        "waits: call fence() before it ends"],
+    "answer_never_comes --sim": STUCK + [
+        "rank 1: 'Waiter::wait_for_order of object 1, invoked by rank 0' waits in get() of 'the "
+        "order'"],
+    "cast_to_another_class": [
+        "rank 1: Savings::add_interest of object 1, invoked by rank 0 failed: a representative is "
+        "no Savings"],
+    "member_twice": [
+        "the main function failed: team 'pair': rank 1 is twice among the ranks of a team"],
+    "member_out_of_range": [
+        "the main function failed: team 'pair': rank 2 of a team is out of range: it is made on "
+        "ranks 0 to 1"],
+    "team_names_differ": STUCK + [
+        "rank 0: messages from rank 1 are for a team that was never made here: all members make "
+        "their teams in the same order and with the same names",
+        "rank 0: 'the main function' waits in barrier() (collective number 1) of team 'rows'",
+        "rank 1: 'the main function' waits in barrier() (collective number 1) of team 'columns'"],
+    "team_made_in_handler": [
+        "rank 1: regroup failed: team 'inner' was made in a handler, or on a thread of its own: "
+        "make it in the main function or a task"],
+    "member_stays_away": STUCK + [
+        "rank 0: 'the main function' waits in barrier() (collective number 1) of team 'meeting'"],
+    "team_task_throws": ["rank 1: team 'second' failed: rank 1: load failed: no such tile"],
+    "launched_error": [
+        "rank 0: the main function failed: a call on rank 0 failed: rank 1: the section of team 1 "
+        "of rank 0 failed: no such tile"],
+    "null_handle": [
+        "rank 1: the main function failed: an empty handle was used: take handle() of an object "
+        "first"],
+    "representative_elsewhere": [
+        "rank 1: the main function failed: a handle of object 1 was used on rank 1 of the world, "
+        "which is not a member of the object's team: invoke methods by the handle, or use it on a "
+        "member"],
+    "thread_in_simulation --sim": [
+        "external_thread on a thread of the program, on rank 1: a simulated world runs all ranks "
+        "in one thread, and others must not call into it. Do its work in a task, or run without "
+        "--sim"],
+    "poll_without_end --sim": POLLS + ["rank 1: main function: in yield()"],
+    "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: "],
+    "after_run": ["after run(): a handle was made or used on a thread outside shoal's workers, or "
+                  "after run() has returned: give it the world, and use it during the run"],
+}
+
+FREED = ["nothing is allocated there, or not any more"]
+MEMORY = {
+    "put_after_free": FREED + [
+        "rank 0: the main function failed: memory 'grid': put of rank 1: 8 bytes at 0x40"],
+    "put_after_free_dropped": FREED + [
+        "rank 0: a put that nothing waited for failed: memory 'grid': put of rank 1: 8 bytes at "
+        "0x40"],
+    "get_past_the_end": FREED + [
+        "rank 0: the main function failed: memory 'rows': get of rank 1: 8 bytes at 0x80"],
+    "freed_twice": [
+        "rank 1: the main function failed: memory 'lists': global heap of rank 1: free of "
+        "0x80000000: nothing is allocated there: it was freed before, or belongs to another heap"],
+    "freed_in_the_middle": [
+        "rank 1: the main function failed: memory 'lists': global heap of rank 1: free of "
+        "0x80000008: it points into the allocation of 32 bytes at 0x80000000"],
+    "null_pointer": [
+        "rank 1: the main function failed: memory 'trees': get through a null pointer"],
+    "pointer_of_another_memory": [
+        "rank 1: the main function failed: memory 'two': get through a pointer that belongs to "
+        "another memory (or to one of another team or world)"],
+    "rank_too_large": [
+        "rank 1: the main function failed: memory 'columns': put of rank 2: there are ranks 0 to "
+        "1"],
+    "past_the_heap": [
+        "rank 0: the main function failed: memory 'small': put of 8 bytes at 0x8000040 of rank 1: "
+        "the heap ends at 0x100000"],
+    "element_too_large": [
+        "rank 1: the main function failed: memory 'bins': element 10 of a vector of 10"],
+    "sizes_differ": [
+        "memory 'panels': collective allocation failed", "of 64 bytes at 0x40 on rank 0, made at "
+        "memory.cpp", "of 128 bytes at 0x40 on rank 1, made at memory.cpp",
+        "all ranks must make and free the same ones in the same order"],
+    "heaps_differ --sim": [
+        "memory 'heaps': the global heap has ", "1048576 bytes on rank 0", "2097152 bytes on rank "
+        "1", "all ranks must give the same --global-heap, or GlobalMemoryOptions::heap_bytes"],
+    "allocated_on_one_rank": STUCK + [
+        "rank 1: memory 'tables': rank 0 has made collective allocation 1 of 64 bytes, and this "
+        "rank has not"],
+    "heap_full": [
+        "rank 1: the main function failed: memory 'tiny': global heap of rank 1: no room for 8.0 "
+        "MiB", "free some, or ask for a larger heap (--global-heap, "
+        "GlobalMemoryOptions::heap_bytes)"],
+    "made_on_one_rank": STUCK + [
+        "rank 1: messages from rank 0 are for memory 'private': allocate, which was never made "
+        "here"],
+    "get_in_handler": NO_WAIT_IN_HANDLER + [
+        "rank 1: fetch failed: memory 'values': get() was called in handler 'fetch'"],
+    "memory_ends_early": [
+        "rank 1: a message failed: a message from rank 0 is for memory 'short': put, which was "
+        "destroyed here: keep it until wait() has returned"],
+    "stale_copy": [
+        "rank 0: the main function failed: cache 'copies': rank 0 reads, in phase 0, its copy of "
+        "rank 1 + 0x40 from phase 0, and the object there is newer; the last put or operation "
+        "there was that of rank 1: call invalidate() between the change and the read"],
+    "cache_of_freed": FREED + [
+        "rank 0: the main function failed: memory 'nodes': get of rank 1: 8 bytes at 0x40"],
+    "no_copy_here": [
+        "rank 0: the main function failed: cache 'copies': there is no copy of rank 1 + 0x40: "
+        "lget() fetches nothing, get() does"],
+    "variable_of_another_rank": [
+        "rank 1: the main function failed: memory 'clock': set() of a GlobalVar of rank 0 on rank "
+        "1: only its owner writes it"],
+    "local_of_another_rank": [
+        "rank 1: the main function failed: memory 'slices': local() of a pointer to rank 0, on "
+        "rank 1: use get()"],
+    "signal_behind_a_bad_put": [
+        "rank 0: the main function failed: memory 'inbox': put of rank 1: 72 bytes at 0x40 reach 8 "
+        "bytes past the allocation of 64 bytes at 0x40"],
+    "misaligned": [
+        "rank 0: the main function failed: memory 'bytes': 0x41 is not aligned to 8 bytes"],
+    "cell_never_filled": STUCK + [
+        "rank 1: 'reader' waits in wait() of condition 'the next pivot to be full'"],
+    "locked_twice": [
+        "rank 1: the main function failed: lock() of mutex 'ledger': the caller holds it already"],
+    "lock_kept": STUCK + ["rank 1: 'second writer' waits in lock() of mutex 'ledger'"],
+    "unlocked_by_another": [
+        "rank 1: helper failed: unlock() of mutex 'ledger': the caller does not hold it"],
+    "permits_never_come": STUCK + [
+        "rank 1: 'packer' waits in acquire() of semaphore 'free buffers'"],
+    "barrier_incomplete --sim": STUCK + [
+        "rank 1: 2 times 'part' waits in arrive_and_wait() of barrier 'end of step', to which 2 of "
+        "3 have come"],
+    "counted_too_often": [
+        "rank 1: the main function failed: count_down(1) of counter 'tiles left', which is at 0"],
+    "condition_without_notice": STUCK + [
+        "rank 1: 'consumer' waits in wait() of condition 'queue to be filled'"],
+    "group_waits_for_itself": [
+        "rank 1: loaders failed: wait() of 'loaders': the caller is one of its tasks, or made by "
+        "one"],
+    "group_error_dropped": ["rank 1: loaders failed: no such file"],
+    "future_taken_twice": [
+        "rank 1: the main function failed: a future cannot be used so: it has no value to come, or "
+        "it was taken already; get() takes the value, once, and share() makes a future for several "
+        "readers"],
+    "destructor_throws": ["rank 1: save failed: disk is full"],
+    "poll_without_end --sim": POLLS + ["rank 1: main function: in yield()"],
+    "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: "],
+    "after_run": ["after run(): memory 'late' "] + AFTER_RUN,
+    "read_after_run": ["after run(): memory 'late' "] + AFTER_RUN,
+}
+
 
 class Slips(suite.Suite):
     timeout = 60
@@ -292,7 +472,7 @@ class Slips(suite.Suite):
         self.assertNotEqual(result.code, 0, f"it did not fail: {result}")
         for text in texts:
             self.assertIn(text, result.errors, str(result))
-        if AFTER_RUN[0] not in texts:
+        if "after_run" not in slip:
             self.assertRegex(result.errors, r"\brank [01]\b", str(result))
 
     @suite.cases({slip: (slip, texts) for slip, texts in GRAPH.items()})
@@ -306,6 +486,14 @@ class Slips(suite.Suite):
     @suite.cases({slip: (slip, texts) for slip, texts in FLOW.items()})
     def test_flow(self, case):
         self.is_named("slips_flow", *case)
+
+    @suite.cases({slip: (slip, texts) for slip, texts in OBJECTS.items()})
+    def test_objects(self, case):
+        self.is_named("slips_objects", *case)
+
+    @suite.cases({slip: (slip, texts) for slip, texts in MEMORY.items()})
+    def test_memory(self, case):
+        self.is_named("slips_memory", *case)
 
 
 if __name__ == "__main__":
