@@ -1,7 +1,7 @@
+#pragma once
+
 // Programs of slips: each slip is a short function, as a user may have written it by mistake, and a
 // run has one of them. tests/suites/slips_programs.py has the words that shoal must find for it.
-
-#pragma once
 
 #include <shoal/shoal.hpp>
 
