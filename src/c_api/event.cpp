@@ -108,8 +108,8 @@ void hand_over(EventList events, shoal_event_list& list) {
   auto owned = std::make_unique<OwnedList>();
   owned->events = std::move(events);
   owned->shown = all_to_c(owned->events);
-  list = {owned->shown.size(), owned->shown.data(), owned.get()};
-  static_cast<void>(owned.release());  // shoal_event_list_release() ends it
+  list = {owned->shown.size(), owned->shown.data(), nullptr};
+  list.owner = owned.release();  // shoal_event_list_release() ends it
 }
 
 int run_main(World& world, int (*main_function)(shoal_world*, void*), void* user) {

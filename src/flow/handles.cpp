@@ -39,7 +39,10 @@ Peer& Handle::peer(int rank) {
 
 Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions& options,
                      void* object, bool owns_object) {
-  const auto destroy = [&type](void* unused) { type.destroy(unused); };
+  bool is_kept = false;
+  const auto destroy = [&type, &is_kept](void* unused) {
+    if (!is_kept) type.destroy(unused);
+  };
   std::unique_ptr<void, decltype(destroy)> refused(owns_object ? object : nullptr, destroy);
   const int owner = options.owner;
   const auto datum = [&options] {
@@ -77,7 +80,7 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
     }
     handle->flow = &instances_;
   });
-  static_cast<void>(refused.release());
+  is_kept = true;
   handle->type = &type;
   handle->shape = shape;
   handle->owner = handle->home = owner;

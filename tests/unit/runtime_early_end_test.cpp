@@ -44,11 +44,11 @@ void fill(TaskGraph<int>& graph, int indegree, Function function) {
 TEST(EarlyEnd, OfAGraphWithTasks_IsNamed) {
   expect_named(
       [](World& world) {
-        std::vector<int> data(200);
+        std::vector<int> data(1);
         TaskGraph<int> graph(world, "chain");
-        fill(graph, 1, [&](int k) {
-          ++data[static_cast<std::size_t>(k)];
-          if (k + 1 < 200) graph.fulfill(k + 1);
+        fill(graph, 1, [&](int k) {  // without an end
+          ++data[0];
+          graph.fulfill(k + 1);
         });
         graph.fulfill(0);
         world.barrier();

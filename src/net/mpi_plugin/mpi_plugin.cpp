@@ -85,6 +85,7 @@ int query_thread(int* level) {
   return result;
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): MPI gives no place for it
 void (*finalize_called)() = nullptr;
 
 extern "C" int on_self_deleted(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*extra*/) {
