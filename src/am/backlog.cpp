@@ -121,6 +121,13 @@ void on_question(const MessageContext& context, std::uint64_t team, std::uint32_
   messenger.send_control(Answer::handler, context.world_source(), encoded(team, index, name));
 }
 
+/// Its caller holds locks, which no exception may pass: the handler is shoal's own, so it is
+/// registered, and a lack of memory ends the process.
+void ask(Messenger& messenger, Rank sender, std::uint64_t team, std::uint32_t index) noexcept {
+  using Question = StaticFunction<&on_question, Delivery::inlined>;
+  messenger.send_control(Question::handler, sender, encoded(team, index));
+}
+
 }  // namespace
 
 std::optional<Backlog::Absent> Backlog::absent_handler(const Stream& stream,
@@ -135,7 +142,6 @@ std::optional<Backlog::Absent> Backlog::absent_handler(const Stream& stream,
 
 bool Backlog::ask_names() {
   if (early_.count() == 0) return true;
-  using Question = StaticFunction<&on_question, Delivery::inlined>;
   std::vector<Absent> unknown;
   bool is_complete = true;
   {
@@ -153,8 +159,7 @@ bool Backlog::ask_names() {
     names_.swap(names);
   }
   for (const Absent& one : unknown) {
-    channels_.world().messenger().send_control(Question::handler, Rank(one.sender),
-                                               encoded(one.team, one.index));
+    ask(channels_.world().messenger(), Rank(one.sender), one.team, one.index);
   }
   return is_complete;
 }
