@@ -32,23 +32,34 @@ Said said_by(Run run) {
 
 using Program = std::function<void(World&)>;
 
-/// Runs it on threads, and in the orders of some seeds: each fails with a text of these parts.
-inline void expect_named(const Program& program, const std::vector<std::string>& parts) {
-  const auto check = [&](const Said& said, const std::string& how) {
-    EXPECT_EQ(said.code, 1) << how;
-    for (const std::string& part : parts) EXPECT_THAT(said.text, ::testing::HasSubstr(part)) << how;
-  };
-  for (int i = 0; i < sized(20, 5); ++i) {
-    check(said_by([&] { return run_world(2, 2, program); }), "on threads");
-  }
+namespace detail {
+
+inline void check_named(const Said& said, const std::vector<std::string>& parts,
+                        const std::string& how) {
+  EXPECT_EQ(said.code, 1) << how;
+  for (const std::string& part : parts) EXPECT_THAT(said.text, ::testing::HasSubstr(part)) << how;
+}
+
+}  // namespace detail
+
+/// Runs it in the orders of some seeds: each fails with a text of these parts.
+inline void expect_named_in_simulations(const Program& program,
+                                        const std::vector<std::string>& parts) {
   for (int seed = 1; seed <= sized_on_one_thread(50, 20); ++seed) {
-    check(said_by([&] {
-            return run_with(
-                {"--sim", "--ranks", "2", "--workers", "2", "--sim-seed", std::to_string(seed)},
-                program);
-          }),
-          "seed " + std::to_string(seed));
+    const Said said = said_by([&] {
+      return run_with(
+          {"--sim", "--ranks", "2", "--workers", "2", "--sim-seed", std::to_string(seed)}, program);
+    });
+    detail::check_named(said, parts, "seed " + std::to_string(seed));
   }
+}
+
+/// On threads as well.
+inline void expect_named(const Program& program, const std::vector<std::string>& parts) {
+  for (int i = 0; i < sized(20, 5); ++i) {
+    detail::check_named(said_by([&] { return run_world(2, 2, program); }), parts, "on threads");
+  }
+  expect_named_in_simulations(program, parts);
 }
 
 /// The same for one that ends well.
