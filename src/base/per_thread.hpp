@@ -5,7 +5,8 @@
 
 #include <utility>
 
-extern "C" void* __dso_handle;  // NOLINT(bugprone-reserved-identifier): of the compiler
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): of the compiler
+extern "C" void* __dso_handle;
 
 namespace shoal {
 
