@@ -470,7 +470,7 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
   }
 }
 
-// What the main functions have printed belongs to the results of the run.
+// Text that the main functions have printed belongs to the results of the run.
 int code_after_output(int exit_code) {
   try {
     env::write_to_standard_output("");

@@ -3,6 +3,8 @@
 
 #include <shoal/mpi.hpp>
 
+#include "mpi/world_battery.hpp"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +14,7 @@ namespace shoal::testing {
 /// run() on a communicator; the arguments are those behind the program's name.
 template <class F>
 int run_with(const std::vector<std::string>& arguments, F function, MPI_Comm communicator) {
-  std::vector<const char*> argv{"test"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  const std::vector<const char*> argv = argv_of(arguments);
   return run(communicator, static_cast<int>(argv.size()), argv.data(), std::move(function));
 }
 

@@ -32,11 +32,17 @@ inline int report(const std::function<void()>& steps) {
   }
 }
 
+/// A program's name and the arguments behind it, which must outlive the result.
+inline std::vector<const char*> argv_of(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv{"test"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return argv;
+}
+
 /// run(); the arguments are those behind the program's name.
 template <class F>
 int run_with(const std::vector<std::string>& arguments, F function) {
-  std::vector<const char*> argv{"test"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  const std::vector<const char*> argv = argv_of(arguments);
   return run(static_cast<int>(argv.size()), argv.data(), std::move(function));
 }
 

@@ -1,41 +1,12 @@
 """tools/check_calls accepts calls in one direction and refuses cycles, by name."""
 
-import json
-import pathlib
-import subprocess
-import sys
+import functools
 import tempfile
 
 import suite
+import toy_library
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_calls"
-
-
-def check(sources, exceptions="", units=None):
-    """Runs the tool over the files {name: text} of a layer x, each a unit of its own unless told;
-    returns (exit code, output)."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        layer = root / "src" / "x"
-        layer.mkdir(parents=True)
-        (root / "tools").mkdir()
-        (root / "tools" / "tidy_exceptions").write_text(exceptions)
-        for name, text in sources.items():
-            (layer / name).write_text(text)
-        commands = []
-        for name in units or [name for name in sources if name.endswith(".cpp")]:
-            file = str(layer / name)
-            command = f"/usr/bin/clang++-16 -o src/CMakeFiles/shoal_x.dir/{name}.o -c {file}"
-            commands.append({"directory": folder, "file": file, "command": command})
-        (root / "compile_commands.json").write_text(json.dumps(commands))
-        return run("--root", folder, folder)
-
-
-def run(*arguments):
-    result = subprocess.run([sys.executable, str(TOOL), *arguments], capture_output=True, text=True,
-                            check=False)
-    return result.returncode, result.stdout + result.stderr
-
+check = functools.partial(toy_library.check, "check_calls")
 
 HEADER = "#pragma once\nint a(); int b(); int c();\n"
 ONE_WAY = {"x.hpp": HEADER,
@@ -98,7 +69,7 @@ class CheckCalls(suite.Suite):
 
     def test_nothing_built(self):
         with tempfile.TemporaryDirectory() as folder:
-            code, output = run(folder)
+            code, output = toy_library.run("check_calls", folder)
         self.assertEqual(code, 1)
         self.assertIn("compile_commands.json: configure that build first", output)
 

@@ -1,14 +1,7 @@
 """tools/check_throws accepts throws without a lock, and refuses those with one."""
 
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-
 import suite
-
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_throws"
+import toy_library
 
 HEADER = """#pragma once
 namespace std { template <class T, class A> T* make_unique(A a) { return new T(a); } }
@@ -37,23 +30,10 @@ void far(int x);
 
 def check(body, far="void far(int) {}", exceptions=""):
     """Runs the tool over `body`, and `far` in another file; returns (exit code, output)."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        layer = root / "src" / "x"
-        layer.mkdir(parents=True)
-        (root / "tools").mkdir()
-        (root / "tools" / "tidy_exceptions").write_text(exceptions)
-        (layer / "x.hpp").write_text(HEADER)
-        files = {"a.cpp": body, "far.cpp": far}
-        commands = []
-        for name, text in files.items():
-            (layer / name).write_text('#include "x.hpp"\nnamespace shoal {\n' + text + "\n}\n")
-            command = f"/usr/bin/clang++-16 -std=c++20 -o {name}.o -c {layer / name}"
-            commands.append({"directory": folder, "file": str(layer / name), "command": command})
-        (root / "compile_commands.json").write_text(json.dumps(commands))
-        done = subprocess.run([sys.executable, str(TOOL), "--root", folder, folder],
-                              capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+    files = {"a.cpp": body, "far.cpp": far}
+    sources = {name: '#include "x.hpp"\nnamespace shoal {\n' + text + "\n}\n"
+               for name, text in files.items()}
+    return toy_library.check("check_throws", {"x.hpp": HEADER, **sources}, exceptions)
 
 
 class CheckThrows(suite.Suite):

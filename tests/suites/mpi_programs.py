@@ -7,7 +7,7 @@ FAR = ["event_world_test", "flow_world_test", "memory_lifetime_test", "memory_wo
        "net_node_memory_test", "net_transport_failure_test", "net_transport_policy_test",
        "net_transport_test", "object_world_test", "runtime_call_test", "runtime_failure_test",
        "runtime_stream_test", "runtime_world_test"]
-# Those that take long or send little have no second layout.
+# Tests that take long or send little: not with several nodes.
 NEAR = ["net_transport_funneled_test", "net_transport_init_test", "net_transport_single_test",
         "runtime_huge_message_test", "runtime_launch_test", "runtime_stall_test"]
 

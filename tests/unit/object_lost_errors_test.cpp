@@ -24,8 +24,6 @@ using shoal::Rank;
 using shoal::RankSet;
 using shoal::Team;
 using shoal::World;
-using shoal::testing::run_turns;
-using shoal::testing::TurnResult;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -45,18 +43,11 @@ class Apple : public DistributedObject<Apple> {
 /// Errors of all ranks for each seed; `program` must fail on all of them.
 template <class F, class Matcher>
 void expect_errors(int ranks, F program, const Matcher& matcher) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const TurnResult result =
-        run_turns({.seed = seed, .ranks = ranks, .workers = 1 + static_cast<int>(seed % 3)},
-                  [&](World& world) {
-                    program(world);
-                    return 0;
-                  });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_NE(error, nullptr) << "seed " << seed;
-      EXPECT_THAT(shoal::describe(error), matcher) << "seed " << seed;
-    }
-  }
+  shoal::testing::check_object_worlds(
+      ranks, kSeeds, program, [&](const std::exception_ptr& error, std::uint64_t seed) {
+        ASSERT_NE(error, nullptr) << "seed " << seed;
+        EXPECT_THAT(shoal::describe(error), matcher) << "seed " << seed;
+      });
 }
 
 TEST(LostErrors, AnInvocationOfAConstructedObjectThatThrows_FailsTheTeamItWasMadeFrom) {

@@ -1,4 +1,4 @@
-// What objects of a world take from the heap is given back when they end, not with the world.
+// Objects of a world give their memory back when they end, not when the world ends.
 
 #include <shoal/shoal.hpp>
 

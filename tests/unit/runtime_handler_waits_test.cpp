@@ -245,7 +245,7 @@ TEST(HandlerWaits, AreRefusedByName_OnThreads) {
   }
 }
 
-// What never waits is allowed.
+// Calls that never wait are allowed in handlers.
 TEST(HandlerWaits, CallsThatNeverWait_AreAllowed) {
   shoal::testing::in_object_worlds(2, [](World& world) {
     Things things(world);
