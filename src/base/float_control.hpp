@@ -24,7 +24,7 @@ class FloatControl {
   /// times as long as to write it.
   void apply() const {
 #if defined(__x86_64__)
-    __builtin_ia32_ldmxcsr(mxcsr_);
+    asm volatile("ldmxcsr %0" : : "m"(mxcsr_));
     asm volatile("fldcw %0" : : "m"(x87_));
 #elif defined(__aarch64__)
     if (here().fpcr_ != fpcr_) asm volatile("msr fpcr, %0" : : "r"(fpcr_));

@@ -66,8 +66,7 @@ inline Worker& run_task(Worker& begun_on, Task& task, SchedulingFiber& fiber) {
 inline Worker& end_task(Worker& ran_on, Task* task, TaskScope* scope, SchedulingFiber& fiber,
                         const Task* outer) {
   fiber.ending.scope = scope;
-  fiber.ending.worker = task->worker;
-  fiber.ending.bound = task->bound;
+  static_cast<TaskPlacement&>(fiber.ending) = *task;
   fiber.task = &fiber.ending;
   fiber.strand.run([at = &ran_on, task] {
     const bool bound = task->bound;

@@ -40,10 +40,9 @@ std::vector<env::Steppable*> Scheduler::steppables() {
   return all;
 }
 
-void Scheduler::submit(std::unique_ptr<Task> owned) {
-  sync::publish(owned.get());
+void Scheduler::submit_owned(Task* task) {
+  sync::publish(task);
   const sync::Quiet quiet;
-  Task* const task = owned.release();
   if (trace::on<trace::Category::task>()) [[unlikely]]
     traced::submitted(*task);
   Worker* const me = current_worker();

@@ -13,7 +13,10 @@ constexpr unsigned kFairEvery = 32;  // picks between two that prefer what other
 }  // namespace
 
 TaskQueues::TaskQueues(All& all, WorkerId owner, unsigned seed)
-    : all_(all), owner_(owner), random_(seed) {
+    : all_(all),
+      owner_(owner),
+      here_{.worker = static_cast<std::int16_t>(owner.value())},
+      random_(seed) {
   all.push_back(this);
 }
 

@@ -36,8 +36,7 @@ class TaskQueues {
 
   /// A task that this worker submits goes to its deque.
   [[nodiscard]] bool would_keep(const Task& task) const {
-    return task.priority == 0 && !task.bound && task.kind == TaskKind::local &&
-           (task.worker == Task::kAnyWorker || task.worker == owner_.value());
+    return task == TaskPlacement{} || task == here_;
   }
   void keep(Task* task) {
     if (!task->is_main()) task->scope->counts.task_created(owner_);
@@ -76,6 +75,7 @@ class TaskQueues {
 
   const All& all_;
   const WorkerId owner_;
+  const TaskPlacement here_;  // of a task that is to be queued here, and is nothing special
   std::minstd_rand random_;
   unsigned turns_ = 0;  // looks for a task
   unsigned picks_ = 0;  // of ready tasks

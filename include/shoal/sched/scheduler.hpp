@@ -72,7 +72,7 @@ class Scheduler {
   // --- Any thread. Never block.
 
   /// Hands a task over and counts it in its scope.
-  void submit(std::unique_ptr<Task> task);
+  void submit(std::unique_ptr<Task> task) { submit_owned(task.release()); }
   /// The same for a task that is counted already. It does not go to the caller's own deque.
   void submit_counted(std::unique_ptr<Task> task);
   /// Queues a task that was submitted before, and taken out of the queues.
@@ -99,6 +99,7 @@ class Scheduler {
   [[nodiscard]] Inspector& inspector() { return *inspector_; }
 
  private:
+  void submit_owned(Task* task);
   void enqueue(Task* task);
 
   env::Env& env_;

@@ -5,6 +5,7 @@
 #include <shoal/sync/block_pool.hpp>
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -52,12 +53,24 @@ enum class TaskKind : std::uint8_t {
   memory_bound,  // local; MemoryBoundLimit is asked before it runs. Not without a limit
 };
 
-/// Runs once, on one worker. Owned by the scheduler from submit() on. Tasks come and go by the
-/// million.
-class Task : public sync::Pooled {
- public:
+/// How a task is queued. One word, as each task that is submitted is looked at for all four.
+struct TaskPlacement {
   static constexpr int kAnyWorker = -1;
 
+  int priority = 0;                  // larger first, among the ready tasks of one worker
+  std::int16_t worker = kAnyWorker;  // where it is queued at first
+  bool bound = false;                // true: only `worker` may run it
+  TaskKind kind = TaskKind::local;
+
+  bool operator==(const TaskPlacement& other) const {
+    return std::bit_cast<std::uint64_t>(*this) == std::bit_cast<std::uint64_t>(other);
+  }
+};
+
+/// Runs once, on one worker. Owned by the scheduler from submit() on. Tasks come and go by the
+/// million.
+class Task : public sync::Pooled, public TaskPlacement {
+ public:
   virtual ~Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
@@ -78,11 +91,7 @@ class Task : public sync::Pooled {
   /// It is about to be parked for long.
   virtual void before_parking() {}
 
-  TaskScope* scope = nullptr;        // counts it; nullptr: is_main()
-  int priority = 0;                  // larger first, among the ready tasks of one worker
-  std::int16_t worker = kAnyWorker;  // where it is queued at first
-  bool bound = false;                // true: only `worker` may run it
-  TaskKind kind = TaskKind::local;
+  TaskScope* scope = nullptr;  // counts it; nullptr: is_main()
   TaskGroup* group = nullptr;  // that it belongs to
   std::uint64_t trace_id = 0;  // 0: it is in no trace
 
