@@ -97,13 +97,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-template <class... Ts>
-Bytes encoded(const Ts&... values) {
-  Bytes bytes(encoded_size<Ts...>(values...));
-  encode<Ts...>(std::span(bytes), values...);
-  return bytes;
-}
-
 /// On the rank that has asked.
 void on_name(const MessageContext& context, std::uint64_t team, std::uint32_t index,
              std::string name) {

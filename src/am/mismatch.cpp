@@ -33,8 +33,7 @@ void name_both(const MessageContext& context, std::uint32_t index, const std::st
 void report_mismatch(Channel& channel, Rank sender, std::uint32_t index) {
   using Question = StaticFunction<&name_both, Delivery::inlined>;
   const std::string here = channel.handlers().describe(index);
-  std::vector<std::byte> bytes(encoded_size<std::uint32_t, std::string>(index, here));
-  encode<std::uint32_t, std::string>(std::span(bytes), index, here);
+  const std::vector<std::byte> bytes = encoded(index, here);
   const Route route{Question::handler.index() | channel.flag_bits() | kOwnOrderBit,
                     Question::handler.signature(), sender};
   net::Link& link = channel.messenger().link_to(channel.team().to_world(sender), net::Lane::normal);

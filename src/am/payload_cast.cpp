@@ -128,10 +128,8 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   ++cast->unreleased;
   const auto [origin, number, at_root] = cast->key;
   const auto position = static_cast<std::uint64_t>(index);
-  std::vector<std::byte> arguments(
-      encoded_size<std::int32_t, std::uint64_t, std::uint64_t>(origin, number, position));
-  encode<std::int32_t, std::uint64_t, std::uint64_t>(std::span(arguments), origin, number,
-                                                     position);
+  std::vector<std::byte> arguments =
+      encoded<std::int32_t, std::uint64_t, std::uint64_t>(origin, number, position);
   const std::span<const std::byte> bytes = cast->segment(index);
   auto release = make_event(channel_, "a multicast", [this, cast] {
     --cast->unreleased;

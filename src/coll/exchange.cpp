@@ -226,8 +226,7 @@ struct Exchange::Announcements {
 
 void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
                             const PieceHeader& header, Function<void()> then) {
-  std::vector<std::byte> arguments(encoded_size<PieceHeader>(header));
-  encode<PieceHeader>(std::span(arguments), header);
+  std::vector<std::byte> arguments = encoded(header);
   messaging::send_large(
       channel(),
       {Announcements::handler.index() | messaging::kLargeBit | messaging::kOwnOrderBit |

@@ -17,12 +17,6 @@ namespace {
 
 constexpr std::uint32_t kTypes = type_signature<LargeHeader, TransferId, bool>();
 
-std::vector<std::byte> encoded(const TransferId& id, bool report) {
-  std::vector<std::byte> arguments(encoded_size<TransferId, bool>(id, report));
-  encode<TransferId, bool>(std::span(arguments), id, report);
-  return arguments;
-}
-
 }  // namespace
 
 struct ValueMessage::Receiver : messaging::Handler {

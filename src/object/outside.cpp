@@ -59,7 +59,7 @@ void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& ar
 /// is queued, and dropped from there.
 struct Arrival {
   struct Traits {
-    using Wires = messaging::TypeList<Outside, Bytes>;
+    using Wires = TypeList<Outside, Bytes>;
   };
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
   static void invoke(void* /*self*/, messaging::Batch& batch) {

@@ -15,8 +15,7 @@ namespace shoal::runtime {
 /// The values of all processes, in their order. Blocks: collective, see Transport::exchange().
 template <class T>
 std::vector<T> exchange_all(net::Transport& transport, const T& mine) {
-  std::vector<std::byte> bytes(encoded_size<T>(mine));
-  encode<T>(std::span(bytes), mine);
+  const std::vector<std::byte> bytes = encoded(mine);
   std::vector<T> all;
   for (const std::string& text :
        transport.exchange({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {

@@ -386,8 +386,7 @@ void StallWatch::write(bool signalled, const std::string& note, std::vector<Rank
 template <class T>
 void StallWatch::send(const messaging::StaticHandler& handler, RankRuntime& from, int process,
                       const T& value, bool to_all_ranks) {
-  std::vector<std::byte> bytes(encoded_size<T>(value));
-  encode<T>(std::span(bytes), value);
+  const std::vector<std::byte> bytes = encoded(value);
   if (!to_all_ranks) {
     from.messenger().send_control(handler, Rank(process), bytes);
     return;

@@ -39,9 +39,7 @@ const ControlHandlers& control_handlers();
 template <class... Ts>
 void send_about(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank rank,
                 std::uint64_t team, const Ts&... values) {
-  std::vector<std::byte> bytes(encoded_size<std::uint64_t, Ts...>(team, values...));
-  encode<std::uint64_t, Ts...>(std::span(bytes), team, values...);
-  messenger.send_control(handler, rank, bytes);
+  messenger.send_control(handler, rank, encoded(team, values...));
 }
 
 /// To a member of the channel's team.
@@ -56,8 +54,7 @@ void send_control(messaging::Channel& channel, const messaging::StaticHandler& h
 template <class... Ts>
 void send_counted(messaging::Channel& world, const messaging::StaticHandler& handler, Rank rank,
                   const Ts&... values) {
-  std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
-  encode<Ts...>(std::span(bytes), values...);
+  const std::vector<std::byte> bytes = encoded(values...);
   net::Link& link = world.messenger().link_to(rank, net::Lane::normal);
   const std::uint32_t number = handler.index() | messaging::kOwnOrderBit;
   world.append_bytes(link, {number, handler.signature(), bytes.size()}, bytes);

@@ -309,10 +309,8 @@ TEST_P(Elision, WhatTheHandlerSees_IsWhatSerializationWouldGive) {
   const std::vector<int> numbers{1, 2, 3};
   const std::string text = "text";
   using Bytes = std::vector<std::byte>;
-  Bytes bytes(encoded_size<std::vector<std::string>, std::span<const int>, std::string>(
-      words, numbers, text));
-  encode<std::vector<std::string>, std::span<const int>, std::string>(std::span(bytes), words,
-                                                                      numbers, text);
+  Bytes bytes =
+      encoded<std::vector<std::string>, std::span<const int>, std::string>(words, numbers, text);
   const auto expected = decode<std::vector<std::string>, std::span<const int>, std::string>(bytes);
   run(
       [&](World& world) {

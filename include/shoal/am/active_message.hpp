@@ -108,7 +108,7 @@ class ActiveMessage {
     instance->priority = options.priority;
     instance->self = &instance->function;
     instance->invoke = [](void* self, messaging::Batch& batch) {
-      messaging::handle_all(*static_cast<F*>(self), batch, messaging::TypeList<Wires...>{});
+      messaging::handle_all(*static_cast<F*>(self), batch, TypeList<Wires...>{});
     };
     handler_ =
         messaging::kInstanceBit | channel.flag_bits() |
@@ -143,8 +143,7 @@ class ActiveMessage {
   template <class... Args>
   void send(Rank target, Args&&... args) const {
     const messaging::Route route{handler_, signature_, target};
-    messaging::send_message(*channel_, route, messaging::TypeList<Wires...>{},
-                            std::forward<Args>(args)...);
+    messaging::send_message(*channel_, route, TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
   /// The same in the urgent lane: the message overtakes those that send() has sent to `target`, in
   /// queues and on the way, and keeps its order with others of that lane. For few and short ones:
@@ -152,14 +151,14 @@ class ActiveMessage {
   template <class... Args>
   void send_urgent(Rank target, Args&&... args) const {
     const messaging::Route route{handler_, signature_, target};
-    messaging::send_message<net::Lane::urgent>(*channel_, route, messaging::TypeList<Wires...>{},
+    messaging::send_message<net::Lane::urgent>(*channel_, route, TypeList<Wires...>{},
                                                std::forward<Args>(args)...);
   }
   /// Runs the handler once on each recipient, along a tree; see Team::multicast.
   template <class... Args>
   void multicast(const Recipients& recipients, Args&&... args) const {
     messaging::multicast_message(*channel_, {handler_, signature_}, recipients,
-                                 messaging::TypeList<Wires...>{}, std::forward<Args>(args)...);
+                                 TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
 
   /// Number of the handler in its team, the same on all members.

@@ -78,11 +78,6 @@ constexpr std::uint32_t fnv1a(std::string_view text) {
   return hash;
 }
 
-template <class... Ts>
-constexpr std::string_view names_of() {
-  return __PRETTY_FUNCTION__;
-}
-
 }  // namespace wire
 
 /// Bytes that encode() needs for these values, at a start that is a multiple of 16.
@@ -120,6 +115,14 @@ void encode(std::span<std::byte> bytes, const Ts&... values) {
   }
 }
 
+/// What encode() writes for these values.
+template <class... Ts>
+std::vector<std::byte> encoded(const Ts&... values) {
+  std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
+  encode<Ts...>(std::span(bytes), values...);
+  return bytes;
+}
+
 /// Reads back what encode() wrote, and all of it. std::span<const T> and std::string_view are views
 /// into `bytes`, which starts at a multiple of 16; every other type owns its value.
 /// Errors: DecodeError when `bytes` is too short, too long or holds an impossible value.
@@ -148,7 +151,7 @@ std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
 /// between binaries and compilers the numbers mean nothing.
 template <class... Ts>
 consteval std::uint32_t type_signature() {
-  return wire::fnv1a(wire::names_of<Ts...>());
+  return wire::fnv1a(naming::spelled_list<Ts...>());
 }
 
 }  // namespace shoal

@@ -2,6 +2,7 @@
 // How a type travels in a message: as raw bytes, through a codec, through its own serialize(), or
 // not at all.
 
+#include <shoal/base/type_name.hpp>
 #include <shoal/base/view.hpp>
 
 #include <array>
@@ -83,17 +84,6 @@ inline constexpr bool has_serialize_v =
         Access::has_member<Archive, T> || Access::has_versioned_member<Archive, T> ||
         FreeSerialize<Archive, T> || FreeVersionedSerialize<Archive, T>);
 
-constexpr std::string_view name_after(std::string_view text, std::string_view mark) {
-  const std::size_t at = text.find(mark);
-  return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());
-}
-
-/// Begins with the name of T, as the compiler writes it.
-template <class T>
-constexpr std::string_view type_name() {
-  return name_after(__PRETTY_FUNCTION__, "T = ");
-}
-
 /// T is a template of the standard library that is called so. Known by its name, in order not to
 /// include what most programs do not need. libstdc++ and libc++ put names into inner namespaces.
 template <class T>
@@ -101,7 +91,7 @@ constexpr bool is_std_template(std::string_view name) {
   if constexpr (!std::is_class_v<T>) {
     return false;
   } else {
-    std::string_view rest = type_name<T>();
+    std::string_view rest = naming::type_text<T>();
     if (!rest.starts_with("std::")) return false;
     rest.remove_prefix(5);
     while (rest.starts_with("__")) {

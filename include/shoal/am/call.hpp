@@ -139,7 +139,7 @@ class RemoteFunction {
 
  private:
   template <class F, class... Ps>
-  static auto wrap(F function, messaging::TypeList<Ps...> /*parameters*/) {
+  static auto wrap(F function, TypeList<Ps...> /*parameters*/) {
     return
         [function = std::move(function)](const MessageContext& context,
                                          const RemotePromise<Result>& reply, Ps... values) mutable {

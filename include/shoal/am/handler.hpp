@@ -5,6 +5,7 @@
 #include <shoal/am/archive.hpp>
 #include <shoal/am/message_context.hpp>
 #include <shoal/base/ids.hpp>
+#include <shoal/base/signature.hpp>
 #include <shoal/base/type_name.hpp>
 #include <shoal/net/packet.hpp>
 #include <shoal/sched/handler_mark.hpp>
@@ -247,9 +248,6 @@ const std::vector<Handler>& static_handlers();
 /// Equal in two processes exactly if (up to hash collisions) their tables are equal.
 std::uint64_t static_fingerprint();
 
-template <class... Ts>
-struct TypeList {};
-
 /// Type on the wire for a parameter: the type that is encoded and decoded.
 template <class Parameter>
 using Wire = std::remove_cvref_t<Parameter>;
@@ -268,51 +266,31 @@ consteval bool check_parameter() {
   return fits;
 }
 
-template <class Signature>
+/// What a handler's parameters say: the types of its arguments, after a context if it takes one.
+template <class Parameters>
 struct CallTraits;
-template <class Result, class... Ps>
-struct CallTraits<Result(Ps...)> {
+template <class... Ps>
+struct CallTraits<TypeList<Ps...>> {
   static constexpr bool has_context = false;
   using Wires = TypeList<Wire<Ps>...>;
   using Parameters = TypeList<Ps...>;
 };
-template <class Result, class First, class... Ps>
+template <class First, class... Ps>
   requires HandlerContext<std::remove_cvref_t<First>>
-struct CallTraits<Result(First, Ps...)> {
+struct CallTraits<TypeList<First, Ps...>> {
   static constexpr bool has_context = true;
   using Context = std::remove_cvref_t<First>;
   using Wires = TypeList<Wire<Ps>...>;
   using Parameters = TypeList<Ps...>;
 };
-template <class R, class... Ps>
-struct CallTraits<R (*)(Ps...)> : CallTraits<R(Ps...)> {};
-template <class R, class... Ps>
-struct CallTraits<R (*)(Ps...) noexcept> : CallTraits<R(Ps...)> {};
-template <class R, class C, class... Ps>
-struct CallTraits<R (C::*)(Ps...)> : CallTraits<R(Ps...)> {};
-template <class R, class C, class... Ps>
-struct CallTraits<R (C::*)(Ps...) const> : CallTraits<R(Ps...)> {};
-template <class R, class C, class... Ps>
-struct CallTraits<R (C::*)(Ps...) noexcept> : CallTraits<R(Ps...)> {};
-template <class R, class C, class... Ps>
-struct CallTraits<R (C::*)(Ps...) const noexcept> : CallTraits<R(Ps...)> {};
-
-/// A function whose parameters can be listed.
 template <class F>
-concept PlainFunction = (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
-                        requires { &F::operator(); };
+struct FunctionTraits : CallTraits<ParametersOf<F>> {};
 
 /// Placeholder of a refused message, which causes no further errors.
 struct RefusedMessage {
   template <class... Args>
   void send(const Args&... /*args*/) const {}
 };
-
-template <class F>
-struct FunctionTraits : CallTraits<decltype(&F::operator())> {};
-template <class F>
-  requires std::is_pointer_v<F>
-struct FunctionTraits<F> : CallTraits<F> {};
 
 template <class... Storages>
 struct ArgumentsObject final : ObjectMessage {

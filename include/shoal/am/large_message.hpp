@@ -350,7 +350,7 @@ class LargeMessage {
     instance.priority = options.priority;
     instance.self = &instance;
     instance.invoke = &messaging::invoke_each<&LargeMessage::on_header>;
-    using Functions = messaging::TypeList<BufferFn, ArrivalFn, ReleaseFn>;
+    using Functions = TypeList<BufferFn, ArrivalFn, ReleaseFn>;
     index_ = channel.add_handler(handler_, options.name,
                                  {naming::spelled<LargeMessage>(), typeid(Functions), place});
     signature_ = instance.signature;
@@ -473,8 +473,7 @@ class LargeMessage {
   template <class To, class Then, class... Args>
   void send_fitting(const To& target, std::span<const T> payload, Then&& then,
                     const Args&... args) const {
-    constexpr bool fits =
-        messaging::check_arguments(messaging::TypeList<Wires...>{}, messaging::TypeList<Args...>{});
+    constexpr bool fits = messaging::check_arguments(TypeList<Wires...>{}, TypeList<Args...>{});
     if constexpr (fits) {
       send_wires(target, payload, std::forward<Then>(then), messaging::as_wire<Wires>(args)...);
     }
@@ -486,8 +485,7 @@ class LargeMessage {
 #ifndef NDEBUG
     instance_of(*handler_).sizes.note(handler_->name, payload.size_bytes());
 #endif
-    std::vector<std::byte> arguments(encoded_size<Wires...>(wires...));
-    encode<Wires...>(std::span(arguments), wires...);
+    std::vector<std::byte> arguments = encoded<Wires...>(wires...);
     const auto handler = flags_ | channel_->flag_bits() | index_;
     const messaging::Payload bytes{std::as_bytes(payload), payload.size()};
     const auto use = [&](auto release) {

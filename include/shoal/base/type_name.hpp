@@ -15,6 +15,25 @@ constexpr std::string_view spelled() {
   return __PRETTY_FUNCTION__;
 }
 
+/// The types of a list as the compiler spells them, with other text around them.
+template <class... Ts>
+constexpr std::string_view spelled_list() {
+  return __PRETTY_FUNCTION__;
+}
+
+/// T as the compiler spells it.
+template <class T>
+constexpr std::string_view type_text() {
+  // "... [with T = X; ...]" or "... [T = X]"
+  constexpr std::string_view kBefore = "T = ";
+  std::string_view text = spelled<T>();
+  const std::size_t begin = text.find(kBefore);
+  if (begin == std::string_view::npos) return text;
+  text.remove_prefix(begin + kBefore.size());
+  const std::size_t semicolon = text.find("; std::");
+  return text.substr(0, semicolon != std::string_view::npos ? semicolon : text.size() - 1);
+}
+
 /// The template argument `key` of a function whose __PRETTY_FUNCTION__ is given, as its author
 /// would write it; all of the text if there is no such argument.
 std::string readable(std::string_view pretty, std::string_view key);

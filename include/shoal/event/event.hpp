@@ -109,21 +109,6 @@ struct FiredAs<char[N]> {
 template <class T>
 using Fired = typename FiredAs<T>::type;
 
-/// From "... spelled() [with T = X; ...]" or "... [T = X]".
-constexpr std::string_view cut_pretty_name(std::string_view text) {
-  constexpr std::string_view kBefore = "T = ";
-  const std::size_t begin = text.find(kBefore);
-  if (begin == std::string_view::npos) return text;
-  text.remove_prefix(begin + kBefore.size());
-  const std::size_t semicolon = text.find("; std::");
-  return text.substr(0, semicolon != std::string_view::npos ? semicolon : text.size() - 1);
-}
-/// T as the compiler spells it.
-template <class T>
-constexpr std::string_view type_text() {
-  return cut_pretty_name(naming::spelled<T>());
-}
-
 /// Type that get<T>() and similar calls require.
 struct Asked {
   EventType type;
@@ -132,7 +117,7 @@ struct Asked {
 };
 template <class T>
 constexpr Asked asked_for(EventType type) {
-  return {type, type_signature<T>(), type_text<T>()};
+  return {type, type_signature<T>(), naming::type_text<T>()};
 }
 /// Throws CheckError, with both types, unless that is what was fired.
 void check_type(const Content& content, const Asked& asked);

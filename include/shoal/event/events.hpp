@@ -234,8 +234,7 @@ class Events {
   template <class T>
   static Draft draft_of(std::string_view name, const T& value) {
     Draft content = draft(name, false, event::asked_for<wire::Owner<T>>(EventType::value));
-    content->bytes.resize(encoded_size<T>(value));
-    encode<T>(std::span(content->bytes), value);
+    content->bytes = encoded<T>(value);
     return content;
   }
 

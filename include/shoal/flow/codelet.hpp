@@ -1,9 +1,9 @@
 #pragma once
 // Codelets: functions of tasks of one kind.
 
-#include <shoal/am/handler.hpp>
 #include <shoal/base/check.hpp>
 #include <shoal/base/function.hpp>
+#include <shoal/base/signature.hpp>
 #include <shoal/sched/compute.hpp>
 
 #include <atomic>
@@ -51,27 +51,6 @@ struct TypedCodelet : CodeletCore {
   Function<std::size_t(Ps...)> choose;
 };
 
-template <class... Ps>
-struct ParameterList {};
-template <class F>
-struct Signature;
-template <class R, class C, bool N, class... Ps>
-struct Signature<R (C::*)(Ps...) noexcept(N)> {
-  using type = ParameterList<Ps...>;
-};
-template <class R, class C, bool N, class... Ps>
-struct Signature<R (C::*)(Ps...) const noexcept(N)> {
-  using type = ParameterList<Ps...>;
-};
-template <class R, bool N, class... Ps>
-struct Signature<R (*)(Ps...) noexcept(N)> {
-  using type = ParameterList<Ps...>;
-};
-template <class F>
-struct ParametersOf : Signature<decltype(&F::operator())> {};
-template <class R, bool N, class... Ps>
-struct ParametersOf<R (*)(Ps...) noexcept(N)> : Signature<R (*)(Ps...)> {};
-
 }  // namespace flow
 
 /// A kind of task: its name, its function, and what is known of it. The parameters of the function
@@ -86,7 +65,7 @@ class Codelet;
 
 /// The only form that there is, made as Codelet c("name", function).
 template <class... Ps>
-class Codelet<flow::ParameterList<Ps...>> {
+class Codelet<TypeList<Ps...>> {
  public:
   /// `name` is used in reports and traces.
   template <class F>
@@ -146,8 +125,8 @@ class Codelet<flow::ParameterList<Ps...>> {
 };
 
 template <class F>
-Codelet(std::string, F) -> Codelet<typename flow::ParametersOf<F>::type>;
+Codelet(std::string, F) -> Codelet<ParametersOf<F>>;
 template <class F>
-Codelet(const char*, F) -> Codelet<typename flow::ParametersOf<F>::type>;
+Codelet(const char*, F) -> Codelet<ParametersOf<F>>;
 
 }  // namespace shoal

@@ -91,12 +91,12 @@ template <class Parameters, class... Args>
 inline constexpr bool cuts_fraction_v = false;
 template <class... Ps, class... Args>
   requires(sizeof...(Ps) == sizeof...(Args))
-inline constexpr bool cuts_fraction_v<ParameterList<Ps...>, Args...> =
+inline constexpr bool cuts_fraction_v<TypeList<Ps...>, Args...> =
     (loses_fraction_v<Args, Ps> || ...);
 template <class F, class... Args>
 consteval void check_values() {
-  if constexpr (messaging::PlainFunction<F>) {
-    static_assert(!cuts_fraction_v<typename ParametersOf<F>::type, Args...>,
+  if constexpr (PlainFunction<F>) {
+    static_assert(!cuts_fraction_v<ParametersOf<F>, Args...>,
                   "shoal: a floating-point argument of insert() would lose its fraction, the "
                   "parameter is an integer: convert it where the fraction may go");
   }

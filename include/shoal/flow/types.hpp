@@ -115,10 +115,7 @@ struct DataTraits {
     }
   }
   static std::vector<std::byte> encode(const void* object) {
-    const T& value = *static_cast<const T*>(object);
-    std::vector<std::byte> bytes(encoded_size<T>(value));
-    shoal::encode<T>(std::span(bytes), value);
-    return bytes;
+    return encoded<T>(*static_cast<const T*>(object));
   }
   static void decode(void* object, std::span<const std::byte> bytes) {
     if constexpr (wire::is_raw_v<T>) {

@@ -180,7 +180,7 @@ struct InputTypes {
   static constexpr std::size_t kCount = 0;
 };
 template <class First, class... Ws>
-struct InputTypes<messaging::TypeList<First, Ws...>> {
+struct InputTypes<TypeList<First, Ws...>> {
   template <class K, class F>
   using Table = TypedInputs<K, F, std::decay_t<Ws>...>;
   template <class K, class F>
@@ -193,7 +193,7 @@ struct InputTypes<messaging::TypeList<First, Ws...>> {
 /// Number of inputs that a task's function takes; 0 as well for one whose parameters are unknown.
 template <class F>
 consteval std::size_t count_inputs() {
-  if constexpr (messaging::PlainFunction<F>) {
+  if constexpr (PlainFunction<F>) {
     return InputTypes<typename messaging::FunctionTraits<F>::Wires>::kCount;
   } else {
     return 0;

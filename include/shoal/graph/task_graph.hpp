@@ -89,7 +89,7 @@ std::size_t write_key(std::span<char> text, const K& key) noexcept {
 }
 
 template <class K, class P, class... Ps>
-consteval void check_first(messaging::TypeList<P, Ps...> /*parameters*/) {
+consteval void check_first(TypeList<P, Ps...> /*parameters*/) {
   static_assert(!truncates_v<K, P>,
                 "shoal: the parameter of the function is smaller than the key of the graph, which "
                 "it would truncate: take const K&");
@@ -97,7 +97,7 @@ consteval void check_first(messaging::TypeList<P, Ps...> /*parameters*/) {
 /// Refuses functions whose first parameter does not hold every key of type K.
 template <class F, class K>
 consteval void check_key_parameter() {
-  if constexpr (messaging::PlainFunction<F>)
+  if constexpr (PlainFunction<F>)
     check_first<K>(typename messaging::FunctionTraits<F>::Parameters{});
 }
 

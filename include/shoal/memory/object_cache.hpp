@@ -184,15 +184,13 @@ class ObjectCache {
   static constexpr bool kComparable = !kRaw || kClearsPadding || std::is_arithmetic_v<T> ||
                                       std::has_unique_object_representations_v<T>;
   static std::vector<std::byte> bytes_of(const T& object) {
-    std::vector<std::byte> bytes(encoded_size<T>(object));
     if constexpr (kRaw) {
       T copy = object;
       clear_padding(copy);
-      std::memcpy(bytes.data(), &copy, sizeof(T));
+      return encoded(copy);
     } else {
-      encode<T>(std::span(bytes), object);
+      return encoded(object);
     }
-    return bytes;
   }
 
   /// get() where there is no copy, with checks on, or perhaps in a handler.

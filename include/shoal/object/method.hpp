@@ -2,6 +2,7 @@
 // Methods that can be invoked: their class, their parameters, and how each parameter travels.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/base/signature.hpp>
 #include <shoal/object/handle.hpp>
 
 #include <tuple>
@@ -37,34 +38,21 @@ inline constexpr ConstOverload<Ps...> const_overload{};
 /// @cond internals
 namespace object {
 
-using messaging::TypeList;
-
-/// Class, result and parameters of a method, or of a function that takes the object first.
-template <class F>
-struct MethodTraits : MethodTraits<decltype(&F::operator())> {};
-/// Class, result and parameters.
-template <class R, class C, class... Ps>
-struct MethodParts {
-  using Class = C;
-  using Returned = R;
+/// Class, result and parameters of a function that takes the object first,
+template <class Result, class Parameters>
+struct TakesObject;
+template <class R, class X, class... Ps>
+struct TakesObject<R, TypeList<X&, Ps...>> {
+  using Class = std::remove_const_t<X>;
+  using Result = R;
   using Parameters = TypeList<Ps...>;
 };
-// clang-format off
-template <class R, class C, class... Ps>
-struct MethodTraits<R (C::*)(Ps...)> : MethodParts<R, C, Ps...> {};
-template <class R, class C, class... Ps>
-struct MethodTraits<R (C::*)(Ps...) const> : MethodParts<R, C, Ps...> {};
-template <class R, class C, class... Ps>
-struct MethodTraits<R (C::*)(Ps...) noexcept> : MethodParts<R, C, Ps...> {};
-template <class R, class C, class... Ps>
-struct MethodTraits<R (C::*)(Ps...) const noexcept> : MethodParts<R, C, Ps...> {};
-// clang-format on
-template <class R, class X, class... Ps>
-struct MethodTraits<R (*)(X&, Ps...)> : MethodParts<R, std::remove_const_t<X>, Ps...> {};
-/// A lambda without captures.
-template <class R, class L, class X, class... Ps>
-  requires std::is_empty_v<L>
-struct MethodTraits<R (L::*)(X&, Ps...) const> : MethodParts<R, std::remove_const_t<X>, Ps...> {};
+/// and of whatever can be invoked.
+template <class F>
+struct MethodTraits : TakesObject<typename SignatureOf<F>::Result, ParametersOf<F>> {};
+template <class F>
+  requires std::is_member_function_pointer_v<F>
+struct MethodTraits<F> : SignatureOf<F> {};
 
 template <class P>
 inline constexpr bool is_object_pointer_v = false;
@@ -137,7 +125,7 @@ struct Method {
   /// The class whose method is called.
   using Class = std::conditional_t<std::is_base_of_v<typename Traits::Class, Root>, Root,
                                    typename Traits::Class>;
-  using Result = typename ResultOf<typename Traits::Returned>::type;
+  using Result = typename ResultOf<typename Traits::Result>::type;
 
   template <class... Values>
   static decltype(auto) call(Objects& objects, void* representative, Values&... values) {

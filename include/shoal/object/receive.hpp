@@ -321,12 +321,7 @@ struct Receiver {
   template <class... Ws, class... Args>
   static std::vector<std::byte> encoded(TypeList<Ws...>, const Args&... args) {
     static_assert(messaging::check_arguments(TypeList<Ws...>{}, TypeList<Args...>{}));
-    const auto encode_all = [](const auto&... wires) {
-      std::vector<std::byte> bytes(encoded_size<Ws...>(wires...));
-      encode<Ws...>(std::span(bytes), wires...);
-      return bytes;
-    };
-    return encode_all(messaging::as_wire<Ws>(args)...);
+    return shoal::encoded<Ws...>(messaging::as_wire<Ws>(args)...);
   }
 };
 

@@ -312,7 +312,7 @@ class Team : public TeamCollectives {
   template <class F>
   [[nodiscard]] auto make_am(F function, const AmOptions& options = {},
                              const std::source_location& place = std::source_location::current()) {
-    constexpr bool fits = messaging::PlainFunction<F>;
+    constexpr bool fits = PlainFunction<F>;
     static_assert(fits,
                   "shoal: make_am() takes a function or a function object with one operator(), "
                   "whose parameters are the arguments of the message: none of them auto");
@@ -402,7 +402,7 @@ class Team : public TeamCollectives {
   [[nodiscard]] auto make_function(
       F function, const AmOptions& options = {Delivery::task},
       const std::source_location& place = std::source_location::current()) {
-    static_assert(messaging::PlainFunction<F>,
+    static_assert(PlainFunction<F>,
                   "shoal: make_function() takes a function or a function object with one "
                   "operator(), whose parameters are the arguments of the call: none of them auto");
     return RemoteFunctionFor<F>(channel(), std::move(function), options, place);
@@ -502,8 +502,7 @@ class Team : public TeamCollectives {
     std::uint64_t sender = 0;  // team that waits; 0: none
   };
   template <auto Function, Delivery How, class... Ws, class... Args>
-  void send_through(const TeamHandle& team, Rank member, messaging::TypeList<Ws...>,
-                    Args&&... args);
+  void send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args);
   template <auto Function, Delivery How, class... Values>
   static void pass_on(Team& world, const Relay& relay, Values... values) {
     member_of(world, relay)
@@ -544,7 +543,7 @@ class Team : public TeamCollectives {
     return future;
   }
   template <class Named, class... Ws, class... Args>
-  void launch_as(const Invitation& invitation, messaging::TypeList<Ws...>, Args&&... args) {
+  void launch_as(const Invitation& invitation, TypeList<Ws...>, Args&&... args) {
     static_assert(sizeof...(Ws) == sizeof...(Args),
                   "shoal: the number of arguments differs from the function's parameters");
     (messaging::check_fraction<Args, Ws>(), ...);
@@ -600,8 +599,7 @@ class Team::Ender final : public term::SharedTeam {
 /// @endcond
 
 template <auto Function, Delivery How, class... Ws, class... Args>
-void Team::send_through(const TeamHandle& team, Rank member, messaging::TypeList<Ws...>,
-                        Args&&... args) {
+void Team::send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
   (messaging::check_fraction<Args, Ws>(), ...);
