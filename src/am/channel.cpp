@@ -86,7 +86,7 @@ net::Link& Channel::admit_to(Rank target, net::Lane lane) {
 // The window bounds the messages that this rank sends, not the answers of the others' handlers. A
 // task that sends lets its worker handle arrivals at least this often, which bounds the answers.
 void Channel::give_way(const net::Link& link) {
-  if (link.message_count() % kSendsPerLook != 0) return;  // any sparse choice will do
+  if (link.message_count() % net::Link::kSendsPerLook != 0) return;  // any sparse choice will do
   if (!host_.looks_busy() || !sched::in_suspendable_task()) return;
   sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
     waiter.wake();  // the worker looks at its arrivals, then goes on here

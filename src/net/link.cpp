@@ -7,6 +7,58 @@ namespace shoal::net {
 // Notifies no sender: after an error, senders that waited here may be gone already.
 Link::~Link() { take().discard(); }
 
+std::span<std::byte> Link::reserve_slowly(MessageHeader message, std::size_t extra_bytes,
+                                          const RunPrefix* prefix, Reserved& reserved) {
+  settle();
+  bool continues = open_ != nullptr && open_->continues(message, prefix);
+  std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message, continues, prefix);
+  if (open_ == nullptr || open_->room_bytes() < needed) {
+    reserved.closed = open_packet(Packet::bytes_at_most(message, prefix));
+    continues = false;
+    needed = open_->bytes_for(message, continues, prefix);
+  }
+  reserved.announces = !std::exchange(announced_, true);
+  open_->accounted_bytes += needed + extra_bytes;
+  unaccounted_bytes_ += needed + extra_bytes;
+  if (unaccounted_bytes_ > account_after_bytes_) account();
+  // relaxed: written under the lock
+  count_end_.store(count_end_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  last_handler_ = message.handler;
+  const std::span<std::byte> place = open_->add_message(message, continues, prefix);
+  let_join(message);
+  return place;
+}
+
+void Link::let_join(const MessageHeader& message) {
+  const std::size_t step = message_step(message.size_bytes);
+  const std::uint64_t count = count_end_.load(std::memory_order_relaxed);
+  const std::size_t until_look = (kSendsPerLook - count % kSendsPerLook) % kSendsPerLook;
+  const std::size_t to_account = (account_after_bytes_ - unaccounted_bytes_) / step;
+  const std::size_t many = std::min({until_look, to_account, open_->joinable()});
+  if (many == 0) return;
+  run_kind_ = RunHeader::kind_of(message.handler, message.signature);
+  run_size_bytes_ = message.size_bytes;
+  next_place_ = open_->messages().data() + open_->messages().size();
+  may_join_ = static_cast<std::uint32_t>(many);
+  // relaxed: written under the lock
+  left_.store(may_join_, std::memory_order_relaxed);
+  count_end_.store(count + many, std::memory_order_relaxed);
+}
+
+void Link::settle() {
+  if (run_kind_ == kNoRun) return;
+  // relaxed: written under the lock
+  const std::uint32_t left = left_.load(std::memory_order_relaxed);
+  left_.store(0, std::memory_order_relaxed);
+  count_end_.store(count_end_.load(std::memory_order_relaxed) - left, std::memory_order_relaxed);
+  const std::size_t bytes = open_->join(may_join_ - left) + std::exchange(extra_bytes_, 0);
+  may_join_ = 0;
+  run_kind_ = kNoRun;
+  open_->accounted_bytes += bytes;
+  unaccounted_bytes_ += bytes;
+  if (unaccounted_bytes_ > account_after_bytes_) account();
+}
+
 bool Link::open_packet(std::size_t needed_bytes) {
   // First, as it may throw.
   Packet* const packet = Packet::create(std::max(options_.packet_bytes, needed_bytes));
@@ -15,9 +67,7 @@ bool Link::open_packet(std::size_t needed_bytes) {
   header.lane = static_cast<std::uint32_t>(lane_);
   header.source = source_.value();
   header.target = target_.value();
-  // relaxed: under the lock
-  header.first_message =
-      static_cast<std::uint32_t>(message_count_.load(std::memory_order_relaxed)) + 1;
+  header.first_message = static_cast<std::uint32_t>(message_count()) + 1;
   const bool closes = open_ != nullptr;
   if (closes) {
     account();
@@ -30,14 +80,14 @@ bool Link::open_packet(std::size_t needed_bytes) {
 
 void Link::note_sent(std::uint64_t size_bytes) const {
   if (lane_ == Lane::control) return;
-  const auto number = static_cast<std::uint32_t>(message_count_.load(std::memory_order_relaxed));
+  const auto number = static_cast<std::uint32_t>(message_count());
   trace::message_sent(trace_id(source_, target_, lane_, number),
                       static_cast<std::uint32_t>(target_.value()), size_bytes, 0);
 }
 
 std::size_t Link::in_flight_bytes() const {
   const sync::StoreReleaseLock lock(mutex_);
-  return in_flight_bytes_.load(std::memory_order_relaxed) + unaccounted_bytes_;
+  return in_flight_bytes_.load(std::memory_order_relaxed) + unaccounted_bytes();
 }
 
 LinkState Link::state() const {
@@ -47,7 +97,7 @@ LinkState Link::state() const {
   state.window_bytes = options_.window_bytes;
   state.message_count = message_count();
   const sync::StoreReleaseLock lock(mutex_);
-  state.byte_count = byte_count_ + unaccounted_bytes_;
+  state.byte_count = byte_count_ + unaccounted_bytes();
   state.last_handler = last_handler_;
   state.untaken = announced_;
   for (const sync::Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->link.next) {
@@ -58,6 +108,7 @@ LinkState Link::state() const {
 
 PacketList Link::take() {
   const sync::StoreReleaseLock lock(mutex_);
+  settle();
   account();
   PacketList taken = std::move(closed_);
   if (open_ != nullptr) taken.push_back(std::exchange(open_, nullptr));
@@ -73,6 +124,7 @@ PacketList Link::take() {
 bool Link::enlist(sync::Waiter& waiter) {
   const sync::Quiet quiet;
   const sync::StoreReleaseLock lock(mutex_);
+  settle();
   account();
   has_waiters_.store(true, std::memory_order_seq_cst);
   if (below_low_water(in_flight_bytes_.load(std::memory_order_seq_cst))) {

@@ -18,7 +18,7 @@ namespace {
 
 // The one thread-local that says where a thread is in the library.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-thread_local Worker* t_worker = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local Worker* t_worker = nullptr;
 
 }  // namespace
 

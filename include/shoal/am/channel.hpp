@@ -44,15 +44,12 @@ class Channel {
   template <net::Lane lane = net::Lane::normal>
   net::Link& admit(Rank target) {
     if constexpr (lane != net::Lane::normal) return admit_to(target, lane);
-    if (target >= 0 && target < fast_size_) [[likely]] {
+    if (static_cast<unsigned>(target.value()) < static_cast<unsigned>(fast_size_)) [[likely]] {
       // acquire pairs with the release in Fabric::make_link()
       net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
           std::memory_order_acquire);
       // relaxed: see give_way()
-      if (link != nullptr && link->has_room() && link->message_count() % kSendsPerLook != 0 &&
-          handlers_.all_open()) {
-        return *link;
-      }
+      if (link != nullptr && link->may_go_on() && handlers_.all_open()) return *link;
     }
     return admit_to(target, net::Lane::normal);
   }
@@ -124,8 +121,6 @@ class Channel {
   }
 
  private:
-  static constexpr std::uint64_t kSendsPerLook = 64;
-
   /// Counts the message in the team of the calling task, if that is another one. Its id, or 0.
   [[nodiscard]] std::uint64_t outside_sender(std::uint32_t handler) const;
   void give_way(const net::Link& link);

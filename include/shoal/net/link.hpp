@@ -42,9 +42,9 @@ struct LinkState {
 /// finds full packets, without any timer.
 ///
 /// Invariant (under mutex_): announced_ == (packets wait and the carrier has not taken them yet);
-/// in_flight_bytes_ + unaccounted_bytes_ == bytes appended and not consumed, and unaccounted bytes
-/// are in open_. Several messages are added to the window at once, which saves an atomic operation
-/// per message.
+/// in_flight_bytes_ + unaccounted_bytes() == bytes appended and not consumed, and unaccounted bytes
+/// are in open_; run_kind_ is that of a run only while open_ has it, so announced_ is true then.
+/// Several messages are added to the window at once, which saves an atomic operation per message.
 class Link : public PacketOwner {
  public:
   Link(Rank source, Rank target, Lane lane, const LinkOptions& options)
@@ -75,12 +75,11 @@ class Link : public PacketOwner {
   SHOAL_ALWAYS_INLINE bool append(const MessageHeader& message, std::size_t extra_bytes,
                                   Write&& write, const PollsNext& polls_next = {},
                                   const RunPrefix* prefix = nullptr) {
-    bool announce_now = false;
-    bool closed = false;
+    Reserved reserved;
     const sync::Quiet quiet;
     {
       const sync::StoreReleaseLock lock(mutex_);
-      const std::span<std::byte> place = reserve(message, extra_bytes, prefix, closed);
+      const std::span<std::byte> place = reserve(message, extra_bytes, prefix, reserved);
       {
         const sync::Aloud aloud;
         std::forward<Write>(write)(place);
@@ -88,10 +87,10 @@ class Link : public PacketOwner {
       if (trace::on<trace::Category::message>()) [[unlikely]]
         note_sent(message.size_bytes + extra_bytes);
       sync::publish(open_);
-      announce_now = !std::exchange(announced_, true);
     }
-    if (announce_now) announce(polls_next());
-    return closed;
+    if (reserved.announces) [[unlikely]]
+      announce(polls_next());
+    return reserved.closed;
   }
 
   /// Any thread; may be out of date at once, and leaves out the last few messages.
@@ -103,7 +102,16 @@ class Link : public PacketOwner {
   [[nodiscard]] std::size_t in_flight_bytes() const;
   /// Appended so far; may be out of date at once.
   [[nodiscard]] std::uint64_t message_count() const {
-    return message_count_.load(std::memory_order_relaxed);
+    // relaxed: written under the lock
+    return count_end_.load(std::memory_order_relaxed) - left_.load(std::memory_order_relaxed);
+  }
+  /// A sender looks at its own arrivals when it has sent this many messages.
+  static constexpr std::uint64_t kSendsPerLook = 64;
+  /// There is room, and it is not time for a look. Like has_room().
+  [[nodiscard]] bool may_go_on() const {
+    // relaxed: a hint
+    return left_.load(std::memory_order_relaxed) != 0 ||
+           (has_room() && message_count() % kSendsPerLook != 0);
   }
 
   /// A full packet waits for the carrier; a hint.
@@ -127,25 +135,42 @@ class Link : public PacketOwner {
   [[nodiscard]] const LinkOptions& options() const { return options_; }
 
  private:
+  /// What an appended message has brought about.
+  struct Reserved {
+    bool closed = false;     // a packet is full now
+    bool announces = false;  // packets wait, and the carrier does not know it
+  };
   // Inlined at every level of optimization but none: the cost of a message is this code.
   SHOAL_ALWAYS_INLINE std::span<std::byte> reserve(const MessageHeader& message,
                                                    std::size_t extra_bytes, const RunPrefix* prefix,
-                                                   bool& closed) SHOAL_REQUIRES(mutex_) {
-    bool continues = open_ != nullptr && open_->continues(message, prefix);
-    std::size_t needed = open_ == nullptr ? 0 : open_->bytes_for(message, continues, prefix);
-    if (open_ == nullptr || open_->room_bytes() < needed) [[unlikely]] {
-      closed = open_packet(Packet::bytes_at_most(message, prefix));
-      continues = false;
-      needed = open_->bytes_for(message, continues, prefix);
+                                                   Reserved& reserved) SHOAL_REQUIRES(mutex_) {
+    if (RunHeader::kind_of(message.handler, message.signature) != run_kind_ ||
+        message.size_bytes != run_size_bytes_ || !open_->has_tags(message, prefix)) [[unlikely]] {
+      return reserve_slowly(message, extra_bytes, prefix, reserved);
     }
-    open_->accounted_bytes += needed + extra_bytes;
-    unaccounted_bytes_ += needed + extra_bytes;
-    if (unaccounted_bytes_ > account_after_bytes_) account();
+    std::byte* const place = next_place_;
+    next_place_ = place + message_step(message.size_bytes);
+    sync::prefetch_to_write(place + kPrefetchBytes);
+    extra_bytes_ += extra_bytes;
     // relaxed: written under the lock
-    message_count_.store(message_count_.load(std::memory_order_relaxed) + 1,
-                         std::memory_order_relaxed);
-    last_handler_ = message.handler;
-    return open_->add_message(message, continues, prefix);
+    const std::uint32_t left = left_.load(std::memory_order_relaxed) - 1;
+    left_.store(left, std::memory_order_relaxed);
+    if (left == 0 || (extra_bytes != 0 && extra_bytes_ > account_after_bytes_)) [[unlikely]]
+      settle();
+    return {place, message.size_bytes};
+  }
+  // By value: so the header of a message that joins a run stays in registers.
+  std::span<std::byte> reserve_slowly(MessageHeader message, std::size_t extra_bytes,
+                                      const RunPrefix* prefix, Reserved& reserved)
+      SHOAL_REQUIRES(mutex_);
+  /// Lets messages that are like the last one join its run without a look at the rest.
+  void let_join(const MessageHeader& message) SHOAL_REQUIRES(mutex_);
+  /// Counts the messages that have joined the run. No more do.
+  [[gnu::noinline]] void settle() SHOAL_REQUIRES(mutex_);
+  /// Bytes that are not in in_flight_bytes_ yet.
+  [[nodiscard]] std::size_t unaccounted_bytes() const SHOAL_REQUIRES(mutex_) {
+    const std::size_t joined = may_join_ - left_.load(std::memory_order_relaxed);
+    return unaccounted_bytes_ + extra_bytes_ + joined * message_step(run_size_bytes_);
   }
   /// True: the one before is full now.
   bool open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
@@ -161,6 +186,8 @@ class Link : public PacketOwner {
     return bytes <= options_.window_bytes / 2;
   }
 
+  static constexpr std::uint64_t kNoRun = ~std::uint64_t{0};  // no handler has this number
+
   const Rank source_;
   const Rank target_;
   const Lane lane_;
@@ -169,16 +196,25 @@ class Link : public PacketOwner {
 
   // Senders write the first line, receivers the second one.
   alignas(64) mutable sync::StoreReleaseMutex mutex_;
-  PacketList closed_ SHOAL_GUARDED_BY(mutex_);
   Packet* open_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // the last one, still being filled
+  // The last run of open_, while messages may join it: room, window and counts were looked at for
+  // all of them at once.
+  std::uint64_t run_kind_ SHOAL_GUARDED_BY(mutex_) = kNoRun;
+  std::size_t run_size_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;   // of the arguments of each
+  std::byte* next_place_ SHOAL_GUARDED_BY(mutex_) = nullptr;  // of the next one
+  std::size_t extra_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;      // of those that have joined
+  std::uint32_t may_join_ SHOAL_GUARDED_BY(mutex_) = 0;       // how many might at first
+  std::atomic<std::uint32_t> left_{0};       // and how many still; written under mutex_
+  std::atomic<std::uint64_t> count_end_{0};  // messages when they all have; written under mutex_
+
+  PacketList closed_ SHOAL_GUARDED_BY(mutex_);
   bool announced_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::Waiter* waiters_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-  std::size_t unaccounted_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t byte_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // accounted so far
+  std::size_t unaccounted_bytes_ SHOAL_GUARDED_BY(mutex_) = 0;  // of settled messages
+  std::uint64_t byte_count_ SHOAL_GUARDED_BY(mutex_) = 0;       // accounted so far
   std::uint32_t last_handler_ SHOAL_GUARDED_BY(mutex_) = 0;
 
-  std::atomic<std::uint64_t> message_count_{0};  // written under mutex_
-  std::atomic<bool> has_full_{false};            // likewise
+  std::atomic<bool> has_full_{false};  // written under mutex_
   // Senders add, consumers subtract; with has_waiters_ a store-load pair: see enlist().
   alignas(64) std::atomic<std::size_t> in_flight_bytes_{0};
   std::atomic<bool> has_waiters_{false};

@@ -5,6 +5,7 @@
 #include <shoal/base/inline.hpp>
 #include <shoal/sync/prefetch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -82,6 +83,11 @@ struct RunHeader {
            std::rotl(extent ^ message.size_bytes, 16) < kCountMax;
   }
   [[nodiscard]] std::size_t step() const { return message_step(size_bytes); }
+  /// Handler and signature.
+  [[nodiscard]] std::uint64_t kind() const { return kind_of(handler, signature); }
+  static constexpr std::uint64_t kind_of(std::uint32_t handler, std::uint32_t signature) {
+    return (std::uint64_t{signature} << 32U) | handler;
+  }
 
   std::uint32_t handler;
   std::uint32_t signature;
@@ -178,10 +184,26 @@ class Packet {
   /// True: the message joins the last run.
   [[nodiscard]] SHOAL_ALWAYS_INLINE bool continues(const MessageHeader& message,
                                                    const RunPrefix* prefix = nullptr) const {
-    return run_ != nullptr && run_->may_take(message) &&
-           ((message.handler & kTeamBit) == 0 ||
+    return run_ != nullptr && run_->may_take(message) && has_tags(message, prefix);
+  }
+  /// The last run, whose handler is that of the message, is also of its teams and prefix.
+  [[nodiscard]] SHOAL_ALWAYS_INLINE bool has_tags(const MessageHeader& message,
+                                                  const RunPrefix* prefix) const {
+    return ((message.handler & kTeamBit) == 0 ||
             (tag_of(run_)->team == message.team && tag_of(run_)->sender == message.sender)) &&
            (prefix == nullptr || *prefix_of(run_, message.handler) == *prefix);
+  }
+  /// How many more messages the last run has room for.
+  [[nodiscard]] std::size_t joinable() const {
+    return std::min<std::size_t>(RunHeader::kCountMax - run_->count, room_bytes() / run_->step());
+  }
+  /// `count` messages have been written behind the last run, to join it. Returns their bytes.
+  std::size_t join(std::size_t count) {
+    const std::size_t size_bytes = count * run_->step();
+    run_->count = (run_->count + count) & RunHeader::kCountMax;
+    header_.size_bytes += size_bytes;
+    header_.message_count += static_cast<std::uint32_t>(count);
+    return size_bytes;
   }
   /// The bytes that one more message takes: with padding, and headers if it starts a run.
   [[nodiscard]] SHOAL_ALWAYS_INLINE std::size_t bytes_for(const MessageHeader& message,
