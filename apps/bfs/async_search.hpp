@@ -1,7 +1,7 @@
 #pragma once
 // Asynchronous breadth-first search: no rank waits for another before the end.
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <cstddef>
 #include <map>

@@ -1,8 +1,8 @@
 #pragma once
 // Builds the distributed graph from edges that are anywhere.
 
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // Level-synchronous breadth-first search.
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <span>
 #include <vector>

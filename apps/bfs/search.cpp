@@ -1,6 +1,6 @@
 #include "bfs/search.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <functional>
 #include <utility>

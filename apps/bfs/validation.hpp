@@ -1,8 +1,8 @@
 #pragma once
 // Checks the tree that a search made against the graph, without trust in the search.
 
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <array>
 #include <cstddef>

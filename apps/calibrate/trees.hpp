@@ -1,7 +1,7 @@
 #pragma once
 // Costs that decide between trees of multicasts.
 
-#include <shoal/am/tree_costs.hpp>
+#include <shoal/detail/am/tree_costs.hpp>
 #include <shoal/shoal.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "common/tile_table.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <utility>
 

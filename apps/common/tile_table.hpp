@@ -1,7 +1,7 @@
 #pragma once
 // The tiles of a matrix that a rank has at the moment: its own ones and copies of others'.
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <array>
 #include <cstddef>

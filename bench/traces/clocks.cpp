@@ -3,9 +3,7 @@
 // clocks that are seconds apart and drift; without it, they still have clocks of their own only on
 // several hosts, which share no clock that could tell the truth.
 
-#include <shoal/env/ticks.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/trace/file.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include <unistd.h>
@@ -26,7 +24,9 @@
 #include "cli/command_line.hpp"
 
 #include "common/result.hpp"
+#include "env/ticks.hpp"
 #include "ranks/program.hpp"
+#include "trace/file.hpp"
 
 namespace {
 

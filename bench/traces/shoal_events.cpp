@@ -1,8 +1,6 @@
 // Cost of a recorded event, of a probe that is off, and of a bare time stamp and store; and the
 // time of tasks of a given duration with four events each, in threads that do nothing else.
 
-#include <shoal/env/ticks.hpp>
-#include <shoal/trace/recorder.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include <unistd.h>
@@ -17,6 +15,8 @@
 #include <vector>
 
 #include "common/result.hpp"
+#include "env/ticks.hpp"
+#include "trace/recorder.hpp"
 #include "traces/event_cost.hpp"
 
 namespace {

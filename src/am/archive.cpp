@@ -1,5 +1,5 @@
-#include <shoal/am/archive_core.hpp>
 #include <shoal/base/error.hpp>
+#include <shoal/detail/am/archive_core.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include <shoal/am/backlog.hpp>
+#include "am/backlog.hpp"
 
 #include <shoal/am/active_message.hpp>
 #include <shoal/am/large_message.hpp>
-#include <shoal/am/messenger.hpp>
 
+#include "am/messenger.hpp"
 #include "am/multicast_wire.hpp"
 
 #include <fmt/format.h>

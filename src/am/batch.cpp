@@ -1,4 +1,4 @@
-#include <shoal/am/handler.hpp>
+#include <shoal/detail/am/handler.hpp>
 
 namespace shoal::messaging {
 

@@ -1,14 +1,15 @@
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/channel.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/sched/handler_mark.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <fmt/format.h>
 
 #include <cstring>
 #include <utility>
+
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
 
 namespace shoal::messaging {
 

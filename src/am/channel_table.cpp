@@ -1,6 +1,6 @@
-#include <shoal/am/channel_table.hpp>
+#include "am/channel_table.hpp"
 
-#include <shoal/am/channel.hpp>
+#include <shoal/detail/am/channel.hpp>
 
 #include <algorithm>
 

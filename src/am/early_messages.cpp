@@ -1,4 +1,4 @@
-#include <shoal/am/early_messages.hpp>
+#include "am/early_messages.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,13 +1,14 @@
 #pragma once
 // Instance handlers that the receiver of a rank has looked up.
 
-#include <shoal/am/channel.hpp>
-#include <shoal/am/deferred_reclaim.hpp>
-#include <shoal/am/handler.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/am/handler.hpp>
 
 #include <array>
 #include <cstdint>
 #include <memory>
+
+#include "am/deferred_reclaim.hpp"
 
 namespace shoal::messaging {
 

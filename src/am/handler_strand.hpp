@@ -2,7 +2,7 @@
 // Order of the handlers of a rank: one at a time.
 
 #include <shoal/base/ids.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 namespace shoal::messaging {
 

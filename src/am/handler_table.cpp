@@ -1,8 +1,8 @@
-#include <shoal/am/handler_table.hpp>
+#include <shoal/detail/am/handler_table.hpp>
 
-#include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <fmt/format.h>
 

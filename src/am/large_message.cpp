@@ -1,15 +1,15 @@
 #include <shoal/am/large_message.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/net/message_id.hpp>
-#include <shoal/sched/function_task.hpp>
-#include <shoal/sched/handler_mark.hpp>
-#include <shoal/sched/memory_bound.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/net/message_id.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "am/large_wire.hpp"
+#include "am/messenger.hpp"
 #include "am/multicast_wire.hpp"
 #include "am/receiver.hpp"
 #include "env/host.hpp"
+#include "sched/memory_bound.hpp"
 
 #include <fmt/format.h>
 

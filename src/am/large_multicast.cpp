@@ -1,10 +1,9 @@
 // Multicasts of large messages.
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/am/payload_cast.hpp>
-
 #include "am/large_wire.hpp"
+#include "am/messenger.hpp"
 #include "am/multicast_wire.hpp"
+#include "am/payload_cast.hpp"
 
 #include <cstring>
 #include <memory>

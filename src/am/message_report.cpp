@@ -1,9 +1,9 @@
-#include <shoal/am/message_report.hpp>
-
-#include <shoal/am/arrivals.hpp>
-#include <shoal/am/messenger.hpp>
+#include "am/message_report.hpp"
 
 #include <fmt/format.h>
+
+#include "am/arrivals.hpp"
+#include "am/messenger.hpp"
 
 namespace shoal::messaging {
 

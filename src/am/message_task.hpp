@@ -1,9 +1,9 @@
 #pragma once
 // A message whose handler runs as a task.
 
-#include <shoal/am/channel.hpp>
-#include <shoal/am/handler.hpp>
-#include <shoal/sched/task.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/sched/task.hpp>
 
 #include <memory>
 #include <string>

@@ -1,10 +1,10 @@
-#include <shoal/am/messenger.hpp>
+#include "am/messenger.hpp"
 
-#include <shoal/am/arrivals.hpp>
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/packet_reader.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
+#include "am/arrivals.hpp"
+#include "am/backlog.hpp"
+#include "am/packet_reader.hpp"
 #include "am/rank_progress.hpp"
 #include "am/receiver.hpp"
 

@@ -1,7 +1,6 @@
 #include "am/mismatch.hpp"
 
 #include <shoal/am/active_message.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
 
 #include <fmt/format.h>
@@ -9,6 +8,8 @@
 #include <exception>
 #include <string>
 #include <vector>
+
+#include "am/messenger.hpp"
 
 namespace shoal::messaging {
 

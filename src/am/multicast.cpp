@@ -1,9 +1,9 @@
+#include "am/messenger.hpp"
 #include "am/multicast_wire.hpp"
+#include "am/payload_cast.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/am/payload_cast.hpp>
-#include <shoal/am/tree_costs.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/am/tree_costs.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include <shoal/am/multicast_tree.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -1,8 +1,8 @@
 #pragma once
 // Wire format of multicasts, and the handling by a recipient.
 
-#include <shoal/am/channel.hpp>
-#include <shoal/am/multicast.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/am/multicast.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include <shoal/am/packet_reader.hpp>
+#include "am/packet_reader.hpp"
 
-#include <shoal/am/handler.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,12 @@
-#include <shoal/am/payload_cast.hpp>
+#include "am/payload_cast.hpp"
 
 #include <shoal/am/large_message.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <utility>
+
+#include "am/messenger.hpp"
 
 namespace shoal::messaging {
 

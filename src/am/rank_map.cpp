@@ -1,11 +1,12 @@
-#include <shoal/am/rank_map_table.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string_view>
+
+#include "am/rank_map_table.hpp"
 
 namespace shoal::messaging {
 

@@ -1,7 +1,7 @@
 #include "am/rank_progress.hpp"
 
-#include <shoal/am/channel.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "sync/pause.hpp"
 

@@ -1,13 +1,13 @@
 #pragma once
 // Progress of a rank: one worker at a time polls the transport and drains the port.
 
-#include <shoal/am/messenger_options.hpp>
-#include <shoal/net/transport.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include <atomic>
 #include <cstdint>
 
+#include "am/messenger_options.hpp"
 #include "am/receiver.hpp"
 
 namespace shoal::messaging {

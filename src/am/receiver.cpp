@@ -1,9 +1,9 @@
 #include "am/receiver.hpp"
 
-#include <shoal/am/channel.hpp>
 #include <shoal/am/large_message.hpp>
-#include <shoal/net/message_id.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/net/message_id.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "am/message_task.hpp"
 #include "am/mismatch.hpp"

@@ -1,15 +1,15 @@
 #pragma once
 // The receiver of a rank: from packets to handlers.
 
-#include <shoal/am/arrivals.hpp>
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/handler.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "am/arrivals.hpp"
+#include "am/backlog.hpp"
 #include "am/handler_cache.hpp"
 #include "am/handler_strand.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 // State of the receiver while it handles a packet.
 
-#include <shoal/am/channel.hpp>
-#include <shoal/am/handler.hpp>
-#include <shoal/sched/handler_mark.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
 
 #include <atomic>
 #include <cstdint>

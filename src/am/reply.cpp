@@ -1,13 +1,14 @@
 #include <shoal/am/reply.hpp>
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "am/messenger.hpp"
 
 namespace shoal {
 

@@ -1,4 +1,4 @@
-#include <shoal/am/services.hpp>
+#include <shoal/detail/am/services.hpp>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
-#include <shoal/am/handler.hpp>
+#include <shoal/detail/am/handler.hpp>
 
-#include <shoal/base/check.hpp>
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <algorithm>
 #include <string_view>

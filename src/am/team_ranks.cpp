@@ -1,6 +1,6 @@
-#include <shoal/am/team_ranks.hpp>
+#include <shoal/detail/am/team_ranks.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <utility>
 

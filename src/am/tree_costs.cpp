@@ -1,4 +1,4 @@
-#include <shoal/am/tree_costs.hpp>
+#include <shoal/detail/am/tree_costs.hpp>
 
 #include <algorithm>
 #include <bit>

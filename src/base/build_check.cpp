@@ -1,4 +1,4 @@
-#include <shoal/base/build_check.hpp>
+#include <shoal/detail/base/build_check.hpp>
 
 // Defined only by a library that is built as the names say that others are not.
 #if defined(SHOAL_TSAN)

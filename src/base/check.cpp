@@ -1,5 +1,5 @@
-#include <shoal/base/check.hpp>
-#include <shoal/base/held_locks.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/held_locks.hpp>
 
 #include <fmt/args.h>
 

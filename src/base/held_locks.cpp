@@ -1,4 +1,4 @@
-#include <shoal/base/held_locks.hpp>
+#include <shoal/detail/base/held_locks.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <algorithm>
 #include <cstddef>

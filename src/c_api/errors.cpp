@@ -2,7 +2,7 @@
 
 #include "base/per_thread.hpp"
 
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 #include <exception>
 #include <memory>

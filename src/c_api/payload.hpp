@@ -2,8 +2,8 @@
 // Shared by the interfaces for other languages: numbers for peers and types, and contexts.
 
 #include <shoal/c_api/event.h>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/event/event.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <cstddef>
 #include <memory>

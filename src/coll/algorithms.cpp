@@ -1,6 +1,6 @@
 #include "coll/algorithms.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <bit>

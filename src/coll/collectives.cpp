@@ -1,8 +1,8 @@
-#include <shoal/coll/collectives.hpp>
+#include <shoal/detail/coll/collectives.hpp>
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
+#include "am/messenger.hpp"
 #include "coll/algorithms.hpp"
 #include "coll/exchange.hpp"
 

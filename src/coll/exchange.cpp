@@ -1,9 +1,9 @@
 #include "coll/exchange.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/park.hpp>
 
+#include "am/messenger.hpp"
 #include "coll/operation.hpp"
 
 #include <fmt/format.h>

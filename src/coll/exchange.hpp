@@ -4,9 +4,8 @@
 #include <shoal/am/active_message.hpp>
 #include <shoal/am/immutable.hpp>
 #include <shoal/am/large_message.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/coll/collectives.hpp>
-#include <shoal/term/scope.hpp>
+#include <shoal/detail/coll/collectives.hpp>
+#include <shoal/detail/term/scope.hpp>
 
 #include <array>
 #include <cstddef>
@@ -16,6 +15,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "am/messenger.hpp"
 
 namespace shoal::coll {
 

@@ -1,10 +1,11 @@
 #include "coll/operation.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <bit>
+
+#include "am/messenger.hpp"
 
 namespace shoal::coll {
 

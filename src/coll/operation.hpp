@@ -1,14 +1,14 @@
 #pragma once
 // One collective operation on one rank: a coroutine that is resumed by the messages it waits for.
 
-#include <shoal/am/payload_cast.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/block_pool.hpp>
-#include <shoal/term/scope_state.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
 #include <shoal/trace/trace.hpp>
 
+#include "am/payload_cast.hpp"
 #include "coll/exchange.hpp"
+#include "term/scope_state.hpp"
 
 #include <atomic>
 #include <coroutine>

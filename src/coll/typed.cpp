@@ -1,6 +1,6 @@
-#include <shoal/coll/typed.hpp>
+#include <shoal/detail/coll/typed.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <cstring>
 

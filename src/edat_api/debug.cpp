@@ -4,11 +4,11 @@
 
 #include "edat_api/calls.hpp"
 #include "edat_api/process.hpp"
+#include "net/mpi_transport.hpp"
+#include "sched/inspector.hpp"
 
-#include <shoal/net/mpi_transport.hpp>
-#include <shoal/sched/inspector.hpp>
-#include <shoal/sched/park.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 using namespace shoal::edat_api;
 

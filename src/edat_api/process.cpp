@@ -2,7 +2,7 @@
 
 #include "env/host.hpp"
 
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include <fmt/core.h>
 

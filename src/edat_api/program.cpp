@@ -1,13 +1,13 @@
 #include "edat_api/program.hpp"
 
+#include "am/messenger.hpp"
 #include "base/per_thread.hpp"
 #include "c_api/payload.hpp"
 #include "env/host.hpp"
 #include "env/topology.hpp"
 
-#include <shoal/am/messenger.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/runtime/run.hpp>
-#include <shoal/sched/park.hpp>
 
 #include <fmt/format.h>
 

@@ -3,10 +3,10 @@
 
 #include "edat_api/configuration.hpp"
 #include "edat_api/task_thread.hpp"
+#include "env/alarm.hpp"
 
 #include <shoal/edat/edat.h>
-#include <shoal/env/alarm.hpp>
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 #include <shoal/event/events.hpp>
 #include <shoal/runtime/world.hpp>
 

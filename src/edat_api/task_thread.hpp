@@ -1,9 +1,8 @@
 #pragma once
 // Threads that run the functions of tasks written in other languages.
 
-#include <shoal/env/alarm.hpp>
-#include <shoal/env/env.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/env/env.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <functional>
 #include <memory>
@@ -11,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "env/alarm.hpp"
 
 namespace shoal::edat_api {
 

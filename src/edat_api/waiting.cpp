@@ -2,7 +2,7 @@
 
 #include "edat_api/process.hpp"
 
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-#include <shoal/env/alarm.hpp>
+#include "env/alarm.hpp"
 
 #include <shoal/base/error.hpp>
 

@@ -1,6 +1,6 @@
-#include <shoal/env/crowding.hpp>
+#include "env/crowding.hpp"
 
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 namespace shoal::env {
 

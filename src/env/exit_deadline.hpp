@@ -1,11 +1,11 @@
 #pragma once
 // Ends the process when something takes too long.
 
-#include <shoal/env/alarm.hpp>
-
 #include <atomic>
 #include <cstdint>
 #include <string>
+
+#include "env/alarm.hpp"
 
 namespace shoal::env {
 

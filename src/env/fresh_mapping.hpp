@@ -1,7 +1,7 @@
 #pragma once
 // Memory that was just mapped, for AddressSanitizer.
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-#include <shoal/env/machine_watch.hpp>
+#include "env/machine_watch.hpp"
 
 #include <shoal/base/error.hpp>
 

@@ -1,4 +1,4 @@
-#include <shoal/env/shared_memory.hpp>
+#include "env/shared_memory.hpp"
 
 #include <shoal/base/error.hpp>
 

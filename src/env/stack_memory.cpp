@@ -1,6 +1,6 @@
-#include <shoal/env/stack_memory.hpp>
+#include "env/stack_memory.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

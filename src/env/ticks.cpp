@@ -1,4 +1,4 @@
-#include <shoal/env/ticks.hpp>
+#include "env/ticks.hpp"
 
 #include "env/raw_clock.hpp"
 

@@ -3,7 +3,7 @@
 #include "event/report.hpp"
 #include "event/wait.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include <fmt/format.h>

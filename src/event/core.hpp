@@ -8,9 +8,9 @@
 #include "event/sources.hpp"
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/event/events.hpp>
-#include <shoal/sync/mutex.hpp>
-#include <shoal/term/scope.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "event/matcher_parts.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 // Parts of a Matcher; matcher.hpp explains how they work together.
 
-#include <shoal/sync/list.hpp>
+#include <shoal/detail/sync/list.hpp>
 
 #include "event/matcher.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 // Locks that are known by their names, and that end with the task that holds them.
 
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/sched/locks.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #include "event/order.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <algorithm>
 #include <utility>

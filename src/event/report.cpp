@@ -2,7 +2,7 @@
 
 #include "base/edit_distance.hpp"
 
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,9 @@
 #pragma once
 // Sources of events without a task: time, and the machine.
 
-#include <shoal/env/machine_watch.hpp>
-#include <shoal/sched/function_task.hpp>
-#include <shoal/sched/park.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+
+#include "env/machine_watch.hpp"
 
 namespace shoal::event {
 

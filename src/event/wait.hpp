@@ -3,7 +3,7 @@
 
 #include "event/core.hpp"
 
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 namespace shoal::event {
 

@@ -4,8 +4,8 @@
 #include "flow/program_log.hpp"
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <cstdint>
 #include <deque>

@@ -1,12 +1,12 @@
 #include "flow/core.hpp"
 
-#include <shoal/am/messenger.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
+
+#include "am/messenger.hpp"
 
 namespace shoal::flow {
 

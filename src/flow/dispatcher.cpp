@@ -2,8 +2,8 @@
 
 #include "flow/handle.hpp"
 
-#include <shoal/base/check.hpp>
-#include <shoal/env/env.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <fmt/format.h>
 

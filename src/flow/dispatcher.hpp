@@ -1,9 +1,9 @@
 #pragma once
 // Connects a FlowScheduler with the workers.
 
+#include <shoal/detail/flow/task.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/flow/scheduler.hpp>
-#include <shoal/flow/task.hpp>
-#include <shoal/sched/scheduler.hpp>
 
 #include <atomic>
 #include <cstdint>

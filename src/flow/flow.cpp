@@ -2,7 +2,7 @@
 
 #include "flow/core.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

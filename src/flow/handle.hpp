@@ -3,8 +3,8 @@
 
 #include "flow/instance.hpp"
 
-#include <shoal/base/function.hpp>
 #include <shoal/base/ids.hpp>
+#include <shoal/detail/base/function.hpp>
 #include <shoal/flow/types.hpp>
 
 #include <atomic>

@@ -1,9 +1,9 @@
 #pragma once
 // Memory with one value of a handle on this rank, and the queue of accesses to it.
 
-#include <shoal/flow/task.hpp>
+#include <shoal/detail/flow/task.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/flow/types.hpp>
-#include <shoal/sync/store_release_mutex.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "flow/instance.hpp"
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include <shoal/flow/performance_models.hpp>
+#include "flow/performance_models.hpp"
 
 #include "env/host.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // The insertions of a sequence on one rank, kept for a comparison with those of other ranks.
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // End of a pruned flow: whether each value that was sent was also received.
 
 #include <shoal/am/active_message.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <cstdint>
 #include <vector>

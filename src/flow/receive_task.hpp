@@ -3,7 +3,7 @@
 
 #include "flow/handle.hpp"
 
-#include <shoal/flow/task.hpp>
+#include <shoal/detail/flow/task.hpp>
 
 #include <atomic>
 #include <cstddef>

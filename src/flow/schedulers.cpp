@@ -1,14 +1,15 @@
 #include <shoal/flow/scheduler.hpp>
 
-#include <shoal/base/check.hpp>
-#include <shoal/flow/performance_models.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <algorithm>
 #include <deque>
 #include <queue>
 #include <utility>
 #include <vector>
+
+#include "flow/performance_models.hpp"
 
 namespace shoal {
 

@@ -5,7 +5,7 @@
 #include "flow/core.hpp"
 #include "flow/program_log.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include <shoal/flow/sequence_progress.hpp>
+#include <shoal/detail/flow/sequence_progress.hpp>
 
 #include "sync/pause.hpp"
 
-#include <shoal/sched/park.hpp>
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/asymmetric_barrier.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/asymmetric_barrier.hpp>
 
 #include <fmt/format.h>
 

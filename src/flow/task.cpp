@@ -1,9 +1,9 @@
-#include <shoal/flow/task.hpp>
+#include <shoal/detail/flow/task.hpp>
 
 #include "base/bytes.hpp"
 #include "flow/core.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "flow/core.hpp"
 
 #include <shoal/am/large_message.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

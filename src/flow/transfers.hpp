@@ -7,9 +7,9 @@
 #include "flow/value_message.hpp"
 
 #include <shoal/am/active_message.hpp>
-#include <shoal/base/function.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,11 +1,11 @@
 #include <shoal/graph/task_graph.hpp>
 
-#include <shoal/am/messenger.hpp>
-
 #include <fmt/format.h>
 
 #include <charconv>
 #include <limits>
+
+#include "am/messenger.hpp"
 
 namespace shoal::graph {
 

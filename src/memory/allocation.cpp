@@ -3,7 +3,7 @@
 #include "memory/remote.hpp"
 
 #include <shoal/base/error.hpp>
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "memory/blocks.hpp"
 #include "memory/remote.hpp"
 
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 

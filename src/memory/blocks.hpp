@@ -1,7 +1,7 @@
 #pragma once
 // Copies between a contiguous piece and the blocks of a range.
 
-#include <shoal/memory/core.hpp>
+#include <shoal/detail/memory/core.hpp>
 
 #include <cstddef>
 #include <cstdint>

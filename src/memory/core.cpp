@@ -1,9 +1,9 @@
-#include <shoal/memory/core.hpp>
+#include <shoal/detail/memory/core.hpp>
 
+#include "am/messenger.hpp"
 #include "memory/remote.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 #include <shoal/memory/global_ptr.hpp>
 
 #include <fmt/format.h>

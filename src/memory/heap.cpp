@@ -1,7 +1,7 @@
 #include "memory/heap.hpp"
 
 #include <shoal/base/error.hpp>
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 
 #ifdef SHOAL_ASAN
 #include <sanitizer/asan_interface.h>

@@ -1,10 +1,10 @@
 #pragma once
 // Global heap of one rank: its memory and its allocations.
 
+#include "env/shared_memory.hpp"
 #include "memory/allocator.hpp"
 
-#include <shoal/env/shared_memory.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>

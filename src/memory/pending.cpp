@@ -1,7 +1,7 @@
 #include <shoal/memory/pending.hpp>
 
-#include <shoal/sched/park.hpp>
-#include <shoal/sync/waiter.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/waiter.hpp>
 
 namespace shoal::memory {
 

@@ -1,11 +1,11 @@
 #include "memory/remote.hpp"
+#include "am/messenger.hpp"
 #include "memory/blocks.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
 #include <shoal/base/error.hpp>
-#include <shoal/net/transport.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 

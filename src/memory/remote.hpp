@@ -1,15 +1,15 @@
 #pragma once
 // Global memory of one rank and its peers: heaps, ways, messages.
 
+#include "env/shared_memory.hpp"
 #include "memory/heap.hpp"
 #include "memory/requests.hpp"
+#include "net/remote_memory.hpp"
 
 #include <shoal/am/active_message.hpp>
 #include <shoal/am/large_message.hpp>
-#include <shoal/env/shared_memory.hpp>
-#include <shoal/memory/core.hpp>
-#include <shoal/net/remote_memory.hpp>
-#include <shoal/term/scope.hpp>
+#include <shoal/detail/memory/core.hpp>
+#include <shoal/detail/term/scope.hpp>
 
 #include <atomic>
 #include <cstddef>

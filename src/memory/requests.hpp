@@ -1,15 +1,16 @@
 #pragma once
 // Requests of a rank that have not been answered, by the numbers that travel with them.
 
-#include <shoal/memory/core.hpp>
+#include <shoal/detail/memory/core.hpp>
 #include <shoal/memory/pending.hpp>
-#include <shoal/sync/slot_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <vector>
+
+#include "sync/slot_table.hpp"
 
 namespace shoal::memory {
 

@@ -1,13 +1,13 @@
 // Ways to the heaps of other ranks.
 
+#include "am/messenger.hpp"
 #include "memory/remote.hpp"
+#include "net/remote_memory.hpp"
 
 #include <shoal/am/large_message.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
-#include <shoal/net/remote_memory.hpp>
-#include <shoal/net/transport.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <memory>
 #include <vector>

@@ -1,10 +1,10 @@
 // Gets from other nodes by the transport's own access to memory (MPI-3 RMA).
 
+#include "am/messenger.hpp"
 #include "memory/remote.hpp"
+#include "net/remote_memory.hpp"
 
 #include <shoal/am/large_message.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/net/remote_memory.hpp>
 
 #include <memory>
 #include <span>

@@ -1,6 +1,6 @@
-#include <shoal/memory/core.hpp>
+#include <shoal/detail/memory/core.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <atomic>
 #include <bit>

@@ -1,7 +1,7 @@
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
-#include <shoal/base/check.hpp>
-#include <shoal/env/sparse_array.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/env/sparse_array.hpp>
 
 #include "net/local_link.hpp"
 

@@ -1,4 +1,4 @@
-#include <shoal/net/link.hpp>
+#include <shoal/detail/net/link.hpp>
 
 #include <algorithm>
 

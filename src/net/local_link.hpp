@@ -1,7 +1,7 @@
 #pragma once
 // A link between two ranks of one process: the target rank's own progress takes the packets.
 
-#include <shoal/net/link.hpp>
+#include <shoal/detail/net/link.hpp>
 
 namespace shoal::net {
 

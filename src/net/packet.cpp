@@ -1,8 +1,8 @@
-#include <shoal/net/packet.hpp>
+#include <shoal/detail/net/packet.hpp>
 
-#include <shoal/base/check.hpp>
-#include <shoal/sync/block_pool.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 #include <xxhash.h>

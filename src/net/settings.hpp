@@ -2,10 +2,10 @@
 // Settings that all processes of a world must share, and the processes of each value if they do
 // not.
 
-#include <shoal/net/mpi_transport.hpp>
-
 #include <string>
 #include <vector>
+
+#include "net/mpi_transport.hpp"
 
 namespace shoal::net {
 

@@ -1,4 +1,4 @@
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include "object/share.hpp"
 

@@ -1,6 +1,6 @@
 #include <shoal/object/executor.hpp>
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <cstddef>
 #include <deque>

@@ -1,7 +1,8 @@
 #include <shoal/object/external.hpp>
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
+
+#include "am/messenger.hpp"
 
 namespace shoal {
 

@@ -1,7 +1,6 @@
 // Invocations through rank 0 of teams that are not there.
 
-#include <shoal/am/messenger.hpp>
-
+#include "am/messenger.hpp"
 #include "object/outside.hpp"
 
 #include <algorithm>

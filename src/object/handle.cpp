@@ -1,6 +1,6 @@
 #include <shoal/object/distributed_object.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
 // Invocations from outside that came before rank 0 of the object's team had made it.
 
-#include <shoal/object/objects.hpp>
+#include <shoal/detail/object/objects.hpp>
 
-#include <shoal/am/messenger.hpp>
-
+#include "am/messenger.hpp"
 #include "object/outside.hpp"
 
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-#include <shoal/object/invocation.hpp>
+#include <shoal/detail/object/invocation.hpp>
 
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
-#include <shoal/object/objects.hpp>
+#include <shoal/detail/object/objects.hpp>
 
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
 #include "object/outside.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
-#include <shoal/object/objects.hpp>
+#include <shoal/detail/object/objects.hpp>
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
+#include <shoal/detail/base/check.hpp>
 
+#include "am/messenger.hpp"
 #include "object/outside.hpp"
 #include "object/share.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Checker of the order of invocations on one rank of a team.
 
-#include <shoal/object/invocation.hpp>
+#include <shoal/detail/object/invocation.hpp>
 
 #include <cstdint>
 #include <deque>

@@ -1,10 +1,9 @@
 #pragma once
 // Invocations that are counted outside the object's team.
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/object/invocation.hpp>
+#include <shoal/detail/object/invocation.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/runtime/team.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,8 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "am/messenger.hpp"
 
 namespace shoal::object {
 

@@ -1,9 +1,9 @@
 #pragma once
 // Invocations that wait on one rank of a team, by context.
 
-#include <shoal/base/function.hpp>
-#include <shoal/object/invocation.hpp>
-#include <shoal/sync/list.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/object/invocation.hpp>
+#include <shoal/detail/sync/list.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // The part of a team's objects on one rank: representatives, and the invocations that wait for
 // them.
 
-#include <shoal/object/objects.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/object/objects.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include "object/order_check.hpp"
 #include "object/run_queue.hpp"

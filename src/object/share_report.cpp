@@ -1,6 +1,6 @@
 // Names and lines about invocations, for reports, and violations that the check finds.
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include "object/share.hpp"
 

@@ -1,7 +1,7 @@
 // Running the invocations that a runner has taken.
 
-#include <shoal/sync/strand.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "object/share.hpp"
 

@@ -1,13 +1,14 @@
 #include "object/turn.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 
 #include <exception>
 #include <utility>
+
+#include "am/messenger.hpp"
 
 namespace shoal::object {
 

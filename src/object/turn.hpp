@@ -1,10 +1,10 @@
 #pragma once
 // The turn of the code that may use the representatives on one rank: one at a time.
 
-#include <shoal/am/channel.hpp>
+#include <shoal/detail/am/channel.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/runtime/team.hpp>
-#include <shoal/sched/park.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <atomic>
 #include <memory>

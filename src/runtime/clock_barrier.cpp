@@ -1,8 +1,7 @@
 #include "runtime/clock_barrier.hpp"
 
-#include <shoal/trace/clocks.hpp>
-
 #include "runtime/exchange.hpp"
+#include "trace/clocks.hpp"
 
 #include <algorithm>
 #include <numeric>

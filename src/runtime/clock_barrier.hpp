@@ -1,11 +1,11 @@
 #pragma once
 // A barrier that the processes of a run leave at one moment.
 
-#include <shoal/net/mpi_transport.hpp>
-#include <shoal/trace/file.hpp>
-
 #include <cstdint>
 #include <optional>
+
+#include "net/mpi_transport.hpp"
+#include "trace/file.hpp"
 
 namespace shoal::runtime {
 

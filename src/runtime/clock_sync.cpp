@@ -1,12 +1,13 @@
 #include "runtime/clock_sync.hpp"
 
-#include <shoal/am/handler.hpp>
-#include <shoal/am/messenger.hpp>
+#include <shoal/detail/am/handler.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
+
+#include "am/messenger.hpp"
 
 namespace shoal::runtime {
 

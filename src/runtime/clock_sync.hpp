@@ -2,11 +2,11 @@
 // Compares the clocks of the processes of a recorded run while it runs.
 
 #include "runtime/rank_runtime.hpp"
+#include "trace/clocks.hpp"
+#include "trace/recorder.hpp"
 
-#include <shoal/net/transport.hpp>
-#include <shoal/sync/mutex.hpp>
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/recorder.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <cstdint>
 #include <memory>

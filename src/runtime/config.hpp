@@ -2,13 +2,13 @@
 // Settings of a run, from the command line, SHOAL_* environment variables and a file.
 
 #include "env/topology.hpp"
+#include "net/mpi_transport.hpp"
 #include "runtime/environment.hpp"
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
-#include <shoal/am/tree_costs.hpp>
-#include <shoal/net/mpi_transport.hpp>
-#include <shoal/trace/event.hpp>
+#include <shoal/detail/am/tree_costs.hpp>
+#include <shoal/detail/trace/event.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,7 @@
 #pragma once
 // Output to standard error, and the exit code, when the ranks of a process have ended.
 
-#include <shoal/net/mpi_transport.hpp>
-
+#include "net/mpi_transport.hpp"
 #include "runtime/rank_runtime.hpp"
 
 #include <memory>

@@ -2,7 +2,7 @@
 // Values that the processes of a world exchange outside of its messages.
 
 #include <shoal/am/archive.hpp>
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include <cstddef>
 #include <span>

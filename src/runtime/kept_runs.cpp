@@ -1,6 +1,6 @@
 #include "runtime/kept_runs.hpp"
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <utility>
 #include <vector>

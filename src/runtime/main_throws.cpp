@@ -1,7 +1,7 @@
 #include "runtime/main_throws.hpp"
 
-#include <shoal/base/held_locks.hpp>
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/base/held_locks.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 #include <cxxabi.h>
 

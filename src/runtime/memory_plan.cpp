@@ -1,9 +1,9 @@
 #include "runtime/memory_plan.hpp"
 
+#include "am/messenger_options.hpp"
 #include "runtime/count.hpp"
 #include "runtime/input_file.hpp"
 
-#include <shoal/am/messenger_options.hpp>
 #include <shoal/base/error.hpp>
 #include <shoal/contention/advice.hpp>
 

@@ -3,9 +3,9 @@
 
 #include "env/topology.hpp"
 #include "runtime/config.hpp"
+#include "sched/memory_bound.hpp"
 
 #include <shoal/contention/model.hpp>
-#include <shoal/sched/memory_bound.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -1,9 +1,8 @@
 #pragma once
 // Facts that the processes of a world exchange before it starts.
 
+#include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
-
-#include <shoal/net/mpi_transport.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 #include "runtime/rank_activity.hpp"
 
-#include <shoal/am/message_report.hpp>
-#include <shoal/sched/inspector.hpp>
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "am/message_report.hpp"
+#include "sched/inspector.hpp"
 
 namespace shoal::runtime {
 

@@ -1,14 +1,12 @@
 #include "runtime/rank_report.hpp"
 
-#include <shoal/am/arrivals.hpp>
-#include <shoal/am/message_report.hpp>
-#include <shoal/am/messenger.hpp>
-
+#include "am/arrivals.hpp"
+#include "am/message_report.hpp"
+#include "am/messenger.hpp"
 #include "runtime/config_options.hpp"
 #include "runtime/count.hpp"
-
-#include <shoal/sched/memory_bound.hpp>
-#include <shoal/term/scope_state.hpp>
+#include "sched/memory_bound.hpp"
+#include "term/scope_state.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

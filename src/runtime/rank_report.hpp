@@ -1,9 +1,8 @@
 #pragma once
 // Reports of stalled runs: the part of each rank, and the text merged from all parts.
 
-#include <shoal/sched/worker_state.hpp>
-
 #include "runtime/rank_runtime.hpp"
+#include "sched/worker_state.hpp"
 
 #include <cstdint>
 #include <optional>

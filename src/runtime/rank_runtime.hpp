@@ -1,16 +1,16 @@
 #pragma once
 // Everything that one rank of this process is made of.
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/coll/collectives.hpp>
+#include <shoal/detail/coll/collectives.hpp>
+#include <shoal/detail/memory/core.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/flow/scheduler.hpp>
-#include <shoal/memory/core.hpp>
-#include <shoal/net/transport.hpp>
 #include <shoal/runtime/run.hpp>
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/strand.hpp>
-#include <shoal/term/scope.hpp>
 
+#include "am/messenger.hpp"
 #include "runtime/config.hpp"
 
 #include <exception>

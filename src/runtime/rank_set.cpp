@@ -1,10 +1,11 @@
-#include <shoal/runtime/rank_set.hpp>
+#include <shoal/detail/runtime/rank_set.hpp>
 
-#include <shoal/am/rank_map_table.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <cstddef>
 #include <memory>
+
+#include "am/rank_map_table.hpp"
 
 namespace shoal {
 

@@ -1,13 +1,13 @@
 #include <shoal/runtime/run.hpp>
 
 #include <shoal/base/version.hpp>
-#include <shoal/env/guards.hpp>
-#include <shoal/net/mpi_transport.hpp>
-#include <shoal/sync/block_pool.hpp>
+#include <shoal/detail/env/guards.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
 
 #include "env/exit_deadline.hpp"
 #include "env/host.hpp"
 #include "env/raw_clock.hpp"
+#include "net/mpi_transport.hpp"
 #include "runtime/clock_sync.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"

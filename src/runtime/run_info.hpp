@@ -1,11 +1,10 @@
 #pragma once
 // --info: a description of a run, in place of the run.
 
+#include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/process_info.hpp"
-
-#include <shoal/net/mpi_transport.hpp>
 
 #include <string>
 #include <vector>

@@ -1,16 +1,16 @@
 #include "runtime/simulated_world.hpp"
 
+#include "am/message_report.hpp"
+#include "am/messenger.hpp"
 #include "runtime/end_report.hpp"
 #include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
+#include "sched/inspector.hpp"
 
-#include <shoal/am/message_report.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
-#include <shoal/env/guards.hpp>
+#include <shoal/detail/env/guards.hpp>
+#include <shoal/detail/sync/strand.hpp>
 #include <shoal/sched/compute.hpp>
-#include <shoal/sched/inspector.hpp>
-#include <shoal/sync/strand.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,10 @@
 #pragma once
 // Control messages between the stall watches of processes. Included by stall_watch.cpp only.
 
+#include "am/messenger.hpp"
 #include "runtime/stall_watch.hpp"
 
 #include <shoal/am/archive.hpp>
-#include <shoal/am/messenger.hpp>
 
 #include <utility>
 

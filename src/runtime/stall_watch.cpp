@@ -1,12 +1,12 @@
 #include "runtime/stall_watch.hpp"
 
+#include "am/messenger.hpp"
 #include "env/host.hpp"
 #include "runtime/count.hpp"
 #include "runtime/stall_messages.hpp"
+#include "sched/inspector.hpp"
 
 #include <shoal/am/archive.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/sched/inspector.hpp>
 
 #include <fmt/format.h>
 

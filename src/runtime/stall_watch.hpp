@@ -1,12 +1,12 @@
 #pragma once
 // Has one report written when nothing moves any more, or on a signal.
 
+#include "env/alarm.hpp"
 #include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
 
-#include <shoal/env/alarm.hpp>
-#include <shoal/net/transport.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstdint>

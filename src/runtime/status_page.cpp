@@ -1,13 +1,13 @@
 #include "runtime/status_page.hpp"
 
+#include "am/message_report.hpp"
+#include "am/messenger.hpp"
 #include "env/host.hpp"
+#include "env/machine_watch.hpp"
 #include "runtime/status_messages.hpp"
 #include "sched/worker_figures.hpp"
 
-#include <shoal/am/message_report.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/base/error.hpp>
-#include <shoal/env/machine_watch.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "runtime/rank_runtime.hpp"
 #include "top/page.hpp"
 
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstddef>

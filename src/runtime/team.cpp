@@ -1,10 +1,7 @@
 #include <shoal/runtime/world.hpp>
 
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/messenger.hpp>
-#include <shoal/am/rank_map_table.hpp>
-#include <shoal/base/check.hpp>
 #include <shoal/base/key.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 
@@ -12,6 +9,10 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
+#include "am/rank_map_table.hpp"
 
 namespace shoal {
 

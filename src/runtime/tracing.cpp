@@ -1,14 +1,14 @@
 #include "runtime/tracing.hpp"
 
 #include <shoal/base/version.hpp>
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/merge.hpp>
 
 #include "env/host.hpp"
 #include "runtime/clock_barrier.hpp"
 #include "runtime/commit.hpp"
 #include "runtime/count.hpp"
 #include "runtime/end_report.hpp"
+#include "trace/clocks.hpp"
+#include "trace/merge.hpp"
 #include "trace/output_path.hpp"
 
 #include <fmt/format.h>

@@ -1,10 +1,9 @@
 #pragma once
 // --trace: the recording of a run, from its options to the merged file.
 
-#include <shoal/net/mpi_transport.hpp>
-#include <shoal/trace/recorder.hpp>
-
+#include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
+#include "trace/recorder.hpp"
 
 #include <memory>
 #include <string>

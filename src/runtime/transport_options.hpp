@@ -1,8 +1,7 @@
 #pragma once
 // Settings of a run that concern the transport.
 
-#include <shoal/net/mpi_transport.hpp>
-
+#include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
 
 namespace shoal::runtime {

@@ -1,7 +1,7 @@
 #include <shoal/runtime/world.hpp>
 
-#include <shoal/am/message_report.hpp>
-#include <shoal/sched/inspector.hpp>
+#include "am/message_report.hpp"
+#include "sched/inspector.hpp"
 
 namespace shoal {
 

@@ -1,9 +1,8 @@
 #include "runtime/world_checker.hpp"
 
+#include "am/messenger.hpp"
+#include "sched/inspector.hpp"
 #include "sim/sim_link.hpp"
-
-#include <shoal/am/messenger.hpp>
-#include <shoal/sched/inspector.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // State of the calling thread: its worker, and the task that it runs.
 
-#include <shoal/base/check.hpp>
-#include <shoal/sched/park.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include <fmt/format.h>
 

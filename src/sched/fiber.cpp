@@ -1,6 +1,6 @@
 #include "sched/fiber.hpp"
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 
 #include <cxxabi.h>
 #include <memory>

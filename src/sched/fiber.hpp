@@ -2,10 +2,10 @@
 // One execution context: a stack that can be left and entered again. Wraps Boost.Context and tells
 // AddressSanitizer and ThreadSanitizer of every switch.
 
-#include <shoal/env/stack_memory.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include "base/float_control.hpp"
+#include "env/stack_memory.hpp"
 
 #include <boost/context/fiber.hpp>
 

@@ -1,11 +1,11 @@
 #pragma once
 // The fibers of a rank's workers.
 
-#include <shoal/env/stack_memory.hpp>
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sched/task.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
+#include "env/stack_memory.hpp"
 #include "sched/fiber.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
-#include <shoal/sched/handler_mark.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
 
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "sched/worker.hpp"
 

@@ -2,7 +2,7 @@
 // A worker as IdleWorkers sees it.
 
 #include <shoal/base/ids.hpp>
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <atomic>
 #include <cstdint>

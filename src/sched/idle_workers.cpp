@@ -1,9 +1,9 @@
-#include <shoal/sched/idle_workers.hpp>
+#include <shoal/detail/sched/idle_workers.hpp>
 
-#include <shoal/env/crowding.hpp>
-#include <shoal/sync/strand.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
+#include "env/crowding.hpp"
 #include "sched/idle_worker.hpp"
 #include "sched/task_queues.hpp"
 #include "sched/worker_activity.hpp"

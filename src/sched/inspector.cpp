@@ -1,7 +1,6 @@
-#include <shoal/sched/inspector.hpp>
+#include "sched/inspector.hpp"
 
-#include <shoal/sched/memory_bound.hpp>
-
+#include "sched/memory_bound.hpp"
 #include "sched/worker.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <shoal/sched/locks.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

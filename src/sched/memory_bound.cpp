@@ -1,7 +1,7 @@
-#include <shoal/sched/memory_bound.hpp>
+#include "sched/memory_bound.hpp"
 
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <iterator>
 #include <memory>

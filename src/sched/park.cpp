@@ -1,7 +1,7 @@
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
-#include <shoal/base/check.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "sched/suspend.hpp"
 #include "sched/traced.hpp"

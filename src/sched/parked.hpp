@@ -1,17 +1,18 @@
 #pragma once
 // Parked tasks and threads of a rank, and the operations that they wait in.
 
-#include <shoal/sched/park.hpp>
-#include <shoal/sched/worker_state.hpp>
-#include <shoal/sync/list.hpp>
-#include <shoal/sync/mutex.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/list.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "sched/worker_state.hpp"
 
 namespace shoal::sched {
 

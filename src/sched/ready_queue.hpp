@@ -1,9 +1,9 @@
 #pragma once
 // Ready tasks that other threads may push or take.
 
-#include <shoal/sched/task.hpp>
-#include <shoal/sync/prefetch.hpp>
-#include <shoal/sync/store_release_mutex.hpp>
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/detail/sync/prefetch.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
 
 #include <algorithm>
 #include <atomic>

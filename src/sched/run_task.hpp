@@ -1,7 +1,7 @@
 #pragma once
 // Runs a task on the current fiber. In a header, since the loop's cost per task is this code.
 
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <fmt/format.h>
 

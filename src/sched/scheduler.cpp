@@ -1,10 +1,10 @@
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
-#include <shoal/base/check.hpp>
-#include <shoal/sched/inspector.hpp>
-#include <shoal/sched/memory_bound.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
+#include "sched/inspector.hpp"
+#include "sched/memory_bound.hpp"
 #include "sched/traced.hpp"
 #include "sched/worker.hpp"
 

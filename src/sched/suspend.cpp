@@ -1,7 +1,7 @@
 #include "sched/suspend.hpp"
 
-#include <shoal/base/held_locks.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/base/held_locks.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "sched/traced.hpp"
 

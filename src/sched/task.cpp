@@ -1,4 +1,4 @@
-#include <shoal/sched/task.hpp>
+#include <shoal/detail/sched/task.hpp>
 
 #include <shoal/base/error.hpp>
 

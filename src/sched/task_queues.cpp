@@ -1,6 +1,6 @@
 #include "sched/task_queues.hpp"
 
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <algorithm>
 

@@ -2,11 +2,11 @@
 // Ready tasks of one worker: selection of the next one, and stealing.
 
 #include <shoal/base/ids.hpp>
-#include <shoal/sched/task.hpp>
-#include <shoal/sched/worker_state.hpp>
-#include <shoal/sync/work_deque.hpp>
+#include <shoal/detail/sched/task.hpp>
 
 #include "sched/ready_queue.hpp"
+#include "sched/worker_state.hpp"
+#include "sync/work_deque.hpp"
 
 #include <atomic>
 #include <random>

@@ -1,4 +1,4 @@
-#include <shoal/sched/timers.hpp>
+#include <shoal/detail/sched/timers.hpp>
 
 #include <set>
 

@@ -1,6 +1,6 @@
 #include "sched/traced.hpp"
 
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include "sched/parked.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 // Probes of tasks. Callers of those out of line have asked trace::on() or trace::is_watched().
 
-#include <shoal/sched/task.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include <shoal/sched/waiting_tasks.hpp>
+#include <shoal/detail/sched/waiting_tasks.hpp>
 
 #include "sched/parked.hpp"
 

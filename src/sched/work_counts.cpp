@@ -1,4 +1,4 @@
-#include <shoal/sched/work_counts.hpp>
+#include <shoal/detail/sched/work_counts.hpp>
 
 namespace shoal::sched {
 

@@ -1,8 +1,8 @@
 #include "sched/worker.hpp"
 
-#include <shoal/sched/memory_bound.hpp>
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
+#include "sched/memory_bound.hpp"
 #include "sched/run_task.hpp"
 
 #include <fmt/format.h>

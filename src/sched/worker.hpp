@@ -1,8 +1,7 @@
 #pragma once
 // Executes the tasks of a rank, one at a time, on fibers of its own.
 
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/trace/recorder.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include "base/float_control.hpp"
 #include "sched/idle_worker.hpp"
@@ -11,6 +10,7 @@
 #include "sched/task_queues.hpp"
 #include "sched/worker_activity.hpp"
 #include "sched/worker_fibers.hpp"
+#include "trace/recorder.hpp"
 
 #include <optional>
 

@@ -1,11 +1,11 @@
 #pragma once
 // Activity of a worker, visible from outside.
 
-#include <shoal/sched/task.hpp>
-#include <shoal/sched/worker_state.hpp>
-#include <shoal/sync/inspectable.hpp>
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/detail/sync/inspectable.hpp>
 
 #include "sched/parked.hpp"
+#include "sched/worker_state.hpp"
 
 #include <atomic>
 #include <cstdint>

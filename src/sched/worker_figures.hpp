@@ -1,7 +1,7 @@
 #pragma once
 // Cheap figures of a rank's workers, read from outside while they run.
 
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 // The last happenings of a simulated run, for people to read.
 
-#include <shoal/env/env.hpp>
-#include <shoal/net/packet.hpp>
+#include <shoal/detail/env/env.hpp>
+#include <shoal/detail/net/packet.hpp>
 
 #include "sim/trace.hpp"
 

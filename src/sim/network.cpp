@@ -3,8 +3,8 @@
 #include "sim/memory.hpp"
 #include "sim/sim_link.hpp"
 
-#include <shoal/base/check.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include <map>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include "sim/network.hpp"
 
-#include <shoal/net/link.hpp>
+#include <shoal/detail/net/link.hpp>
 
 #include <vector>
 

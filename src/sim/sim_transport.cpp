@@ -4,7 +4,7 @@
 #include "sim/sim_link.hpp"
 
 #include <shoal/base/error.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 

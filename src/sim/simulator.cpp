@@ -2,8 +2,8 @@
 
 #include "sim/memory.hpp"
 
-#include <shoal/base/check.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <algorithm>
 #include <cmath>

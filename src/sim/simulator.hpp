@@ -5,7 +5,7 @@
 #include "sim/order.hpp"
 #include "sim/trace.hpp"
 
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <cstdint>
 #include <exception>

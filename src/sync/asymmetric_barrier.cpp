@@ -1,6 +1,6 @@
-#include <shoal/sync/asymmetric_barrier.hpp>
+#include <shoal/detail/sync/asymmetric_barrier.hpp>
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 
 #if !defined(SHOAL_TSAN) && defined(__linux__) && __has_include(<linux/membarrier.h>)
 #include <linux/membarrier.h>

@@ -1,7 +1,7 @@
-#include <shoal/sync/block_pool.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
 
-#include <shoal/base/sanitizers.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include "sync/pause.hpp"
 

@@ -1,4 +1,4 @@
-#include <shoal/sync/store_release_mutex.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
 
 #include "sync/pause.hpp"
 

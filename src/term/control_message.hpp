@@ -2,13 +2,14 @@
 // Sending of a scope's control messages. They are not counted; each carries the team's id first.
 
 #include <shoal/am/archive.hpp>
-#include <shoal/am/handler.hpp>
-#include <shoal/am/messenger.hpp>
+#include <shoal/detail/am/handler.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "am/messenger.hpp"
 
 namespace shoal::term {
 

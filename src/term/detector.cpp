@@ -1,6 +1,6 @@
-#include <shoal/term/detector.hpp>
+#include "term/detector.hpp"
 
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <algorithm>
 

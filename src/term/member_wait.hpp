@@ -1,13 +1,14 @@
 #pragma once
 // The wait of a scope's member: its main function, or for a team a task.
 
-#include <shoal/sched/task.hpp>
-#include <shoal/sync/waiter.hpp>
-#include <shoal/term/scope_state.hpp>
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/detail/sync/waiter.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <utility>
+
+#include "term/scope_state.hpp"
 
 namespace shoal::term {
 

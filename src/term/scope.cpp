@@ -1,9 +1,9 @@
-#include <shoal/term/scope.hpp>
+#include <shoal/detail/term/scope.hpp>
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
+#include "am/messenger.hpp"
 #include "term/scope_counts.hpp"
 #include "term/scope_detection.hpp"
 #include "term/scope_failure.hpp"

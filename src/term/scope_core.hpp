@@ -1,13 +1,13 @@
 #pragma once
 // State of a scope on one rank. Each job of the scope is a file of functions over it.
 
-#include <shoal/base/function.hpp>
-#include <shoal/sync/mutex.hpp>
-#include <shoal/term/detector.hpp>
-#include <shoal/term/scope.hpp>
-#include <shoal/term/sources.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/term/sources.hpp>
 
 #include "term/control_message.hpp"
+#include "term/detector.hpp"
 #include "term/failure_record.hpp"
 #include "term/member_wait.hpp"
 #include "term/outside_messages.hpp"

@@ -1,7 +1,6 @@
 #include "term/scope_failure.hpp"
 
-#include <shoal/am/messenger.hpp>
-
+#include "am/messenger.hpp"
 #include "term/scope_tree.hpp"
 
 #include <new>

@@ -1,9 +1,9 @@
 #include "term/scope_main.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/sched/park.hpp>
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
+#include "am/messenger.hpp"
 #include "term/scope_failure.hpp"
 #include "term/scope_tree.hpp"
 

@@ -1,9 +1,9 @@
 #include "term/scope_member.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/park.hpp>
 
+#include "am/messenger.hpp"
 #include "term/scope_counts.hpp"
 #include "term/scope_failure.hpp"
 #include "term/scope_tree.hpp"

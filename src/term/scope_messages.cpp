@@ -1,8 +1,7 @@
 // Control messages of scopes: their handlers, on the rank where they arrive.
 
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/messenger.hpp>
-
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
 #include "term/scope_detection.hpp"
 #include "term/scope_failure.hpp"
 #include "term/scope_park.hpp"

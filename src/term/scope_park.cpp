@@ -1,8 +1,8 @@
 #include "term/scope_park.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/sched/function_task.hpp>
+#include <shoal/detail/sched/function_task.hpp>
 
+#include "am/messenger.hpp"
 #include "term/scope_counts.hpp"
 #include "term/scope_tree.hpp"
 

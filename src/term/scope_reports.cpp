@@ -1,8 +1,7 @@
 #include "term/scope_reports.hpp"
 
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/messenger.hpp>
-
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
 #include "term/scope_counts.hpp"
 #include "term/scope_tree.hpp"
 

@@ -1,9 +1,8 @@
 #pragma once
 // Reports of a scope: its state, and its waiting tasks.
 
-#include <shoal/term/scope_state.hpp>
-
 #include "term/scope_core.hpp"
+#include "term/scope_state.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include <shoal/term/scope_state.hpp>
+#include "term/scope_state.hpp"
 
 #include <fmt/format.h>
 

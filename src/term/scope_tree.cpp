@@ -1,8 +1,8 @@
 #include "term/scope_tree.hpp"
 
-#include <shoal/am/messenger.hpp>
-
 #include <algorithm>
+
+#include "am/messenger.hpp"
 
 namespace shoal::term {
 

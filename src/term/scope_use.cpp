@@ -1,8 +1,8 @@
 #include "term/scope_use.hpp"
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
+#include "am/messenger.hpp"
 #include "term/scope_failure.hpp"
 #include "term/scope_main.hpp"
 #include "term/scope_member.hpp"

@@ -1,4 +1,4 @@
-#include <shoal/term/sources.hpp>
+#include <shoal/detail/term/sources.hpp>
 
 #include <shoal/base/error.hpp>
 

@@ -1,6 +1,6 @@
 // Scopes of teams: their end.
 
-#include <shoal/term/scope.hpp>
+#include <shoal/detail/term/scope.hpp>
 
 #include "term/scope_failure.hpp"
 #include "term/scope_member.hpp"

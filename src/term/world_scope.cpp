@@ -1,9 +1,8 @@
 // The world's scope: its main function, and what the other parts of the rank tell it.
 
-#include <shoal/term/scope.hpp>
+#include <shoal/detail/term/scope.hpp>
 
-#include <shoal/am/messenger.hpp>
-
+#include "am/messenger.hpp"
 #include "term/scope_detection.hpp"
 #include "term/scope_failure.hpp"
 #include "term/scope_main.hpp"

@@ -1,6 +1,6 @@
-#include <shoal/trace/clocks.hpp>
+#include "trace/clocks.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

@@ -1,14 +1,14 @@
 #pragma once
 // Position in the events of one track of one part, in the time of the run.
 
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/file.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "trace/clocks.hpp"
+#include "trace/file.hpp"
 
 namespace shoal::trace {
 

@@ -1,4 +1,4 @@
-#include <shoal/trace/event.hpp>
+#include <shoal/detail/trace/event.hpp>
 
 namespace shoal::trace {
 

@@ -1,4 +1,4 @@
-#include <shoal/trace/file.hpp>
+#include "trace/file.hpp"
 
 #include <shoal/base/error.hpp>
 

@@ -1,12 +1,12 @@
-#include <shoal/trace/merge.hpp>
+#include "trace/merge.hpp"
 
 #include <shoal/base/error.hpp>
-#include <shoal/trace/recorder.hpp>
 
 #include "trace/cursor.hpp"
 #include "trace/json_text.hpp"
 #include "trace/output_path.hpp"
 #include "trace/part.hpp"
+#include "trace/recorder.hpp"
 
 #include <fmt/format.h>
 

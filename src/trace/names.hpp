@@ -1,7 +1,7 @@
 #pragma once
 // Names of the process: a text has one number as long as the process runs.
 
-#include <shoal/trace/event.hpp>
+#include <shoal/detail/trace/event.hpp>
 
 #include <deque>
 #include <map>

@@ -1,9 +1,6 @@
 #pragma once
 // One process's part of a trace: its tables and clock, and the places of its events.
 
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/file.hpp>
-
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -11,6 +8,9 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "trace/clocks.hpp"
+#include "trace/file.hpp"
 
 namespace shoal::trace {
 

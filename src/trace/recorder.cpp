@@ -1,6 +1,6 @@
-#include <shoal/trace/recorder.hpp>
+#include "trace/recorder.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "base/per_thread.hpp"

@@ -1,9 +1,8 @@
 #pragma once
 // One recording: its file, its streams, its names, and the thread that writes.
 
-#include <shoal/env/alarm.hpp>
-#include <shoal/trace/recorder.hpp>
-
+#include "env/alarm.hpp"
+#include "trace/recorder.hpp"
 #include "trace/stream.hpp"
 
 #include <atomic>

@@ -1,10 +1,10 @@
 #pragma once
 // Events and descriptions of one track, on their way to the file.
 
-#include <shoal/env/env.hpp>
-#include <shoal/env/ticks.hpp>
-#include <shoal/trace/recorder.hpp>
+#include <shoal/detail/env/env.hpp>
 
+#include "env/ticks.hpp"
+#include "trace/recorder.hpp"
 #include "trace/slot_ring.hpp"
 
 #include <array>

@@ -1,6 +1,5 @@
+#include "trace/clocks.hpp"
 #include "trace_tool/text.hpp"
-
-#include <shoal/trace/clocks.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 #include "trace_tool/input.hpp"
 
 #include <shoal/base/error.hpp>
-#include <shoal/trace/merge.hpp>
 
 #include <fmt/format.h>
 
@@ -12,6 +11,8 @@
 #include <cstring>
 #include <map>
 #include <system_error>
+
+#include "trace/merge.hpp"
 
 namespace shoal::trace_tool {
 

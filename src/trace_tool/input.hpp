@@ -1,8 +1,7 @@
 #pragma once
 // A trace as the tools read it: merged, or merged on the way from the parts of a run.
 
-#include <shoal/trace/event.hpp>
-#include <shoal/trace/file.hpp>
+#include <shoal/detail/trace/event.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +14,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "trace/file.hpp"
 
 namespace shoal::trace_tool {
 

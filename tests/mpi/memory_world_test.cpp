@@ -2,10 +2,10 @@
 // MPI-3 RMA.
 
 #include <shoal/memory.hpp>
-#include <shoal/net/mpi_transport.hpp>
 #include <shoal/shoal.hpp>
 
 #include "mpi/mpi_launch.hpp"
+#include "net/mpi_transport.hpp"
 #include "support/joined_program.hpp"
 #include "support/memory_battery.hpp"
 #include "support/memory_program.hpp"

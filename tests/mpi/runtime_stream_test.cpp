@@ -1,9 +1,8 @@
 // A task that sends many messages without a pause: packets that are full leave meanwhile.
 
+#include "am/messenger.hpp"
 #include "mpi/world_battery.hpp"
 #include "support/joined_program.hpp"
-
-#include <shoal/am/messenger.hpp>
 
 namespace runtime_stream_test {
 

@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <shoal/base/error.hpp>
-#include <shoal/net/mpi_transport.hpp>
 
 #include <fmt/format.h>
 
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "net/mpi/mpi_lifetime.hpp"
+#include "net/mpi_transport.hpp"
 
 namespace shoal::net::test {
 

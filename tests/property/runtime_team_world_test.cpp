@@ -4,11 +4,11 @@
 
 #include <shoal/base/key.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/term/scope_state.hpp>
 
 #include "support/heap_meter.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"
+#include "term/scope_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

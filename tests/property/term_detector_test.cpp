@@ -1,9 +1,8 @@
 // Completion detection on simulated ranks: any order of happenings that keeps the order of each
 // link. The simulation knows the truth, so it knows when the protocol may say "complete".
 
-#include <shoal/term/detector.hpp>
-
 #include "support/sizes.hpp"
+#include "term/detector.hpp"
 
 #include <gtest/gtest.h>
 

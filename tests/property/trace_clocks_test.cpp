@@ -1,7 +1,5 @@
 // Clocks that are seconds apart, drift and jitter, with times that are known.
 
-#include <shoal/trace/clocks.hpp>
-
 #include <shoal/base/error.hpp>
 
 #include <gmock/gmock.h>
@@ -15,6 +13,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "trace/clocks.hpp"
 
 namespace trace_clocks_test {
 

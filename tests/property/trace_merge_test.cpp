@@ -1,15 +1,14 @@
 // Merging parts: order, clocks, memory, and parts that are damaged or do not belong together.
 
-#include <shoal/trace/merge.hpp>
-
 #include <shoal/base/error.hpp>
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/file.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "support/heap_meter.hpp"
 #include "support/sizes.hpp"
 #include "support/trace_files.hpp"
+#include "trace/clocks.hpp"
+#include "trace/file.hpp"
+#include "trace/merge.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -4,13 +4,13 @@
 #include <shoal/event.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/merge.hpp>
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
 #include "support/trace_files.hpp"
+#include "trace/clocks.hpp"
+#include "trace/merge.hpp"
 #include "trace_tool/analysis.hpp"
 #include "trace_tool/text.hpp"
 

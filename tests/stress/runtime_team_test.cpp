@@ -2,10 +2,10 @@
 
 #include <shoal/sched/future.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/term/scope_state.hpp>
 
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
+#include "term/scope_state.hpp"
 
 #include <gtest/gtest.h>
 

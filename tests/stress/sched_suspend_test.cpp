@@ -1,6 +1,6 @@
 // Many suspended tasks.
 
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"

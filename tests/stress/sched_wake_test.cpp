@@ -1,8 +1,8 @@
 // Workers that go to sleep all the time: a wake-up that is lost is a hang.
 
-#include <shoal/sched/memory_bound.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
+#include "sched/memory_bound.hpp"
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
 

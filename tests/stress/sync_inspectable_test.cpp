@@ -1,6 +1,6 @@
 // An object that is visited after it was hidden is read after it died.
 
-#include <shoal/sync/inspectable.hpp>
+#include <shoal/detail/sync/inspectable.hpp>
 
 #include "support/sizes.hpp"
 

@@ -1,4 +1,4 @@
-#include <shoal/sync/mpsc_queue.hpp>
+#include <shoal/detail/sync/mpsc_queue.hpp>
 
 #include "support/sizes.hpp"
 

@@ -1,7 +1,7 @@
 // The locks let one thread in at a time, and lose no sleeper.
 
-#include <shoal/sync/mutex.hpp>
-#include <shoal/sync/store_release_mutex.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
 
 #include "support/sizes.hpp"
 

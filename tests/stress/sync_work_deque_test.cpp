@@ -1,6 +1,6 @@
-#include <shoal/sync/work_deque.hpp>
 
 #include "support/sizes.hpp"
+#include "sync/work_deque.hpp"
 
 #include <gtest/gtest.h>
 

@@ -36,6 +36,7 @@ class CheckLayers(suite.Suite):
     def test_good_tree(self):
         self.accepts({
             "include/shoal/base/a.hpp": "#pragma once\n",
+            "include/shoal/detail/net/d.hpp": "#pragma once\n#include <shoal/detail/base/a.hpp>\n",
             "include/shoal/shoal.hpp": "#pragma once\n#include <shoal/net/n.hpp>\n",
             "include/shoal/mpi.hpp": "#pragma once\n#include <mpi.h>\n",
             "src/net/n.cpp": '#include <shoal/base/a.hpp>\n#include "net/n.hpp"\n',
@@ -60,6 +61,15 @@ class CheckLayers(suite.Suite):
     def test_include_of_a_higher_layer_by_a_public_header(self):
         self.refuses({"include/shoal/base/a.hpp": "#pragma once\n#include <shoal/net/n.hpp>\n"},
                      "include/shoal/base/a.hpp:2: base must not include")
+
+    def test_include_of_a_higher_layer_by_a_header_for_templates(self):
+        header = "#pragma once\n#include <shoal/detail/net/n.hpp>\n"
+        self.refuses({"include/shoal/detail/base/a.hpp": header},
+                     "include/shoal/detail/base/a.hpp:2: base must not include")
+
+    def test_header_that_includes_one_that_is_not_installed(self):
+        self.refuses({"include/shoal/detail/net/a.hpp": '#pragma once\n#include "net/b.hpp"\n'},
+                     "include/shoal/detail/net/a.hpp:2: net/b.hpp is not installed")
 
     def test_include_of_a_private_header_of_another_layer(self):
         self.refuses({"src/net/n.cpp": '#include "env/e.hpp"\n'}, "net must not include env/e.hpp")

@@ -1,11 +1,11 @@
 #pragma once
 // Shared by the flood tests: a receiver that is slow on purpose and misses nothing.
 
-#include <shoal/am/messenger.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gtest/gtest.h>
 
+#include "am/messenger.hpp"
 #include "support/heap_meter.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"

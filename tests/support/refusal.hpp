@@ -1,7 +1,7 @@
 #pragma once
 // Errors of refused calls.
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <string>
 

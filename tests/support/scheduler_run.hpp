@@ -2,8 +2,8 @@
 // A scheduler without messages: its workers run on threads while the test submits tasks.
 
 #include <shoal/base/error.hpp>
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <memory>

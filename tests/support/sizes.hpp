@@ -1,7 +1,7 @@
 #pragma once
 // Sizes of tests: smaller where a sanitizer makes every step slow.
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 
 #include <algorithm>
 

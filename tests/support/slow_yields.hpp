@@ -1,7 +1,7 @@
 #pragma once
 // An environment beside other programs that compute.
 
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <cstdint>
 #include <memory>

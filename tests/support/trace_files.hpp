@@ -2,8 +2,6 @@
 // Traces of tests: files that end with the test, and what stands in them.
 
 #include <shoal/base/error.hpp>
-#include <shoal/trace/file.hpp>
-#include <shoal/trace/recorder.hpp>
 
 #include <unistd.h>
 
@@ -12,6 +10,9 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include "trace/file.hpp"
+#include "trace/recorder.hpp"
 
 namespace shoal::testing {
 

@@ -2,8 +2,7 @@
 // Made-up runs: tasks with durations and dependencies over ranks, scheduled as a runtime would, and
 // recorded through the recorder in virtual time.
 
-#include <shoal/env/env.hpp>
-#include <shoal/trace/recorder.hpp>
+#include <shoal/detail/env/env.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "trace/recorder.hpp"
 
 namespace shoal::testing {
 

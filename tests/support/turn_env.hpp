@@ -1,7 +1,7 @@
 #pragma once
 // An environment with one thread, for tests.
 
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // exception.
 
 #include <shoal/base/error.hpp>
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"

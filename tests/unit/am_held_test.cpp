@@ -1,12 +1,12 @@
 // Messages for handlers that their target has not made yet, has made differently, or has destroyed.
 
-#include <shoal/am/backlog.hpp>
-#include <shoal/am/messenger.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"

@@ -1,6 +1,6 @@
 // Names of types and functions in messages to users, as both compilers spell them.
 
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include <shoal/env/alarm.hpp>
 
+#include "env/alarm.hpp"
 #include "support/signals.hpp"
 
 #include <gtest/gtest.h>

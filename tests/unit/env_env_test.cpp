@@ -1,4 +1,4 @@
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 // large tables of which little is used.
 
 #include <shoal/base/error.hpp>
-#include <shoal/env/sparse_array.hpp>
-#include <shoal/env/stack_memory.hpp>
+#include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/shoal.hpp>
 
+#include "env/stack_memory.hpp"
 #include "support/run_world.hpp"
 
 #include <gmock/gmock.h>

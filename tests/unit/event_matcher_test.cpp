@@ -3,7 +3,7 @@
 #include "event/matcher.hpp"
 
 #include <gtest/gtest.h>
-#include <shoal/sync/list.hpp>
+#include <shoal/detail/sync/list.hpp>
 
 #include <initializer_list>
 #include <memory>

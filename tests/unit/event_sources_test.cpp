@@ -2,13 +2,13 @@
 
 #include <shoal/event.hpp>
 
+#include "env/machine_watch.hpp"
 #include "runtime/simulated_world.hpp"
 #include "support/event_program.hpp"
 #include "support/run_world.hpp"
 #include "support/signals.hpp"
 #include "support/sim_config.hpp"
 
-#include <shoal/env/machine_watch.hpp>
 #include <shoal/runtime/world.hpp>
 #include <shoal/sched/sleep.hpp>
 

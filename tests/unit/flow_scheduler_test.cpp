@@ -1,8 +1,8 @@
 // Schedulers of flows, and the performance models that one of them uses.
 
+#include "flow/performance_models.hpp"
 #include "support/turn_world.hpp"
 
-#include <shoal/flow/performance_models.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gmock/gmock.h>

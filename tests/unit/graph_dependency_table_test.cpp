@@ -1,4 +1,4 @@
-#include <shoal/graph/dependency_table.hpp>
+#include <shoal/detail/graph/dependency_table.hpp>
 
 #include <gtest/gtest.h>
 

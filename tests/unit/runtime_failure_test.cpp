@@ -1,6 +1,6 @@
 // Exceptions in a task, a handler or a main function reach every rank, and nothing hangs.
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/run_world.hpp"

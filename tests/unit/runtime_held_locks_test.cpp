@@ -1,9 +1,9 @@
 // Exceptions that are thrown in main functions by code of shoal that has locks.
 
-#include <shoal/base/check.hpp>
-#include <shoal/base/held_locks.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/held_locks.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include "support/failed_runs.hpp"
 #include "support/run_world.hpp"

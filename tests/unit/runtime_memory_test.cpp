@@ -1,6 +1,6 @@
 // Failures when no memory is left.
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 #include <shoal/shoal.hpp>
 
 #include "env/start_thread.hpp"

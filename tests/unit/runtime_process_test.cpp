@@ -1,6 +1,6 @@
 // Programs that change the process or its threads under a run.
 
-#include <shoal/base/sanitizers.hpp>
+#include <shoal/detail/base/sanitizers.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 

@@ -2,10 +2,10 @@
 
 #include <shoal/shoal.hpp>
 
-#include <shoal/am/messenger.hpp>
 #include <shoal/sched/sleep.hpp>
 #include <shoal/sched/when.hpp>
 
+#include "am/messenger.hpp"
 #include "support/sizes.hpp"
 #include "support/wait_world.hpp"
 

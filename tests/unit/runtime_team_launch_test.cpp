@@ -2,10 +2,10 @@
 // Simulated, in many orders.
 
 #include <shoal/shoal.hpp>
-#include <shoal/term/scope_state.hpp>
 
 #include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
+#include "term/scope_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,15 +1,15 @@
 // Teams: their ranks, their completion, failures and collective operations. Simulated, in many
 // orders; tests/property/runtime_team_world_test.cpp has random programs.
 
-#include <shoal/am/messenger.hpp>
-#include <shoal/am/rank_map_table.hpp>
 #include <shoal/shoal.hpp>
-#include <shoal/term/scope_state.hpp>
 
+#include "am/messenger.hpp"
+#include "am/rank_map_table.hpp"
 #include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"
+#include "term/scope_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Tasks and threads that stand still: sched::block().
 
-#include <shoal/sched/handler_mark.hpp>
-#include <shoal/sched/inspector.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
+#include "sched/inspector.hpp"
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_env.hpp"

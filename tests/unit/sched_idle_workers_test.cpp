@@ -1,6 +1,6 @@
 // Idle workers beside other programs that compute.
 
-#include <shoal/sched/idle_workers.hpp>
+#include <shoal/detail/sched/idle_workers.hpp>
 
 #include "sched/idle_worker.hpp"
 #include "sched/task_queues.hpp"

@@ -1,10 +1,10 @@
 // In which order one worker runs its tasks. Driven by step(): nothing here depends on threads.
 
-#include <shoal/sched/handler_mark.hpp>
-#include <shoal/sched/inspector.hpp>
-#include <shoal/sched/memory_bound.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 
+#include "sched/inspector.hpp"
+#include "sched/memory_bound.hpp"
 #include "sched/ready_queue.hpp"
 #include "support/scheduler_run.hpp"
 #include "support/turn_env.hpp"

@@ -1,8 +1,8 @@
 #include <shoal/base/error.hpp>
-#include <shoal/sched/inspector.hpp>
-#include <shoal/sched/scheduler.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/sched/sleep.hpp>
 
+#include "sched/inspector.hpp"
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_env.hpp"

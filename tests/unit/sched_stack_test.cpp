@@ -1,9 +1,9 @@
 // Stacks of tasks: how many there are, when there are no more, and when one overflows.
 
 #include <shoal/sched/future.hpp>
-#include <shoal/sched/inspector.hpp>
 #include <shoal/shoal.hpp>
 
+#include "sched/inspector.hpp"
 #include "support/examples.hpp"
 #include "support/run_world.hpp"
 #include "support/scheduler_run.hpp"

@@ -1,6 +1,6 @@
 // Blocks of memory: no two in use overlap, and none is lost between threads.
 
-#include <shoal/sync/block_pool.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
 
 #include "support/sizes.hpp"
 

@@ -1,5 +1,5 @@
 
-#include <shoal/sync/mpsc_queue.hpp>
+#include <shoal/detail/sync/mpsc_queue.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,3 @@
-#include <shoal/sync/record_ring.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <span>
 #include <thread>
 #include <vector>
+
+#include "sync/record_ring.hpp"
 
 namespace sync_record_ring_test {
 

@@ -1,4 +1,3 @@
-#include <shoal/sync/slot_table.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "sync/slot_table.hpp"
 
 namespace sync_slot_table_test {
 

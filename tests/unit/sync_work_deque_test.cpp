@@ -1,5 +1,4 @@
 
-#include <shoal/sync/work_deque.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <deque>
 #include <random>
 #include <vector>
+
+#include "sync/work_deque.hpp"
 
 namespace sync_work_deque_test {
 

@@ -1,13 +1,13 @@
 // The detection protocol, message by message.
 
-#include <shoal/term/detector.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "term/detector.hpp"
 
 namespace term_detector_test {
 

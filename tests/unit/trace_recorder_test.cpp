@@ -1,15 +1,14 @@
 // Recording: what is recorded, kept, dropped, and readable after a run that was killed.
 
-#include <shoal/trace/recorder.hpp>
-
 #include <shoal/trace.h>
 #include <shoal/base/error.hpp>
-#include <shoal/env/env.hpp>
-#include <shoal/trace/clocks.hpp>
-#include <shoal/trace/merge.hpp>
+#include <shoal/detail/env/env.hpp>
 #include <shoal/trace/trace.hpp>
 
 #include "support/trace_files.hpp"
+#include "trace/clocks.hpp"
+#include "trace/merge.hpp"
+#include "trace/recorder.hpp"
 #include "trace/slot_ring.hpp"
 
 #include <gmock/gmock.h>

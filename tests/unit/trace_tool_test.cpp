@@ -1,10 +1,10 @@
 // shoal-trace: what it finds out about made-up runs, and files that other tools read.
 
 #include <shoal/base/error.hpp>
-#include <shoal/trace/merge.hpp>
 
 #include "support/trace_files.hpp"
 #include "support/trace_world.hpp"
+#include "trace/merge.hpp"
 #include "trace_tool/analysis.hpp"
 #include "trace_tool/convert.hpp"
 #include "trace_tool/report.hpp"

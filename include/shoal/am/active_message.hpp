@@ -1,10 +1,10 @@
 #pragma once
 // Active messages: a handler and its arguments, run on another rank.
 
-#include <shoal/am/multicast.hpp>
-#include <shoal/am/send.hpp>
-#include <shoal/base/inline.hpp>
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/am/multicast.hpp>
+#include <shoal/detail/am/send.hpp>
+#include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <concepts>
 #include <memory>

@@ -2,7 +2,7 @@
 // Calls: functions that run on another rank, and whose results come back as futures.
 
 #include <shoal/am/reply.hpp>
-#include <shoal/sched/function_task.hpp>
+#include <shoal/detail/sched/function_task.hpp>
 #include <shoal/sched/future.hpp>
 
 #include <source_location>

@@ -2,7 +2,7 @@
 // Values that no one changes any more, so that ranks of one process may share them.
 
 #include <shoal/am/archive.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 namespace shoal {
 

@@ -2,8 +2,8 @@
 // Large active messages: one buffer travels from the sender's memory straight into the receiver's.
 
 #include <shoal/am/active_message.hpp>
-#include <shoal/am/cast_steps.hpp>
-#include <shoal/base/function.hpp>
+#include <shoal/detail/am/cast_steps.hpp>
+#include <shoal/detail/base/function.hpp>
 
 #include <atomic>
 #include <optional>

@@ -4,8 +4,8 @@
 #include <shoal/am/active_message.hpp>
 #include <shoal/am/archive.hpp>
 #include <shoal/am/message_context.hpp>
-#include <shoal/am/promise_table.hpp>
 #include <shoal/base/error.hpp>
+#include <shoal/detail/am/promise_table.hpp>
 #include <shoal/sched/future.hpp>
 
 #include <cstdint>

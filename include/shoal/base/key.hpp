@@ -1,7 +1,7 @@
 #pragma once
 // Keys of task graphs: their hash and their text.
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <array>
 #include <concepts>

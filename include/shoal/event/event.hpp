@@ -3,7 +3,7 @@
 
 #include <shoal/am/archive.hpp>
 #include <shoal/base/ids.hpp>
-#include <shoal/base/type_name.hpp>
+#include <shoal/detail/base/type_name.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 #pragma once
 // Tasks that run when the events that they depend on have come: the EDAT model.
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/timers.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/event/event.hpp>
 #include <shoal/event/matching_rule.hpp>
-#include <shoal/sched/timers.hpp>
-#include <shoal/term/scope.hpp>
 
 #include <cstddef>
 #include <cstdint>

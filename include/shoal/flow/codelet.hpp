@@ -1,9 +1,9 @@
 #pragma once
 // Codelets: functions of tasks of one kind.
 
-#include <shoal/base/check.hpp>
-#include <shoal/base/function.hpp>
-#include <shoal/base/signature.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/base/signature.hpp>
 #include <shoal/sched/compute.hpp>
 
 #include <atomic>

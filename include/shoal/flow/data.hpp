@@ -2,7 +2,7 @@
 // Data handles, and how tasks use them.
 
 #include <shoal/base/ids.hpp>
-#include <shoal/flow/task.hpp>
+#include <shoal/detail/flow/task.hpp>
 #include <shoal/flow/types.hpp>
 
 #include <cstdint>

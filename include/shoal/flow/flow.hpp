@@ -1,12 +1,12 @@
 #pragma once
 // Sequential task flow: tasks in program order, dependencies and transfers inferred.
 
+#include <shoal/detail/flow/insert.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/flow/acquire.hpp>
 #include <shoal/flow/codelet.hpp>
 #include <shoal/flow/data.hpp>
-#include <shoal/flow/insert.hpp>
 #include <shoal/flow/sequence.hpp>
-#include <shoal/term/scope.hpp>
 
 #include <array>
 #include <cstddef>

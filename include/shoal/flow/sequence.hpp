@@ -2,11 +2,11 @@
 // An inserter of tasks: their order, counters and limits.
 
 #include <shoal/am/multicast_tree.hpp>
+#include <shoal/detail/flow/sequence_progress.hpp>
+#include <shoal/detail/flow/task.hpp>
 #include <shoal/flow/codelet.hpp>
 #include <shoal/flow/data.hpp>
 #include <shoal/flow/scheduler.hpp>
-#include <shoal/flow/sequence_progress.hpp>
-#include <shoal/flow/task.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Types of data that flows know: single values, vectors and matrices.
 
 #include <shoal/am/archive.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <cstddef>
 #include <cstring>

@@ -2,9 +2,9 @@
 // Results of tasks on their way to the tasks that need them.
 
 #include <shoal/base/key.hpp>
-#include <shoal/graph/key_map.hpp>
-#include <shoal/sync/mutex.hpp>
-#include <shoal/term/scope.hpp>
+#include <shoal/detail/graph/key_map.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
 
 #include <cstdint>
 #include <memory>

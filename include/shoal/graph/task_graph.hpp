@@ -1,17 +1,17 @@
 #pragma once
 // Parametrized task graphs: tasks named by keys, run when all their dependencies are fulfilled.
 
-#include <shoal/base/check.hpp>
-#include <shoal/base/function.hpp>
-#include <shoal/base/inline.hpp>
 #include <shoal/base/key.hpp>
-#include <shoal/graph/dependency_table.hpp>
-#include <shoal/graph/history.hpp>
-#include <shoal/graph/inputs.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/graph/dependency_table.hpp>
+#include <shoal/detail/graph/history.hpp>
+#include <shoal/detail/graph/inputs.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/sched/compute.hpp>
-#include <shoal/sched/scheduler.hpp>
-#include <shoal/sync/store_release_mutex.hpp>
-#include <shoal/term/scope.hpp>
 
 #include <array>
 #include <atomic>

@@ -1,11 +1,11 @@
 #pragma once
 // Object caches without types: copies, fetches under way, counters.
 
-#include <shoal/base/function.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/memory/key_table.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/memory/cache_policy.hpp>
-#include <shoal/memory/key_table.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/sync/store_release_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>

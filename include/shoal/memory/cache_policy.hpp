@@ -1,8 +1,8 @@
 #pragma once
 // Policies of object caches: which copies are kept, and which go.
 
+#include <shoal/detail/memory/key_table.hpp>
 #include <shoal/memory/global_ptr.hpp>
-#include <shoal/memory/key_table.hpp>
 
 #include <concepts>
 #include <cstddef>

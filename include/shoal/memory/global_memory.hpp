@@ -2,11 +2,11 @@
 // Global memory: heaps that all ranks of a team can read and write, one-sidedly.
 
 #include <shoal/am/large_message.hpp>
-#include <shoal/base/check.hpp>
-#include <shoal/memory/core.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/memory/core.hpp>
+#include <shoal/detail/memory/word.hpp>
 #include <shoal/memory/global_ptr.hpp>
 #include <shoal/memory/pending.hpp>
-#include <shoal/memory/word.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #pragma once
 // Variables that one rank writes and all read.
 
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/memory/global_memory.hpp>
-#include <shoal/sync/mutex.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,10 +1,10 @@
 #pragma once
 // Requests under way, and the notification of their ends.
 
+#include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/ref.hpp>
+#include <shoal/detail/sync/strand.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/sync/block_pool.hpp>
-#include <shoal/sync/ref.hpp>
-#include <shoal/sync/strand.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // Objects and code that is not shoal's: threads of the program, and libraries that use MPI.
 
-#include <shoal/object/objects.hpp>
+#include <shoal/detail/object/objects.hpp>
 #include <shoal/runtime/world.hpp>
 
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // Results of an invocation on all ranks.
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 #include <shoal/sched/when.hpp>
 
 #include <cstddef>

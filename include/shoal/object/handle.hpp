@@ -1,9 +1,9 @@
 #pragma once
 // Handles: names of distributed objects that travel, and the types that have one.
 
-#include <shoal/base/check.hpp>
-#include <shoal/base/type_name.hpp>
-#include <shoal/object/objects.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/object/objects.hpp>
 
 #include <concepts>
 #include <cstddef>

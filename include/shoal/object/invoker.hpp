@@ -1,9 +1,9 @@
 #pragma once
 // Operations of handles and distributed objects.
 
-#include <shoal/base/inline.hpp>
+#include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/object/receive.hpp>
 #include <shoal/object/futures.hpp>
-#include <shoal/object/receive.hpp>
 
 #include <utility>
 #include <vector>

@@ -2,7 +2,7 @@
 // Methods that can be invoked: their class, their parameters, and how each parameter travels.
 
 #include <shoal/am/active_message.hpp>
-#include <shoal/base/signature.hpp>
+#include <shoal/detail/base/signature.hpp>
 #include <shoal/object/handle.hpp>
 
 #include <tuple>

@@ -1,8 +1,8 @@
 #pragma once
 // The start of a shoal program.
 
-#include <shoal/base/build_check.hpp>
-#include <shoal/base/function.hpp>
+#include <shoal/detail/base/build_check.hpp>
+#include <shoal/detail/base/function.hpp>
 #include <shoal/runtime/world.hpp>
 
 #include <type_traits>

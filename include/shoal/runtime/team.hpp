@@ -5,14 +5,14 @@
 #include <shoal/am/call.hpp>
 #include <shoal/am/immutable.hpp>
 #include <shoal/am/large_message.hpp>
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/runtime/rank_set.hpp>
+#include <shoal/detail/sched/async_task.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/runtime/machine.hpp>
-#include <shoal/runtime/rank_set.hpp>
 #include <shoal/runtime/team_collectives.hpp>
-#include <shoal/sched/async_task.hpp>
-#include <shoal/sched/function_task.hpp>
 #include <shoal/sched/future.hpp>
-#include <shoal/term/scope.hpp>
 
 #include <concepts>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // Collective operations of a team.
 
-#include <shoal/coll/typed.hpp>
+#include <shoal/detail/coll/typed.hpp>
 #include <shoal/sched/future.hpp>
 
 #include <optional>

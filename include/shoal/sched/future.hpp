@@ -1,14 +1,14 @@
 #pragma once
 // Values that are still to come.
 
-#include <shoal/base/check.hpp>
-#include <shoal/base/number.hpp>
-#include <shoal/base/type_name.hpp>
-#include <shoal/base/view.hpp>
-#include <shoal/sched/function_task.hpp>
-#include <shoal/sched/park.hpp>
-#include <shoal/sync/block_pool.hpp>
-#include <shoal/sync/ref.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/number.hpp>
+#include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/base/view.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/ref.hpp>
 
 #include <atomic>
 #include <coroutine>

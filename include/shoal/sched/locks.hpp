@@ -8,7 +8,7 @@
 // ranks with CheckError, even where they would not have to wait. StuckError names waiters that
 // nothing can wake any more, and cycles of locks.
 
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 #include <cstdint>
 #include <mutex>

@@ -1,7 +1,7 @@
 #pragma once
 // Time, for tasks.
 
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #pragma once
 // Tasks that end before their group does.
 
-#include <shoal/sched/function_task.hpp>
-#include <shoal/sched/park.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sched/park.hpp>
 
 #include <atomic>
 #include <cstdint>

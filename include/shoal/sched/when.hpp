@@ -1,7 +1,7 @@
 #pragma once
 // Futures of several futures.
 
-#include <shoal/base/function.hpp>
+#include <shoal/detail/base/function.hpp>
 #include <shoal/sched/future.hpp>
 
 #include <cstddef>

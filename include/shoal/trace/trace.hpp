@@ -2,7 +2,7 @@
 // Traces of programs: spans, marks and counters of their own. Free of cost while nothing is
 // recorded, except for one load and a branch.
 
-#include <shoal/trace/probes.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -1,9 +1,7 @@
 #pragma once
 // The one place that calls MPI while a world runs.
 
-#include <shoal/net/mpi_transport.hpp>
-
-#include <shoal/sync/store_release_mutex.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
 
 #include <atomic>
 #include <exception>
@@ -17,6 +15,7 @@
 #include "net/mpi/mpi_submission.hpp"
 #include "net/mpi/mpi_transfers.hpp"
 #include "net/mpi/mpi_window.hpp"
+#include "net/mpi_transport.hpp"
 
 namespace shoal::net {
 

@@ -1,6 +1,6 @@
 #include "net/mpi/mpi_inbox.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
 

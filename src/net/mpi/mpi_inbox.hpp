@@ -1,7 +1,7 @@
 #pragma once
 // Receives packets, checks them, and hands them to the inlets.
 
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include <memory>
 #include <vector>

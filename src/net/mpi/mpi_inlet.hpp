@@ -1,8 +1,8 @@
 #pragma once
 // The receiving end of one lane from a rank of another process to a rank of this one.
 
-#include <shoal/net/transport.hpp>
-#include <shoal/sync/mutex.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <deque>

@@ -1,7 +1,7 @@
 #pragma once
 // A link to a rank of another process.
 
-#include <shoal/net/link.hpp>
+#include <shoal/detail/net/link.hpp>
 
 #include "net/mpi/mpi_submission.hpp"
 

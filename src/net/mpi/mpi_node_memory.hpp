@@ -1,14 +1,14 @@
 #pragma once
 // Memory that the processes of a node share, for packets between them.
 
-#include <shoal/net/packet.hpp>
-#include <shoal/sync/record_ring.hpp>
+#include <shoal/detail/net/packet.hpp>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "net/mpi/mpi_session.hpp"
+#include "sync/record_ring.hpp"
 
 namespace shoal::net {
 

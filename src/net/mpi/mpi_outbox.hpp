@@ -1,7 +1,7 @@
 #pragma once
 // Sends packets: those of the links, as their windows allow, and the engine's own.
 
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include <array>
 #include <deque>

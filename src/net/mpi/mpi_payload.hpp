@@ -1,7 +1,7 @@
 #pragma once
 // A payload: bytes of the program that travel without a copy.
 
-#include <shoal/net/port.hpp>
+#include <shoal/detail/net/port.hpp>
 
 #include <atomic>
 #include <cstddef>

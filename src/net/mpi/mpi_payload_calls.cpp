@@ -1,6 +1,6 @@
 #include "net/mpi/mpi_payload_calls.hpp"
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Transfers that any thread asks the engine for.
 
-#include <shoal/net/transport.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include <cstddef>
 #include <cstdint>

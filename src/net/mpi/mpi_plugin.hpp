@@ -1,11 +1,10 @@
 #pragma once
 // The search for the MPI of a process, and its plug-in.
 
-#include <shoal/net/mpi_transport.hpp>
-
 #include <string>
 
 #include "net/mpi/mpi_check.hpp"
+#include "net/mpi_transport.hpp"
 
 namespace shoal::net {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Drives the engine on a thread of its own.
 
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <atomic>
 #include <functional>

@@ -1,10 +1,11 @@
 #pragma once
 // Rests of a thread whose polls find nothing, while no other thread can wake it.
 
-#include <shoal/env/crowding.hpp>
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
 #include <cstdint>
+
+#include "env/crowding.hpp"
 
 namespace shoal::net {
 

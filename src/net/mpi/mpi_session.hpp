@@ -1,12 +1,11 @@
 #pragma once
 // MPI's own start and end, and the communicator between the two.
 
-#include <shoal/net/mpi_transport.hpp>
-
 #include <thread>
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_yields.hpp"
+#include "net/mpi_transport.hpp"
 
 namespace shoal::net {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Work that any thread may hand to the engine.
 
-#include <shoal/sync/mpsc_queue.hpp>
+#include <shoal/detail/sync/mpsc_queue.hpp>
 
 namespace shoal::net {
 

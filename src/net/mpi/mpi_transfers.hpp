@@ -1,7 +1,7 @@
 #pragma once
 // All operations under way in MPI, except the preposted receives of the inbox.
 
-#include <shoal/sync/block_pool.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,5 @@
-#include <shoal/net/mpi_transport.hpp>
 
-#include <shoal/base/check.hpp>
+#include <shoal/detail/base/check.hpp>
 
 #include <atomic>
 
@@ -13,6 +12,7 @@
 #include "net/mpi/mpi_progress.hpp"
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_window.hpp"
+#include "net/mpi_transport.hpp"
 
 namespace shoal::net {
 

@@ -1,13 +1,12 @@
 #pragma once
 // MPI-3 window over memory of the program.
 
-#include <shoal/env/shared_memory.hpp>
-
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "env/shared_memory.hpp"
 #include "net/mpi/mpi_session.hpp"
 
 namespace shoal::net {

@@ -2,7 +2,7 @@
 // Messages over MPI. Each message on kPacketTag is one sealed packet of a link, or of the engine
 // itself.
 
-#include <shoal/net/packet.hpp>
+#include <shoal/detail/net/packet.hpp>
 
 #include <algorithm>
 

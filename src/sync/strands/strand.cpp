@@ -1,6 +1,6 @@
 // Strands for ThreadSanitizer: each is one of its fibers. This file itself is not instrumented.
 
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <sanitizer/tsan_interface.h>
 

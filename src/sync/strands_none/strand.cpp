@@ -1,6 +1,6 @@
 // Strands have no effect without ThreadSanitizer.
 
-#include <shoal/sync/strand.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <shoal/base/error.hpp>
 

@@ -2,9 +2,9 @@
 
 #include <shoal/base/error.hpp>
 #include <shoal/base/version.hpp>
-#include <shoal/env/alarm.hpp>
-#include <shoal/env/env.hpp>
+#include <shoal/detail/env/env.hpp>
 
+#include "env/alarm.hpp"
 #include "env/host.hpp"
 #include "top/collector.hpp"
 #include "top/program/terminal.hpp"

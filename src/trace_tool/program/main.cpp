@@ -2,9 +2,9 @@
 
 #include <shoal/base/error.hpp>
 #include <shoal/base/version.hpp>
-#include <shoal/trace/merge.hpp>
 
 #include "env/host.hpp"
+#include "trace/merge.hpp"
 #include "trace_tool/analysis.hpp"
 #include "trace_tool/convert.hpp"
 #include "trace_tool/input.hpp"

@@ -1,0 +1,58 @@
+#pragma once
+// The promises of one rank that other ranks may fulfil.
+
+#include <shoal/am/archive.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/sched/future.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace shoal::messaging {
+
+class Channel;
+
+/// When the team that a promise was published in fails, the promise gets that failure. Any thread.
+class PromiseTable final {
+ public:
+  /// Gives a promise the failure of its scope.
+  using GivenUp = Function<void(const std::exception_ptr&)>;
+
+  PromiseTable();
+  ~PromiseTable();
+  PromiseTable(const PromiseTable&) = delete;
+  PromiseTable& operator=(const PromiseTable&) = delete;
+
+  /// Number of the promise, which is not used again.
+  template <class T>
+  std::uint64_t add(Promise<T>&& promise, Channel& channel) {
+    return add_entry(sched::AnyPromise(std::move(promise)), type_signature<T>(), channel);
+  }
+  /// Fulfils the promise, unless its scope has failed. **Errors**: CheckError when it was fulfilled
+  /// already, or has another type.
+  template <class T, class... Value>
+  void fulfill(std::uint64_t number, Value&&... value) {
+    if (sched::AnyPromise promise = take_entry(number, type_signature<T>())) {
+      std::move(promise).as<T>().set_value(std::forward<Value>(value)...);
+    }
+  }
+  /// Gives it the exception, whatever its type, unless its scope has failed.
+  void fail(std::uint64_t number, std::exception_ptr error);
+  /// Moves out the promises of a team that has failed.
+  void give_up(std::uint64_t team, std::vector<GivenUp>& promises);
+
+ private:
+  struct Entries;
+  std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, Channel& channel);
+  /// Empty: its scope has failed. `signature` 0: of any type.
+  sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);
+
+  sync::Mutex mutex_;
+  const std::unique_ptr<Entries> entries_ SHOAL_PT_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::messaging

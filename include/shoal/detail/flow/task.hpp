@@ -1,0 +1,91 @@
+#pragma once
+// Tasks of a flow, and their accesses to data.
+
+#include <shoal/base/ids.hpp>
+#include <shoal/detail/sched/task.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shoal::flow {
+
+class FlowTask;
+class Instance;
+class Sequence;
+struct Handle;
+
+enum class Mode : std::uint8_t {
+  read,
+  write,  // what was there before is not needed
+  read_write,
+  commutative,  // read_write, in any order among its like
+  reduction,    // adds to a value of its own, combined later
+  scratch,      // memory for the time of the task
+};
+[[nodiscard]] constexpr bool reads(Mode mode) {
+  return mode == Mode::read || mode == Mode::read_write || mode == Mode::commutative;
+}
+[[nodiscard]] constexpr bool writes(Mode mode) {
+  return mode == Mode::write || mode == Mode::read_write || mode == Mode::commutative;
+}
+[[nodiscard]] const char* name_of(Mode mode);
+
+/// One use of an instance by a task. Inside the task; in at most one list.
+struct Access {
+  Access* next = nullptr;  // in the instance's queue
+  void* object = nullptr;  // what the task works on, once it runs
+  Instance* instance = nullptr;
+  FlowTask* task = nullptr;
+  Mode mode = Mode::read;
+};
+
+/// An access as it is asked for. `instance` is where it goes on this rank.
+struct Request {
+  Handle* handle = nullptr;
+  std::uint32_t generation = 0;
+  Mode mode = Mode::read;
+  Instance* instance = nullptr;
+};
+
+/// A task that becomes ready when all of its accesses are granted.
+class FlowTask : public sched::Task {
+ public:
+  FlowTask(Sequence& sequence, std::span<Access> accesses);
+
+  void run() final;
+  [[nodiscard]] std::string name() const override;
+
+  /// All accesses are granted: by default it is submitted. Any worker.
+  virtual void become_ready();
+  /// Its accesses are not released by run(), but later.
+  [[nodiscard]] virtual bool keeps_accesses() const { return false; }
+  /// A task of the program, which a FlowScheduler may order.
+  [[nodiscard]] virtual bool is_inserted() const { return false; }
+  /// See TaskOptions::memory_bound. Called when it is ready, in runs with a limit only.
+  [[nodiscard]] virtual bool is_memory_bound() { return false; }
+
+  [[nodiscard]] std::span<Access> accesses() const { return {accesses_, access_count_}; }
+  [[nodiscard]] Sequence& sequence() const { return sequence_; }
+
+  /// Accesses not granted, and one for the insertion; acquire and release: the writes of earlier
+  /// tasks are seen.
+  std::atomic<std::int32_t> missing{0};
+
+ protected:
+  virtual void execute() = 0;
+  /// Before it runs: finds the objects of its accesses. False: some have objects of their own,
+  /// which only run() finds.
+  [[nodiscard]] bool find_objects();
+
+ private:
+  void execute_watched();
+
+  Sequence& sequence_;
+  Access* const accesses_;
+  const std::uint32_t access_count_;
+};
+
+}  // namespace shoal::flow

@@ -1,0 +1,283 @@
+#pragma once
+// Global memory without types: heaps, the ways to those of other ranks, requests under way.
+
+#include <shoal/base/ids.hpp>
+#include <shoal/detail/env/sparse_array.hpp>
+#include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/term/scope.hpp>
+#include <shoal/memory/pending.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+
+namespace shoal::net {
+class RemoteMemory;
+}
+
+namespace shoal {
+
+/// Options of a GlobalMemory; the same on all ranks.
+struct GlobalMemoryOptions {
+  std::string name = "memory";  // in reports
+  /// Size of each rank's global heap, in bytes of address space: pages are taken as they are
+  /// written. One half is for collective allocations. 0: --global-heap, else 4 GiB.
+  std::size_t heap_bytes = 0;
+  /// Size of each rank's local heap, likewise. 0: --local-heap, else 4 GiB.
+  std::size_t local_heap_bytes = 0;
+  /// Smallest get from another node that is MPI-3 RMA, in a run with --global-rma; 0: as that
+  /// option says. Smaller ones, and all of less than 16 bytes, go by messages.
+  std::size_t rma_bytes = 0;
+  /// Whether accesses are checked.
+  enum class Checks : std::uint8_t { as_run, off, on };
+  /// Checks every access against the allocations of its target, which it reaches by a message. On
+  /// by default where --check-graphs is: in simulated worlds and debug builds. Off by default with
+  /// --sim-races, which finds other mistakes.
+  Checks checks = Checks::as_run;
+};
+
+/// Counters of one rank.
+struct GlobalMemoryStatistics {
+  std::uint64_t requests = 0;           // accesses that travelled as messages
+  std::uint64_t request_bytes = 0;      // of data that they moved
+  std::uint64_t direct_ranks = 0;       // ranks whose heaps are reached by loads and stores
+  std::uint64_t rma_gets = 0;           // of the requests: those that were MPI-3 RMA
+  std::uint64_t allocations = 0;        // live ones in the own global heap
+  std::uint64_t used_bytes = 0;         // by them
+  std::uint64_t local_allocations = 0;  // live ones in the local heap
+  std::uint64_t local_bytes = 0;        // by them
+};
+
+namespace memory {
+
+/// Settings of a run for memories that say nothing else. A service of the rank.
+struct Defaults {
+  std::size_t heap_bytes = std::size_t{4} << 30U;
+  std::size_t local_heap_bytes = std::size_t{4} << 30U;
+  std::size_t rma_bytes = 0;             // smallest get by `windows`
+  net::RemoteMemory* windows = nullptr;  // of the transport; nullptr: none
+  std::uint64_t world = 0;               // the same on all ranks, another one in other worlds
+};
+
+/// Kind of an access.
+enum class Access : std::uint8_t {
+  get,
+  get_range,
+  put,
+  gather,
+  scatter,
+  load,
+  word,
+  word_async,
+  cached
+};
+
+/// As reports name it.
+[[nodiscard]] const char* to_text(Access access);
+
+/// Whether --sim-races takes it for an access of its own strand, which is ordered only by its end.
+[[nodiscard]] constexpr bool goes_apart(Access access) {
+  return access == Access::get_range || access == Access::put || access == Access::scatter ||
+         access == Access::word_async;
+}
+
+/// Whether it may change the memory.
+[[nodiscard]] constexpr bool writes(Access access) {
+  return access == Access::put || access == Access::scatter || access == Access::word ||
+         access == Access::word_async;
+}
+
+/// A range of a rank's heap, or `count` blocks of it with `stride_bytes` from one to the next.
+struct Range {
+  int rank = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t block_bytes = 0;
+  std::uint64_t stride_bytes = 0;
+  std::uint64_t count = 1;
+
+  [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes * count; }
+  /// From the first byte to behind the last one.
+  [[nodiscard]] std::uint64_t extent_bytes() const {
+    return count == 0 ? 0 : (count - 1) * stride_bytes + block_bytes;
+  }
+};
+
+/// Operation on a word of memory.
+enum class WordOp : std::uint8_t {
+  load,
+  store,
+  exchange,
+  compare,
+  add,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor
+};
+enum class WordType : std::uint8_t { u8, u16, u32, u64, i8, i16, i32, i64, f32, f64 };
+
+struct Word {
+  WordOp op = WordOp::load;
+  WordType type = WordType::u64;
+  std::uint64_t operand = 0;
+  std::uint64_t expected = 0;  // of compare
+};
+
+[[nodiscard]] constexpr std::size_t word_bytes(WordType type) {
+  switch (type) {
+    case WordType::u8:
+    case WordType::i8:
+      return 1;
+    case WordType::u16:
+    case WordType::i16:
+      return 2;
+    case WordType::u32:
+    case WordType::i32:
+    case WordType::f32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+/// Applies it to the word at `place`; returns the value before.
+std::uint64_t apply_word(std::byte* place, const Word& word);
+
+constexpr std::uint64_t kHeapBytesMin = 1U << 16U;  // of each heap
+
+/// One of many elements at places of their own.
+struct Element {
+  int rank = 0;
+  std::uint64_t offset = 0;
+  std::size_t index = 0;  // in the caller's memory
+};
+
+/// Operation on each of many elements: a gather, a scatter, or one on words.
+struct ManyOp {
+  Access access = Access::gather;
+  WordOp op = WordOp::load;  // on words
+  WordType type = WordType::u64;
+  std::uint64_t element_bytes = 0;
+};
+
+class Remote;
+
+class Core {
+ public:
+  Core(term::Scope& scope, const GlobalMemoryOptions& options, const std::source_location& place);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  [[nodiscard]] std::uint32_t id() const { return id_; }
+  [[nodiscard]] Rank rank() const { return Rank(rank_); }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] term::Scope& scope() const { return scope_; }
+
+  /// Address of a range in this process, if its rank's heap does and it was accessed before; else
+  /// nullptr: see reach(). Two loads and three comparisons.
+  [[nodiscard]] std::byte* direct(int rank, std::uint64_t offset, std::size_t size_bytes,
+                                  Access access) const {
+    if (sync::watches_strands() && goes_apart(access) && rank != rank_) return nullptr;
+    if (static_cast<unsigned>(rank) < static_cast<unsigned>(size_)) [[likely]] {
+      // acquire pairs with the release in Remote::connect()
+      std::byte* const base =
+          bases_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
+      if (base != nullptr && fits(offset, size_bytes)) [[likely]]
+        return base + offset;
+    }
+    return nullptr;
+  }
+  /// The same after all that it takes: finds the way to the rank's heap first, which parks the
+  /// caller once for each rank, and checks the range. nullptr: use messages. Throws CheckError.
+  [[nodiscard]] std::byte* reach(const Range& range, Access access);
+  /// Throws CheckError for a pointer of another memory, or null.
+  void check_pointer(std::uint32_t memory, Access access) const {
+    if (memory != id_) [[unlikely]]
+      refuse_pointer(memory, to_text(access));
+  }
+  void check_pointer(std::uint32_t memory, const char* what) const {
+    if (memory != id_) [[unlikely]]
+      refuse_pointer(memory, what);
+  }
+
+  /// For calls that may wait: refuses them in a handler.
+  void check_may_wait(const char* call) const {
+    if (sched::may_be_in_handler() && sched::in_handler()) [[unlikely]]
+      refuse_in_handler(call);
+  }
+  /// The same for memory of `rank`, whether it is reached by messages or not. That of the own rank
+  /// is never waited for.
+  void check_may_wait(int rank, const char* call) const {
+    if (rank != rank_) check_may_wait(call);
+  }
+
+  // --- by messages. `pending` counts each request, and its end.
+
+  void get(const Range& from, std::byte* to, Pending& pending);
+  void put(const Range& to, const std::byte* from, Pending& pending);
+  /// `result` is written before the end; it may be part of `pending`.
+  void word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
+            Pending& pending);
+  /// Elements of one rank share messages. `data` is the caller's memory; it is written to only by a
+  /// gather. `elements` are sorted by rank; those of a gather are read until its end.
+  void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
+  /// Counts the puts of `pending` for quiet(): call before put() and word().
+  void follow(Pending& pending);
+  void quiet();
+
+  // --- heaps
+
+  [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment);
+  [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                                    const std::source_location& place);
+  /// In the heap of another rank.
+  [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
+                                                  std::size_t alignment);
+  void free(Rank rank, std::uint64_t offset);
+  void free_collectively(std::uint64_t offset);
+  /// In the local heap, which is made when it is first used.
+  [[nodiscard]] std::byte* allocate_locally(std::size_t size_bytes, std::size_t alignment);
+  void free_locally(const void* place);
+  /// In the own heap.
+  [[nodiscard]] std::byte* local(std::uint64_t offset) const { return heap_ + offset; }
+
+  /// With checks on: rank whose put, scatter or operation was the last to touch a range of the own
+  /// heap; nothing: none of the last 1024 did.
+  [[nodiscard]] std::optional<int> last_writer(std::uint64_t offset,
+                                               std::uint64_t size_bytes) const;
+  [[nodiscard]] GlobalMemoryStatistics statistics() const;
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] bool checks() const;
+
+ private:
+  friend class Remote;
+  // All sizes are filled in.
+  Core(const GlobalMemoryOptions& options, term::Scope& scope, const std::source_location& place);
+  [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
+  /// One comparison where the size is a small constant.
+  [[nodiscard]] bool fits(std::uint64_t offset, std::size_t size_bytes) const {
+    if (size_bytes <= kHeapBytesMin) return offset <= heap_bytes_ - size_bytes;
+    return offset <= heap_bytes_ && size_bytes <= heap_bytes_ - offset;
+  }
+  [[noreturn]] void refuse_in_handler(const char* call) const;
+
+  term::Scope& scope_;
+  const int rank_;
+  const int size_;
+  const std::uint64_t heap_bytes_;
+  std::uint32_t id_ = 0;
+  std::byte* heap_ = nullptr;  // the own one
+  // By rank: its heap in this address space; nullptr: unknown, or out of reach.
+  env::SparseArray<std::atomic<std::byte*>> bases_;
+  std::unique_ptr<Remote> remote_;
+};
+
+}  // namespace memory
+
+}  // namespace shoal

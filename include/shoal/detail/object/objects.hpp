@@ -1,0 +1,164 @@
+#pragma once
+// The distributed objects of a team on one rank.
+
+#include <shoal/detail/object/invocation.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/runtime/team.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::object {
+
+class Share;
+class Turn;
+
+/// Order of an invocation among those of its context.
+enum class Order : std::uint8_t {
+  causal,  // after the earlier ones of the same code to the same rank
+  none,    // with respect to no other
+};
+
+/// Receiving end of a tunnel, with the arguments that are fixed.
+struct TunnelEnd {
+  TunnelEnd() = default;
+  virtual ~TunnelEnd() = default;
+  TunnelEnd(const TunnelEnd&) = delete;
+  TunnelEnd& operator=(const TunnelEnd&) = delete;
+};
+
+/// Owns a representative that construct() has made.
+struct Kept {
+  Kept() = default;
+  virtual ~Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+};
+
+/// Table of the representatives of one team on one rank, and the receiving end of their
+/// invocations. Not a template; the typed calls are thin. A service of the team's channel.
+class Objects : public std::enable_shared_from_this<Objects> {
+ public:
+  /// `forwarded`: invocations that this rank has sent through rank 0 of the team before.
+  Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded);
+  ~Objects();
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+  /// The one of a team on this rank, made by the first call.
+  [[nodiscard]] static Objects& of(Team& team);
+  [[nodiscard]] static Objects& of(messaging::Channel& channel);
+  /// The one of a team, on the calling rank; nullptr when this rank is no member, or has not made
+  /// the team yet. **Errors**: CheckError, naming `what`, on a thread outside the workers.
+  [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);
+
+  [[nodiscard]] Team& team() const { return team_; }
+  [[nodiscard]] messaging::Channel& channel() const { return channel_; }
+  [[nodiscard]] term::Scope& scope() const { return scope_; }
+
+  /// The team has ended here; representatives that are left may still be destroyed.
+  void close();
+
+  // --- representatives
+
+  /// Registers a representative, and makes the caller take part in the turns of this rank: no
+  /// invocation runs while the caller does, except where it waits. **Errors**: CheckError in a
+  /// handler, in an invocation, and on a thread outside the workers. `epoch` is that of the object
+  /// on this rank, until remove().
+  Address add(void* representative, const ObjectClass& registered,
+              std::atomic<std::uint32_t>& epoch);
+  /// The representative has moved.
+  void move(const Address& address, void* representative);
+  void remove(const Address& address) noexcept;
+  /// nullptr: there is none here. **Errors**: CheckError that names both classes, if it is of
+  /// another one than `wanted`: ranks have made their objects in different orders.
+  [[nodiscard]] void* find(std::uint32_t number, const ObjectClass& wanted) const;
+  /// The same. **Errors**: CheckError with the reason.
+  [[nodiscard]] void* get(const Address& address, const ObjectClass& wanted) const;
+  /// Text of the error for an invocation of `method`, or a use, of an object that is not here.
+  [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
+
+  /// Owns a representative until drop(). **Caller**: the owner of the turn.
+  void keep(const Address& address, std::unique_ptr<Kept> representative);
+  /// False: it owns none. **Caller**: the owner of the turn.
+  bool drop(const Address& address);
+
+  /// Advances the epoch of this rank, which counts its points of synchronization in this team, and
+  /// lifts that of an object to it. `number` 0: of none.
+  void advance_epoch(std::uint32_t number = 0);
+
+  // --- invocations
+
+  /// Wire header of the caller's next invocation of an object on `to`, with the caller's epoch. Its
+  /// number is 0 if the caller is counted outside the team. **Caller**: any thread.
+  [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
+  /// The same for a context of its own, with this epoch, or that of the rank if `follows` and it is
+  /// larger: see Tunnel.
+  [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to,
+                                 std::uint32_t epoch, bool follows) const;
+  /// The epoch of the running code is, and will be, that of the rank.
+  [[nodiscard]] bool caller_follows() const;
+  /// Epoch of the running code: of a section that has made an object of the team, and of a thread
+  /// outside the workers, that of the rank; of an invocation, the one that it came with; of a task,
+  /// that of the code which has submitted it; 0 of all else.
+  [[nodiscard]] std::uint32_t caller_epoch() const;
+  /// Context of the running code: of an invocation, the one that it runs in.
+  [[nodiscard]] std::uint64_t caller_context();
+  /// A context unlike all others.
+  [[nodiscard]] std::uint64_t fresh_context();
+  // Ends of tunnels, by the context of their invocations. **Caller**: a handler.
+  void open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end);
+  void close_tunnel(std::uint64_t context);
+  /// **Errors**: CheckError when it is not open.
+  [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
+  /// Takes an invocation that has arrived; `outside`: if it comes from outside the team, else
+  /// nullptr. **Caller**: a handler.
+  void accept(std::unique_ptr<Invocation> invocation, const Outside* outside);
+
+  // Invocations through rank 0 of the team, from before this rank had made it: see Forwards.
+  /// The next invocation goes that way, too: some of the earlier ones have not arrived. It is
+  /// counted. Any thread.
+  [[nodiscard]] bool forward();
+  /// One has arrived. **Caller**: a handler.
+  void forward_arrived();
+
+  /// The section waits in a fence: one context after the other runs all of its invocations.
+  void set_draining(bool draining);
+
+  // --- fences of external threads
+
+  /// The next pass_fences() puts a Hold to `place` and fulfils the promise. Any thread.
+  void add_fence(std::optional<Hold>& place, Promise<void> passed);
+  /// Called when the section of this rank has passed a fence, or failed in it.
+  void pass_fences(const std::exception_ptr& error);
+  /// Fails the team: an invocation threw, and its caller does not wait.
+  void fail(const std::string& name, const std::exception_ptr& error);
+
+ private:
+  friend class Share;
+  struct ExternalFence {
+    std::optional<Hold>* place;
+    Promise<void> passed;
+  };
+
+  /// The running code is counted in a team that this one is not nested in: that team's wait() is to
+  /// include the invocations that it makes now.
+  [[nodiscard]] bool is_crossed() const;
+
+  Team& team_;
+  term::Scope& scope_;
+  messaging::Channel& channel_;
+  const std::shared_ptr<Share> share_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<TunnelEnd>> tunnels_;  // the handlers'
+  std::unordered_map<std::uint32_t, std::unique_ptr<Kept>> kept_;          // by number; see keep()
+  sync::Mutex fences_mutex_;
+  std::vector<ExternalFence> fences_ SHOAL_GUARDED_BY(fences_mutex_);
+};
+
+}  // namespace shoal::object

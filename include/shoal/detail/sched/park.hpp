@@ -1,0 +1,146 @@
+#pragma once
+// Parking of a task until something happens, so that reports can name what it waits for.
+
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/waiter.hpp>
+
+#include <memory>
+#include <string>
+
+namespace shoal::sched {
+
+/// Something that can be waited for. It has a list of waiters, under a lock.
+///
+/// The thread that takes a waiter out of the list wakes it, after it has released the lock: the
+/// woken task may destroy the list.
+class Waitable {
+ public:
+  Waitable(const Waitable&) = delete;
+  Waitable& operator=(const Waitable&) = delete;
+  /// Enters the list. False: there is no need to wait. Wakes no waiter: a lock is held around it.
+  virtual bool enlist(sync::Waiter& waiter) = 0;
+  /// Leaves the list. False: another thread has taken the waiter out, and wakes it; or it has not
+  /// entered, as the world had failed before.
+  virtual bool withdraw(sync::Waiter& waiter) = 0;
+  /// Text for reports: "get() of a future". Any thread, while a task waits.
+  [[nodiscard]] virtual std::string describe() const = 0;
+  /// The task that has what is waited for, if it is a lock.
+  [[nodiscard]] virtual const Task* holder() const { return nullptr; }
+  // Both are called when a task begins to wait, and not again.
+  /// Time will wake the waiters: they count as running.
+  [[nodiscard]] virtual bool ends_by_itself() const { return false; }
+  /// False: waiters are not cancelled when the world fails; their event comes even then.
+  [[nodiscard]] virtual bool is_cancellable() const { return true; }
+
+  // For tasks that may be spared the wait; called by the task that would wait.
+  /// There is certainly nothing to wait for. Once true, it stays so.
+  [[nodiscard]] virtual bool is_over() const { return false; }
+  /// Nothing is over before `task`, which has not begun, has run.
+  [[nodiscard]] virtual bool needs(const Task& /*task*/) const { return false; }
+
+  /// Scheduler that keeps track of the waiters.
+  [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
+  /// For calls that need not always wait: refuses those of wait_for() that would be refused if they
+  /// had to.
+  void check_may_wait() const;
+
+ protected:
+  explicit Waitable(Scheduler& scheduler) : scheduler_(scheduler) {}
+  ~Waitable() = default;
+  /// See wait_for().
+  void wait_here();
+
+ private:
+  Scheduler& scheduler_;
+};
+
+/// A Waitable with one lock and one list.
+class WaitingRoom : public Waitable {
+ public:
+  bool withdraw(sync::Waiter& waiter) override {
+    const sync::Lock lock(mutex_);
+    return waiters_.remove(waiter);
+  }
+
+ protected:
+  using Waitable::Waitable;
+  ~WaitingRoom() = default;
+
+  mutable sync::Mutex mutex_;
+  sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
+};
+
+/// Waits until woken. A task's stack is parked, and any worker of the rank continues it, unless the
+/// task is bound; a thread of the program sleeps.
+///
+/// To completion detection, a task that is parked has finished, and waking it creates one: when
+/// nothing is left that could wake it, StuckError names it (docs/design/events.md).
+///
+/// If the next task of its worker is needed to end the wait, it runs on the caller's stack, as long
+/// as little of that is in use; then neither is parked. Should it park itself, the caller goes on,
+/// with a failure of the world too, only after it. **Caller**: a task, the main function, a thread
+/// of the program (see HeldThread); not a handler. **Errors**: CheckError in a handler;
+/// CancelledError when the world has failed, in the main function TaskError; StuckError in the main
+/// function when nothing is left that could wake it.
+void wait_for(Waitable& what);
+
+/// For a caller that will wait otherwise: handles messages on its stack until is_over(), as long as
+/// messages come, and for a few microseconds without one. False: it is not over, or the worker has
+/// something to run; then the caller waits, or calls tell_goes_on(). Outside of the workers of
+/// `scheduler`, and in handlers, it does nothing.
+[[nodiscard]] bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over);
+
+inline void Waitable::wait_here() { wait_for(*this); }
+
+/// Makes a Hold of `scope` count like a task that the calling thread of the program runs: as
+/// finished while the thread is in wait_for(), and created again by its waker. So an endless wait
+/// is found, and named, as it is in a task. Reports call the thread `name`.
+/// **Caller**: a thread that is no worker, one at a time on each. **Lifetime**: within the Hold's.
+class HeldThread {
+ public:
+  HeldThread(TaskScope& scope, const char* name);
+  ~HeldThread();
+  HeldThread(const HeldThread&) = delete;
+  HeldThread& operator=(const HeldThread&) = delete;
+
+  [[nodiscard]] TaskScope& scope() const { return scope_; }
+  [[nodiscard]] const char* name() const { return name_; }
+
+ private:
+  TaskScope& scope_;
+  const char* const name_;
+};
+
+/// In the main function, when the world has failed: waits until everything has ended, because tasks
+/// may use objects on the stack that will unwind, and throws the failure. Else does nothing.
+void tell_main_of_failure(Scheduler& scheduler);
+
+/// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
+/// the task is not counted (unless `what` ends by itself), but named when nothing is left that
+/// could wake it, and dropped when its scope fails. `what` lives until then: let the task own it.
+/// **Caller**: any thread; never blocks.
+void submit_after(Waitable& what, std::unique_ptr<Task> task);
+/// In place of waking a waiter that submit_after() made: its task is destroyed here, and never
+/// runs. **Caller**: the thread that has taken it out of the list of its Waitable.
+void drop_deferred(sync::Waiter& waiter);
+
+/// See shoal::yield().
+void yield();
+
+/// Where the caller's tasks and messages are counted, and its worker's rank.
+/// **Errors**: CheckError, naming `what`, on a thread that is no worker.
+[[nodiscard]] Scheduler& current_scheduler(const char* what);
+/// Where tasks that the caller makes on `scheduler` are counted: with the task that runs here, else
+/// in the world. Handlers name the scope of their team themselves.
+[[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);
+/// The task that runs here, or nullptr, in a handler too. The main function is one.
+[[nodiscard]] Task* current_task();
+
+/// Tells the TaskLocals of the running task, if there is one, that it is about to be parked, and
+/// that it continues.
+void tell_parks();
+void tell_goes_on();
+
+}  // namespace shoal::sched

@@ -1,0 +1,34 @@
+#pragma once
+// Rank maps of the teams of one rank, shared by teams over the same ranks.
+
+#include <shoal/detail/am/rank_map.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// One per rank, a service of the Messenger. Keeps no map alive. Any thread.
+/// **Source**: STAPL-RTS thesis, 7.5.3.
+class RankMapTable {
+ public:
+  /// As list_ranks(); teams over the same ranks of the world, in one order, get the same map.
+  /// **Cost**: linear in the number of ranks if there is such a map; nothing is sorted then.
+  [[nodiscard]] SharedRankMap list(const SharedRankMap& outer, int outer_size,
+                                   const std::vector<Rank>& ranks);
+  /// Maps in the table, among them some whose teams have ended.
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  static constexpr std::size_t kSweepMin = 64;
+
+  mutable sync::Mutex mutex_;
+  /// By a hash of the ranks.
+  std::unordered_multimap<std::size_t, std::weak_ptr<const RankMap>> maps_ SHOAL_GUARDED_BY(mutex_);
+  std::size_t sweep_at_ SHOAL_GUARDED_BY(mutex_) = kSweepMin;
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,60 @@
+#pragma once
+// Looks at a rank's workers from outside, for reports.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sched/worker_state.hpp"
+
+namespace shoal::sched {
+
+class FiberPool;
+class Scheduler;
+class Worker;
+
+class Inspector {
+ public:
+  /// All outlive this.
+  Inspector(const Scheduler& scheduler, const std::vector<std::unique_ptr<Worker>>& workers,
+            const FiberPool& fibers)
+      : scheduler_(scheduler), workers_(workers), fibers_(fibers) {}
+
+  // --- Any thread; hints.
+
+  /// Workers that run a task right now.
+  [[nodiscard]] int active_worker_count() const;
+  /// Tasks that have run.
+  [[nodiscard]] std::uint64_t tasks_run() const;
+  /// Tasks, parts of tasks and handlers that each worker has begun.
+  [[nodiscard]] std::vector<std::uint64_t> begun() const;
+  /// Stacks that were ever in use at once, those of the workers among them.
+  [[nodiscard]] std::size_t stack_count() const;
+
+  // --- Reports. **Caller**: one thread at a time, no worker.
+
+  /// Asks every worker to describe itself between two tasks, and wakes those that sleep.
+  void ask();
+  /// All have done so since the last ask().
+  [[nodiscard]] bool all_answered() const;
+  /// The workers' answers to the last ask(); of a worker without one, its visible state.
+  [[nodiscard]] std::vector<WorkerState> states() const;
+
+  // --- **Caller**: the only thread there is, between two steps.
+
+  /// As states(), without asking.
+  [[nodiscard]] std::vector<WorkerState> states_here();
+  /// A counted task is queued, runs or is parked.
+  [[nodiscard]] bool holds_work() const;
+
+ private:
+  [[nodiscard]] WorkerState state_of(Worker& worker) const;
+
+  const Scheduler& scheduler_;
+  const std::vector<std::unique_ptr<Worker>>& workers_;
+  const FiberPool& fibers_;
+  std::uint64_t asked_ = 0;  // how often ask() was called
+};
+
+}  // namespace shoal::sched
