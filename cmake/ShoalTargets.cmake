@@ -174,7 +174,7 @@ endfunction()
 # Library shoal_<name> of src/<name>/*.cpp and of the subfolders; INTERFACE while it has no source.
 # LIGHT: compiled with SHOAL_LIGHT_OPTIONS.
 function(shoal_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LIGHT" "PCH" "FOLDERS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LIGHT" "PCH" "FOLDERS;DEPENDS;HEADERS")
   if(arg_LIGHT AND SHOAL_LIGHT_OPTIONS)
     set(arg_PCH shoal_light_pch)
   endif()

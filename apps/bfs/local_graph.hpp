@@ -1,7 +1,7 @@
 #pragma once
 // The part of a graph that one rank has: its own vertices with all their neighbours.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // Vertices and edges by number, and which rank has which vertices.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 #pragma once
 // How long the kernels take, for simulated runs.
 
-#include <shoal/base/cost.hpp>
+#include <shoal/cost.hpp>
 
 #include <array>
 #include <map>

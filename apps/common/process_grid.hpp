@@ -1,7 +1,7 @@
 #pragma once
 // The ranks as a grid, and the 2D block-cyclic distribution of tiles over it.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "common/random_graph.hpp"
 
-#include <shoal/base/key.hpp>
+#include <shoal/key.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 // Owners of the tiles of the lower triangle, and the ranks that need them.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <utility>
 #include <vector>

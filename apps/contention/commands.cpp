@@ -1,7 +1,7 @@
 #include "contention/commands.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/contention/advice.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 //   contention plot --model henri.json --data henri.csv -o henri.svg
 //   contention advise henri.json --computation-mb 50000 --communication-mb 8000
 
-#include <shoal/base/version.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/version.hpp>
 
 #include <fmt/format.h>
 #include "cli/command_line.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // The ranks as a cube.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 namespace gemm3d {
 

@@ -1,6 +1,6 @@
 // Spans, marks and counters of a program, which --trace records.
 #include <shoal/shoal.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include <cstdio>
 

@@ -4,7 +4,7 @@
 // several hosts, which share no clock that could tell the truth.
 
 #include <shoal/shoal.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include <unistd.h>
 

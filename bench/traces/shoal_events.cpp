@@ -1,7 +1,7 @@
 // Cost of a recorded event, of a probe that is off, and of a bare time stamp and store; and the
 // time of tasks of a given duration with four events each, in threads that do nothing else.
 
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // For programs that use MPI themselves. The only public header that includes mpi.h.
 
-#include <shoal/runtime/run.hpp>
+#include <shoal/run.hpp>
 
 #include <mpi.h>
 

@@ -1,5 +1,5 @@
-#include <shoal/base/error.hpp>
 #include <shoal/detail/am/archive_core.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 // Counts of the messages that have arrived, by their sender.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/env/sparse_array.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstddef>

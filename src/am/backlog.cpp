@@ -1,7 +1,7 @@
 #include "am/backlog.hpp"
 
-#include <shoal/am/active_message.hpp>
-#include <shoal/am/large_message.hpp>
+#include <shoal/large_message.hpp>
+#include <shoal/message.hpp>
 
 #include "am/messenger.hpp"
 #include "am/multicast_wire.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 // Order of the handlers of a rank: one at a time.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/rank.hpp>
 
 namespace shoal::messaging {
 

@@ -1,8 +1,8 @@
 #include <shoal/detail/am/handler_table.hpp>
 
-#include <shoal/base/key.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/key.hpp>
 
 #include <fmt/format.h>
 

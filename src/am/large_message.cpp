@@ -1,8 +1,8 @@
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/net/message_id.hpp>
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/trace/probes.hpp>
+#include <shoal/large_message.hpp>
 
 #include "am/large_wire.hpp"
 #include "am/messenger.hpp"

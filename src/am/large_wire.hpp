@@ -1,7 +1,7 @@
 #pragma once
 // Layout of large messages.
 
-#include <shoal/am/large_message.hpp>
+#include <shoal/large_message.hpp>
 
 #include <cstddef>
 #include <memory>

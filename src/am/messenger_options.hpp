@@ -1,8 +1,8 @@
 #pragma once
 // Options of a rank's messenger, and what it calls.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/base/function.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "am/mismatch.hpp"
 
-#include <shoal/am/active_message.hpp>
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
+#include <shoal/message.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Messages that meet another handler than the one that their sender made.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include <shoal/am/multicast_tree.hpp>
+#include <shoal/recipients.hpp>
 
 #include <shoal/detail/base/check.hpp>
 

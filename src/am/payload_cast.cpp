@@ -1,7 +1,7 @@
 #include "am/payload_cast.hpp"
 
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/base/check.hpp>
+#include <shoal/large_message.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,11 @@
 #pragma once
 // Multicasts of large payloads: in segments, which recipients pass on while others arrive.
 
-#include <shoal/am/multicast_tree.hpp>
 #include <shoal/detail/am/cast_steps.hpp>
 #include <shoal/detail/am/handler.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/recipients.hpp>
 
 #include <compare>
 #include <cstddef>

@@ -1,9 +1,9 @@
 #include "am/receiver.hpp"
 
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/net/message_id.hpp>
 #include <shoal/detail/trace/probes.hpp>
+#include <shoal/large_message.hpp>
 
 #include "am/message_task.hpp"
 #include "am/mismatch.hpp"

@@ -1,4 +1,4 @@
-#include <shoal/am/reply.hpp>
+#include <shoal/remote_promise.hpp>
 
 #include <shoal/detail/base/check.hpp>
 

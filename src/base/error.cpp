@@ -1,5 +1,5 @@
-#include <shoal/base/error.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/error.hpp>
 
 #include "base/thrown.hpp"
 

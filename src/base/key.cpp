@@ -1,4 +1,4 @@
-#include <shoal/base/key.hpp>
+#include <shoal/key.hpp>
 
 #include <fmt/format.h>
 

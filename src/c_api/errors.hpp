@@ -2,7 +2,7 @@
 // Codes and texts of errors for C.
 
 #include <shoal/c_api/event.h>
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

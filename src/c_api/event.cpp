@@ -7,7 +7,7 @@
 #include "runtime/end_report.hpp"
 
 #include <shoal/event/events.hpp>
-#include <shoal/runtime/run.hpp>
+#include <shoal/run.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include <shoal/c_api/trace.h>
 
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 namespace {
 

@@ -1,11 +1,11 @@
 #pragma once
 // Pieces of operations: sending them, and the operations that wait for them.
 
-#include <shoal/am/active_message.hpp>
-#include <shoal/am/immutable.hpp>
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/coll/collectives.hpp>
 #include <shoal/detail/term/scope.hpp>
+#include <shoal/immutable.hpp>
+#include <shoal/large_message.hpp>
+#include <shoal/message.hpp>
 
 #include <array>
 #include <cstddef>

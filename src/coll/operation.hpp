@@ -4,7 +4,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include "am/payload_cast.hpp"
 #include "coll/exchange.hpp"

@@ -2,7 +2,7 @@
 
 #include <shoal/contention/model.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

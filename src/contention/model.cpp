@@ -1,6 +1,6 @@
 #include <shoal/contention/model.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

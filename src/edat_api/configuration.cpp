@@ -1,6 +1,6 @@
 #include "edat_api/configuration.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,7 +5,7 @@
 #include "edat_api/program.hpp"
 #include "edat_api/task_thread.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "env/topology.hpp"
 
 #include <shoal/detail/sched/park.hpp>
-#include <shoal/runtime/run.hpp>
+#include <shoal/run.hpp>
 
 #include <fmt/format.h>
 

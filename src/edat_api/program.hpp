@@ -8,7 +8,7 @@
 #include <shoal/edat/edat.h>
 #include <shoal/detail/env/env.hpp>
 #include <shoal/event/events.hpp>
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "env/alarm.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "env/start_thread.hpp"
 

@@ -1,6 +1,6 @@
 #include "env/shared_memory.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "env/start_thread.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "env/host.hpp"
 #include "env/thread_name.hpp"

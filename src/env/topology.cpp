@@ -1,7 +1,7 @@
 #include "env/topology.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/base/check.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <hwloc.h>

@@ -2,7 +2,7 @@
 // The machine below a process: which processing units (PUs) it may use, and which worker goes
 // where.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include "env/cpu_quota.hpp"
 

@@ -4,7 +4,7 @@
 #include "event/wait.hpp"
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include <fmt/format.h>
 

@@ -7,10 +7,10 @@
 #include "event/parcel.hpp"
 #include "event/sources.hpp"
 
-#include <shoal/am/active_message.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/event/events.hpp>
+#include <shoal/message.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -18,8 +18,8 @@
 // again, at its place, when that instance is complete (greedy: when it begins). And waits come
 // behind all tasks in the list of a slot.
 
+#include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sync/list.hpp>
-#include <shoal/event/matching_rule.hpp>
 
 #include <cstddef>
 #include <cstdint>

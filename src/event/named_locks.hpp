@@ -2,7 +2,7 @@
 // Locks that are known by their names, and that end with the task that holds them.
 
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/sched/locks.hpp>
+#include <shoal/sync.hpp>
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 // The message that carries an event.
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/event/event.hpp>
 
 #include <cstdint>

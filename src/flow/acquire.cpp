@@ -1,4 +1,4 @@
-#include <shoal/flow/acquire.hpp>
+#include <shoal/acquired.hpp>
 
 #include "flow/core.hpp"
 

@@ -1,6 +1,6 @@
 #include "flow/codelets.hpp"
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 #pragma once
 // The codelets that a flow has inserted.
 
+#include <shoal/codelet.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/flow/codelet.hpp>
 
 #include <cstdint>
 #include <map>

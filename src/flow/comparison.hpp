@@ -3,9 +3,9 @@
 
 #include "flow/program_log.hpp"
 
-#include <shoal/am/active_message.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
+#include <shoal/message.hpp>
 
 #include <cstdint>
 #include <deque>

@@ -9,8 +9,8 @@
 #include "flow/pruned_end.hpp"
 #include "flow/transfers.hpp"
 
+#include <shoal/detail/flow/sequence.hpp>
 #include <shoal/detail/term/scope.hpp>
-#include <shoal/flow/sequence.hpp>
 
 #include <cstdint>
 #include <memory>

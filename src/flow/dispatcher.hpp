@@ -3,7 +3,7 @@
 
 #include <shoal/detail/flow/task.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
-#include <shoal/flow/scheduler.hpp>
+#include <shoal/flow_scheduler.hpp>
 
 #include <atomic>
 #include <cstdint>

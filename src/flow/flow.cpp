@@ -1,4 +1,4 @@
-#include <shoal/flow/flow.hpp>
+#include <shoal/flow.hpp>
 
 #include "flow/core.hpp"
 

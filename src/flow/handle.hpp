@@ -3,9 +3,9 @@
 
 #include "flow/instance.hpp"
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/base/function.hpp>
-#include <shoal/flow/types.hpp>
+#include <shoal/detail/flow/types.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -4,9 +4,9 @@
 #include "flow/handle.hpp"
 #include "flow/instances.hpp"
 
+#include <shoal/detail/flow/types.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/flow/data.hpp>
-#include <shoal/flow/types.hpp>
+#include <shoal/flow_data.hpp>
 
 #include <cstddef>
 #include <cstdint>

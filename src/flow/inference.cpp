@@ -3,7 +3,7 @@
 #include "base/bytes.hpp"
 #include "flow/core.hpp"
 
-#include <shoal/flow/sequence.hpp>
+#include <shoal/detail/flow/sequence.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 // Memory with one value of a handle on this rank, and the queue of accesses to it.
 
 #include <shoal/detail/flow/task.hpp>
+#include <shoal/detail/flow/types.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
-#include <shoal/flow/types.hpp>
 
 #include <atomic>
 #include <cstdint>

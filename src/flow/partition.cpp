@@ -3,7 +3,7 @@
 #include "flow/core.hpp"
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/flow/flow.hpp>
+#include <shoal/flow.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "env/host.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 // End of a pruned flow: whether each value that was sent was also received.
 
-#include <shoal/am/active_message.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
+#include <shoal/message.hpp>
 
 #include <cstdint>
 #include <vector>

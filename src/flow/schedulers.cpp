@@ -1,4 +1,4 @@
-#include <shoal/flow/scheduler.hpp>
+#include <shoal/flow_scheduler.hpp>
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sync/mutex.hpp>

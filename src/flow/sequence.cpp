@@ -1,6 +1,6 @@
 // Insertion: checks, the rank that runs a task, transfers, limits.
 
-#include <shoal/flow/sequence.hpp>
+#include <shoal/detail/flow/sequence.hpp>
 
 #include "flow/core.hpp"
 #include "flow/program_log.hpp"

@@ -2,8 +2,8 @@
 
 #include "flow/core.hpp"
 
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/base/check.hpp>
+#include <shoal/large_message.hpp>
 
 #include <fmt/format.h>
 

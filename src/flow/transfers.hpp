@@ -6,10 +6,10 @@
 #include "flow/send_task.hpp"
 #include "flow/value_message.hpp"
 
-#include <shoal/am/active_message.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
+#include <shoal/message.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "flow/value_message.hpp"
 
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/am/cast_steps.hpp>
+#include <shoal/large_message.hpp>
 
 #include <optional>
 #include <tuple>

@@ -3,9 +3,9 @@
 
 #include "flow/receive_task.hpp"
 
-#include <shoal/am/multicast_tree.hpp>
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/base/function.hpp>
+#include <shoal/recipients.hpp>
 
 #include <cstddef>
 #include <cstdint>

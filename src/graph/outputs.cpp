@@ -1,6 +1,6 @@
-#include <shoal/graph/outputs.hpp>
+#include <shoal/outputs.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "env/host.hpp"
 

@@ -1,4 +1,4 @@
-#include <shoal/graph/task_graph.hpp>
+#include <shoal/graph.hpp>
 
 #include <fmt/format.h>
 

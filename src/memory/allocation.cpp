@@ -2,8 +2,8 @@
 
 #include "memory/remote.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include <shoal/memory/cache_core.hpp>
+#include <shoal/detail/memory/cache_core.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

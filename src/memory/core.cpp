@@ -4,7 +4,7 @@
 #include "memory/remote.hpp"
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/memory/global_ptr.hpp>
+#include <shoal/global_ptr.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "memory/heap.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/base/sanitizers.hpp>
+#include <shoal/error.hpp>
 
 #ifdef SHOAL_ASAN
 #include <sanitizer/asan_interface.h>

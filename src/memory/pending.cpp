@@ -1,4 +1,4 @@
-#include <shoal/memory/pending.hpp>
+#include <shoal/transfer.hpp>
 
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/waiter.hpp>

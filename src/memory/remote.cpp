@@ -2,10 +2,10 @@
 #include "am/messenger.hpp"
 #include "memory/blocks.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

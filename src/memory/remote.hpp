@@ -6,10 +6,10 @@
 #include "memory/requests.hpp"
 #include "net/remote_memory.hpp"
 
-#include <shoal/am/active_message.hpp>
-#include <shoal/am/large_message.hpp>
 #include <shoal/detail/memory/core.hpp>
 #include <shoal/detail/term/scope.hpp>
+#include <shoal/large_message.hpp>
+#include <shoal/message.hpp>
 
 #include <atomic>
 #include <cstddef>

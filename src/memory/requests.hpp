@@ -2,7 +2,7 @@
 // Requests of a rank that have not been answered, by the numbers that travel with them.
 
 #include <shoal/detail/memory/core.hpp>
-#include <shoal/memory/pending.hpp>
+#include <shoal/transfer.hpp>
 
 #include <cstddef>
 #include <cstdint>

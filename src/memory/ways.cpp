@@ -4,10 +4,10 @@
 #include "memory/remote.hpp"
 #include "net/remote_memory.hpp"
 
-#include <shoal/am/large_message.hpp>
-#include <shoal/base/error.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/error.hpp>
+#include <shoal/large_message.hpp>
 
 #include <memory>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "memory/remote.hpp"
 #include "net/remote_memory.hpp"
 
-#include <shoal/am/large_message.hpp>
+#include <shoal/large_message.hpp>
 
 #include <memory>
 #include <span>

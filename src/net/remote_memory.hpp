@@ -1,8 +1,8 @@
 #pragma once
 // Reads of other processes' memory that no handler of theirs serves.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/net/port.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <shoal/object/distribution.hpp>
+#include <shoal/distribution.hpp>
 
 #include <shoal/detail/base/check.hpp>
 

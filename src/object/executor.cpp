@@ -1,4 +1,4 @@
-#include <shoal/object/executor.hpp>
+#include <shoal/executor.hpp>
 
 #include <shoal/detail/sync/mutex.hpp>
 

@@ -1,4 +1,4 @@
-#include <shoal/object/external.hpp>
+#include <shoal/external_thread.hpp>
 
 #include <shoal/detail/net/transport.hpp>
 

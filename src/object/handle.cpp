@@ -1,4 +1,4 @@
-#include <shoal/object/distributed_object.hpp>
+#include <shoal/distributed_object.hpp>
 
 #include <shoal/detail/base/check.hpp>
 

@@ -1,7 +1,7 @@
 #include <shoal/detail/object/invocation.hpp>
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/object/objects.hpp>
+#include <shoal/error.hpp>
 
 #include "am/backlog.hpp"
 #include "am/messenger.hpp"

@@ -1,7 +1,7 @@
 #include <shoal/detail/object/objects.hpp>
 
-#include <shoal/base/key.hpp>
 #include <shoal/detail/base/check.hpp>
+#include <shoal/key.hpp>
 
 #include "am/messenger.hpp"
 #include "object/outside.hpp"

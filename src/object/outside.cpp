@@ -5,10 +5,10 @@
 // way, and a member all until they have arrived there: so they keep their order; see Forwards. The
 // caller's team waits for the end of each invocation, not of its message, which only queues it.
 
-#include <shoal/base/key.hpp>
 #include <shoal/detail/base/check.hpp>
-#include <shoal/object/invoker.hpp>
-#include <shoal/runtime/world.hpp>
+#include <shoal/invoker.hpp>
+#include <shoal/key.hpp>
+#include <shoal/world.hpp>
 
 #include "am/backlog.hpp"
 #include "am/messenger.hpp"

@@ -1,9 +1,9 @@
 #include "object/share.hpp"
 
-#include <shoal/base/key.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/key.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/runtime/team.hpp>
+#include <shoal/team.hpp>
 
 #include <atomic>
 #include <memory>

@@ -5,7 +5,7 @@
 #include "runtime/input_file.hpp"
 #include "trace/output_path.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 #include "runtime/config_numbers.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "sim/faults.hpp"
 #include "sim/net_model.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

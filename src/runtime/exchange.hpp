@@ -1,7 +1,7 @@
 #pragma once
 // Values that the processes of a world exchange outside of its messages.
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/detail/net/transport.hpp>
 
 #include <cstddef>

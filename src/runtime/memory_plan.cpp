@@ -4,8 +4,8 @@
 #include "runtime/count.hpp"
 #include "runtime/input_file.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/contention/advice.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

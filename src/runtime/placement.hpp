@@ -1,7 +1,7 @@
 #pragma once
 // Where the workers of the processes of a node run.
 
-#include <shoal/runtime/machine.hpp>
+#include <shoal/machine.hpp>
 
 #include "env/topology.hpp"
 #include "runtime/launcher.hpp"

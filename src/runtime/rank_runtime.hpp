@@ -7,8 +7,8 @@
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/strand.hpp>
 #include <shoal/detail/term/scope.hpp>
-#include <shoal/flow/scheduler.hpp>
-#include <shoal/runtime/run.hpp>
+#include <shoal/flow_scheduler.hpp>
+#include <shoal/run.hpp>
 
 #include "am/messenger.hpp"
 #include "runtime/config.hpp"

@@ -1,8 +1,8 @@
-#include <shoal/runtime/run.hpp>
+#include <shoal/run.hpp>
 
-#include <shoal/base/version.hpp>
 #include <shoal/detail/env/guards.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/version.hpp>
 
 #include "env/exit_deadline.hpp"
 #include "env/host.hpp"

@@ -4,7 +4,7 @@
 #include "runtime/count.hpp"
 #include "runtime/memory_plan.hpp"
 
-#include <shoal/base/version.hpp>
+#include <shoal/version.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "runtime/config.hpp"
 
-#include <shoal/runtime/run.hpp>
+#include <shoal/run.hpp>
 
 #include <memory>
 

@@ -7,10 +7,10 @@
 #include "runtime/rank_report.hpp"
 #include "sched/inspector.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/compute.hpp>
 #include <shoal/detail/env/guards.hpp>
 #include <shoal/detail/sync/strand.hpp>
-#include <shoal/sched/compute.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include "am/messenger.hpp"
 #include "runtime/stall_watch.hpp"
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 #include <utility>
 

@@ -6,7 +6,7 @@
 #include "runtime/stall_messages.hpp"
 #include "sched/inspector.hpp"
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include "runtime/status_messages.hpp"
 #include "sched/worker_figures.hpp"
 
-#include <shoal/base/error.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/error.hpp>
+#include <shoal/trace.hpp>
 
 #include <fmt/format.h>
 

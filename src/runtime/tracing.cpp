@@ -1,6 +1,6 @@
 #include "runtime/tracing.hpp"
 
-#include <shoal/base/version.hpp>
+#include <shoal/version.hpp>
 
 #include "env/host.hpp"
 #include "runtime/clock_barrier.hpp"

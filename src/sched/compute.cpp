@@ -1,4 +1,4 @@
-#include <shoal/sched/compute.hpp>
+#include <shoal/compute.hpp>
 
 #include "sched/worker.hpp"
 

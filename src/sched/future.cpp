@@ -1,4 +1,4 @@
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
 
 #include "sched/worker.hpp"
 

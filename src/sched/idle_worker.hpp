@@ -1,8 +1,8 @@
 #pragma once
 // A worker as IdleWorkers sees it.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/env/env.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstdint>

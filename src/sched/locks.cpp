@@ -1,4 +1,4 @@
-#include <shoal/sched/locks.hpp>
+#include <shoal/sync.hpp>
 
 #include <shoal/detail/base/check.hpp>
 

@@ -1,9 +1,9 @@
 #pragma once
 // Limit of memory-bound tasks that run beside large transfers.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/sched/task.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "sched/parked.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include <shoal/sched/sleep.hpp>
+#include <shoal/sleep.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include <shoal/detail/sched/task.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
-#include <shoal/sched/task_group.hpp>
+#include <shoal/task_group.hpp>
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/base/check.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 // Ready tasks of one worker: selection of the next one, and stealing.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/sched/task.hpp>
+#include <shoal/rank.hpp>
 
 #include "sched/ready_queue.hpp"
 #include "sched/worker_state.hpp"

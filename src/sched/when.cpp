@@ -1,4 +1,4 @@
-#include <shoal/sched/when.hpp>
+#include <shoal/when.hpp>
 
 #include <atomic>
 

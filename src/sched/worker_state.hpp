@@ -1,7 +1,7 @@
 #pragma once
 // State of a worker, for reports.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "sim/units.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

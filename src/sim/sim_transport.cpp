@@ -3,8 +3,8 @@
 #include "sim/network.hpp"
 #include "sim/sim_link.hpp"
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

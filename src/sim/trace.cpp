@@ -1,6 +1,6 @@
 #include "sim/trace.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

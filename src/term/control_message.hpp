@@ -1,7 +1,7 @@
 #pragma once
 // Sending of a scope's control messages. They are not counted; each carries the team's id first.
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/detail/am/handler.hpp>
 
 #include <cstddef>

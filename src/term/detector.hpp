@@ -2,7 +2,7 @@
 // Completion detection: the protocol alone, without threads or messages. docs/design/completion.md
 // has the invariant and the proof.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstdint>
 #include <optional>

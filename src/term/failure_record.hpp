@@ -1,7 +1,7 @@
 #pragma once
 // The failure of a scope, and who was told of it.
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <exception>
 #include <optional>

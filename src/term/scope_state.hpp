@@ -1,8 +1,8 @@
 #pragma once
 // States of scopes and teams at one moment, for reports.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/sched/task.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include <shoal/detail/term/sources.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

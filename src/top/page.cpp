@@ -1,6 +1,6 @@
 #include "top/page.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <algorithm>
 #include <cstring>

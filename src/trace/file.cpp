@@ -1,6 +1,6 @@
 #include "trace/file.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "trace/output_path.hpp"
 

@@ -1,6 +1,6 @@
 #include "trace/merge.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "trace/cursor.hpp"
 #include "trace/json_text.hpp"

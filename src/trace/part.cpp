@@ -1,6 +1,6 @@
 #include "trace/part.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

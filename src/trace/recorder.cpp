@@ -1,7 +1,7 @@
 #include "trace/recorder.hpp"
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include "base/per_thread.hpp"
 #include "env/host.hpp"

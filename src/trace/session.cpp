@@ -1,7 +1,7 @@
 #include "trace/session.hpp"
 
-#include <shoal/base/error.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/error.hpp>
+#include <shoal/trace.hpp>
 
 #include "env/unbind.hpp"
 #include "trace/json_text.hpp"

@@ -1,6 +1,6 @@
 #include "trace_tool/convert.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "trace_tool/model.hpp"
 #include "trace_tool/slices.hpp"

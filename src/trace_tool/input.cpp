@@ -1,6 +1,6 @@
 #include "trace_tool/input.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

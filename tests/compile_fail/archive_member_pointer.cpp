@@ -1,5 +1,5 @@
 // expect: shoal: a pointer to member cannot travel in a message
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 struct Point {
   int x;

@@ -1,5 +1,5 @@
 // expect: shoal: type T cannot be received: give it a default constructor
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 struct Named {
   explicit Named(std::string n) : name(std::move(n)) {}

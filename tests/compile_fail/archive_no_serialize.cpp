@@ -1,6 +1,6 @@
 // expect: TravelCheck<File>.*a type cannot travel|a type cannot travel.*TravelCheck<File>
 // lines: <= 45
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 struct File {
   ~File() {}

@@ -1,4 +1,4 @@
 // expect: shoal: a std::unique_ptr of an array does not know its size
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 std::size_t size(const std::unique_ptr<int[]>& value) { return shoal::encoded_size(value); }

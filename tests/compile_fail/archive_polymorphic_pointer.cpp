@@ -1,5 +1,5 @@
 // expect: shoal: a std::unique_ptr to a polymorphic type cannot travel
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 struct Shape {
   virtual ~Shape() = default;

@@ -1,5 +1,5 @@
 // expect: TravelCheck<Secret>.*a type cannot travel|a type cannot travel.*TravelCheck<Secret>
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 class Secret {
  public:

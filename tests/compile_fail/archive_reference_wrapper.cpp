@@ -1,5 +1,5 @@
 // expect: shoal: a std::reference_wrapper cannot travel in a message
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 #include <functional>
 

@@ -1,5 +1,5 @@
 // expect: shoal: a std::span of a type aligned to more than 16 bytes
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 
 struct alignas(32) Wide {
   int value;

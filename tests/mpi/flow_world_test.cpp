@@ -1,6 +1,6 @@
 // Random programs of a sequential flow between processes.
 
-#include <shoal/flow/flow.hpp>
+#include <shoal/flow.hpp>
 #include <shoal/shoal.hpp>
 
 #include "mpi/world_battery.hpp"

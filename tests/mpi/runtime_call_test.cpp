@@ -1,8 +1,8 @@
 // Calls and promises between processes.
 
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/when.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/when.hpp>
 
 #include "mpi/mpi_launch.hpp"
 #include "support/joined_program.hpp"

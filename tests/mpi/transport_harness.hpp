@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // exactly when all that was made in it, and in teams nested in it, has ended, whatever others do; a
 // failure must reach only the members of its team.
 
-#include <shoal/base/key.hpp>
+#include <shoal/key.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/heap_meter.hpp"

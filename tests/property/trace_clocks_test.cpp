@@ -1,6 +1,6 @@
 // Clocks that are seconds apart, drift and jitter, with times that are known.
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Merging parts: order, clocks, memory, and parts that are damaged or do not belong together.
 
-#include <shoal/base/error.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/error.hpp>
+#include <shoal/trace.hpp>
 
 #include "support/heap_meter.hpp"
 #include "support/sizes.hpp"

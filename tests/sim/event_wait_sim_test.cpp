@@ -6,8 +6,8 @@
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
 
-#include <shoal/runtime/world.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/world.hpp>
 
 #include <gtest/gtest.h>
 

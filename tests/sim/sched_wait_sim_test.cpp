@@ -1,12 +1,12 @@
 // Random programs of tasks that wait for each other in all ways there are, in simulated worlds.
 
-#include <shoal/sched/full_empty.hpp>
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/task_group.hpp>
-#include <shoal/sched/when.hpp>
+#include <shoal/full_empty.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
+#include <shoal/task_group.hpp>
+#include <shoal/when.hpp>
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"

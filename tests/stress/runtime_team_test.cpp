@@ -1,6 +1,6 @@
 // Teams that come and go on real threads: nothing uses the destroyed parts of an ended team.
 
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/run_world.hpp"

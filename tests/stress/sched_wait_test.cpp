@@ -1,10 +1,10 @@
 // Tasks that wait, on real threads: many, often, and while the world fails.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/task_group.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
+#include <shoal/task_group.hpp>
 
 #include "support/scheduler_run.hpp"
 #include "support/sizes.hpp"

@@ -2,7 +2,7 @@
 // Random plans of events between ranks, to one and to all, and whether each arrived in its order.
 
 #include <shoal/event.hpp>
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

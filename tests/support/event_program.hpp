@@ -1,7 +1,7 @@
 #pragma once
 // Shared by the tests of Events.
 
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include "support/refusal.hpp"
 #include "support/turn_world.hpp"

@@ -4,7 +4,7 @@
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <gtest/gtest.h>
 

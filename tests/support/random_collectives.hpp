@@ -1,7 +1,7 @@
 #pragma once
 // Random sequences of all collective operations, with futures, checked against the known results.
 
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <cstdint>
 #include <string>

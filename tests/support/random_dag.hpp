@@ -1,8 +1,8 @@
 #pragma once
 // Random graphs of tasks: computed one after the other, and by a world.
 
-#include <shoal/graph/task_graph.hpp>
-#include <shoal/runtime/world.hpp>
+#include <shoal/graph.hpp>
+#include <shoal/world.hpp>
 
 #include <fmt/core.h>
 

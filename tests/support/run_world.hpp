@@ -1,7 +1,7 @@
 #pragma once
 // Runs a world inside a test.
 
-#include <shoal/runtime/run.hpp>
+#include <shoal/run.hpp>
 
 #include <string>
 #include <utility>

@@ -1,9 +1,9 @@
 #pragma once
 // A scheduler without messages: its workers run on threads while the test submits tasks.
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/error.hpp>
 
 #include <atomic>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 // Traces of tests: files that end with the test, and what stands in them.
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 // recorded through the recorder in virtual time.
 
 #include <shoal/detail/env/env.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/trace.hpp>
 
 #include <algorithm>
 #include <cstdint>

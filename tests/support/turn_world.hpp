@@ -2,8 +2,8 @@
 // Runs a simulated world: what happens once can be made to happen again, and a hang is an
 // exception.
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/net/transport.hpp>
+#include <shoal/error.hpp>
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"

@@ -1,7 +1,7 @@
 
-#include <shoal/am/archive.hpp>
-#include <shoal/am/immutable.hpp>
-#include <shoal/base/error.hpp>
+#include <shoal/archive.hpp>
+#include <shoal/error.hpp>
+#include <shoal/immutable.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "contention/synthetic.hpp"
 #include "support/contention_tables.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

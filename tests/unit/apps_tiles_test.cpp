@@ -4,7 +4,7 @@
 #include "common/tile.hpp"
 #include "common/tile_table.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "support/heap_meter.hpp"
 

@@ -1,6 +1,6 @@
 
-#include <shoal/base/ids.hpp>
-#include <shoal/base/key.hpp>
+#include <shoal/key.hpp>
+#include <shoal/rank.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "support/contention_tables.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gtest/gtest.h>
 

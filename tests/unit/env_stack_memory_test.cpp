@@ -1,8 +1,8 @@
 // Memory for stacks: what lies below each faults, and the system allows so many and no more. And
 // large tables of which little is used.
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/env/sparse_array.hpp>
+#include <shoal/error.hpp>
 #include <shoal/shoal.hpp>
 
 #include "env/stack_memory.hpp"

@@ -7,7 +7,7 @@
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
 
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

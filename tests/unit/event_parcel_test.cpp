@@ -5,7 +5,7 @@
 #include "event/parcel.hpp"
 #include "event/report.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "support/many_orders.hpp"
 #include "support/run_world.hpp"
 
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <gtest/gtest.h>
 

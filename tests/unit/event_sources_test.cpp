@@ -9,8 +9,8 @@
 #include "support/signals.hpp"
 #include "support/sim_config.hpp"
 
-#include <shoal/runtime/world.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/world.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

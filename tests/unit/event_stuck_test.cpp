@@ -4,7 +4,7 @@
 
 #include "support/event_program.hpp"
 
-#include <shoal/runtime/world.hpp>
+#include <shoal/world.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include "support/turn_world.hpp"
 
 #include <shoal/object.hpp>
-#include <shoal/sched/sleep.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Refusals of a task graph, and names of its tasks in errors.
 
-#include <shoal/graph/task_graph.hpp>
+#include <shoal/graph.hpp>
 
 #include "support/refusal.hpp"
 #include "support/turn_world.hpp"

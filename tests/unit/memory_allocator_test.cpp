@@ -3,7 +3,7 @@
 #include "memory/allocator.hpp"
 #include "memory/heap.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

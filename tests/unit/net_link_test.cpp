@@ -1,5 +1,5 @@
-#include <shoal/base/error.hpp>
 #include <shoal/detail/net/transport.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

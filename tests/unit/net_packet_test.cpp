@@ -1,6 +1,6 @@
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/net/packet.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

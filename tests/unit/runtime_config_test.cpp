@@ -4,7 +4,7 @@
 #include "runtime/config_options.hpp"
 #include "support/examples.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

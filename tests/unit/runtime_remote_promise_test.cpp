@@ -2,8 +2,8 @@
 
 #include <shoal/shoal.hpp>
 
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/when.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/when.hpp>
 
 #include "am/messenger.hpp"
 #include "support/sizes.hpp"

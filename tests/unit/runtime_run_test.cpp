@@ -1,7 +1,7 @@
 // run(): options, help, errors and the exit code.
 
-#include <shoal/base/version.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/version.hpp>
 
 #include "support/run_world.hpp"
 #include "support/thread_limit.hpp"

@@ -1,8 +1,8 @@
 // Coroutines that return a Future.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sync.hpp>
 
 #include "support/run_world.hpp"
 

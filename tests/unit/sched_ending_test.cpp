@@ -1,10 +1,10 @@
 // A task ends with the destructors of what it captured: they may wait, like the task.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/task_group.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
+#include <shoal/task_group.hpp>
 
 #include "support/many_orders.hpp"
 #include "support/wait_world.hpp"

@@ -1,10 +1,10 @@
 // A world fails while its tasks, its main functions and threads wait.
 
-#include <shoal/sched/full_empty.hpp>
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/full_empty.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
 
 #include "support/turn_world.hpp"
 #include "support/wait_world.hpp"

@@ -1,8 +1,8 @@
 // Futures and promises: values, errors, continuations, several at once, and what is refused.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/when.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/when.hpp>
 
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"

@@ -1,10 +1,10 @@
 // Semaphores, barriers, counters and full/empty cells, over several numbers of workers and, for
 // what depends on the order, in simulated worlds.
 
-#include <shoal/sched/full_empty.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/full_empty.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
 
 #include "support/many_orders.hpp"
 #include "support/run_world.hpp"

@@ -1,9 +1,9 @@
 // A task that is waited for and would run next runs on the stack of who waits.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/task_group.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sync.hpp>
+#include <shoal/task_group.hpp>
 
 #include "support/sizes.hpp"
 #include "support/wait_world.hpp"

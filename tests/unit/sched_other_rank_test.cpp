@@ -1,9 +1,9 @@
 // Objects of one rank cannot be waited for on another one of the process: no waiter could be woken
 // there.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sync.hpp>
 
 #include "support/refusal.hpp"
 #include "support/run_world.hpp"

@@ -1,9 +1,9 @@
 // Resumption of parked tasks: by any worker, with their exceptions.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
 
 #include "support/run_world.hpp"
 #include "support/scheduler_run.hpp"

@@ -1,6 +1,6 @@
-#include <shoal/base/error.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/error.hpp>
+#include <shoal/sleep.hpp>
 
 #include "sched/inspector.hpp"
 #include "support/scheduler_run.hpp"

@@ -1,8 +1,8 @@
 // Time, for tasks: in virtual time to the nanosecond, and on threads.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/sleep.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"

@@ -1,6 +1,6 @@
 // Stacks of tasks: how many there are, when there are no more, and when one overflows.
 
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
 
 #include "sched/inspector.hpp"

@@ -1,11 +1,11 @@
 // Reports when nothing is left that could wake the waiting tasks, and the fate of these tasks.
 
-#include <shoal/sched/full_empty.hpp>
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/locks.hpp>
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/when.hpp>
+#include <shoal/full_empty.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/sync.hpp>
+#include <shoal/when.hpp>
 
 #include "support/turn_world.hpp"
 #include "support/wait_world.hpp"

@@ -1,9 +1,9 @@
 // Groups of tasks: no task is left behind, whatever happens.
 
-#include <shoal/sched/future.hpp>
-#include <shoal/sched/sleep.hpp>
-#include <shoal/sched/task_group.hpp>
+#include <shoal/future.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/sleep.hpp>
+#include <shoal/task_group.hpp>
 
 #include "support/many_orders.hpp"
 #include "support/wait_world.hpp"

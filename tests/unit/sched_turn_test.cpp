@@ -1,7 +1,7 @@
 // Whole worlds in one thread, in an order drawn from a seed.
 
-#include <shoal/base/error.hpp>
-#include <shoal/base/key.hpp>
+#include <shoal/error.hpp>
+#include <shoal/key.hpp>
 
 #include "support/turn_world.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "sim/faults.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

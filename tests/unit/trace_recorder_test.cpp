@@ -1,9 +1,9 @@
 // Recording: what is recorded, kept, dropped, and readable after a run that was killed.
 
 #include <shoal/trace.h>
-#include <shoal/base/error.hpp>
 #include <shoal/detail/env/env.hpp>
-#include <shoal/trace/trace.hpp>
+#include <shoal/error.hpp>
+#include <shoal/trace.hpp>
 
 #include "support/trace_files.hpp"
 #include "trace/clocks.hpp"

@@ -1,6 +1,6 @@
 // shoal-trace: what it finds out about made-up runs, and files that other tools read.
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "support/trace_files.hpp"
 #include "support/trace_world.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 // One event: where it came from, its name, and what was fired with it.
 
-#include <shoal/am/archive.hpp>
-#include <shoal/base/ids.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

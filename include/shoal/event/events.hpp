@@ -2,10 +2,10 @@
 // Tasks that run when the events that they depend on have come: the EDAT model.
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/event/event.hpp>
-#include <shoal/event/matching_rule.hpp>
 
 #include <cstddef>
 #include <cstdint>

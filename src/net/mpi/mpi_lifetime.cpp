@@ -1,6 +1,6 @@
 #include "net/mpi/mpi_lifetime.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "net/mpi/mpi_node_memory.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <sys/shm.h>

@@ -1,6 +1,6 @@
 #include "net/mpi/mpi_plugin.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>

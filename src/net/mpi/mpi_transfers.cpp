@@ -1,6 +1,6 @@
 #include "net/mpi/mpi_transfers.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

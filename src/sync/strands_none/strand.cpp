@@ -2,7 +2,7 @@
 
 #include <shoal/detail/sync/strand.hpp>
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 namespace shoal::sync {
 

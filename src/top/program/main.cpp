@@ -1,8 +1,8 @@
 // shoal-top: what the ranks of running programs do.
 
-#include <shoal/base/error.hpp>
-#include <shoal/base/version.hpp>
 #include <shoal/detail/env/env.hpp>
+#include <shoal/error.hpp>
+#include <shoal/version.hpp>
 
 #include "env/alarm.hpp"
 #include "env/host.hpp"

@@ -1,6 +1,6 @@
 #include "top/program/terminal.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // shoal-trace: reads the traces that programs record with --trace.
 
-#include <shoal/base/error.hpp>
-#include <shoal/base/version.hpp>
+#include <shoal/error.hpp>
+#include <shoal/version.hpp>
 
 #include "env/host.hpp"
 #include "trace/merge.hpp"

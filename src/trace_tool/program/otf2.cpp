@@ -1,6 +1,6 @@
 #include "trace_tool/program/otf2.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include "trace_tool/model.hpp"
 #include "trace_tool/slices.hpp"

@@ -1,6 +1,6 @@
 #include "trace_tool/program/otf2.hpp"
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 namespace shoal::trace_tool {
 

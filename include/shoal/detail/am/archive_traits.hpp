@@ -60,7 +60,7 @@ class Access {
   /// @endcond
 };
 
-/// Parts of archives. Not for programs: they include <shoal/am/archive.hpp>.
+/// Parts of archives. Not for programs: they include <shoal/archive.hpp>.
 namespace wire {
 
 /// Saves and loads one type. The primary template serves types with a serialize() of their own.

@@ -2,14 +2,14 @@
 // Handlers, which run when a message arrives, and the table of static handlers, known by their
 // type.
 
-#include <shoal/am/archive.hpp>
-#include <shoal/am/message_context.hpp>
-#include <shoal/base/ids.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/detail/base/signature.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/message_context.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstdint>

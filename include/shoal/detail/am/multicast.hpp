@@ -1,8 +1,8 @@
 #pragma once
 // Multicast: one message to many ranks, along a tree that travels with it.
 
-#include <shoal/am/multicast_tree.hpp>
 #include <shoal/detail/am/send.hpp>
+#include <shoal/recipients.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
 #pragma once
 // The promises of one rank that other ranks may fulfil.
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
 
 #include <cstdint>
 #include <exception>

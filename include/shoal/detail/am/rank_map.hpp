@@ -1,7 +1,7 @@
 #pragma once
 // Ranks of a team and the ranks of the world behind them.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <memory>
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
 // Ranks of a team, as one of its members sees them.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/am/rank_map.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstdint>
 

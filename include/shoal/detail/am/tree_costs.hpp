@@ -1,7 +1,7 @@
 #pragma once
 // Measured costs of messages, and the tree of a multicast that is fastest with them.
 
-#include <shoal/am/multicast_tree.hpp>
+#include <shoal/recipients.hpp>
 
 #include <cstddef>
 #include <cstdint>

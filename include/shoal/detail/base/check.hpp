@@ -2,7 +2,7 @@
 // Checks for programmer errors. SHOAL_CHECK is on in every build; SHOAL_DCHECK only in debug
 // builds.
 
-#include <shoal/base/error.hpp>
+#include <shoal/error.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 // Encoded values that travel in collective operations.
 
-#include <shoal/am/immutable.hpp>
+#include <shoal/immutable.hpp>
 
 #include <array>
 #include <cstddef>

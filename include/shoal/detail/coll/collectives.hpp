@@ -1,10 +1,10 @@
 #pragma once
 // Collective operations of a team, on active messages between its members.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/coll/block.hpp>
 #include <shoal/detail/term/scope.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
 #pragma once
 // Collective operations on values with a type.
 
-#include <shoal/am/archive.hpp>
+#include <shoal/archive.hpp>
 #include <shoal/detail/base/number.hpp>
 #include <shoal/detail/coll/collectives.hpp>
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
 
 #include <memory>
 #include <span>

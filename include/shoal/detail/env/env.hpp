@@ -2,7 +2,7 @@
 // The only door to the operating system: threads, time, sleep, randomness. The simulator replaces
 // it; nothing above calls the system directly.
 
-#include <shoal/base/cost.hpp>
+#include <shoal/cost.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -1,9 +1,9 @@
 #pragma once
 // Insertion of a task: its arguments sorted into accesses, values and options.
 
-#include <shoal/flow/codelet.hpp>
-#include <shoal/flow/data.hpp>
-#include <shoal/flow/sequence.hpp>
+#include <shoal/codelet.hpp>
+#include <shoal/detail/flow/sequence.hpp>
+#include <shoal/flow_data.hpp>
 
 #include <array>
 #include <cstddef>

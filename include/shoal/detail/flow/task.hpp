@@ -1,8 +1,8 @@
 #pragma once
 // Tasks of a flow, and their accesses to data.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/sched/task.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstdint>

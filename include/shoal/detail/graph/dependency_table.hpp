@@ -2,9 +2,9 @@
 // Counters of the dependencies that each task has and needs: a hash table for keys of any kind, and
 // an array for dense keys.
 
-#include <shoal/base/key.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/inline.hpp>
+#include <shoal/key.hpp>
 
 #include <atomic>
 #include <concepts>

@@ -1,13 +1,13 @@
 #pragma once
 // Inputs of tasks that travel along the edges of a graph, from any rank.
 
-#include <shoal/am/active_message.hpp>
-#include <shoal/base/key.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/graph/key_map.hpp>
 #include <shoal/detail/graph/large_input.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/term/scope.hpp>
+#include <shoal/key.hpp>
+#include <shoal/message.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 // A hash map for keys of task graphs.
 
-#include <shoal/base/key.hpp>
+#include <shoal/key.hpp>
 
 #include <cstddef>
 #include <cstdint>

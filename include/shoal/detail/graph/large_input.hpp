@@ -1,9 +1,9 @@
 #pragma once
 // Large inputs of tasks: between processes they travel without copies.
 
-#include <shoal/am/immutable.hpp>
-#include <shoal/am/large_message.hpp>
-#include <shoal/am/multicast_tree.hpp>
+#include <shoal/immutable.hpp>
+#include <shoal/large_message.hpp>
+#include <shoal/recipients.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -1,11 +1,11 @@
 #pragma once
 // Global memory without types: heaps, the ways to those of other ranks, requests under way.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/detail/sync/strand.hpp>
 #include <shoal/detail/term/scope.hpp>
-#include <shoal/memory/pending.hpp>
+#include <shoal/rank.hpp>
+#include <shoal/transfer.hpp>
 
 #include <atomic>
 #include <cstddef>

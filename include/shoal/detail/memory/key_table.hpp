@@ -1,7 +1,7 @@
 #pragma once
 // Hash table by addresses in global memory.
 
-#include <shoal/memory/global_ptr.hpp>
+#include <shoal/global_ptr.hpp>
 
 #include <cstddef>
 #include <utility>

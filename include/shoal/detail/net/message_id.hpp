@@ -2,9 +2,9 @@
 // Identifiers of messages in traces. Both ends derive them from the order of the messages on their
 // link, so that none travels.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/trace/event.hpp>
+#include <shoal/rank.hpp>
 
 #include <cstdint>
 

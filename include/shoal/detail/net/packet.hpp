@@ -1,9 +1,9 @@
 #pragma once
 // Packets: the unit that travels between two ranks. A packet holds whole messages.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/base/inline.hpp>
 #include <shoal/detail/sync/prefetch.hpp>
+#include <shoal/rank.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
 #pragma once
 // Invocations of methods of distributed objects, as their receiver keeps them.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/rank.hpp>
 
 #include <bit>
 #include <compare>

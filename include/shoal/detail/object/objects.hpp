@@ -3,7 +3,7 @@
 
 #include <shoal/detail/object/invocation.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/runtime/team.hpp>
+#include <shoal/team.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // The receiving end of invocations: handlers, which decode them, and their results.
 
 #include <shoal/detail/am/handler.hpp>
-#include <shoal/object/method.hpp>
+#include <shoal/overload.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 // A task that fulfils a promise.
 
-#include <shoal/sched/future.hpp>
+#include <shoal/future.hpp>
 
 #include <optional>
 #include <string>

@@ -1,11 +1,11 @@
 #pragma once
 // Sleeping and waking of a rank's workers, and the timers that wake them.
 
-#include <shoal/base/ids.hpp>
 #include <shoal/detail/env/env.hpp>
 #include <shoal/detail/sched/progress.hpp>
 #include <shoal/detail/sched/task.hpp>
 #include <shoal/detail/sched/timers.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstdint>

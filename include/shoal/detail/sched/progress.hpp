@@ -1,7 +1,7 @@
 #pragma once
 // Interfaces that a rank's workers call between tasks.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Counts of the tasks and messages of a scope on one rank.
 
-#include <shoal/base/ids.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #pragma once
 // The scope of a team on one rank: completion, failure, and what is stuck.
 
-#include <shoal/base/error.hpp>
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/term/sources.hpp>
+#include <shoal/error.hpp>
 
 #include <cstdint>
 #include <exception>

@@ -1,0 +1,90 @@
+#pragma once
+// Data in the hands of the main function, or of any other code that is no task of the flow.
+
+#include <shoal/detail/flow/sequence.hpp>
+#include <shoal/flow_data.hpp>
+#include <shoal/future.hpp>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace shoal {
+
+namespace flow {
+
+/// Entry of a queue like a task that does nothing.
+class AcquireTask final : public FlowTask {
+ public:
+  AcquireTask(Sequence& sequence, const Request& request);
+
+  void become_ready() override;
+  [[nodiscard]] std::string name() const override;
+  [[nodiscard]] Future<void>& future() { return future_; }
+  [[nodiscard]] void* object() const { return accesses_[0].object; }
+  /// Abandons the wait: it is released as soon as it is granted.
+  void abandon();
+
+ private:
+  void execute() override {}
+  void release();
+
+  std::array<Access, 1> accesses_;
+  Promise<void> promise_;
+  Future<void> future_;
+  std::atomic<int> steps_{0};  // granted, given up: the second one releases
+};
+
+/// Gives the datum back when it ends.
+struct GiveBack {
+  void operator()(AcquireTask* task) const;
+};
+using AcquiredTask = std::unique_ptr<AcquireTask, GiveBack>;
+
+}  // namespace flow
+
+/// A datum that the caller has acquired. Movable. Tasks inserted later that conflict with the
+/// access wait until release().
+template <class T, flow::Mode M>
+class Acquired {
+  using Traits = flow::DataTraits<T>;
+
+ public:
+  Acquired() = default;
+  /// For the flow.
+  explicit Acquired(flow::AcquiredTask task) : task_(std::move(task)) {}
+
+  /// False on ranks that were not asked for the datum, and after release().
+  [[nodiscard]] bool here() const { return task_ != nullptr; }
+  /// The value: const for Mode::read. **Errors**: CheckError unless here().
+  [[nodiscard]] decltype(auto) get() const& {
+    SHOAL_CHECK(here(), "get() of a datum that is not acquired on this rank");
+    if constexpr (M == flow::Mode::read) {
+      return Traits::read(task_->object());
+    } else {
+      return Traits::write(task_->object());
+    }
+  }
+  /// The same of a temporary, which gives the datum back at once: a copy of what was read.
+  [[nodiscard]] auto get() const&& {
+    static_assert(
+        M == flow::Mode::read,
+        "shoal: a datum is written while it is acquired, and a temporary gives it back at "
+        "once: keep what acquire() returns");
+    static_cast<void>(static_cast<const Acquired&>(*this).get());
+    return Traits::copy(task_->object());
+  }
+  /// As get().
+  [[nodiscard]] decltype(auto) operator*() const& { return get(); }
+  /// As get().
+  [[nodiscard]] auto operator*() const&& { return std::move(*this).get(); }
+  /// Gives it back: tasks that wait for it go on.
+  void release() { task_.reset(); }
+
+ private:
+  flow::AcquiredTask task_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,105 @@
+#pragma once
+// Policies of object caches: which copies are kept, and which go.
+
+#include <shoal/detail/memory/key_table.hpp>
+#include <shoal/global_ptr.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <list>
+#include <optional>
+
+namespace shoal {
+
+/// Address of a cached object.
+using CacheKey = GlobalPtr<const std::byte>;
+
+/// The interface of a policy. The cache calls it under its lock: a policy needs none, and must
+/// neither wait nor call the cache.
+template <class P>
+concept CachePolicy =
+    std::move_constructible<P> && requires(P policy, const CacheKey& key, std::size_t size_bytes) {
+      // Whether copies are kept at all, for a second get().
+      { policy.keeps() } -> std::convertible_to<bool>;
+      // A copy was added, found, or removed.
+      policy.on_insert(key, size_bytes);
+      policy.on_use(key);
+      policy.on_remove(key);
+      // The copy to evict now; nothing: all may stay. Called after each insertion until there is
+      // nothing to evict; a copy that is referenced stays, and on_use() is called for it instead.
+      { policy.victim() } -> std::convertible_to<std::optional<CacheKey>>;
+    };
+
+/// Keeps nothing: every get() fetches. Requests for one object at the same time still share one.
+struct NoCache {
+  /// See CachePolicy.
+  [[nodiscard]] static bool keeps() { return false; }
+  /// See CachePolicy.
+  static void on_insert(const CacheKey& /*key*/, std::size_t /*size_bytes*/) {}
+  /// See CachePolicy.
+  static void on_use(const CacheKey& /*key*/) {}
+  /// See CachePolicy.
+  static void on_remove(const CacheKey& /*key*/) {}
+  /// See CachePolicy.
+  [[nodiscard]] static std::optional<CacheKey> victim() { return std::nullopt; }
+};
+
+/// Keeps everything until it is invalidated.
+struct KeepAll {
+  /// See CachePolicy.
+  [[nodiscard]] static bool keeps() { return true; }
+  /// See CachePolicy.
+  static void on_insert(const CacheKey& /*key*/, std::size_t /*size_bytes*/) {}
+  /// See CachePolicy.
+  static void on_use(const CacheKey& /*key*/) {}
+  /// See CachePolicy.
+  static void on_remove(const CacheKey& /*key*/) {}
+  /// See CachePolicy.
+  [[nodiscard]] static std::optional<CacheKey> victim() { return std::nullopt; }
+};
+
+/// Keeps the copies that were used last, up to a number of bytes.
+class Lru {
+ public:
+  /// Keeps copies of up to `bytes_max` bytes.
+  explicit Lru(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  /// See CachePolicy.
+  [[nodiscard]] static bool keeps() { return true; }
+  /// See CachePolicy.
+  void on_insert(const CacheKey& key, std::size_t size_bytes) {
+    order_.push_front({key, size_bytes});
+    places_.insert(key, order_.begin());
+    bytes_ += size_bytes;
+  }
+  /// See CachePolicy.
+  void on_use(const CacheKey& key) {
+    const auto* const place = places_.find(key);
+    if (place != nullptr) order_.splice(order_.begin(), order_, *place);
+  }
+  /// See CachePolicy.
+  void on_remove(const CacheKey& key) {
+    const auto* const place = places_.find(key);
+    if (place == nullptr) return;
+    bytes_ -= (*place)->size_bytes;
+    order_.erase(*place);
+    places_.erase(key);
+  }
+  /// See CachePolicy.
+  [[nodiscard]] std::optional<CacheKey> victim() const {
+    if (bytes_ <= bytes_max_ || order_.empty()) return std::nullopt;
+    return order_.back().key;
+  }
+
+ private:
+  struct Copy {
+    CacheKey key;
+    std::size_t size_bytes;
+  };
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  std::list<Copy> order_;  // used last: first
+  memory::KeyTable<std::list<Copy>::iterator> places_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,137 @@
+#pragma once
+// An inserter of tasks: their order, counters and limits.
+
+#include <shoal/codelet.hpp>
+#include <shoal/detail/flow/sequence_progress.hpp>
+#include <shoal/detail/flow/task.hpp>
+#include <shoal/flow_data.hpp>
+#include <shoal/flow_scheduler.hpp>
+#include <shoal/recipients.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shoal {
+
+/// Options of a flow.
+struct FlowOptions {
+  /// Inserted tasks that have not ended, on one rank; the inserter waits beyond.
+  std::size_t tasks_max = 4096;
+  /// Bytes of received copies on one rank; the inserter waits beyond.
+  std::size_t copy_bytes_max = 1UL << 30U;
+  /// Bytes of values that came to one rank before it has inserted a task that reads them. Each of
+  /// the other ranks has an equal share, or one value; beyond, it keeps values until they are asked
+  /// for.
+  std::size_t early_bytes_max = 256UL << 20U;
+  /// Tree along which a value leaves for several ranks.
+  MulticastTree broadcast_tree = {};
+  /// Each rank inserts only the tasks that concern it: see docs/flow.md. The ranks' sequences are
+  /// not compared.
+  bool pruned = false;
+  /// Finds tasks that change data which they only read, by hashes before and after. On in debug
+  /// builds.
+#ifdef NDEBUG
+  bool check_reads = false;
+#else
+  bool check_reads = true;
+#endif
+  /// Order of the ready tasks on this rank; each rank has an object of its own. nullptr: that of
+  /// --flow-scheduler.
+  std::shared_ptr<FlowScheduler> scheduler = nullptr;
+};
+
+namespace flow {
+
+class Core;
+class Instance;
+class ProgramLog;
+struct Handle;
+
+/// Not a template; Flow::insert() is thin. **Caller**: one thread or task at a time, except where
+/// said otherwise.
+class Sequence {
+ public:
+  /// `log` is nullptr if the ranks' programs are not compared.
+  Sequence(Core& core, std::string name, const FlowOptions& options, ProgramLog* log);
+  ~Sequence() = default;
+  Sequence(const Sequence&) = delete;
+  Sequence& operator=(const Sequence&) = delete;
+
+  /// First half of an insertion: waits while too much is under way, finds the rank that runs the
+  /// task, and inserts its transfers. True: it runs here, and the requests have instances; then
+  /// submit() must follow.
+  [[nodiscard]] bool begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Request> requests,
+                           const InsertOptions& options);
+  /// Second half: `task` has one access for each request, in their order. It owns itself now.
+  void submit(FlowTask* task, std::span<const Request> requests);
+
+  /// Parks the caller until no more than `count` tasks and transfers of this rank are under way.
+  void wait_until(std::uint64_t count, const char* what);
+  /// Before the caller waits for what may never come: lets the ranks' programs be compared.
+  void report();
+  /// An insertion on all ranks that is no task, for the comparison: with a rank, or -1, and a count
+  /// that are to be alike.
+  void note(const char* what, const Handle* handle, int rank = -1, std::uint64_t count = 0);
+
+  // Any thread.
+  [[nodiscard]] Core& core() const { return core_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  void count_finished() { progress_.count_finished(); }
+  [[nodiscard]] std::uint64_t under_way() const { return progress_.under_way(); }
+  [[nodiscard]] const FlowOptions& options() const { return options_; }
+  /// Something is to be done before and after each task.
+  [[nodiscard]] bool watches() const { return watches_; }
+
+  /// The run has ended: begin() throws from now on.
+  void end_run() { finished_seen_ = progress_.created() + 1; }
+
+  // For what is inserted beside tasks.
+  void count_created(std::uint64_t count = 1) { progress_.count_created(count); }
+  /// Lets `task` enter the queues of its accesses; it runs when all are granted.
+  void enter_all(FlowTask& task);
+  /// Before an access of `mode` by rank `rank`: ends a reduction that is open.
+  void settle(Handle& handle, Mode mode);
+  /// `rank` needs the value in `handle->current`: sends it there, or receives it.
+  void bring(Handle& handle, int rank);
+  /// The value changes on the owner.
+  void renew(Handle& handle);
+  void send(Handle& handle, Instance& instance, int rank);
+  /// A value from `source` into `instance`, at its turn.
+  void receive(Handle& handle, Instance& instance, int source, bool combines);
+  /// From now on `rank` owns the value.
+  void migrate(Handle& handle, int rank);
+
+ private:
+  void check(std::span<const Request> requests, const CodeletCore* codelet) const;
+  [[nodiscard]] int place(std::span<const Request> requests, const InsertOptions& options);
+  [[nodiscard]] int cheapest(std::span<const Request> requests);
+  void infer(std::span<Request> requests, int rank);
+  void infer_one(Request& request, int rank);
+  /// Values that were not written on their owner go back.
+  void bring_back(std::span<const Request> requests, int rank);
+  void combine(Handle& handle);
+  void throttle();
+
+  Core& core_;
+  const std::string name_;
+  const FlowOptions options_;
+  const int rank_;
+  const int size_;
+  const bool watches_;
+  ProgramLog* const log_;
+  int task_rank_ = 0;  // of the insertion between begin() and submit()
+  int task_priority_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t finished_seen_ = 0;
+  std::vector<std::uint32_t> load_;  // tasks of each rank, as far as this one knows
+  std::uint64_t without_data_ = 0;   // tasks of a pruned flow whose ranks take turns
+  SequenceProgress progress_;
+};
+
+}  // namespace flow
+
+}  // namespace shoal

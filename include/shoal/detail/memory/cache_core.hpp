@@ -1,0 +1,189 @@
+#pragma once
+// Object caches without types: copies, fetches under way, counters.
+
+#include <shoal/cache_policy.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/memory/key_table.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
+#include <shoal/future.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+namespace shoal {
+
+/// lget() of an object of which there is no copy.
+class CacheMiss : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A copy was read after its object had changed: the program has not invalidated it.
+class StaleReadError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Counters of an ObjectCache on one rank.
+struct CacheStatistics {
+  std::uint64_t hits = 0;       // copies that were found
+  std::uint64_t misses = 0;     // fetches, and waits for one that was under way
+  std::uint64_t fetches = 0;    // requests that were sent
+  std::uint64_t evictions = 0;  // by the policy
+  std::uint64_t copies = 0;     // that are kept now
+  std::uint64_t bytes = 0;      // of them
+};
+
+namespace memory {
+
+using Copy = std::shared_ptr<const void>;
+
+/// A CachePolicy behind virtual functions.
+class AnyPolicy {
+ public:
+  virtual ~AnyPolicy() = default;
+  /// on_use() does something.
+  [[nodiscard]] virtual bool notes_use() const = 0;
+  [[nodiscard]] virtual bool keeps() const = 0;
+  virtual void on_insert(const CacheKey& key, std::size_t size_bytes) = 0;
+  virtual void on_use(const CacheKey& key) = 0;
+  virtual void on_remove(const CacheKey& key) = 0;
+  [[nodiscard]] virtual std::optional<CacheKey> victim() = 0;
+};
+
+template <CachePolicy P>
+class PolicyOf final : public AnyPolicy {
+ public:
+  explicit PolicyOf(P policy) : policy_(std::move(policy)) {}
+  [[nodiscard]] bool notes_use() const override {
+    return !std::is_same_v<P, KeepAll> && !std::is_same_v<P, NoCache>;
+  }
+  [[nodiscard]] bool keeps() const override { return policy_.keeps(); }
+  void on_insert(const CacheKey& key, std::size_t bytes) override { policy_.on_insert(key, bytes); }
+  void on_use(const CacheKey& key) override { policy_.on_use(key); }
+  void on_remove(const CacheKey& key) override { policy_.on_remove(key); }
+  [[nodiscard]] std::optional<CacheKey> victim() override { return policy_.victim(); }
+
+ private:
+  P policy_;
+};
+
+/// Any thread.
+class CacheCore {
+ public:
+  /// Sends a request of this number; arrived() or failed() follows.
+  using Fetch = Function<void(const CacheKey&, std::uint64_t ticket)>;
+
+  CacheCore(sched::Scheduler& scheduler, std::string name, std::unique_ptr<AnyPolicy> policy,
+            Fetch fetch);
+  ~CacheCore();
+  CacheCore(const CacheCore&) = delete;
+  CacheCore& operator=(const CacheCore&) = delete;
+
+  /// A copy: the one that is kept, or one that is fetched; parks the caller meanwhile. `hit` says
+  /// which, with the phase of its fetch.
+  struct Found {
+    Copy copy;
+    bool hit = false;
+    std::uint64_t fetched_in = 0;
+  };
+  [[nodiscard]] Found get(const CacheKey& key);
+  /// The copy that is kept; nullptr: there is none. Inline: most calls of most programs end here.
+  [[nodiscard]] Copy find(CacheKey key) {
+    const sync::StoreReleaseLock lock(mutex_);
+    const Kept* const kept = fresh(key);
+    if (kept == nullptr) return {};
+    return kept->copy;
+  }
+  /// Fetches it whether there is a copy or not.
+  [[nodiscard]] Copy fetch(const CacheKey& key);
+  /// Begins to fetch it, if there is no copy.
+  void prefetch(const CacheKey& key);
+  void invalidate(const CacheKey& key);
+  void next_phase();
+  [[nodiscard]] std::uint64_t phase() const;
+  [[nodiscard]] CacheStatistics statistics() const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  // --- ends of fetches
+  void arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes);
+  void failed(std::uint64_t ticket, std::exception_ptr error);
+
+  /// A comparison of a copy with its object: a number for the answer, and its future.
+  struct Compared {
+    bool same = true;
+    int writer = -1;  // rank that wrote the object last; -1: not known
+  };
+  struct Comparison {
+    std::uint64_t number = 0;
+    Future<Compared> result;
+  };
+  [[nodiscard]] Comparison begin_comparison();
+  void end_comparison(std::uint64_t number, const Compared& result);
+
+ private:
+  /// A fetch under way. Its promise is fulfilled with the copy.
+  struct Fetching {
+    CacheKey key;
+    Promise<Copy> promise;
+    sched::ValueRef<Copy> result;
+    std::uint64_t begun_in = 0;  // phase
+  };
+  struct Awaited {
+    sched::ValueRef<Copy> result;
+    std::uint64_t ticket = 0;  // != 0: of a fetch that the caller begins
+  };
+  struct Kept {
+    Copy copy;
+    std::size_t size_bytes = 0;
+    std::uint64_t fetched_in = 0;
+  };
+
+  [[nodiscard]] Awaited begin(const CacheKey& key) SHOAL_REQUIRES(mutex_);
+  /// A fetch that is under way, else one that begins.
+  [[nodiscard]] Awaited join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
+  /// A hit; nullptr: there is no copy.
+  [[nodiscard]] const Kept* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
+    const Kept* const kept = kept_.find(key);
+    if (kept == nullptr) return nullptr;
+    if (notes_use_) note_use(key);
+    ++statistics_.hits;
+    return kept;
+  }
+  // Not inline: the key stays in registers where no policy wants it.
+  void note_use(CacheKey key) SHOAL_REQUIRES(mutex_);
+  void remove(const CacheKey& key) SHOAL_REQUIRES(mutex_);
+  void evict() SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<Fetching> take(std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
+  /// Sends the request of a fetch that the caller begins.
+  void send(const CacheKey& key, const Awaited& awaited);
+  [[nodiscard]] Copy await(const CacheKey& key, const Awaited& awaited);
+
+  sched::Scheduler& scheduler_;
+  const std::string name_;
+  const std::string fetch_name_;  // of the promise of a fetch, before the object
+  const std::unique_ptr<AnyPolicy> policy_;
+  const bool notes_use_;
+  const Fetch fetch_;
+  mutable sync::StoreReleaseMutex mutex_;
+  KeyTable<Kept> kept_ SHOAL_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Fetching> fetching_ SHOAL_GUARDED_BY(mutex_);  // by ticket
+  // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
+  // it since.
+  std::unordered_map<CacheKey, std::uint64_t> current_ SHOAL_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Promise<Compared>> comparisons_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t tickets_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t phase_ SHOAL_GUARDED_BY(mutex_) = 0;
+  CacheStatistics statistics_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace memory
+
+}  // namespace shoal

@@ -1,0 +1,139 @@
+#pragma once
+// Arrays with elements on all ranks of a team.
+
+#include <shoal/distributed_object.hpp>
+#include <shoal/distribution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// Elements 0 to size() - 1, each on the rank that its distribution says. Made, and destroyed, as
+/// every distributed object. Operations on single elements are invocations on their owners: they
+/// come in causal order, and each is atomic. T may be a distributed object itself, made on a team
+/// of its own (see local()).
+template <class T>
+class distributed_array : public DistributedObject<distributed_array<T>> {  // NOLINT
+ public:
+  /// Type of an element.
+  using value_type = T;
+
+  static_assert(!wire::holds_view_v<T>,
+                "shoal: a distributed_array keeps its elements, and a view owns none: take "
+                "std::string or std::vector");
+
+  /// Balanced, with elements that are T().
+  distributed_array(Team& team, std::size_t size)
+      : distributed_array(team, Distribution::balanced(size, team.size())) {}
+  /// With a given distribution, and elements that are T().
+  distributed_array(Team& team, Distribution distribution)
+      : DistributedObject<distributed_array>(team),
+        distribution_(std::move(distribution)),
+        elements_(distribution_.count(team.rank())) {}
+
+  /// Number of elements on all ranks.
+  [[nodiscard]] std::size_t size() const { return distribution_.size(); }
+  /// Owners of the elements.
+  [[nodiscard]] const Distribution& distribution() const { return distribution_; }
+  /// Elements of this rank, in the order of their indices. They may be used where no invocation
+  /// runs: see DistributedObject.
+  [[nodiscard]] std::vector<T>& local() { return elements_; }
+  /// The same elements, to read.
+  [[nodiscard]] const std::vector<T>& local() const { return elements_; }
+  /// Index of an element of this rank.
+  [[nodiscard]] std::size_t index_of(std::size_t place) const {
+    return distribution_.index(this->rank(), place);
+  }
+
+  // --- single elements. **Errors**: CheckError for an element that does not exist.
+
+  /// Value of an element.
+  [[nodiscard]] Future<T> get(std::size_t index) const {
+    return this->template call<&distributed_array::get_here>(distribution_.owner(index),
+                                                             distribution_.place(index));
+  }
+  /// Replaces an element.
+  void set(std::size_t index, T value) const {
+    this->template async<&distributed_array::set_here>(
+        distribution_.owner(index), distribution_.place(index), std::move(value));
+  }
+  /// Runs `Function(element, args...)` on its owner: a function, or a lambda without captures.
+  template <auto Function, class... Args>
+  void apply(std::size_t index, Args&&... args) const {
+    this->template async<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
+        distribution_.owner(index), distribution_.place(index), std::forward<Args>(args)...);
+  }
+  /// The same with the future of what it returns.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
+    return this
+        ->template call<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
+            distribution_.owner(index), distribution_.place(index), std::forward<Args>(args)...);
+  }
+
+  // --- ranges: one message for each run of elements with one owner
+
+  /// Replaces the elements from `first` on.
+  void set_range(std::size_t first, std::span<const T> values) const {
+    for_runs(first, values.size(),
+             [&](Rank owner, std::size_t place, std::size_t at, std::size_t count) {
+               this->template async<&distributed_array::set_run>(owner, place,
+                                                                 values.subspan(at, count));
+             });
+  }
+  /// Values of `count` elements from `first` on.
+  [[nodiscard]] Future<std::vector<T>> get_range(std::size_t first, std::size_t count) const {
+    std::vector<Future<std::vector<T>>> runs;
+    for_runs(
+        first, count, [&](Rank owner, std::size_t place, std::size_t /*at*/, std::size_t length) {
+          runs.push_back(this->template call<&distributed_array::get_run>(owner, place, length));
+        });
+    return when_all(std::move(runs)).then([](std::vector<std::vector<T>> parts) {
+      std::vector<T> all;
+      for (std::vector<T>& part : parts) {
+        all.insert(all.end(), std::move_iterator(part.begin()), std::move_iterator(part.end()));
+      }
+      return all;
+    });
+  }
+
+ private:
+  [[nodiscard]] T get_here(std::size_t place) const { return elements_[place]; }
+  void set_here(std::size_t place, T value) { elements_[place] = std::move(value); }
+  template <auto Function, class... Args>
+  auto apply_here(std::size_t place, const Args&... args) {
+    return Function(elements_[place], args...);
+  }
+  void set_run(std::size_t place, std::span<const T> values) {
+    std::copy(values.begin(), values.end(), elements_.begin() + static_cast<std::ptrdiff_t>(place));
+  }
+  [[nodiscard]] std::vector<T> get_run(std::size_t place, std::size_t count) const {
+    const auto first = elements_.begin() + static_cast<std::ptrdiff_t>(place);
+    return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(count));
+  }
+  /// run(owner, place, offset, length) for the longest runs that lie together on their owners.
+  template <class Run>
+  void for_runs(std::size_t first, std::size_t count, Run run) const {
+    for (std::size_t at = 0; at < count;) {
+      const Rank owner = distribution_.owner(first + at);
+      const std::size_t place = distribution_.place(first + at);
+      std::size_t length = 1;
+      while (at + length < count && distribution_.owner(first + at + length) == owner &&
+             distribution_.place(first + at + length) == place + length) {
+        ++length;
+      }
+      run(owner, place, at, length);
+      at += length;
+    }
+  }
+
+  const Distribution distribution_;
+  std::vector<T> elements_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,79 @@
+#pragma once
+// The exceptions that shoal throws. Each message says what was wrong, where, and what to do.
+
+#include <shoal/rank.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace shoal {
+
+/// Base of every exception thrown by shoal.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A call that the program must not make (unset function, rank out of range, blocking in a
+/// handler).
+class CheckError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Bad option, environment variable, configuration file or launch.
+class ConfigError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A corrupt or truncated packet, or a call of the transport below that failed.
+class TransportError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Bytes that do not decode as the value that was asked for.
+class DecodeError : public TransportError {
+ public:
+  using TransportError::TransportError;
+};
+
+/// A task or a handler threw. Thrown by wait() on every rank, with the same content.
+class TaskError : public Error {
+ public:
+  /// An error of the task `task_name` on `rank`, with its text.
+  TaskError(Rank rank, std::string task_name, std::string text);
+  /// The rank on which the exception was thrown.
+  [[nodiscard]] Rank rank() const { return rank_; }
+  /// Name or key of the task or handler that threw.
+  [[nodiscard]] const std::string& task_name() const { return task_name_; }
+  /// what() of the original exception.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  Rank rank_;
+  std::string task_name_;
+  std::string text_;
+};
+
+/// Nothing runs, nothing travels, and something still waits. what() lists it for every rank.
+class StuckError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The wait of a task has been cancelled, because its world has failed or ends. Thrown by the call
+/// in which the task waits, so that its stack unwinds; let it pass. A destructor that waits cannot
+/// let it pass: the process terminates there without the reason of the failure. Catch it there, or
+/// do not wait.
+class CancelledError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// what() of the exception behind `error`; its type if it is not a std::exception.
+std::string describe(const std::exception_ptr& error);
+
+}  // namespace shoal

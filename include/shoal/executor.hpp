@@ -1,0 +1,163 @@
+#pragma once
+// Executors: the tasks of a section, in the order of its policy.
+
+#include <shoal/distributed_object.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+/// Order in which an Executor starts its tasks.
+enum class Policy : std::uint8_t {
+  fifo,      // in the order of submission
+  priority,  // larger priorities first, equal ones in the order of submission
+  stealing,  // as fifo; ranks that run out of tasks get some of other ranks
+};
+
+class Executor;
+
+namespace object {
+
+class ExecutorQueue;
+
+/// A task that waits in an executor.
+class ExecutorTask {
+ public:
+  explicit ExecutorTask(int priority_of_it) : priority(priority_of_it) {}
+  virtual ~ExecutorTask() = default;
+  ExecutorTask(const ExecutorTask&) = delete;
+  ExecutorTask& operator=(const ExecutorTask&) = delete;
+
+  virtual void run() = 0;
+  [[nodiscard]] virtual bool may_move() const { return false; }
+  /// Submits it on another rank. Afterwards it is not run here.
+  virtual void send(const Executor& /*executor*/, Rank /*to*/) {}
+
+  const int priority;
+  std::shared_ptr<ExecutorQueue> queue;  // of its executor
+  std::optional<Hold> hold;              // of its section
+};
+
+/// A function object, which stays on its rank.
+template <class F>
+class LocalExecutorTask final : public ExecutorTask {
+ public:
+  LocalExecutorTask(int priority, F function)
+      : ExecutorTask(priority), function_(std::move(function)) {}
+  void run() override { function_(); }
+
+ private:
+  F function_;
+};
+
+/// A function with arguments that travel.
+template <auto Function, class... Args>
+class MovableExecutorTask final : public ExecutorTask {
+ public:
+  template <class... Values>
+  explicit MovableExecutorTask(int priority, Values&&... values)
+      : ExecutorTask(priority), arguments_(std::forward<Values>(values)...) {}
+  void run() override { std::apply(Function, std::move(arguments_)); }
+  [[nodiscard]] bool may_move() const override { return true; }
+  void send(const Executor& executor, Rank to) override;
+  /// Invoked on the rank that runs it.
+  static void receive(Executor& executor, int priority, Args... args);
+
+ private:
+  std::tuple<Args...> arguments_;
+};
+
+}  // namespace object
+
+/// Runs the tasks of a section: a part of the program that a team runs. Each rank has a queue of
+/// its own; `policy` orders it, and the workers of the rank take tasks from it. (So with several
+/// workers, tasks start in this order and run at the same time.)
+///
+/// Executors form a hierarchy. One with a parent is an entry of the parent's queue while it has
+/// tasks, with its `priority` there, and takes turns with equal ones. So a section's policy orders
+/// what runs within it, and the policy of the section around it orders the sections.
+///
+/// **Caller**: made as every distributed object. **Lifetime**: until wait() has returned; a parent
+/// ends after its children. **Errors**: an exception of a task fails the section's team.
+/// **Source**: stapl-rts thesis, sections 3.2.2 and 7.9.
+class Executor : public DistributedObject<Executor> {
+ public:
+  /// Outermost executor of a section.
+  explicit Executor(Team& section, Policy policy = Policy::fifo);
+  /// Executor of a section within that of `parent`, or of a part of the same one.
+  Executor(Team& section, Executor& parent, Policy policy = Policy::fifo, int priority = 0);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  Executor(Executor&&) = delete;
+  Executor& operator=(Executor&&) = delete;
+
+  /// Adds a task, which stays on this rank. **Caller**: any task or main function of a member.
+  template <class F>
+    requires std::is_invocable_v<F&>
+  void submit(F function, int priority = 0) {
+    add(std::unique_ptr<object::ExecutorTask>(
+        new object::LocalExecutorTask<F>(priority, std::move(function))));
+  }
+  /// Adds a task `Function(args...)`, which runs on another rank if that has none and the policy is
+  /// `stealing`. `Function`: a function, or a lambda without captures. The arguments travel as in
+  /// messages; handles of distributed objects are a way to the representative of the rank that runs
+  /// it.
+  template <auto Function, class... Args>
+  void submit_with_priority(int priority, Args... args) {
+    add(std::unique_ptr<object::ExecutorTask>(
+        new object::MovableExecutorTask<Function, wire::Owner<Args>...>(
+            priority, wire::own<wire::Owner<Args>>(std::move(args))...)));
+  }
+  /// The same with priority 0.
+  template <auto Function, class... Args>
+  void submit(Args... args) {
+    submit_with_priority<Function>(0, std::move(args)...);
+  }
+
+  /// Tasks of this rank that have not begun. May be out of date at once.
+  [[nodiscard]] std::size_t waiting_count() const;
+
+  /// Collective: returns when all tasks have run, on all ranks: a fence() of the section.
+  void wait();
+
+ private:
+  template <auto Function, class... Args>
+  friend class object::MovableExecutorTask;
+  friend class object::ExecutorQueue;
+
+  Executor(Team& section, std::shared_ptr<object::ExecutorQueue> parent, Policy policy,
+           int priority);
+  void add(std::unique_ptr<object::ExecutorTask> task);
+  /// Invoked by a rank that has run out of tasks.
+  void starve(Rank thief);
+  /// Takes a task of another rank.
+  void accept(std::unique_ptr<object::ExecutorTask> task);
+
+  const std::shared_ptr<object::ExecutorQueue> queue_;
+};
+
+/// @cond internals
+template <auto Function, class... Args>
+void object::MovableExecutorTask<Function, Args...>::send(const Executor& executor, Rank to) {
+  std::apply(
+      [&](Args&... each) {
+        executor.async<&MovableExecutorTask::receive>(to, priority, std::move(each)...);
+      },
+      arguments_);
+}
+
+template <auto Function, class... Args>
+void object::MovableExecutorTask<Function, Args...>::receive(Executor& executor, int priority,
+                                                             Args... args) {
+  executor.accept(
+      std::unique_ptr<ExecutorTask>(new MovableExecutorTask(priority, std::move(args)...)));
+}
+/// @endcond
+
+}  // namespace shoal

@@ -1,0 +1,67 @@
+#pragma once
+// A place that is full or empty: reading and writing wait for that (Cray MTA; Chapel's sync
+// variables; the names are theirs).
+
+#include <shoal/sync.hpp>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace shoal {
+
+/// Holds one value or none. Each call is atomic, and waits by parking the task. **Caller** and
+/// **Errors**: as Mutex::lock().
+template <class T>
+class FullEmpty {
+ public:
+  /// An empty cell of the rank of the caller.
+  explicit FullEmpty(std::string name = "a full/empty cell")
+      : FullEmpty(sched::current_scheduler("a full/empty cell"), std::move(name)) {}
+  /// The same for any thread.
+  explicit FullEmpty(sched::Scheduler& scheduler, const std::string& name = "a full/empty cell")
+      : mutex_(scheduler, name),
+        full_(scheduler, name + " to be full"),
+        empty_(scheduler, name + " to be empty") {}
+
+  /// Waits until it is empty, and fills it.
+  void write_ef(T value) {
+    std::unique_lock lock(mutex_);
+    empty_.wait(lock, [this] { return !value_.has_value(); });
+    fill(std::move(value));
+  }
+  /// Fills it, or replaces the value. Waits only for concurrent calls.
+  void write_xf(T value) {
+    const std::unique_lock lock(mutex_);
+    fill(std::move(value));
+  }
+  /// Waits until it is full, and empties it.
+  [[nodiscard]] T read_fe() {
+    std::unique_lock lock(mutex_);
+    full_.wait(lock, [this] { return value_.has_value(); });
+    T value = std::move(*value_);
+    value_.reset();
+    empty_.notify_one();
+    return value;
+  }
+  /// Waits until it is full, and leaves it so.
+  [[nodiscard]] T read_ff() {
+    std::unique_lock lock(mutex_);
+    full_.wait(lock, [this] { return value_.has_value(); });
+    return *value_;
+  }
+
+ private:
+  void fill(T value) {
+    value_ = std::move(value);
+    full_.notify_all();
+  }
+
+  Mutex mutex_;
+  Condition full_;
+  Condition empty_;
+  std::optional<T> value_;  // guarded by mutex_
+};
+
+}  // namespace shoal

@@ -1,0 +1,120 @@
+#pragma once
+// Results of an invocation on all ranks.
+
+#include <shoal/detail/base/check.hpp>
+#include <shoal/when.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// One future per rank of a team, in the order of ranks. Movable; each result is taken once.
+template <class T>
+class [[nodiscard]] Futures {
+ public:
+  /// All results; void if T is.
+  using Values = std::conditional_t<std::is_void_v<T>, void, std::vector<sched::Stored<T>>>;
+
+  Futures() = default;
+  /// Futures of all ranks, one for each.
+  explicit Futures(std::vector<Future<T>> each) : each_(std::move(each)) {}
+  /// Futures of results that come together. `count`: their number.
+  Futures(Future<Values> whole, std::size_t count)
+      : each_(count), whole_(std::move(whole)), taken_(count) {}
+
+  /// Number of ranks.
+  [[nodiscard]] std::size_t size() const { return each_.size(); }
+  /// All results are there, or that of rank n.
+  [[nodiscard]] bool is_ready() const {
+    if (whole_.valid()) return whole_.is_ready();
+    for (const Future<T>& one : each_) {
+      if (!one.is_ready()) return false;
+    }
+    return true;
+  }
+  /// The result of rank n is there.
+  [[nodiscard]] bool is_ready(std::size_t n) const {
+    const Future<T>& one = at(n);
+    return whole_.valid() ? whole_.is_ready() : one.is_ready();
+  }
+
+  /// Waits for all results, or for that of rank n. As Future::wait().
+  void wait() const {
+    if (whole_.valid()) return whole_.wait();
+    for (const Future<T>& one : each_) one.wait();
+  }
+  /// Waits for the result of rank n.
+  void wait(std::size_t n) const {
+    const Future<T>& one = at(n);
+    if (whole_.valid()) return whole_.wait();
+    one.wait();
+  }
+
+  /// Takes all results, or that of rank n, or throws its exception. As Future::get().
+  Values get() {
+    if (whole_.valid()) return take_whole().get();
+    if constexpr (std::is_void_v<T>) {
+      for (Future<T>& one : each_) one.get();
+    } else {
+      Values values;
+      values.reserve(each_.size());
+      for (Future<T>& one : each_) values.push_back(one.get());
+      return values;
+    }
+  }
+  /// Takes the result of rank n.
+  T get(std::size_t n) {
+    Future<T>& one = at(n);
+    if constexpr (!std::is_void_v<T>) {
+      if (whole_.valid()) return take_from_whole(n);
+    }
+    return one.get();
+  }
+
+  /// One future of all results. Afterwards this has none.
+  [[nodiscard]] Future<Values> whole() && {
+    return whole_.valid() ? take_whole() : when_all(std::move(each_));
+  }
+  /// Runs f(results) as a task once all are there; see Future::then().
+  template <class F>
+  auto then(F f, std::string name = "a continuation") {
+    return std::move(*this).whole().then(std::move(f), std::move(name));
+  }
+
+ private:
+  [[nodiscard]] const Future<T>& at(std::size_t n) const {
+    SHOAL_CHECK(n < each_.size(), "rank {} has no result: there are {}", n, each_.size());
+    return each_[n];
+  }
+  [[nodiscard]] Future<T>& at(std::size_t n) {
+    return const_cast<Future<T>&>(std::as_const(*this).at(n));
+  }
+
+  Future<Values> take_whole() {
+    for (const bool taken : taken_) {
+      if (taken) sched::refuse_future("one of its results was taken already");
+    }
+    each_.clear();
+    return std::move(whole_);
+  }
+  // The error of all is that of each, however often it is taken.
+  T take_from_whole(std::size_t n) {
+    whole_.wait();
+    const auto& state = whole_.shared_state();
+    state->rethrow_error();
+    if (taken_[n]) sched::refuse_future("the result of this rank was taken already");
+    taken_[n] = true;
+    return std::move((*state->value)[n]);
+  }
+
+  std::vector<Future<T>> each_;  // without a value to come: the results come together
+  Future<Values> whole_;         // valid: of results that come together
+  std::vector<bool> taken_;      // of these, by rank
+};
+
+}  // namespace shoal

@@ -1,0 +1,70 @@
+#pragma once
+// Variables that one rank writes and all read.
+
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/global_memory.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <source_location>
+
+namespace shoal {
+
+/// A variable of one rank, its owner, that others read (ppl paper, section 2.3: gvar). A rank
+/// fetches the value when it first reads it, and keeps it until refresh(): that the copy is fresh
+/// is the program's business, as with ObjectCache.
+///
+/// **Caller** of constructor and destructor: all ranks, in the same order, with barriers as for
+/// GlobalVector.
+template <memory::Copied T>
+class GlobalVar {
+ public:
+  /// Zero until the owner sets it.
+  GlobalVar(GlobalMemory& memory, Rank owner,
+            const std::source_location& place = std::source_location::current())
+      : memory_(memory), place_(memory.collective_allocate<T>(1, place).on(owner)) {}
+  ~GlobalVar() { memory_.collective_free(place_); }
+  GlobalVar(const GlobalVar&) = delete;
+  GlobalVar& operator=(const GlobalVar&) = delete;
+
+  /// Rank that has the value.
+  [[nodiscard]] Rank owner() const { return place_.rank(); }
+
+  /// **Caller**: the owner. **Errors**: CheckError on other ranks.
+  void set(const T& value) {
+    SHOAL_CHECK(memory_.rank() == owner(),
+                "memory '{}': set() of a GlobalVar of rank {} on rank {}: only its owner writes it",
+                memory_.name(), owner().value(), memory_.rank().value());
+    static_cast<void>(memory_.put(place_, value));
+  }
+  /// **Blocks**: parks the task when the value must be fetched.
+  [[nodiscard]] T get() {
+    if (memory_.rank() == owner()) return memory_.get(place_);
+    memory_.core().check_may_wait("get() of a GlobalVar");
+    std::uint64_t refreshes = 0;
+    {
+      const sync::Lock lock(mutex_);
+      if (copy_) return *copy_;
+      refreshes = refreshes_;
+    }
+    const T value = memory_.get(place_);
+    const sync::Lock lock(mutex_);
+    if (refreshes == refreshes_) copy_ = value;  // else it may be from before the refresh
+    return value;
+  }
+  /// The next get() on this rank fetches the value again.
+  void refresh() {
+    const sync::Lock lock(mutex_);
+    copy_.reset();
+    ++refreshes_;
+  }
+
+ private:
+  GlobalMemory& memory_;
+  const GlobalPtr<T> place_;
+  sync::Mutex mutex_;
+  std::optional<T> copy_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t refreshes_ SHOAL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace shoal

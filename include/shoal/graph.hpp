@@ -1,0 +1,752 @@
+#pragma once
+// Parametrized task graphs: tasks named by keys, run when all their dependencies are fulfilled.
+
+#include <shoal/compute.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/graph/dependency_table.hpp>
+#include <shoal/detail/graph/history.hpp>
+#include <shoal/detail/graph/inputs.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/store_release_mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
+#include <shoal/key.hpp>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+namespace graph {
+
+/// The lines that name what a graph waits for: at most kKeysMax keys, and how many more.
+class WaitingList {
+ public:
+  static constexpr std::uint64_t kKeysMax = 16;
+  explicit WaitingList(std::string graph) : graph_(std::move(graph)) {}
+  void add(const std::string& progress);
+  [[nodiscard]] bool full() const { return count_ >= kKeysMax; }
+  [[nodiscard]] std::vector<std::string> lines(std::uint64_t total) &&;
+
+ private:
+  std::string graph_;
+  std::uint64_t count_ = 0;
+  std::vector<std::string> lines_;
+};
+
+template <class K>
+inline constexpr bool is_integer_tuple_v = false;
+template <class A, class B>
+inline constexpr bool is_integer_tuple_v<std::pair<A, B>> =
+    std::is_same_v<A, int> && std::is_same_v<B, int>;
+template <class... Ts>
+inline constexpr bool is_integer_tuple_v<std::tuple<Ts...>> = sizeof...(Ts) > 0 &&
+                                                              (std::is_same_v<Ts, int> && ...);
+template <std::size_t N>
+inline constexpr bool is_integer_tuple_v<std::array<int, N>> = N > 0;
+
+/// The digits of a number: returns how many characters.
+std::size_t write_number(std::span<char> text, std::int64_t number) noexcept;
+/// "(1" or ", 2": returns how many characters.
+std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept;
+
+/// "gemm[(1, 2)] has fulfilled 1 of 3 dependencies".
+std::string progress_of(const std::string& task, const Entry& entry);
+/// The same for a dense index whose key is not known.
+std::string progress_of(std::size_t index, int remaining);
+
+/// Copies what `make` returns into `text`, as far as it goes; returns how much. 0 if it throws.
+std::size_t write_text(std::span<char> text, FunctionRef<std::string()> make) noexcept;
+/// The same with the text of a key. Traces write one for each task: keys of integers are fast.
+template <class K>
+std::size_t write_key(std::span<char> text, const K& key) noexcept {
+  if constexpr (std::is_integral_v<K> && std::is_signed_v<K> && sizeof(K) > 1) {
+    return write_number(text, key);
+  } else if constexpr (is_integer_tuple_v<K>) {
+    std::size_t length = 0;
+    std::apply(
+        [&](const auto&... parts) {
+          ((length += write_part(text.subspan(length), parts, length == 0)), ...);
+        },
+        key);
+    if (length < text.size()) text[length++] = ')';
+    return length;
+  } else {
+    return write_text(text, [&key] { return format_key(key); });
+  }
+}
+
+template <class K, class P, class... Ps>
+consteval void check_first(TypeList<P, Ps...> /*parameters*/) {
+  static_assert(!truncates_v<K, P>,
+                "shoal: the parameter of the function is smaller than the key of the graph, which "
+                "it would truncate: take const K&");
+}
+/// Refuses functions whose first parameter does not hold every key of type K.
+template <class F, class K>
+consteval void check_key_parameter() {
+  if constexpr (PlainFunction<F>)
+    check_first<K>(typename messaging::FunctionTraits<F>::Parameters{});
+}
+
+[[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
+                                 const char* function);
+[[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
+[[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
+/// `number` in digits is what the function `set` was given has returned, and no int.
+[[noreturn]] void refuse_number(const std::string& graph, const std::string& key, const char* set,
+                                const std::string& number);
+[[noreturn]] void refuse_worker(const std::string& task, std::int64_t worker, int worker_count);
+[[noreturn]] void refuse_over(const std::string& task, const Entry& entry, std::int64_t count);
+[[noreturn]] void refuse_repeat(const std::string& task);
+[[noreturn]] void refuse_index(const std::string& task, std::size_t index, std::size_t size);
+[[noreturn]] void refuse_change(const std::string& graph);
+[[noreturn]] void refuse_ended(const std::string& graph);
+[[noreturn]] void refuse_reset(const std::string& graph, const std::vector<std::string>& waiting);
+
+}  // namespace graph
+
+/// A graph of tasks with keys of type K on one rank (tasktorrent paper, section II-A1).
+///
+/// Functions of the key say how many dependencies a task has, what it does and where it starts; a
+/// task does not exist until its first dependency is fulfilled, and nothing of it is kept after it
+/// ran. With set_rank() tasks are fulfilled, and get inputs, from any rank; without it, active
+/// messages trigger tasks of other ranks: their handlers call fulfill().
+///
+/// K: copyable, equality-comparable, hashable (integers, enums, strings, pairs, tuples and arrays
+/// of those, std::hash<K>, or a function shoal_hash(k)).
+/// **Caller**: the set_ functions by the main function before the first fulfill(); fulfill() by
+/// any task, handler, main function or thread. **Lifetime**: until wait() has returned; one that
+/// ends before with tasks left fails the world.
+template <class K>
+class TaskGraph final : private term::Unsatisfied {
+  static_assert(!wire::holds_view_v<K>,
+                "shoal: a graph keeps its keys, and a view owns none: take std::string");
+
+ public:
+  /// `name` is used in reports; with `place` it tells the graph from others that are made in
+  /// another order on another rank.
+  explicit TaskGraph(term::Scope& scope, std::string name = "graph",
+                     const std::source_location& place = std::source_location::current())
+      : scope_(scope),
+        name_(std::move(name)),
+        place_(place),
+        shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope.scheduler().worker_count())) -
+                    1),
+        history_(scope.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr) {
+    shards_ = std::make_unique<Shard[]>(shard_mask_ + 1);
+    scope_.add(*this);
+  }
+  ~TaskGraph() { scope_.remove(*this); }
+  TaskGraph(const TaskGraph&) = delete;
+  TaskGraph& operator=(const TaskGraph&) = delete;
+
+  /// Required: how many times task k is fulfilled before it runs; at least 1. Called once per
+  /// fulfill(), by its caller.
+  template <class F>
+  TaskGraph& set_indegree(F function) {
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(fits, "shoal: set_indegree() takes a function int(const K&) of the graph's key");
+    if constexpr (fits) set_number(indegree_, "set_indegree", std::move(function));
+    return *this;
+  }
+  /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
+  /// get the inputs that send() and send_all() have brought; each counts as one dependency, and
+  /// without set_indegree() a task has as many as inputs. V0, V1, ... are types that messages
+  /// carry; a view refers to elements that are kept until the task has run. **Caller**: with
+  /// inputs, all ranks in the same order.
+  template <class F>
+    requires(graph::input_count_v<F> > 0)
+  TaskGraph& set_task(F function) {
+    using Types = graph::InputTypes<typename messaging::FunctionTraits<F>::Wires>;
+    constexpr bool fits = Types::template fits<K, F>();
+    static_assert(
+        fits,
+        "shoal: set_task() takes a function void(const K&, V0, V1, ...): give it the key of the "
+        "graph first, then its inputs by value or as const V&");
+    if constexpr (fits) set_inputs<typename Types::template Table<K, F>>(std::move(function));
+    return *this;
+  }
+  /// The same without inputs: void(const K&).
+  template <class F>
+    requires(graph::input_count_v<F> == 0)
+  TaskGraph& set_task(F function) {
+    constexpr bool fits = CallableAs<F, void, const K&>;
+    static_assert(fits, "shoal: set_task() takes a function void(const K&) of the graph's key");
+    if constexpr (fits) set(task_, std::move(function));
+    return *this;
+  }
+  /// Required: the worker on which task k is queued at first, 0 <= worker < worker_count().
+  template <class F>
+  TaskGraph& set_mapping(F function) {
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(fits, "shoal: set_mapping() takes a function int(const K&) of the graph's key");
+    if constexpr (fits) set_number(mapping_, "set_mapping", std::move(function));
+    return *this;
+  }
+  /// Optional: the rank on which task k runs, 0 <= rank < size. Then fulfill(), send() and
+  /// send_all() may be called on any rank. K is a type that messages carry. **Caller**: all ranks,
+  /// in the same order.
+  template <class F>
+  TaskGraph& set_rank(F function) {
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(fits,
+                  "shoal: set_rank() takes a function shoal::Rank(const K&) or int(const K&): give "
+                  "it one parameter, the key of the graph");
+    if constexpr (fits) {
+      set_number(rank_, "set_rank", std::move(function));
+      auto message = std::make_shared<ActiveMessage<K, int>>(
+          scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
+          messaging::model_options("task graph '" + name_ + "': fulfill()"), place_);
+      forward_ = [message](int rank, const K& k, int count) {
+        message->send(Rank(rank), k, count);
+      };
+    }
+    return *this;
+  }
+  /// Optional: larger runs first. Default 0. Priorities are integers, which tasks of other graphs
+  /// and models have, too: scale fractions.
+  template <class F>
+  TaskGraph& set_priority(F function) {
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(
+        fits,
+        "shoal: set_priority() takes a function int(const K&) of the graph's key: round or scale "
+        "floating-point numbers");
+    if constexpr (fits) set_number(priority_, "set_priority", std::move(function));
+    return *this;
+  }
+  /// Optional: true binds task k to its worker; false (the default) lets others steal it.
+  template <class F>
+  TaskGraph& set_binding(F function) {
+    constexpr bool fits = CallableAs<F, bool, const K&>;
+    static_assert(fits, "shoal: set_binding() takes a function bool(const K&) of the graph's key");
+    if constexpr (fits) set(binding_, std::move(function));
+    has_marks_ = true;
+    return *this;
+  }
+  /// Optional: name of task k in reports; called by any thread, while the graph lives, and with
+  /// locks of shoal held: it must not block or call shoal. Default: graph name and key.
+  template <class F>
+  TaskGraph& set_name(F function) {
+    constexpr bool fits = CallableAs<F, std::string, const K&>;
+    static_assert(fits,
+                  "shoal: set_name() takes a function std::string(const K&) of the graph's key");
+    if constexpr (fits) set(task_name_, std::move(function));
+    return *this;
+  }
+  /// Optional: true marks task k as memory-bound, as TaskOptions::memory_bound does. Called only in
+  /// runs with a limit (--memory-bound-max). Default: by the cost, see set_cost().
+  template <class F>
+  TaskGraph& set_memory_bound(F function) {
+    constexpr bool fits = CallableAs<F, bool, const K&>;
+    static_assert(fits,
+                  "shoal: set_memory_bound() takes a function bool(const K&) of the graph's key");
+    if constexpr (fits) set(memory_bound_, std::move(function));
+    has_marks_ = true;
+    return *this;
+  }
+  /// Optional: how long task k takes in a simulated world, beside what it gives to compute().
+  /// Called when it runs. In runs with a limit for memory-bound tasks it is also called when the
+  /// task is ready, and marks it if Cost::is_memory_bound().
+  template <class F>
+  TaskGraph& set_cost(F function) {
+    constexpr bool fits = CallableAs<F, Cost, const K&>;
+    static_assert(fits, "shoal: set_cost() takes a function Cost(const K&) of the graph's key");
+    if constexpr (fits) set(cost_, std::move(function));
+    if (scope_.scheduler().memory_bound_limit() != nullptr) has_marks_ = true;
+    return *this;
+  }
+  /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
+  /// then counted in an array of 4 bytes per key, without hashing or locks, and fulfilling a task
+  /// that has run already is noticed. Each key runs once until reset(). `key(i)` is the key of
+  /// number i, by which reports name tasks; not needed where an integer is its own number.
+  template <class Index, class KeyOf = std::nullptr_t>
+  TaskGraph& set_dense(std::size_t size, Index index, KeyOf key = {}) {
+    constexpr bool fits = CallableAs<Index, std::size_t, const K&> &&
+                          (std::is_null_pointer_v<KeyOf> || CallableAs<KeyOf, K, std::size_t>);
+    static_assert(
+        fits,
+        "shoal: set_dense() takes a size, a function std::size_t(const K&) and, if given, "
+        "a function K(std::size_t)");
+    if constexpr (fits) graph::check_key_parameter<Index, K>();
+    if constexpr (fits) set_dense_functions(size, std::move(index), std::move(key));
+    return *this;
+  }
+
+  /// Optional: tasks may be fulfilled again after they ran, and then run again, without a wait() in
+  /// between. --check-graphs, which takes that for a mistake, leaves this graph out.
+  TaskGraph& set_repeating() {
+    check_unused();
+    history_.reset();
+    return *this;
+  }
+
+  /// Begins another round: each task may run once more. Not needed without set_dense().
+  /// **Caller**: the main function, after wait() and before any rank fulfills tasks of this one
+  /// again; with several ranks a barrier() between reset() and the first fulfill() sees to that.
+  /// **Errors**: CheckError that names tasks which have fulfilled some of their dependencies only;
+  /// nothing has changed then. **Cost**: 4 bytes are written per key, and nothing is allocated.
+  void reset() {
+    if (run_has_ended_) graph::refuse_ended(name_);
+    if (unsatisfied_count() > 0) graph::refuse_reset(name_, describe_unsatisfied());
+    if (dense_ != nullptr) dense_->reset();
+    if (history_ != nullptr) history_->forget();
+  }
+
+  /// Fulfills `count` of the dependencies of task k; the last one makes it ready.
+  ///
+  /// **Blocks**: never. **Errors**: CheckError that names k when a required function is missing,
+  /// the indegree is below 1, the worker is out of range, `count` is below 1, or more is fulfilled
+  /// than the indegree says. (Without set_dense(), a key that is fulfilled after it ran is a new
+  /// task. With --check-graphs, which simulated worlds and debug builds of shoal have on, this is a
+  /// CheckError until wait() returns, and names the earlier callers; see set_repeating().)
+  /// **Ordering**: writes of the caller before it are visible to the task. With set_rank(): on the
+  /// rank of k, by a message if that is another one.
+  void fulfill(const K& k, int count = 1) {
+    if (rank_) {
+      const int rank = rank_of(k);
+      if (rank != scope_.rank()) return forward_(rank, k, count);
+    }
+    fulfill_here(k, count);
+  }
+
+  /// Brings an input of task k, and fulfills one of its dependencies, on its rank: `slot` counts
+  /// the parameters of the function behind the key, from 0; the type of `value` is that of the
+  /// parameter. Within a process a value that may be moved is moved, and an Immutable is shared.
+  /// Between processes a large std::vector of elements that are copied byte by byte, or an
+  /// Immutable of one, travels from its memory into that of the receiver's value; one that may not
+  /// be moved is copied before.
+  ///
+  /// **Caller** and **Blocks**: as ActiveMessage::send(). **Errors**: CheckError for a slot that
+  /// there is not, another type, and an input that the task has already.
+  template <class V>
+  void send(const K& k, int slot, V&& value) {
+    using T = std::decay_t<V>;
+    const graph::Slot<K, T>& to = slot_of<T>(slot);
+    const int rank = rank_here(k);
+    if (rank == scope_.rank()) {
+      to.put(k, T(std::forward<V>(value)));
+    } else if (to.large.takes(value, Rank(rank))) {
+      to.large.send({Rank(rank)}, {k}, std::make_shared<const T>(std::forward<V>(value)));
+    } else {
+      to.one.send(Rank(rank), k, std::forward<V>(value));
+    }
+  }
+  /// The same with the elements of a view, for a std::vector, a std::string or a view.
+  template <class V>
+    requires wire::is_view_v<std::decay_t<V>>
+  void send(const K& k, int slot, V&& value) {
+    send(k, slot, wire::own<wire::Owner<std::decay_t<V>>>(value));
+  }
+  /// The same for several tasks: the value travels once to each of their ranks, with the keys; to
+  /// more than one rank as a multicast. Each task has a copy of its own; an Immutable is shared.
+  template <class Keys, class V>
+  void send_all(const Keys& keys, int slot, V&& value) {
+    using T = std::decay_t<V>;
+    const graph::Slot<K, T>& to = slot_of<T>(slot);
+    std::vector<K> here;
+    std::vector<K> there;
+    std::vector<Rank> ranks;
+    std::vector<Rank> far;  // that get a large value
+    for (const K& k : keys) {
+      const Rank rank(rank_here(k));
+      (rank == scope_.rank() ? here : there).push_back(k);
+      if (rank == scope_.rank()) continue;
+      std::vector<Rank>& list = to.large.takes(value, rank) ? far : ranks;
+      bool is_new = true;
+      for (const Rank& known : list) is_new = is_new && known != rank;
+      if (is_new) list.push_back(rank);
+    }
+    const auto shared = far.empty() ? nullptr : std::make_shared<const T>(std::forward<V>(value));
+    const T& from = shared == nullptr ? value : *shared;
+    if (shared != nullptr) to.large.send(far, there, shared);
+    if (ranks.size() == 1) to.several.send(ranks.front(), there, from);
+    if (ranks.size() > 1) {
+      to.several.multicast({ranks, graph::tree_of_inputs(ranks.size())}, there, from);
+    }
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const bool may_move = i + 1 == here.size() && shared == nullptr;
+      to.put(here[i], may_move ? T(std::forward<V>(value)) : T(from));
+    }
+  }
+
+  /// The same with the elements of a view.
+  template <class Keys, class V>
+    requires wire::is_view_v<std::decay_t<V>>
+  void send_all(const Keys& keys, int slot, V&& value) {
+    send_all(keys, slot, wire::own<wire::Owner<std::decay_t<V>>>(value));
+  }
+
+  /// Name in reports.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  void fulfill_here(const K& k, int count) {
+    // acquire pairs with the release in fulfill_slowly(): the functions are seen.
+    if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {
+      if (fulfill_slowly(k, count)) return;
+    }
+    const int indegree = indegree_(k);
+    if (indegree < 1 || count < 1) [[unlikely]]
+      refuse(k, indegree, count);
+    if (dense_ != nullptr) {
+      fulfill_dense(k, count, indegree);
+    } else if (indegree == 1 && count == 1) {
+      spawn(k);  // never waits: needs no entry
+    } else {
+      fulfill_hashed(k, count, indegree);
+    }
+  }
+  [[nodiscard]] int rank_of(const K& k) const {
+    const int rank = rank_(k);
+    if (rank < 0 || rank >= scope_.size()) [[unlikely]]
+      graph::refuse_graph_rank(task_name(k), rank, scope_.size());
+    return rank;
+  }
+  /// Without set_rank() all tasks are of this rank.
+  [[nodiscard]] int rank_here(const K& k) const {
+    return rank_ ? rank_of(k) : scope_.rank().value();
+  }
+  template <class T>
+  const graph::Slot<K, T>& slot_of(int slot) const {
+    const int count = inputs_ != nullptr ? inputs_->slot_count() : 0;
+    if (slot < 0 || slot >= count) graph::refuse_slot(name_, slot, count);
+    const void* const found = inputs_->find(slot, typeid(T));
+    if (found == nullptr) {
+      graph::refuse_input_type(name_, slot, type_name<T>(), inputs_->type_of(slot));
+    }
+    return *static_cast<const graph::Slot<K, T>*>(found);
+  }
+
+  struct alignas(64) Shard {
+    mutable sync::StoreReleaseMutex mutex;
+    graph::DependencyTable<K> table SHOAL_GUARDED_BY(mutex);
+  };
+
+  class KeyTask final : public sched::Task {
+   public:
+    KeyTask(TaskGraph& graph, const K& key) : graph_(graph), key_(key) {}
+    void run() override {
+      if (graph_.cost_) [[unlikely]]
+        graph_.spend(key_);
+      graph_.task_(key_);
+    }
+    [[nodiscard]] std::string name() const override { return graph_.task_name(key_); }
+    [[nodiscard]] std::string_view plain_name() const noexcept override { return graph_.name_; }
+    std::size_t write_key(std::span<char> text) const noexcept override {
+      if (graph_.task_name_) return graph::write_text(text, [this] { return name(); });
+      return graph::write_key(text, key_);
+    }
+
+   private:
+    TaskGraph& graph_;
+    const K key_;
+  };
+
+  void set_dense_functions(std::size_t size, Function<std::size_t(const K&)> index,
+                           Function<K(std::size_t)> key) {
+    check_unused();
+    dense_ = std::make_unique<graph::DenseTable>(size);
+    dense_waiting_ = std::make_unique<Waiting[]>(
+        static_cast<std::size_t>(scope_.scheduler().worker_count()) + 1);
+    dense_index_ = std::move(index);
+    dense_key_ = std::move(key);
+  }
+
+  template <class Table, class F>
+  void set_inputs(F function) {
+    graph::check_key_parameter<F, K>();
+    check_unused();
+    auto inputs = std::make_shared<Table>(
+        scope_, name_, place_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
+        [this](const K& k) { return rank_here(k) == scope_.rank(); });
+    task_ = [inputs](const K& k) { inputs->run(k); };
+    inputs_ = std::move(inputs);
+    if (!indegree_) {
+      indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
+    }
+  }
+
+  // Numbers that are no int are refused, not cut off.
+  template <class F>
+  void set_number(Function<int(const K&)>& slot, const char* name, F function) {
+    using Number = std::remove_cvref_t<std::invoke_result_t<F&, const K&>>;
+    if constexpr (exceeds_int_v<Number>) {
+      graph::check_key_parameter<F, K>();
+      set(slot, [this, name, function = std::move(function)](const K& k) mutable -> int {
+        const Number number = function(k);
+        const int result = static_cast<int>(number);
+        if (static_cast<Number>(result) != number || (result < 0) != (number < Number{}))
+            [[unlikely]]
+          graph::refuse_number(name_, format_key(k), name, std::to_string(number));
+        return result;
+      });
+    } else {
+      set(slot, std::move(function));
+    }
+  }
+
+  template <class Slot, class F>
+  void set(Slot& slot, F function) {
+    graph::check_key_parameter<F, K>();
+    check_unused();
+    slot = std::move(function);
+  }
+
+  void check_unused() const {
+    if (run_has_ended_) graph::refuse_ended(name_);
+    // relaxed: a change that races with a fulfill() is refused where it can be noticed
+    if (used_.load(std::memory_order_relaxed)) graph::refuse_change(name_);
+  }
+
+  void become_complete(const K& k) {
+    if (!indegree_) graph::refuse_missing(name_, format_key(k), "set_indegree");
+    if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
+    if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
+    used_.store(true, std::memory_order_release);
+  }
+
+  // The first one after a wait(), and all with --check-graphs; false: it is still to be done.
+  [[gnu::noinline]] bool fulfill_slowly(const K& k, int count) {
+    if (run_has_ended_) graph::refuse_ended(name_);
+    if (!used_.load(std::memory_order_acquire)) become_complete(k);
+    in_use_.store(true, std::memory_order_relaxed);  // at_rest() comes with all that ends it
+    complete_.store(history_ == nullptr || dense_ != nullptr, std::memory_order_release);
+    if (history_ == nullptr || dense_ != nullptr) return false;
+    const int indegree = indegree_(k);
+    if (indegree < 1 || count < 1) refuse(k, indegree, count);
+    const std::string culprit = graph::fulfiller();
+    graph::Fulfillers past;
+    graph::Entry entry;
+    graph::Fulfill result{};
+    {
+      const std::uint64_t hash = KeyHash<K>{}(k);
+      const sync::Lock lock(history_->mutex);
+      graph::Fulfillers* known = history_->keys.find(hash, k);
+      if (known == nullptr) known = &history_->keys.add(hash, k, {});
+      past = *known;
+      if (!known->done) {
+        result = count_hashed(hash, k, count, indegree, entry);
+        known->done = result == graph::Fulfill::ready;
+        known->add(count, culprit);
+      }
+    }
+    if (past.done) graph::refuse_again(task_name(k), indegree, culprit, past.names);
+    if (result == graph::Fulfill::over) {
+      graph::refuse_over(task_name(k), entry, count, culprit, past.names);
+    }
+    finish(k, result, entry, count);
+    return true;
+  }
+
+  // The task is always run, for the sake of what it triggers: work that --sim-dry may skip is
+  // inside compute().
+  [[gnu::noinline]] void spend(const K& k) const {
+    if (sched::costs_count()) static_cast<void>(sched::spend(cost_(k)));
+  }
+
+  [[nodiscard]] std::string task_name(const K& k) const {
+    return task_name_ ? task_name_(k) : name_ + "[" + format_key(k) + "]";
+  }
+
+  void fulfill_hashed(const K& k, int count, int indegree) {
+    graph::Entry entry;
+    const graph::Fulfill result = count_hashed(KeyHash<K>{}(k), k, count, indegree, entry);
+    finish(k, result, entry, count);
+  }
+
+  // `entry` is filled if it is refused.
+  SHOAL_ALWAYS_INLINE graph::Fulfill count_hashed(std::size_t hash, const K& k, int count,
+                                                  int indegree, graph::Entry& entry) {
+    Shard& shard = shards_[hash & shard_mask_];
+    const sync::StoreReleaseLock lock(shard.mutex);
+    const graph::Fulfill result =
+        shard.table.fulfill_hashed(hash, k, count, [indegree](const K&) { return indegree; });
+    if (result == graph::Fulfill::over) [[unlikely]]
+      entry = shard.table.entry_of(k, indegree);
+    return result;
+  }
+
+  void fulfill_dense(const K& k, int count, int indegree) {
+    const std::size_t index = dense_index_(k);
+    if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
+    graph::Entry entry;
+    const graph::Fulfill result = dense_->fulfill(
+        index, count, [indegree](std::size_t) { return indegree; }, &entry);
+    if (result == graph::Fulfill::waiting && entry.fulfilled == count) count_waiting(1);
+    if (result == graph::Fulfill::ready && count < indegree) count_waiting(-1);
+    finish(k, result, entry, count);
+  }
+
+  // Keys of dense numbers that wait: to look at all of them would take too long. The sum of what
+  // each worker counts; the last slot is that of other threads.
+  struct alignas(64) Waiting {
+    std::atomic<std::int64_t> count{0};
+  };
+  // relaxed: the reader that sums them has seen the end of all tasks and messages that counted
+  void count_waiting(std::int64_t change) {
+    const sched::Scheduler& scheduler = scope_.scheduler();
+    const int slot = scheduler.count_slot();
+    std::atomic<std::int64_t>& count = dense_waiting_[static_cast<std::size_t>(slot)].count;
+    if (slot == scheduler.worker_count()) {
+      count.fetch_add(change, std::memory_order_relaxed);
+    } else {
+      count.store(count.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+    }
+  }
+  [[nodiscard]] std::uint64_t dense_waiting_count() const {
+    if (dense_ == nullptr) return 0;
+    std::int64_t sum = 0;
+    for (int slot = 0; slot <= scope_.scheduler().worker_count(); ++slot) {
+      sum += dense_waiting_[static_cast<std::size_t>(slot)].count.load(std::memory_order_relaxed);
+    }
+    return static_cast<std::uint64_t>(sum > 0 ? sum : 0);
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, int indegree, int count) const {
+    if (indegree < 1) graph::refuse_indegree(task_name(k), indegree);
+    graph::refuse_count(task_name(k), count);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const K& k, graph::Fulfill result,
+                                                     const graph::Entry& entry, int count) const {
+    if (result == graph::Fulfill::over) graph::refuse_over(task_name(k), entry, count);
+    graph::refuse_repeat(task_name(k));
+  }
+
+  void finish(const K& k, graph::Fulfill result, const graph::Entry& entry, int count) {
+    if (result == graph::Fulfill::waiting) return;
+    if (result != graph::Fulfill::ready) [[unlikely]]
+      refuse(k, result, entry, count);
+    spawn(k);
+  }
+
+  void spawn(const K& k) {
+    const int workers = scope_.scheduler().worker_count();
+    const int worker = mapping_(k);
+    if (worker < 0 || worker >= workers) graph::refuse_worker(task_name(k), worker, workers);
+    std::unique_ptr<sched::Task> task(new KeyTask(*this, k));
+    task->scope = &scope_;
+    task->worker = static_cast<std::int16_t>(worker);
+    if (priority_) task->priority = priority_(k);
+    if (has_marks_) [[unlikely]]
+      mark(*task, k);
+    scope_.scheduler().submit(std::move(task));
+  }
+
+  [[gnu::noinline]] void mark(sched::Task& task, const K& k) const {
+    if (binding_) task.bound = binding_(k);
+    const sched::Scheduler& scheduler = scope_.scheduler();
+    if (scheduler.memory_bound_limit() == nullptr) return;
+    const bool is_marked = memory_bound_ ? memory_bound_(k) : cost_ && cost_(k).is_memory_bound();
+    if (is_marked) scheduler.mark_memory_bound(task);
+  }
+
+  [[nodiscard]] std::span<const Shard> shards() const { return {shards_.get(), shard_mask_ + 1}; }
+
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override {
+    std::uint64_t count = dense_waiting_count();
+    for (const Shard& shard : shards()) {
+      const sync::StoreReleaseLock lock(shard.mutex);
+      count += shard.table.size();
+    }
+    return count;
+  }
+
+  // Copies keys under the lock and names them outside: naming is the program's code.
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override {
+    // acquire as in fulfill(). Before the first one the main function may still set functions.
+    if (!used_.load(std::memory_order_acquire)) return {};
+    std::vector<std::pair<K, graph::Entry>> some;
+    for (const Shard& shard : shards()) {
+      const sync::StoreReleaseLock lock(shard.mutex);
+      shard.table.for_each([&](const K& key, int fulfilled, int indegree) {
+        if (some.size() < graph::WaitingList::kKeysMax) {
+          some.emplace_back(key, graph::Entry{fulfilled, indegree});
+        }
+      });
+    }
+    graph::WaitingList list(name_);
+    for (const auto& [key, entry] : some) list.add(graph::progress_of(task_name(key), entry));
+    if (dense_ != nullptr) {
+      dense_->for_each([&](std::size_t index, int remaining) {
+        if (!list.full()) list.add(describe_dense(index, remaining));
+      });
+    }
+    return std::move(list).lines(unsatisfied_count());
+  }
+
+  void at_rest() override {
+    if (history_ != nullptr) history_->forget();
+    in_use_.store(false, std::memory_order_relaxed);
+    complete_.store(false, std::memory_order_relaxed);  // so that the next fulfill() tells
+  }
+  [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string title() const override { return "task graph '" + name_ + "'"; }
+  // All calls that matter ask one of these.
+  bool run_ended() override {
+    run_has_ended_ = true;
+    complete_.store(false, std::memory_order_relaxed);
+    if (rank_) rank_ = [this](const K& /*k*/) -> int { graph::refuse_ended(name_); };
+    return true;
+  }
+
+  [[nodiscard]] std::string describe_dense(std::size_t index, int remaining) const {
+    const std::optional<K> key = dense_key_of(index);
+    if (!key.has_value()) return graph::progress_of(index, remaining);
+    const int indegree = indegree_(*key);
+    return graph::progress_of(task_name(*key), {indegree - remaining, indegree});
+  }
+
+  // Without a function for it: most graphs with integer keys number them by themselves.
+  [[nodiscard]] std::optional<K> dense_key_of(std::size_t index) const {
+    if (dense_key_) return dense_key_(index);
+    if constexpr (std::is_integral_v<K>) {
+      const K key = static_cast<K>(index);
+      if (dense_index_(key) == index) return key;
+    }
+    return std::nullopt;
+  }
+
+  term::Scope& scope_;
+  const std::string name_;
+  const std::source_location place_;
+  Function<int(const K&)> indegree_;
+  Function<void(const K&)> task_;
+  Function<int(const K&)> mapping_;
+  Function<int(const K&)> priority_;
+  Function<int(const K&)> rank_;  // unset: all tasks run here
+  Function<void(int rank, const K& k, int count)> forward_;
+  std::shared_ptr<graph::Inputs<K>> inputs_;
+  Function<bool(const K&)> binding_;
+  Function<std::string(const K&)> task_name_;
+  Function<bool(const K&)> memory_bound_;
+  Function<Cost(const K&)> cost_;
+  bool has_marks_ = false;             // mark() does something
+  std::atomic<bool> used_{false};      // the functions are there and stay
+  std::atomic<bool> complete_{false};  // the same, and fulfill() may take the short way
+  std::atomic<bool> in_use_{false};    // since a wait() has returned
+  bool run_has_ended_ = false;         // written when the workers have stopped
+
+  const std::size_t shard_mask_;
+  std::unique_ptr<graph::History<K>> history_;  // with --check-graphs
+  std::unique_ptr<Shard[]> shards_;
+  std::unique_ptr<graph::DenseTable> dense_;
+  std::unique_ptr<Waiting[]> dense_waiting_;
+  Function<std::size_t(const K&)> dense_index_;
+  Function<K(std::size_t)> dense_key_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,239 @@
+#pragma once
+// Operations of handles and distributed objects.
+
+#include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/object/receive.hpp>
+#include <shoal/futures.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// All ranks of the object's team.
+struct AllRanks {};
+inline constexpr AllRanks all_ranks{};
+
+namespace object {
+
+/// Table of the object's team. **Errors**: CheckError when the caller's rank is no member.
+[[nodiscard]] Objects& sender_of(const Place& place);
+/// **Errors**: CheckError, for an empty handle.
+[[noreturn]] void refuse_empty_handle();
+/// Channel of the promises for results.
+[[nodiscard]] messaging::Channel& reply_channel(const Place& place);
+/// fence() and barrier() of the object's team.
+void fence(Objects& objects);
+/// Ends a tunnel on `to`.
+void close_tunnel(Objects& objects, Rank to, std::uint64_t context);
+
+/// Operations of a distributed object, by its handle or on a representative. `Self` has place(). In
+/// each operation, `Function` is a method of the object's class, of a base of it or of a class
+/// derived from it, or a function or lambda that takes the object first; its parameters take copies
+/// of the arguments, and references and pointers to distributed objects become those of the
+/// receiver. A moved argument is moved, not copied, within a process.
+///
+/// Where nothing else is said: **Caller**: any task, handler or main function, on a rank outside
+/// the object's team, too; threads outside the workers, by a representative. Operations that return
+/// a Future or nothing block only as ActiveMessage::send does. A task or handler of another team
+/// that invokes is waited for by that team's wait(), until the invocation has run. **Ordering**:
+/// invocations of one task, or of one context, on one rank run in the order in which they were
+/// invoked, whatever the object; each after what its caller did before it (docs/design/objects.md).
+/// On one rank, one invocation runs at a time, whatever its team; while it waits, others may run.
+/// **Errors**: an exception of the method fails the team, unless a future gets it: as RemoteError.
+/// So does an object that was destroyed on the target; one that is not made there yet is waited
+/// for, and so is the epoch of the caller, of the object, and of objects among the arguments, the
+/// latest of them, if the target is in an earlier one.
+template <class Self, class Root>
+class Invoker {
+ public:
+  /// Invokes it on `target`, and ignores what it returns.
+  template <auto Function, class... Args>
+  void async(Rank target, Args&&... args) const {
+    send<Function, Kind::plain>(target, std::forward<Args>(args)...);
+  }
+  /// The same on all ranks of the team. **Cost**: a message for each.
+  template <auto Function, class... Args>
+  void async(AllRanks /*all*/, const Args&... args) const {
+    send_to_all<Function, Kind::plain>(args...);
+  }
+  /// As async(), but ignored if the object is gone from the target.
+  template <auto Function, class... Args>
+  void try_async(Rank target, Args&&... args) const {
+    send<Function, Kind::attempt>(target, std::forward<Args>(args)...);
+  }
+  /// The same on all ranks of the team.
+  template <auto Function, class... Args>
+  void try_async(AllRanks /*all*/, const Args&... args) const {
+    send_to_all<Function, Kind::attempt>(args...);
+  }
+  /// The future of what it returns on `target`.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto call(Rank target, Args&&... args) const {
+    return call_at<Function>(place(), target, std::forward<Args>(args)...);
+  }
+  /// Waits for what it returns. **Blocks**: parks the caller; its worker goes on.
+  template <auto Function, class... Args>
+  auto sync(Rank target, Args&&... args) const {
+    sched::check_may_wait("sync() of an object");
+    return call<Function>(target, std::forward<Args>(args)...).get();
+  }
+
+  // --- one-sided collectives: called by one rank, run on all
+
+  /// The futures of what it returns on all ranks.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto call(AllRanks /*all*/, const Args&... args) const {
+    return call_all<Function>(args...);
+  }
+  /// Waits for what it returns on all ranks: a vector in the order of ranks, or nothing.
+  template <auto Function, class... Args>
+  auto sync(AllRanks /*all*/, const Args&... args) const {
+    sched::check_may_wait("sync() of an object");
+    return call_all<Function>(args...).get();
+  }
+  /// The futures of what it returns on all ranks.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto call_all(const Args&... args) const {
+    using Result = typename Method<Function, Root>::Result;
+    const Place place = this->place();
+    std::vector<Future<Result>> each;
+    const int size = place.address.size;
+    for (int rank = 0; rank < size; ++rank) {
+      each.push_back(call_at<Function>(place, Rank(rank), args...));
+    }
+    return Futures<Result>(std::move(each));
+  }
+  /// operation(a, b) over what it returns on all ranks, in the order of ranks.
+  template <auto Function, class Operation, class... Args>
+  [[nodiscard]] auto reduce(Operation operation, const Args&... args) const {
+    using Result = typename Method<Function, Root>::Result;
+    coll::check_operation<Result, Operation>();
+    return call_all<Function>(args...).then(
+        [operation = std::move(operation)](std::vector<Result> values) mutable {
+          Result sum = std::move(values.front());
+          for (std::size_t n = 1; n < values.size(); ++n) sum = operation(sum, values[n]);
+          return sum;
+        },
+        "reduce() of an object");
+  }
+
+  // --- collectives: called by all ranks of the team, in the same order as its other collective
+  // operations. Each invokes `Function` on its own rank, and waits until it has run there.
+
+  /// Results of all ranks.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto allgather(Args&&... args) const {
+    Team& team = this->team_here();
+    auto values = team.allgather_async(own<Function>(std::forward<Args>(args)...));
+    return Futures<typename decltype(values)::value_type::value_type>(
+        std::move(values), static_cast<std::size_t>(team.size()));
+  }
+  /// operation(a, b) over what it returned on all ranks.
+  template <auto Function, class Operation, class... Args>
+  [[nodiscard]] auto allreduce(Operation operation, Args&&... args) const {
+    return team_here().allreduce_async(own<Function>(std::forward<Args>(args)...),
+                                       std::move(operation));
+  }
+  /// operation(a, b) over what it returned on rank 0 to this one.
+  template <auto Function, class Operation, class... Args>
+  [[nodiscard]] auto scan(Operation operation, Args&&... args) const {
+    return team_here().scan_async(own<Function>(std::forward<Args>(args)...), std::move(operation));
+  }
+  /// Result on `root`, the only rank on which it is invoked.
+  template <auto Function, class... Args>
+  [[nodiscard]] auto broadcast(Rank root, Args&&... args) const {
+    using Result = typename Method<Function, Root>::Result;
+    Team& team = this->team_here();
+    return team.broadcast_async(
+        team.rank() == root ? own<Function>(std::forward<Args>(args)...) : Result(), root);
+  }
+
+  // --- synchronization: collective over the team, as Team::wait()
+
+  /// Returns when all invocations, and all other work of the team, have run on all ranks, and
+  /// advances the epoch. **Errors**, **Caller**: as Team::wait().
+  void fence() const { object::fence(sender_of(place())); }
+  /// As Team::barrier().
+  void barrier() const { team_here().barrier(); }
+  /// Advances the epoch of this rank in the object's team, and that of the object. Invocations that
+  /// the caller makes from now on, and those of the object, run on another rank only when that has
+  /// advanced its epoch as often. Called by all ranks as often as by others; sends nothing. Making
+  /// a distributed object, and fence(), advance that of the rank, too.
+  void advance_epoch() const {
+    const Place place = this->place();
+    sender_of(place).advance_epoch(place.address.number);
+  }
+
+  /// The same object for invocations without an order: each runs before or after any other. Still
+  /// one at a time.
+  [[nodiscard]] auto unordered() const;
+
+ protected:
+  ~Invoker() = default;
+
+ private:
+  [[nodiscard]] Place place() const { return static_cast<const Self&>(*this).place_of_object(); }
+  [[nodiscard]] Team& team_here() const { return sender_of(place()).team(); }
+
+  template <auto Function, Kind How, class... Args>
+  void send(Rank target, Args&&... args) const {
+    send_to<Function, How>(place(), target, std::forward<Args>(args)...);
+  }
+  template <auto Function, Kind How, class... Args>
+  SHOAL_ALWAYS_INLINE static void send_to(const Place& place, Rank target, Args&&... args) {
+    using To = Receiver<Function, Root, How>;
+    if (place.address.number == 0) [[unlikely]]
+      refuse_empty_handle();
+    if (Objects* const objects = place.objects; objects != nullptr) [[likely]] {
+      Target header = objects->target(place.address.number, target, place.order);
+      if (header.number != 0) [[likely]] {
+        header.raise_epoch(To::epoch_of(place.address, args...));
+        return To::send(*objects, target, header, std::forward<Args>(args)...);
+      }
+    }
+    To::send_outside(place, target, args...);
+  }
+  template <auto Function, Kind How, class... Args>
+  void send_to_all(const Args&... args) const {
+    const Place place = this->place();
+    SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
+    for (int rank = 0; rank < place.address.size; ++rank) {
+      send_to<Function, How>(place, Rank(rank), args...);
+    }
+  }
+  template <auto Function, class... Args>
+  static auto call_at(const Place& place, Rank target, Args&&... args) {
+    using Result = typename Method<Function, Root>::Result;
+    messaging::Channel& channel = reply_channel(place);
+    Promise<Result> promise(channel.scheduler(), sched::StaticName{"a call"});
+    Future<Result> future = promise.future();
+    send_to<Function, Kind::call>(
+        place, target, ReplyTo<Result, Kind::call>{messaging::publish(channel, std::move(promise))},
+        std::forward<Args>(args)...);
+    return future;
+  }
+  template <auto Function, class... Args>
+  auto own(Args&&... args) const {
+    return sync<Function>(team_here().rank(), std::forward<Args>(args)...);
+  }
+};
+
+/// See Invoker::unordered().
+template <class Root>
+class Unordered final : public Invoker<Unordered<Root>, Root> {
+ public:
+  explicit Unordered(const Place& place) : place_(place) { place_.order = Order::none; }
+  [[nodiscard]] Place place_of_object() const { return place_; }
+
+ private:
+  Place place_;
+};
+
+template <class Self, class Root>
+auto Invoker<Self, Root>::unordered() const {
+  return Unordered<Root>(place());
+}
+
+}  // namespace object
+}  // namespace shoal

@@ -1,0 +1,55 @@
+#pragma once
+// Context of a handler: where its message comes from, and the objects of the receiving rank.
+
+#include <shoal/rank.hpp>
+
+#include <type_traits>
+
+namespace shoal {
+
+namespace messaging {
+class Channel;
+/// Specialized for the types that handlers may take by reference as their first parameter, with
+/// `static T& get(const MessageContext&)`: see ServiceContext in am/reply.hpp.
+template <class T>
+struct ContextOf {};
+}  // namespace messaging
+
+/// A handler may take it as its first parameter, by value or const reference. Valid in tasks, too.
+class MessageContext {
+ public:
+  /// Made by shoal for each message.
+  MessageContext(messaging::Channel& channel, Rank world_source)
+      : channel_(&channel), world_source_(world_source) {}
+
+  /// Rank of the sender in the team of the message; -1 if it is no member.
+  [[nodiscard]] Rank source() const;
+  /// Rank of the sender in the world.
+  [[nodiscard]] Rank world_source() const { return world_source_; }
+  /// The receiving rank's World, its Team of the message, or a service. **Errors**: CheckError when
+  /// there is no such service.
+  template <class T>
+  [[nodiscard]] T& get() const {
+    return messaging::ContextOf<T>::get(*this);
+  }
+  /// Channel of the team that the message was sent on.
+  [[nodiscard]] messaging::Channel& channel() const { return *channel_; }
+
+ private:
+  messaging::Channel* channel_;
+  Rank world_source_;
+};
+
+namespace messaging {
+
+template <>
+struct ContextOf<MessageContext> {
+  static MessageContext get(const MessageContext& context) { return context; }
+};
+
+/// Types that handlers may take as their first parameter.
+template <class T>
+concept HandlerContext = requires(const MessageContext& context) { ContextOf<T>::get(context); };
+
+}  // namespace messaging
+}  // namespace shoal

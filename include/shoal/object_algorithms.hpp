@@ -1,0 +1,91 @@
+#pragma once
+// Algorithms on distributed arrays: collective over the array's team.
+
+#include <shoal/distributed_array.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// Runs f(element) on each element, on its owner, and returns when all ranks have. Where elements
+/// are distributed themselves, f may call algorithms on them.
+template <class T, class F>
+void for_each(distributed_array<T>& array, F f) {
+  for (T& element : array.local()) f(element);
+  array.barrier();
+}
+
+/// operation(a, b) over map(element), in the order of ranks and, on each, of indices; nothing for
+/// an empty array. Each rank gets it.
+template <class T, class Map, class Operation>
+[[nodiscard]] auto map_reduce(const distributed_array<T>& array, Map map, Operation operation) {
+  using Value = std::decay_t<decltype(map(std::declval<const T&>()))>;
+  coll::check_operation<Value, Operation>();
+  std::optional<Value> own;
+  for (const T& element : array.local()) {
+    own = own.has_value() ? operation(*own, map(element)) : map(element);
+  }
+  return array.team().allreduce(
+      own,
+      [&](const std::optional<Value>& a, const std::optional<Value>& b) -> std::optional<Value> {
+        if (!a.has_value() || !b.has_value()) return a.has_value() ? a : b;
+        return operation(*a, *b);
+      });
+}
+
+/// The least element; nothing for an empty array.
+template <class T>
+[[nodiscard]] std::optional<T> min_element(const distributed_array<T>& array) {
+  return map_reduce(
+      array, [](const T& element) { return element; },
+      [](const T& a, const T& b) { return std::min(a, b); });
+}
+
+/// Sum of the products of elements, which are distributed alike.
+template <class T>
+[[nodiscard]] T inner_product(const distributed_array<T>& a, const distributed_array<T>& b) {
+  SHOAL_CHECK(a.local().size() == b.local().size(), "inner_product() of arrays that are not alike");
+  T own{};
+  for (std::size_t i = 0; i < a.local().size(); ++i) own += a.local()[i] * b.local()[i];
+  return a.team().allreduce(own, std::plus<>());
+}
+
+/// Sorts the elements of a balanced array in ascending order: by samples, which choose the parts of
+/// the ranks.
+template <class T>
+void sort(distributed_array<T>& array) {
+  Team& team = array.team();
+  const auto ranks = static_cast<std::size_t>(team.size());
+  std::vector<T>& local = array.local();
+  std::sort(local.begin(), local.end());
+  std::vector<T> samples;
+  for (std::size_t i = 0; i < ranks && !local.empty(); ++i) {
+    samples.push_back(local[i * local.size() / ranks]);
+  }
+  std::vector<T> all;
+  for (const std::vector<T>& some : team.allgather(samples)) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<std::vector<T>> parts(ranks);
+  for (T& element : local) {
+    const auto above = std::upper_bound(all.begin(), all.end(), element) - all.begin();
+    const std::size_t part = static_cast<std::size_t>(above) * ranks / (all.size() + 1);
+    parts[part].push_back(std::move(element));
+  }
+  std::vector<T> mine;
+  for (std::vector<T>& some : team.alltoall(parts)) {
+    mine.insert(mine.end(), std::move_iterator(some.begin()), std::move_iterator(some.end()));
+  }
+  std::sort(mine.begin(), mine.end());
+  const std::size_t first = team.exclusive_scan(mine.size(), std::plus<>(), std::size_t{0});
+  array.set_range(first, mine);
+  array.fence();
+}
+
+}  // namespace shoal

@@ -1,0 +1,261 @@
+#pragma once
+// Caches of remote objects.
+
+#include <shoal/cache_policy.hpp>
+#include <shoal/detail/memory/cache_core.hpp>
+#include <shoal/error.hpp>
+#include <shoal/global_memory.hpp>
+#include <shoal/message.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// A copy of an object, kept for as long as it is referenced.
+template <class T>
+using CacheRef = std::shared_ptr<const T>;
+
+/// Copies of objects of other ranks' global heaps, of any type that a message can carry and of any
+/// size (ppl paper, section 2.3). All ranks make theirs in the same order.
+///
+/// The cache lines are objects: those made by GlobalMemory::create(), or values in the heap. The
+/// program keeps copies fresh, as in the paper: it changes objects in phases, and between a change
+/// and the reads that must see it calls invalidate(). With checks of the memory on, each get() that
+/// finds a copy compares it with the object, and a copy that differs ends the read with a
+/// StaleReadError.
+///
+/// An object of the calling rank is not copied: its reference is that of the object itself, valid
+/// as long as that.
+/// **Caller**: tasks and main functions. **Errors**: as GlobalMemory.
+template <class T, CachePolicy Policy = KeepAll>
+class ObjectCache {
+ public:
+  /// A cache for objects of this memory. Its name and `place` tell it from others that are made in
+  /// another order on another rank.
+  explicit ObjectCache(GlobalMemory& memory, Policy policy = Policy(), std::string name = "cache",
+                       const std::source_location& place = std::source_location::current())
+      : memory_(memory),
+        compares_(kComparable && memory.checks()),
+        core_(scheduler(), name, std::make_unique<memory::PolicyOf<Policy>>(std::move(policy)),
+              [this](const CacheKey& key, std::uint64_t ticket) { request(key, ticket); }),
+        arrived_(
+            channel(),
+            [this](std::uint64_t ticket, T object) {
+              const std::size_t size_bytes = encoded_size<T>(object);
+              core_.arrived(ticket, std::make_shared<const T>(std::move(object)), size_bytes);
+            },
+            messaging::model_options("cache '" + name + "': an object"), place),
+        refused_(
+            channel(),
+            [this](std::uint64_t ticket, const std::string& text) {
+              core_.failed(ticket, std::make_exception_ptr(CheckError(text)));
+            },
+            messaging::model_options("cache '" + name + "': a refusal"), place),
+        verified_(
+            channel(),
+            [this](std::uint64_t number, bool same, int writer) {
+              core_.end_comparison(number, {same, writer});
+            },
+            messaging::model_options("cache '" + name + "': a comparison"), place),
+        asked_(
+            channel(),
+            [this](int origin, std::uint64_t offset, std::uint64_t ticket) {
+              answer(Rank(origin), offset, ticket);
+            },
+            messaging::model_options("cache '" + name + "': a request"), place),
+        compare_(
+            channel(),
+            [this](int origin, std::uint64_t offset, std::uint64_t number,
+                   const std::vector<std::byte>& copy) {
+              verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy,
+                             memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
+            },
+            messaging::model_options("cache '" + name + "': a copy to compare"), place) {}
+
+  /// The copy, if there is one; else the object is fetched. Requests for one object at the same
+  /// time share a fetch. **Blocks**: parks the task during a fetch.
+  [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
+    if (is_own(object)) return own(object);
+    if (!compares_ && !sched::may_be_in_handler()) {
+      if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
+    }
+    return fetch_or_compare(object);
+  }
+  /// Fetches the object, and replaces the copy. References to the old one stay as they are.
+  [[nodiscard]] CacheRef<T> rget(GlobalPtr<T> object) {
+    if (is_own(object)) return own(object);
+    memory_.core().check_may_wait("rget() of a cache");
+    return as_ref(core_.fetch(key_of(object)));
+  }
+  /// The copy. **Blocks**: never. **Errors**: CacheMiss when there is none.
+  [[nodiscard]] CacheRef<T> lget(GlobalPtr<T> object) {
+    if (is_own(object)) return own(object);
+    if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
+    throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
+                    to_string(key_of(object)) + ": lget() fetches nothing, get() does");
+  }
+  /// Begins to fetch an object of which there is no copy. **Blocks**: never.
+  void prefetch(GlobalPtr<T> object) {
+    if (!is_own(object)) core_.prefetch(key_of(object));
+  }
+
+  /// Gives up the copy of one object; that of each (the next phase begins). References stay valid.
+  void invalidate(GlobalPtr<T> object) { core_.invalidate(key_of(object)); }
+  /// Removes all copies of this rank.
+  void invalidate() { core_.next_phase(); }
+  /// Collective: no member reads copies of before any more when it returns, and what the members
+  /// did before is visible. `team` is that of the memory.
+  template <class Team>
+  void collective_invalidate(Team& team) {
+    memory_.quiet();
+    team.barrier();
+    invalidate();
+  }
+
+  /// Counters of this rank.
+  [[nodiscard]] CacheStatistics statistics() const { return core_.statistics(); }
+
+ private:
+  using Copy = memory::Copy;
+  static constexpr bool kRaw = std::is_trivially_copyable_v<T>;
+
+  /// A fetch of bytes.
+  class RawFetch final : public memory::Pending {
+   public:
+    RawFetch(ObjectCache& cache, std::uint64_t ticket)
+        : Pending(cache.scheduler()), cache_(cache), ticket_(ticket), object(new Place) {}
+
+   private:
+    struct Place {
+      T value;
+    };
+    void finish(std::exception_ptr error) override {
+      if (error != nullptr) {
+        cache_.core_.failed(ticket_, std::move(error));
+      } else {
+        cache_.core_.arrived(ticket_, std::shared_ptr<const T>(object, &object->value), sizeof(T));
+      }
+    }
+    ObjectCache& cache_;
+    const std::uint64_t ticket_;
+
+   public:
+    const std::shared_ptr<Place> object;
+  };
+
+  [[nodiscard]] sched::Scheduler& scheduler() const { return memory_.core().scope().scheduler(); }
+  [[nodiscard]] messaging::Channel& channel() const { return memory_.core().scope().channel(); }
+  static CacheKey key_of(GlobalPtr<T> object) { return object.template cast<const std::byte>(); }
+  static CacheRef<T> as_ref(Copy copy) {
+    return std::static_pointer_cast<const T>(std::move(copy));
+  }
+  [[nodiscard]] bool is_own(GlobalPtr<T> object) const {
+    memory_.core().check_pointer(object.memory(), memory::Access::cached);
+    return object.rank() == memory_.rank();
+  }
+  [[nodiscard]] CacheRef<T> own(GlobalPtr<T> object) {
+    return CacheRef<T>(CacheRef<T>(), object_at(object.offset()));
+  }
+  [[nodiscard]] const T* object_at(std::uint64_t offset) {
+    const std::byte* const place = memory_.core().reach(
+        {memory_.rank().value(), offset, sizeof(T), 0, 1}, memory::Access::cached);
+    return reinterpret_cast<const T*>(place);
+  }
+  // Whether bytes_of() is the same for the same values. Padding is no part of a value.
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+  static constexpr bool kClearsPadding = true;
+  static void clear_padding(T& object) { __builtin_clear_padding(&object); }
+#else
+  static constexpr bool kClearsPadding = false;
+  static void clear_padding(T& /*object*/) {}
+#endif
+#endif
+  static constexpr bool kComparable = !kRaw || kClearsPadding || std::is_arithmetic_v<T> ||
+                                      std::has_unique_object_representations_v<T>;
+  static std::vector<std::byte> bytes_of(const T& object) {
+    if constexpr (kRaw) {
+      T copy = object;
+      clear_padding(copy);
+      return encoded(copy);
+    } else {
+      return encoded(object);
+    }
+  }
+
+  /// get() where there is no copy, with checks on, or perhaps in a handler.
+  [[gnu::noinline]] CacheRef<T> fetch_or_compare(GlobalPtr<T> object) {
+    memory_.core().check_may_wait("get() of a cache");
+    memory::CacheCore::Found found = core_.get(key_of(object));
+    if (compares_ && found.hit) check_fresh(object, found);
+    return as_ref(std::move(found.copy));
+  }
+  void request(const CacheKey& key, std::uint64_t ticket) {
+    if constexpr (kRaw) {
+      const sync::Ref<RawFetch> fetch(new RawFetch(*this, ticket));
+      memory::Core& core = memory_.core();
+      const memory::Range range{key.rank().value(), key.offset(), sizeof(T), 0, 1};
+      auto* const to = reinterpret_cast<std::byte*>(&fetch->object->value);
+      if (const std::byte* place = core.reach(range, memory::Access::cached)) {
+        std::memcpy(to, place, sizeof(T));
+      } else {
+        core.get(range, to, *fetch);
+      }
+      fetch->end_one();
+    } else {
+      asked_.send(key.rank(), memory_.rank().value(), key.offset(), ticket);
+    }
+  }
+  void answer(Rank origin, std::uint64_t offset, std::uint64_t ticket) {
+    try {
+      arrived_.send(origin, ticket, *object_at(offset));
+    } catch (const CheckError& error) {
+      refused_.send(origin, ticket, std::string(error.what()));
+    }
+  }
+
+  /// Compares a copy that was found with its object, and parks the caller meanwhile.
+  void check_fresh(GlobalPtr<T> object, const memory::CacheCore::Found& found) {
+    memory::CacheCore::Comparison comparison = core_.begin_comparison();
+    compare_.send(object.rank(), memory_.rank().value(), object.offset(), comparison.number,
+                  bytes_of(*as_ref(found.copy)));
+    const memory::CacheCore::Compared result = comparison.result.get();
+    if (result.same) return;
+    throw StaleReadError(
+        "cache '" + core_.name() + "': rank " + std::to_string(memory_.rank().value()) +
+        " reads, in phase " + std::to_string(core_.phase()) + ", its copy of " +
+        to_string(key_of(object)) + " from phase " + std::to_string(found.fetched_in) +
+        ", and the object there is newer; " + writer_text(object.rank(), result.writer) +
+        ": call invalidate() between the change and the read");
+  }
+
+  static std::string writer_text(Rank owner, int writer) {
+    if (writer >= 0) {
+      return "the last put or operation there was that of rank " + std::to_string(writer);
+    }
+    return "none of the last puts and operations was there, so rank " +
+           std::to_string(owner.value()) + " has changed it by a pointer of its own";
+  }
+
+  GlobalMemory& memory_;
+  const bool compares_;  // copies that are found with their objects
+  memory::CacheCore core_;
+  // Answers come first: the handlers behind them use them, and may run at once.
+  const ActiveMessage<std::uint64_t, T> arrived_;
+  const ActiveMessage<std::uint64_t, std::string> refused_;
+  const ActiveMessage<std::uint64_t, bool, int> verified_;
+  const ActiveMessage<int, std::uint64_t, std::uint64_t> asked_;
+  const ActiveMessage<int, std::uint64_t, std::uint64_t, std::vector<std::byte>> compare_;
+};
+
+}  // namespace shoal

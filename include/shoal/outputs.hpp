@@ -1,0 +1,159 @@
+#pragma once
+// Results of tasks on their way to the tasks that need them.
+
+#include <shoal/detail/graph/key_map.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
+#include <shoal/key.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+namespace graph {
+
+/// An output that was not read by all of its readers.
+struct Unread {
+  std::string key;
+  int left = 0;
+  int readers = 0;
+};
+
+[[noreturn]] void refuse_readers(const std::string& outputs, const std::string& key, int readers);
+[[noreturn]] void refuse_second_put(const std::string& outputs, const std::string& key, int left);
+[[noreturn]] void refuse_take(const std::string& outputs, const std::string& key);
+[[nodiscard]] std::string text_of_unread(const std::string& outputs,
+                                         const std::vector<Unread>& some, std::uint64_t total);
+[[noreturn]] void refuse_unread(const std::string& text);
+void warn_of_unread(const std::string& text);
+
+}  // namespace graph
+
+/// The results of tasks of one rank, by key. A task puts its result with the number of tasks that
+/// will read it, before it fulfills them; each of those takes it once. The last one takes it out:
+/// the value is destroyed with the last pointer to it.
+///
+/// **Caller**: any task, handler, main function or thread. **Blocks**: never. **Ordering**: what
+/// came before put() is visible after take(). **Cost**: a hash and a short lock of one of several
+/// parts of the table; one allocation per output. **Lifetime**: until wait() has returned; outputs
+/// may stay in it from one wait() to the next. When it is destroyed with outputs that were not read
+/// by all readers, and the world has not failed, it names them on standard error.
+template <class K, class V>
+class Outputs {
+  static_assert(!wire::holds_view_v<K>,
+                "shoal: outputs keep their keys, and a view owns none: take std::string");
+
+ public:
+  /// `name` is used in errors.
+  explicit Outputs(term::Scope& scope, std::string name = "outputs")
+      : scope_(scope), name_(std::move(name)), shards_(std::make_unique<Shard[]>(kShards)) {}
+  ~Outputs() {
+    if (scope_.failed()) return;
+    const std::string text = unread();
+    if (!text.empty()) graph::warn_of_unread(text);
+  }
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+
+  /// Stores the output of `key` for `readers` >= 1 calls of take(). **Errors**: CheckError when
+  /// `readers` is below 1, or the key has an output that was not read by all of its readers.
+  void put(const K& key, V value, int readers) {
+    put(key, std::make_shared<const V>(std::move(value)), readers);
+  }
+  /// The same without a copy, for a value that others share.
+  void put(const K& key, std::shared_ptr<const V> value, int readers) {
+    if (readers < 1) graph::refuse_readers(name_, format_key(key), readers);
+    const std::uint64_t hash = KeyHash<K>{}(key);
+    Shard& shard = shard_of(hash);
+    int left = 0;
+    {
+      const sync::Lock lock(shard.mutex);
+      const Output* const old = shard.outputs.find(hash, key);
+      if (old == nullptr) {
+        shard.outputs.add(hash, key, {std::move(value), readers, readers});
+        return;
+      }
+      left = old->left;
+    }
+    graph::refuse_second_put(name_, format_key(key), left);
+  }
+
+  /// The output of `key`, for one of its readers. **Errors**: CheckError when there is none: it was
+  /// not put yet, or all of its readers have taken it.
+  [[nodiscard]] std::shared_ptr<const V> take(const K& key) {
+    const std::uint64_t hash = KeyHash<K>{}(key);
+    Shard& shard = shard_of(hash);
+    std::shared_ptr<const V> value;
+    {
+      const sync::Lock lock(shard.mutex);
+      Output* const output = shard.outputs.find(hash, key);
+      if (output != nullptr && --output->left == 0) {
+        value = std::move(output->value);
+        shard.outputs.erase(hash, key);
+      } else if (output != nullptr) {
+        value = output->value;
+      }
+    }
+    if (value == nullptr) graph::refuse_take(name_, format_key(key));
+    return value;
+  }
+
+  /// Outputs that were not read by all of their readers. Any thread.
+  [[nodiscard]] std::uint64_t size() const {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < kShards; ++i) {
+      const sync::Lock lock(shards_[i].mutex);
+      count += shards_[i].outputs.size();
+    }
+    return count;
+  }
+  /// **Errors**: CheckError that names outputs which were not read by all of their readers. For the
+  /// main function, where there should be none: after the last wait(), say.
+  void check_all_read() const {
+    const std::string text = unread();
+    if (!text.empty()) graph::refuse_unread(text);
+  }
+
+  /// Name in reports.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  static constexpr std::size_t kShards = 64;
+  static constexpr std::size_t kNamedMax = 16;
+
+  struct Output {
+    std::shared_ptr<const V> value;
+    int left = 0;
+    int readers = 0;
+  };
+  struct alignas(64) Shard {
+    mutable sync::Mutex mutex;
+    graph::KeyMap<K, Output> outputs SHOAL_GUARDED_BY(mutex);
+  };
+
+  [[nodiscard]] Shard& shard_of(std::uint64_t hash) const { return shards_[hash % kShards]; }
+
+  // Empty if there are none.
+  [[nodiscard]] std::string unread() const {
+    std::vector<graph::Unread> some;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < kShards; ++i) {
+      const sync::Lock lock(shards_[i].mutex);
+      total += shards_[i].outputs.size();
+      shards_[i].outputs.for_each([&](const K& key, const Output& output) {
+        if (some.size() < kNamedMax) some.push_back({format_key(key), output.left, output.readers});
+      });
+    }
+    return total == 0 ? std::string() : graph::text_of_unread(name_, some, total);
+  }
+
+  const term::Scope& scope_;
+  const std::string name_;
+  const std::unique_ptr<Shard[]> shards_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,175 @@
+#pragma once
+// Calls: functions that run on another rank, and whose results come back as futures.
+
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/future.hpp>
+#include <shoal/remote_promise.hpp>
+
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+namespace messaging {
+
+/// function(values...) with its context before them, if it takes one.
+template <class F, class... Values>
+decltype(auto) invoke_in(F& function, const MessageContext& context, Values&&... values) {
+  using Traits = FunctionTraits<std::remove_cvref_t<F>>;
+  if constexpr (Traits::has_context) {
+    return function(ContextOf<typename Traits::Context>::get(context),
+                    std::forward<Values>(values)...);
+  } else {
+    return function(std::forward<Values>(values)...);
+  }
+}
+
+/// Runs `run` and sends what it returns or throws.
+template <class Result, class Run>
+void reply_with(const MessageContext& context, const RemotePromise<Result>& reply, Run run) {
+  Channel& channel = context.channel();
+  try {
+    if constexpr (std::is_void_v<Result>) {
+      run();
+      fulfill(channel, reply);
+    } else {
+      fulfill(channel, reply, run());
+    }
+  } catch (const CancelledError&) {
+    throw;  // the scope has failed, and the caller hears of that
+  } catch (...) {
+    fail(channel, reply, describe(sched::caught_exception()));
+  }
+}
+
+template <class Named, class... Values>
+using CallResult = wire::Owner<std::remove_cvref_t<decltype(invoke_in(
+    std::declval<decltype(Named::function())&>(), std::declval<const MessageContext&>(),
+    std::declval<Values>()...))>>;
+
+/// Handler of call(): runs the function as a task.
+template <class Named, class... Values>
+void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, Values...>> reply,
+                 Values... values) {
+  Channel& channel = context.channel();
+  channel.scheduler().submit(sched::make_function_task(
+      channel.scope(), "a call",
+      [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
+        reply_with(context, reply, [&]() -> decltype(auto) {
+          auto function = Named::function();
+          return std::apply(
+              [&](Values&... each) -> decltype(auto) {
+                return invoke_in(function, context, std::move(each)...);
+              },
+              values);
+        });
+      }));
+}
+
+/// A promise that is published, and its future.
+template <class Result>
+struct Awaited {
+  explicit Awaited(Channel& channel)
+      : Awaited(channel, Promise<Result>(channel.scheduler(), sched::StaticName{"a call"})) {}
+  Awaited(Channel& channel, Promise<Result>&& promise)
+      : future(promise.future()), reply(publish(channel, std::move(promise))) {}
+  Future<Result> future;
+  RemotePromise<Result> reply;
+};
+
+template <class Named, class... Ws, class... Args>
+auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
+  static_assert(sizeof...(Ws) == sizeof...(Args),
+                "shoal: the number of arguments differs from the function's parameters");
+  (check_fraction<Args, Ws>(), ...);
+  Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
+  send_static<StaticFunction<&accept_call<Named, Storage<Ws>...>, Delivery::inlined>>(
+      channel, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);
+  return std::move(awaited.future);
+}
+
+/// Names a function by its type.
+template <auto Function>
+struct NamedFunction {
+  static auto function() { return Function; }
+};
+template <class Closure>
+struct NamedClosure {
+  static Closure function() { return {}; }
+};
+
+/// Runs the named function as a task on `target`. **Future**: its result, or RemoteError when it
+/// throws.
+template <class Named, class... Args>
+auto call(Channel& channel, Rank target, Args&&... args) {
+  using Traits = FunctionTraits<decltype(Named::function())>;
+  return call_as<Named>(channel, target, typename Traits::Wires{}, std::forward<Args>(args)...);
+}
+
+}  // namespace messaging
+
+/// A function with captures that other ranks call, made on a team in the same order on all ranks
+/// (Team::make_function).
+///
+/// **Guarantees**: as ActiveMessage; each call brings back the result. **Lifetime**: keep it, and
+/// all that the function captures, until wait() has returned.
+template <class Result, class... Wires>
+class RemoteFunction {
+ public:
+  /// Made by Team::make_function().
+  template <class F>
+  RemoteFunction(messaging::Channel& channel, F function, const AmOptions& options,
+                 const std::source_location& place)
+      : channel_(&channel),
+        ask_(channel,
+             wrap(std::move(function), typename messaging::FunctionTraits<F>::Parameters{}),
+             options, place) {}
+
+  /// Runs the function on `target` with copies of the arguments. **Caller**, **Blocks**,
+  /// **Errors**: as ActiveMessage::send. **Future**: the result, or RemoteError when the function
+  /// throws, and then the scope does not fail.
+  template <class... Args>
+  [[nodiscard]] Future<Result> call(Rank target, Args&&... args) const {
+    messaging::Awaited<Result> awaited(*channel_);
+    ask_.send(target, awaited.reply, std::forward<Args>(args)...);
+    return std::move(awaited.future);
+  }
+
+ private:
+  template <class F, class... Ps>
+  static auto wrap(F function, TypeList<Ps...> /*parameters*/) {
+    return
+        [function = std::move(function)](const MessageContext& context,
+                                         const RemotePromise<Result>& reply, Ps... values) mutable {
+          messaging::reply_with(context, reply, [&]() -> decltype(auto) {
+            return messaging::invoke_in(function, context, std::forward<Ps>(values)...);
+          });
+        };
+  }
+
+  messaging::Channel* channel_;
+  ActiveMessage<RemotePromise<Result>, Wires...> ask_;
+};
+
+namespace messaging {
+
+template <class F, class Wires, class Parameters>
+struct RemoteFunctionTypeOf;
+template <class F, class... Ws, class... Ps>
+struct RemoteFunctionTypeOf<F, TypeList<Ws...>, TypeList<Ps...>> {
+  using Result = wire::Owner<std::remove_cvref_t<decltype(invoke_in(
+      std::declval<F&>(), std::declval<const MessageContext&>(), std::declval<Ps>()...))>>;
+  using type = RemoteFunction<Result, Ws...>;
+};
+
+}  // namespace messaging
+
+/// The type that Team::make_function returns for a function of type F.
+template <class F>
+using RemoteFunctionFor = typename messaging::RemoteFunctionTypeOf<
+    F, typename messaging::FunctionTraits<F>::Wires,
+    typename messaging::FunctionTraits<F>::Parameters>::type;
+
+}  // namespace shoal

@@ -1,0 +1,103 @@
+#pragma once
+// Promises that are fulfilled from other ranks.
+
+#include <shoal/archive.hpp>
+#include <shoal/detail/am/promise_table.hpp>
+#include <shoal/error.hpp>
+#include <shoal/future.hpp>
+#include <shoal/message.hpp>
+#include <shoal/message_context.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace shoal {
+
+/// Handle of a promise of type T on some rank; travels in messages. See Team::publish().
+template <class T>
+struct RemotePromise {
+  /// Rank in the world of the promise.
+  int rank = -1;
+  /// Number of the promise on its rank.
+  std::uint64_t number = 0;
+};
+
+/// An exception that a function called on another rank has thrown.
+class RemoteError : public Error {
+ public:
+  /// An exception of `rank` with this text.
+  RemoteError(Rank rank, std::string text);
+  /// Rank that threw.
+  [[nodiscard]] Rank rank() const { return rank_; }
+  /// what() of the original exception.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  Rank rank_;
+  std::string text_;
+};
+
+namespace messaging {
+
+PromiseTable& promises_of(const Channel& channel);
+Services& services_of(const Channel& channel);
+int world_rank_of(const Channel& channel);
+
+/// Base of ContextOf for a service of the receiving rank: handlers may take T& first.
+template <class T>
+struct ServiceContext {
+  static T& get(const MessageContext& context) {
+    return services_of(context.channel()).template get<T>();
+  }
+};
+
+/// Handlers of fulfill() and fail().
+struct Replies {
+  template <class T>
+  static void accept_value(const MessageContext& context, std::uint64_t number, T value) {
+    promises_of(context.channel()).fulfill<T>(number, std::move(value));
+  }
+  static void accept_void(const MessageContext& context, std::uint64_t number);
+  static void accept_error(const MessageContext& context, std::uint64_t number, int rank,
+                           const std::string& text);
+};
+
+/// Channel and rank there of a message to a rank of the world: over `channel` if that rank is a
+/// member, else over the world's.
+struct Address {
+  Channel& channel;
+  Rank member;
+};
+[[nodiscard]] Address address_of(Channel& channel, int world_rank);
+
+/// Lets other ranks fulfil the promise, once. It gets TaskError if the team of `channel` fails
+/// before, unless that is the world. Any thread.
+template <class T>
+[[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T>&& promise) {
+  static_assert(!wire::is_view_v<T>,
+                "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
+                "std::string or std::vector");
+  return {world_rank_of(channel), promises_of(channel).add(std::move(promise), channel)};
+}
+
+/// Fulfils a promise of some rank by a message. **Caller**, **Blocks**: as ActiveMessage::send.
+/// **Errors**: the scope fails at the promise's rank when it was fulfilled already.
+template <class T, class Value>
+void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
+  check_fraction<Value, T>();
+  const Address to = address_of(channel, promise.rank);
+  send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
+       wire::own<T>(std::forward<Value>(value)));
+}
+void fulfill(Channel& channel, const RemotePromise<void>& promise);
+void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& text);
+/// Gives the promise a RemoteError with this text.
+template <class T>
+void fail(Channel& channel, const RemotePromise<T>& promise, const std::string& text) {
+  fail_promise(channel, promise.rank, promise.number, text);
+}
+
+}  // namespace messaging
+}  // namespace shoal

@@ -1,0 +1,630 @@
+#pragma once
+// A team of ranks as one of them sees it.
+
+#include <shoal/collectives.hpp>
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/async_task.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/team/rank_set.hpp>
+#include <shoal/detail/term/scope.hpp>
+#include <shoal/future.hpp>
+#include <shoal/immutable.hpp>
+#include <shoal/large_message.hpp>
+#include <shoal/machine.hpp>
+#include <shoal/message.hpp>
+#include <shoal/remote_function.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// Options of a submitted task.
+struct TaskOptions {
+  int priority = 0;                  // larger first
+  std::optional<WorkerId> worker{};  // where it is queued at first; default: the caller's worker
+  bool bound = false;                // only `worker` runs it
+  std::string name = "task";         // for error reports
+  bool memory_bound = false;         // --memory-bound-max limits how many run beside transfers
+};
+
+/// Counters of one rank since it started.
+struct Stats {
+  std::uint64_t tasks_run = 0;          // tasks that have run
+  std::uint64_t messages_sent = 0;      // active messages
+  std::uint64_t messages_received = 0;  // active messages handled
+  std::uint64_t bytes_sent = 0;         // messages as they travel, and payloads
+};
+
+using Hold = term::Hold;
+
+class Team;
+class World;
+
+/// Names a team in messages, also to ranks that are no members: 16 bytes, whatever its size.
+struct TeamHandle {
+  std::uint64_t id = 0;    // unique in the world while the team exists; 0: the world
+  std::int32_t first = 0;  // rank in the world of its rank 0
+  std::int32_t size = 0;   // number of ranks
+  bool operator==(const TeamHandle&) const = default;
+};
+
+namespace messaging {
+template <>
+struct ContextOf<World> {
+  static World& get(const MessageContext& context);
+};
+template <>
+struct ContextOf<Team> {
+  static Team& get(const MessageContext& context);
+};
+}  // namespace messaging
+
+/// World of the rank that the team's member runs on.
+[[nodiscard]] World& world_of(const Team& team);
+
+/// An ordered subset of ranks with ranks of its own, 0 to size() - 1, its own completion, failures
+/// and collective operations. The world is the first team (stapl-rts thesis, chapter 7).
+///
+/// Tasks, messages, graphs and events that are made on a team count there: wait() returns when that
+/// team's work is done, while others go on. They count in the team's parent as well, which is not
+/// done before. **Lifetime**: objects made on a team end before it.
+///
+/// Where nothing else is said, any thread may call, and calls do not block.
+class Team : public TeamCollectives {
+ public:
+  /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
+  /// with the same ranks of `parent`, which become ranks 0, 1, ... of the team in that order. Sends
+  /// nothing. `name` is used in reports, and the same on all members: teams of different names do
+  /// not exchange messages. **Errors**: CheckError for a rank that does not exist or is listed
+  /// twice, and for an empty list.
+  Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name = "");
+  /// The same with functions, in memory that does not grow with the team: `to_parent(i)` is the
+  /// rank in `parent` of the team's rank i, 0 <= i < size; `from_parent(r)` is its inverse, and
+  /// negative for a rank that is no member.
+  template <std::invocable<int> ToParent, std::invocable<int> FromParent>
+  Team(Team& parent, int size, ToParent to_parent, FromParent from_parent,
+       const std::string& name = "")
+      : Team(parent,
+             std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
+                 parent.channel().team().map(), size, std::move(to_parent), std::move(from_parent)),
+             name) {}
+  /// Collective over the members: waits until no task and no message of the team exists on any, and
+  /// nothing of it is left. A failure that wait() threw on no member fails the parent. **Caller**:
+  /// as wait(). **Blocks**: parks the caller.
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// Collective: one team for each `colour`, of the members that gave it, ordered by `key`, then by
+  /// their ranks here. A negative colour makes no team: the caller gets one that it is no member
+  /// of.
+  /// **Cost**: one allgather.
+  [[nodiscard]] Team split(int colour, int key = 0, const std::string& name = "");
+
+  /// False: the caller's rank is not in the team, and must use nothing of it except this and
+  /// size().
+  [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
+  /// Rank of the caller in the team; -1 if it is no member.
+  [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : rank_elsewhere(); }
+  /// Number of ranks of the team.
+  [[nodiscard]] int size() const { return size_; }
+  /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that does not
+  /// exist.
+  [[nodiscard]] Rank world_rank(Rank member) const {
+    return scope().channel().team().to_world(member);
+  }
+  /// Rank in the team of a rank of the world; -1 for one that is no member.
+  [[nodiscard]] Rank rank_of(Rank world_rank) const {
+    return scope().channel().team().from_world(world_rank);
+  }
+  /// Shared ownership of a team that launch_team() has made: it does not end on this member, nor
+  /// anywhere, before the last one is gone. Objects on a team keep it alive so, after its section
+  /// has ended. Its parent's end waits for it; the end of the world throws StuckError if nothing is
+  /// left that could drop it. For other teams, which last as long as their object, it owns nothing.
+  /// **Caller**: a task or handler of the team. Any thread may drop it.
+  [[nodiscard]] std::shared_ptr<Team> share();
+  /// Names the team in messages; World::find() gives the members their Team again. Members only.
+  [[nodiscard]] TeamHandle handle() const;
+  /// Ranks of this team in the part of the machine that `with`, or the caller, is in; for
+  /// launch_team(). **Cost**: a look at each member, no message.
+  [[nodiscard]] RankSet ranks_sharing(MachineLevel level, Rank with) const;
+  /// The same for the caller.
+  [[nodiscard]] RankSet ranks_sharing(MachineLevel level) const {
+    return ranks_sharing(level, rank());
+  }
+  /// The first rank of this team in each part of the machine, by rank.
+  [[nodiscard]] RankSet first_ranks(MachineLevel level) const;
+  /// Number of workers of this rank; the same on all ranks unless they were started differently.
+  [[nodiscard]] int worker_count() const { return scheduler().worker_count(); }
+  /// Monotonic time in nanoseconds; virtual in the simulator.
+  [[nodiscard]] std::uint64_t now_ns() const { return scheduler().env().now_ns(); }
+
+  /// Returns on all members when no task and no message of the team exists or can exist, anywhere.
+  ///
+  /// **Caller**: of the world, the main functions of all ranks, as often as they like; of another
+  /// team, a main function or a task on each member, one at a time. **Blocks**: suspends the
+  /// main function; its worker goes on. **Errors**: the same on all ranks: TaskError when a task, a
+  /// handler or a main function threw (the world then drops tasks and messages; what is left is to
+  /// end); StuckError when nothing runs any more and something still waits, with the list; it may
+  /// be caught and repaired, unless tasks were parked: they were ended, and the world has failed.
+  /// **Ordering**: everything before it on any rank happens before its
+  /// return.
+  /// **Cost**: O(log size) messages in depth after the last rank became idle; none while nothing
+  /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
+  void wait() { scope().wait(); }
+
+  /// Runs `function` as a task of this rank.
+  template <class F>
+  void spawn(F function) {
+    if constexpr (sched::check_task_function<F>()) {
+      term::Scope& here = scope();
+      here.scheduler().submit(sched::make_function_task(here, std::move(function)));
+    }
+  }
+  /// The same with a priority, a worker or a name.
+  template <class F>
+  void spawn(F function, const TaskOptions& options) {
+    if constexpr (sched::check_task_function<F>()) {
+      submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+    }
+  }
+
+  /// The same, with the future of what it returns or throws: such an exception does not fail the
+  /// world.
+  template <class F>
+  [[nodiscard]] auto async(F function) {
+    if constexpr (sched::check_task_function<F>()) {
+      term::Scope& here = scope();
+      auto* const task = new sched::AsyncTask<F>(here.scheduler(), here, std::move(function));
+      std::unique_ptr<sched::Task> owner(task);
+      auto future = task->future();
+      here.scheduler().submit(std::move(owner));
+      return future;
+    }
+  }
+  /// The same with options. (Two functions: GCC 12 destroys a default argument inside a co_await
+  /// twice.)
+  template <class F>
+  [[nodiscard]] auto async(F function, const TaskOptions& options) {
+    if constexpr (sched::check_task_function<F>()) {
+      auto* const task = new sched::Named<sched::AsyncTask<F>>(options.name, scheduler(), scope(),
+                                                               options.name, std::move(function));
+      std::unique_ptr<sched::Task> owner(task);
+      auto future = task->future();
+      submit(std::move(owner), options);
+      return future;
+    }
+  }
+
+  /// Keeps wait() from completing until the returned object is destroyed. For threads of the
+  /// program that will still submit tasks or send messages. **Errors**: CheckError on such a thread
+  /// in a simulated world.
+  [[nodiscard]] Hold hold() {
+    sched::check_thread(scheduler(), "hold()");
+    return Hold(scope());
+  }
+
+  // --- active messages
+
+  /// Runs the function named by `am<function>` on `target`; see ActiveMessage::send.
+  template <auto Function, Delivery How, class... Args>
+  void send(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+    messaging::send_static<messaging::StaticFunction<Function, How>>(channel(), target,
+                                                                     std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  void send(Closure, Rank target, Args&&... args) {
+    messaging::send_static<messaging::StaticClosure<Closure>>(channel(), target,
+                                                              std::forward<Args>(args)...);
+  }
+
+  /// The same in the urgent lane; see ActiveMessage::send_urgent.
+  template <auto Function, Delivery How, class... Args>
+  void send_urgent(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+    messaging::send_static<messaging::StaticFunction<Function, How>, net::Lane::urgent>(
+        channel(), target, std::forward<Args>(args)...);
+  }
+
+  /// Runs the function named by `am<function>` once on each recipient: a list or set of ranks of
+  /// this team, the caller's perhaps among them. The message travels along a tree, which it carries
+  /// with it: recipients need not know of each other.
+  ///
+  /// The first recipients of the list, or those with the largest priorities, are nearest to the
+  /// sender. **Caller**, **Blocks**: as send(); recipients pass on without waiting, before their
+  /// own handler runs. **Errors**: CheckError for a rank that does not exist or is listed twice,
+  /// and nothing is sent; an empty list is none. **Ordering**: multicasts of one rank to the same
+  /// recipients, in the same order and tree, are handled in the order sent, those with payloads and
+  /// those with arguments on the heap among themselves; there is no order with send(), nor with
+  /// other multicasts. **Cost**: one encoding; each recipient sends its part of
+  /// the list, and the arguments, to its children. Within a process each recipient copies the
+  /// arguments once; an Immutable is shared. **Source**: runtime-communication-interactions-thesis,
+  /// section 4.3.
+  template <auto Function, Delivery How, class... Args>
+  void multicast(messaging::StaticAm<Function, How>, const Recipients& recipients, Args&&... args) {
+    messaging::multicast_static<messaging::StaticFunction<Function, How>>(
+        channel(), recipients, std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  void multicast(Closure, const Recipients& recipients, Args&&... args) {
+    messaging::multicast_static<messaging::StaticClosure<Closure>>(channel(), recipients,
+                                                                   std::forward<Args>(args)...);
+  }
+  /// The same with a message made by make_am().
+  template <class... Wires, class... Args>
+  void multicast(const ActiveMessage<Wires...>& message, const Recipients& recipients,
+                 Args&&... args) {
+    message.multicast(recipients, std::forward<Args>(args)...);
+  }
+  /// The same with a large message made by make_large_am(), and a payload before its arguments.
+  template <class T, class... Wires, class... Args>
+  void multicast(const LargeMessage<T, Wires...>& message, const Recipients& recipients,
+                 std::span<const std::type_identity_t<T>> payload, Args&&... args) {
+    message.multicast(recipients, payload, std::forward<Args>(args)...);
+  }
+
+  /// The same to rank `member` of another team, which this rank need not be a member of: then the
+  /// message goes through the team's first member. A task or handler of this team that sends is
+  /// waited for by this team's wait(), until the message was handled. **Errors**: the world fails
+  /// if the team has ended.
+  template <auto Function, Delivery How, class... Args>
+  void send(const TeamHandle& team, messaging::StaticAm<Function, How>, Rank member,
+            Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Function)>;
+    send_through<Function, How>(team, member, typename Traits::Wires{},
+                                std::forward<Args>(args)...);
+  }
+
+  /// Refuses everything else.
+  template <class Handler, class... Args>
+    requires(!messaging::CaptureLess<Handler> && !messaging::is_static_am_v<Handler>)
+  void send(const Handler& /*handler*/, Rank /*target*/, const Args&... /*args*/) {
+    static_assert(sizeof(Handler) == 0,
+                  "shoal: send() takes am<function> or a lambda that captures nothing and has no "
+                  "auto parameters: make_am() makes an active message of a lambda with captures");
+  }
+
+  /// Hands what this rank has sent so far to the transport. Not needed for progress, except before
+  /// the main function blocks outside shoal (in a call of MPI, say) while other ranks wait for what
+  /// it has sent. Lets the handlers of make_am() run, too.
+  void flush() {
+    channel().open_handlers();
+    channel().flush();
+  }
+
+  /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
+  /// Messages for it that arrive early wait. The handler of one that the main function made does
+  /// not run before the main function next sends a message or calls wait(), a collective operation
+  /// or flush(): objects that it refers to may be set up after it. **Errors**: a message that was
+  /// sent for another handler fails the team with an error that names both, see ActiveMessage.
+  /// `place` tells handlers apart; a function that makes them for its callers passes theirs on.
+  template <class F>
+  [[nodiscard]] auto make_am(F function, const AmOptions& options = {},
+                             const std::source_location& place = std::source_location::current()) {
+    constexpr bool fits = PlainFunction<F>;
+    static_assert(fits,
+                  "shoal: make_am() takes a function or a function object with one operator(), "
+                  "whose parameters are the arguments of the message: none of them auto");
+    if constexpr (fits) {
+      using Parameters = typename messaging::FunctionTraits<F>::Parameters;
+      if constexpr (messaging::check_parameters(Parameters{})) {
+        return ActiveMessageFor<F>(channel(), std::move(function), options, place);
+      } else {
+        return messaging::RefusedMessage();
+      }
+    } else {
+      return messaging::RefusedMessage();
+    }
+  }
+
+  /// Makes a large active message with payload elements of type T; see LargeMessage for the three
+  /// functions; read_only() may stand for `arrival`. The arguments are those of `buffer` behind its
+  /// count, or those of `arrival` behind its data if these are more.
+  template <class T, class Buffer, class Arrival, class Release>
+  [[nodiscard]] auto make_large_am(
+      Buffer buffer, Arrival arrival, Release release, const AmOptions& options = {},
+      const std::source_location& place = std::source_location::current()) {
+    using Wires = typename messaging::LargeWires<Buffer, Arrival>::type;
+    constexpr bool fits = messaging::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
+    if constexpr (fits) {
+      return LargeMessageFor<T, Buffer, Arrival>(channel(), std::move(buffer), std::move(arrival),
+                                                 std::move(release), options, place);
+    } else {
+      return messaging::RefusedMessage();
+    }
+  }
+  /// The same without a function for all of its releases: each send() may bring one, on_release().
+  template <class T, class Buffer, class Arrival>
+  [[nodiscard]] auto make_large_am(
+      Buffer buffer, Arrival arrival, const AmOptions& options = {},
+      const std::source_location& place = std::source_location::current()) {
+    return make_large_am<T>(
+        std::move(buffer), std::move(arrival), [] {}, options, place);
+  }
+
+  // --- futures across ranks
+
+  /// Lets other ranks fulfil the promise: the result travels in messages. It is fulfilled once, by
+  /// fulfill() or fail() on any rank; gets TaskError if this team fails before, and is no world.
+  /// Any thread.
+  template <class T>
+  [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
+    return messaging::publish(channel(), std::move(promise));
+  }
+  /// Fulfils a promise of some rank; a message, as send(). **Errors**: the scope fails there when
+  /// it was fulfilled already.
+  template <class T, class Value>
+  void fulfill(const RemotePromise<T>& promise, Value&& value) {
+    messaging::fulfill(channel(), promise, std::forward<Value>(value));
+  }
+  /// The same for a promise without a value.
+  void fulfill(const RemotePromise<void>& promise) { messaging::fulfill(channel(), promise); }
+  /// Gives it a RemoteError with this text.
+  template <class T>
+  void fail(const RemotePromise<T>& promise, const std::string& text) {
+    messaging::fail(channel(), promise, text);
+  }
+
+  /// Calls the function named by `am<function>` as a task on `target`, and brings back what it
+  /// returns. It may take Team&, World& or MessageContext first, and may wait. The arguments are
+  /// copied; the future gets RemoteError when the function throws, and the world does not fail.
+  template <auto Function, Delivery How, class... Args>
+  [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
+    return messaging::call<messaging::NamedFunction<Function>>(channel(), target,
+                                                               std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
+    return messaging::call<messaging::NamedClosure<Closure>>(channel(), target,
+                                                             std::forward<Args>(args)...);
+  }
+  /// The same with a function made by make_function().
+  template <class Result, class... Wires, class... Args>
+  [[nodiscard]] Future<Result> call(Rank target, const RemoteFunction<Result, Wires...>& function,
+                                    Args&&... args) {
+    return function.call(target, std::forward<Args>(args)...);
+  }
+  /// Makes a function with captures that other ranks call: as make_am(), with a result. It runs as
+  /// a task, unless `options` say that it runs at once, and then it must not wait.
+  template <class F>
+  [[nodiscard]] auto make_function(
+      F function, const AmOptions& options = {Delivery::task},
+      const std::source_location& place = std::source_location::current()) {
+    static_assert(PlainFunction<F>,
+                  "shoal: make_function() takes a function or a function object with one "
+                  "operator(), whose parameters are the arguments of the call: none of them auto");
+    return RemoteFunctionFor<F>(channel(), std::move(function), options, place);
+  }
+
+  // --- teams made by one rank
+
+  /// Makes a team of `ranks` of this one, and runs the function named by `am<function>` there: a
+  /// task on each member, as function(args...), with Team& (the new one) or World& first. The team
+  /// ends when these tasks, all others of the team, and its messages have ended. Called by one
+  /// rank, which need not be among them; returns at once.
+  /// **Future**: fulfilled when the team has ended; gets RemoteError if anything of it has thrown,
+  /// while this team goes on; TaskError if this team, no world, fails before. **Errors**:
+  /// CheckError for bad ranks. **Cost**: log2(members) messages in depth; messages for the team
+  /// that arrive before it is there wait. **Source**: stapl-rts thesis, section 7.4.
+  template <auto Function, Delivery How, class... Args>
+  [[nodiscard]] Future<void> launch_team(const RankSet& ranks, messaging::StaticAm<Function, How>,
+                                         Args&&... args) {
+    return launch_through<messaging::NamedFunction<Function>>(ranks, std::forward<Args>(args)...);
+  }
+  /// The same with a lambda that captures nothing.
+  template <messaging::CaptureLess Closure, class... Args>
+  [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
+    return launch_through<messaging::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
+  }
+  /// The same for the team of `object`, its name in reports, whose end nobody waits for: a failure
+  /// of that team fails this one, at once.
+  template <auto Function, Delivery How, class... Args>
+  void launch_team_of(const std::string& object, const RankSet& ranks,
+                      messaging::StaticAm<Function, How>, Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Function)>;
+    launch_as<messaging::NamedFunction<Function>>(invite(ranks, object), typename Traits::Wires{},
+                                                  std::forward<Args>(args)...);
+  }
+
+  /// Scope for task graphs: TaskGraph<int> graph(team).
+  [[nodiscard]] term::Scope& scope() const {
+    if (parts_.scope == nullptr) [[unlikely]]
+      refuse_use();
+    return *parts_.scope;
+  }
+  /// The same, by conversion.
+  operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
+  /// Scheduler for locks and promises: Mutex mutex(team).
+  operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
+
+ protected:
+  /// Parts of the runtime that a team refers to. Not for programs.
+  struct Parts {
+    /// Completion of the team.
+    term::Scope* scope = nullptr;  // nullptr: the rank is no member
+    /// Collective operations.
+    coll::Collectives* collectives = nullptr;
+  };
+  /// The outermost team.
+  explicit Team(const Parts& parts);
+  /// The run has ended: calls are refused. Not for programs.
+  void end_run();
+  /// nullptr: this rank is no member.
+  [[nodiscard]] Team* find_member(const TeamHandle& team) const;
+
+ private:
+  /// Message that makes a team on its members: see launch_team().
+  struct Invitation {
+    std::uint64_t id = 0;
+    RankSet ranks;
+    std::string name;
+    RemotePromise<void> ended;  // of no rank: nobody waits, and a failure fails the parent
+    std::string object{};       // the team is that of this object; empty: of launch_team()
+
+    [[nodiscard]] bool is_awaited() const { return ended.rank >= 0; }
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(id, ranks, name, ended, object);
+    }
+  };
+  class Ender;
+
+  Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name);
+  Team(const Invitation& invitation, Team& parent);
+  /// Enters the team as a member: makes its tables, under an id that all members know.
+  void enter(Team& parent, std::uint64_t id, std::uint64_t number,
+             const messaging::SharedRankMap& members, const std::string& name,
+             term::FailureTo failure = term::FailureTo::waiters);
+  void release() noexcept;
+  [[noreturn]] void refuse_use() const;
+  /// Of a rank that is no member. **Errors**: CheckError after the end of the run.
+  [[nodiscard]] Rank rank_elsewhere() const;
+  /// Members of `parent` that gave this colour.
+  static messaging::SharedRankMap select(Team& parent, int colour, int key);
+
+  /// Message on its way to a team that its sender is no member of.
+  struct Relay {
+    TeamHandle team;
+    int member = 0;
+    int origin = 0;            // rank in the world of the sender
+    std::uint64_t sender = 0;  // team that waits; 0: none
+  };
+  template <auto Function, Delivery How, class... Ws, class... Args>
+  void send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args);
+  template <auto Function, Delivery How, class... Values>
+  static void pass_on(Team& world, const Relay& relay, Values... values) {
+    member_of(world, relay)
+        .send(am<&Team::deliver<Function, Values...>, How>, Rank(relay.member), relay,
+              std::move(values)...);
+  }
+  template <auto Function, class... Values>
+  static void deliver(Team& team, const Relay& relay, Values... values) {
+    const Handled handled(team, relay);
+    auto function = Function;
+    messaging::invoke_in(function, MessageContext(team.channel(), Rank(relay.origin)),
+                         std::move(values)...);
+  }
+  /// Acknowledges at its end, however the handler ends.
+  class Handled {
+   public:
+    Handled(const Team& team, const Relay& relay) : team_(team), relay_(relay) {}
+    ~Handled();
+    Handled(const Handled&) = delete;
+    Handled& operator=(const Handled&) = delete;
+
+   private:
+    const Team& team_;
+    const Relay& relay_;
+  };
+  static Team& member_of(Team& world, const Relay& relay);
+  [[nodiscard]] static Relay relay_to(const TeamHandle& team, Rank member, Rank origin);
+  [[nodiscard]] Team& outermost() const;
+
+  template <class Named, class... Args>
+  Future<void> launch_through(const RankSet& ranks, Args&&... args) {
+    using Traits = messaging::FunctionTraits<decltype(Named::function())>;
+    Promise<void> promise(scheduler(), "the end of a team");
+    Future<void> future = promise.future();
+    Invitation invitation = invite(ranks, {});
+    invitation.ended = publish(std::move(promise));
+    launch_as<Named>(invitation, typename Traits::Wires{}, std::forward<Args>(args)...);
+    return future;
+  }
+  template <class Named, class... Ws, class... Args>
+  void launch_as(const Invitation& invitation, TypeList<Ws...>, Args&&... args) {
+    static_assert(sizeof...(Ws) == sizeof...(Args),
+                  "shoal: the number of arguments differs from the function's parameters");
+    (messaging::check_fraction<Args, Ws>(), ...);
+    multicast(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>,
+              Recipients(invitation.ranks), invitation,
+              wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
+  }
+  /// Invitation to a team that nobody waits for.
+  [[nodiscard]] Invitation invite(const RankSet& ranks, const std::string& object);
+  template <class Named, class... Values>
+  static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
+
+  [[nodiscard]] messaging::Channel& channel() const { return scope().channel(); }
+  [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
+  void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
+
+  Parts parts_;
+  bool run_has_ended_ = false;  // of the outermost one; written when the workers have stopped
+  term::TeamScope* nested_ = nullptr;  // the same scope; nullptr: the world's
+  int size_ = 0;
+  std::unique_ptr<coll::Collectives> own_collectives_;  // not of the world
+  std::weak_ptr<Ender> ender_;                          // of a team that launch_team() has made
+};
+
+/// @cond internals
+/// Owns a team on one member while its section runs, or a share of it exists, and then ends it in a
+/// task of the parent.
+class Team::Ender final : public term::SharedTeam {
+ public:
+  /// Makes the team of the invitation.
+  [[nodiscard]] static std::shared_ptr<Ender> make(Team& parent, const Invitation& invitation);
+  ~Ender();
+  Ender(const Ender&) = delete;
+  Ender& operator=(const Ender&) = delete;
+
+  /// The team.
+  [[nodiscard]] Team& team() const { return *team_; }
+  [[nodiscard]] std::string describe() const override;
+  void rank_ended() override;
+
+ private:
+  class Leaving;
+
+  Ender(Team& parent, const Invitation& invitation);
+  static void end(Team& parent, Team& team, const RemotePromise<void>& ended);
+
+  Team& parent_;
+  term::Scope& outer_;  // the parent's: lives longer than the parent, if that fails
+  const Invitation invitation_;
+  std::unique_ptr<Team> team_;
+};
+/// @endcond
+
+template <auto Function, Delivery How, class... Ws, class... Args>
+void Team::send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args) {
+  static_assert(sizeof...(Ws) == sizeof...(Args),
+                "shoal: the number of arguments differs from the function's parameters");
+  (messaging::check_fraction<Args, Ws>(), ...);
+  if (Team* const here = find_member(team); here != nullptr) {
+    return here->send(am<Function, How>, member, std::forward<Args>(args)...);
+  }
+  const Relay relay = relay_to(team, member, world_rank(rank()));
+  outermost().send(am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>, Rank(team.first),
+                   relay, wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
+}
+
+template <class Named, class... Values>
+void Team::accept_invitation(Team& parent, const Invitation& invitation, Values... values) {
+  auto ender = Ender::make(parent, invitation);
+  Team& team = ender->team();
+  auto section = [ender = std::move(ender),
+                  values = std::tuple<Values...>(std::move(values)...)]() mutable {
+    auto function = Named::function();
+    Team& there = ender->team();
+    const MessageContext context(there.channel(), there.world_rank(there.rank()));
+    std::apply(
+        [&](Values&... each) { messaging::invoke_in(function, context, std::move(each)...); },
+        values);
+  };
+  team.spawn(std::move(section), {.name = "the section of team " + invitation.name});
+}
+
+}  // namespace shoal

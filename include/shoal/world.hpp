@@ -1,0 +1,65 @@
+#pragma once
+// The world as one rank sees it: the argument of the main function.
+
+#include <shoal/machine.hpp>
+#include <shoal/team.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace shoal {
+
+/// How the ranks of a world were started.
+enum class Launch {
+  embedded,   // all in this process
+  mpi,        // in the processes of an MPI launch
+  simulated,  // in virtual time, in one thread
+};
+
+/// Team of all ranks. One per rank; lives as long as the main functions run. **Errors**: CheckError
+/// for a call after run() has returned.
+class World : public Team {
+ public:
+  /// Parts of the runtime that a world refers to. Not for programs.
+  struct Parts {
+    /// Completion of the world.
+    term::Scope* scope = nullptr;
+    /// Collective operations.
+    coll::Collectives* collectives = nullptr;
+    /// Arguments of the program.
+    std::span<const std::string> args;
+    /// How the ranks were started.
+    Launch launch = Launch::embedded;
+    /// Whether work with a declared cost is left out.
+    bool dry = false;
+    std::shared_ptr<const Machine> machine;  // not nullptr
+  };
+
+  /// Made by run(); programs do not make worlds.
+  explicit World(const Parts& parts)
+      : Team(Team::Parts{parts.scope, parts.collectives}), parts_(parts) {}
+
+  /// The program's own arguments, without shoal's; [0] is the program's name.
+  [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }
+  /// How the ranks were started.
+  [[nodiscard]] Launch launch() const { return parts_.launch; }
+  /// The world is simulated with --sim-dry: compute() skips its work, and payloads of large
+  /// messages do not arrive in their buffers. Programs need no memory for their data.
+  [[nodiscard]] bool is_dry() const { return parts_.dry; }
+  /// Places of all ranks; see Team::ranks_sharing().
+  [[nodiscard]] const Machine& machine() const { return *parts_.machine; }
+  /// Counters of this rank, in all teams.
+  [[nodiscard]] Stats stats() const;
+  /// Team of a handle; nullptr if this rank is no member, or the team has not arrived here yet, or
+  /// the team has ended here. Any thread. **Lifetime**: as long as the team.
+  [[nodiscard]] Team* find(const TeamHandle& handle);
+
+  /// Called by run() when the workers have stopped: calls are refused from now on.
+  void end_run();
+
+ private:
+  Parts parts_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,320 @@
+#include <shoal/world.hpp>
+
+#include <shoal/detail/base/check.hpp>
+#include <shoal/key.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "am/backlog.hpp"
+#include "am/messenger.hpp"
+#include "am/rank_map_table.hpp"
+
+namespace shoal {
+
+namespace {
+
+// All members derive the same id without a message: no two teams have the same parent, number and
+// first member. Never the id of the world. With its name: messages for a team do not come to
+// another one that a member has made in its place.
+std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first,
+                      std::string_view name) {
+  const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int, std::string_view>>{}(
+      std::tuple(parent, number, first.value(), name));
+  return mixed | (std::uint64_t{1} << 63U);
+}
+
+// Id of a team that one rank of the world has made alone.
+std::uint64_t own_team_id(std::uint64_t world_rank, std::uint64_t number) {
+  return (world_rank + 1) << 32U | (number & 0xffff'ffffU);
+}
+
+/// Map of a team on `ranks` of `parent`.
+messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
+  const term::Scope& scope = parent.scope();
+  auto& table = scope.messenger().services().obtain<messaging::RankMapTable>(
+      [] { return std::make_unique<messaging::RankMapTable>(); });
+  return ranks.map(scope.channel().team().map(), parent.size(), table);
+}
+
+messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
+                                     const std::string& name) {
+  SHOAL_CHECK(!ranks.empty(), "team '{}' has no ranks", name);
+  try {
+    return map_of(parent, ranks);
+  } catch (const CheckError& error) {
+    if (name.empty()) throw;
+    throw CheckError(fmt::format("team '{}': {}", name, error.what()));
+  }
+}
+
+}  // namespace
+
+World& world_of(const Team& team) { return team.scope().messenger().services().get<World>(); }
+
+World& messaging::ContextOf<World>::get(const MessageContext& context) {
+  return context.channel().messenger().services().get<World>();
+}
+
+Team& messaging::ContextOf<Team>::get(const MessageContext& context) {
+  return context.channel().services().get<Team>();
+}
+
+Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {
+  set_collectives(parts.collectives);
+}
+
+Team::Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name)
+    : Team(parent, map_of_list(parent, ranks, name), name) {}
+
+Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name)
+    : size_(members->size()) {
+  SHOAL_CHECK(sched::in_suspendable_task() && !sched::in_handler(),
+              "team '{}' was made in a handler, or on a thread of its own: make it in the main "
+              "function or a task",
+              name);
+  const std::uint64_t number = parent.scope().next_nested_number();
+  if (members->from_world(parent.messenger().rank()) < 0) return;
+  const std::uint64_t id =
+      team_id(parent.channel().team().id(), number, members->to_world(Rank(0)), name);
+  enter(parent, id, number, members,
+        name.empty() ? std::to_string(number) + " of " + parent.scope().describe() : name);
+}
+
+Team::Team(const Invitation& invitation, Team& parent) : size_(invitation.ranks.size()) {
+  enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name,
+        invitation.is_awaited() ? term::FailureTo::waiters : term::FailureTo::outer_scope);
+}
+
+void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
+                 const messaging::SharedRankMap& members, const std::string& name,
+                 term::FailureTo failure) {
+  term::TeamScope& scope = parent.scope().nest({id, members}, name, number, failure);
+  nested_ = &scope;
+  scope.channel().services().provide(*this);
+  parts_ = {&scope, nullptr};
+  own_collectives_ = std::make_unique<coll::Collectives>(scope);
+  set_collectives(own_collectives_.get());
+  scope.open();
+}
+
+Team::~Team() {
+  if (own_collectives_ == nullptr) return;  // the world's, or no member
+  nested_->end();
+  release();
+}
+
+void Team::end_run() {
+  run_has_ended_ = true;
+  parts_ = {};
+  set_collectives(nullptr);
+}
+
+void Team::refuse_use() const {
+  static_cast<void>(rank_elsewhere());
+  throw CheckError(fmt::format(
+      "a team of {} ranks is used on a rank that is no member of it: ask is_member() first",
+      size_));
+}
+
+Rank Team::rank_elsewhere() const {
+  if (run_has_ended_) term::refuse_after_run("a World");
+  return Rank(-1);
+}
+
+void TeamCollectives::refuse_collective() {
+  throw CheckError(
+      "a collective operation is called on a team of which this rank is no member, or on a World "
+      "after its run() has returned");
+}
+
+void Team::release() noexcept {
+  own_collectives_.reset();
+  nested_->channel().services().withdraw<Team>();  // what comes now is too late
+  nested_->release();
+}
+
+// --- teams made by one rank
+
+Team::Invitation Team::invite(const RankSet& ranks, const std::string& object) {
+  static_cast<void>(map_of(*this, ranks));  // refuses bad ones, here
+  const std::uint64_t number = scope().next_own_number();
+  const auto here = static_cast<std::uint64_t>(messenger().rank().value());
+  const std::string name = fmt::format("{} of rank {}", number, here);
+  return {own_team_id(here, number),
+          ranks,
+          object.empty() ? name : fmt::format("{} for {}", name, object),
+          {},
+          object};
+}
+
+Team::Ender::Ender(Team& parent, const Invitation& invitation)
+    : parent_(parent),
+      outer_(parent.scope()),
+      invitation_(invitation),
+      team_(new Team(invitation, parent)) {
+  outer_.add(*this);
+}
+
+std::shared_ptr<Team::Ender> Team::Ender::make(Team& parent, const Invitation& invitation) {
+  std::shared_ptr<Ender> ender(new Ender(parent, invitation));
+  ender->team_->ender_ = ender;
+  return ender;
+}
+
+std::string Team::Ender::describe() const {
+  const std::string team = team_->scope().describe();
+  if (invitation_.object.empty()) {
+    return fmt::format("{} has not ended: release the pointer that Team::share() returned", team);
+  }
+  return fmt::format(
+      "{} has not ended: delete its {}, which construct() has made, by ObjectDeleter", team,
+      invitation_.object);
+}
+
+void Team::Ender::rank_ended() {
+  team_->own_collectives_.reset();
+  team_.reset();
+}
+
+std::shared_ptr<Team> Team::share() { return {ender_.lock(), this}; }
+
+/// A team that is ended by a task of its parent. If that has failed, and drops the task, the team
+/// stays until none of its tasks is left.
+class Team::Ender::Leaving {
+ public:
+  explicit Leaving(std::unique_ptr<Team> team) : team_(std::move(team)) {}
+  Leaving(Leaving&&) noexcept = default;
+  Leaving& operator=(Leaving&&) = delete;
+  ~Leaving() {
+    if (team_ == nullptr || team_->own_collectives_ == nullptr) return;  // it has ended
+    struct Owner final : term::ScopeOwner {
+      explicit Owner(std::unique_ptr<Team> given) : team(std::move(given)) {}
+      ~Owner() override { team->own_collectives_.reset(); }
+      std::unique_ptr<Team> team;
+    };
+    term::TeamScope& scope = *team_->nested_;
+    scope.abandon(std::make_unique<Owner>(std::move(team_)));
+  }
+  [[nodiscard]] Team& team() const { return *team_; }
+
+ private:
+  std::unique_ptr<Team> team_;
+};
+
+// Not in a task of the team: the team ends after its tasks.
+Team::Ender::~Ender() {
+  if (team_ == nullptr) return;  // see rank_ended()
+  const Hold hold(outer_);
+  outer_.remove(*this);
+  auto end_it = [&parent = parent_, leaving = Leaving(std::move(team_)),
+                 ended = invitation_.ended] { end(parent, leaving.team(), ended); };
+  outer_.scheduler().submit(
+      sched::make_function_task(outer_, "the end of team " + invitation_.name, std::move(end_it)));
+}
+
+void Team::Ender::end(Team& parent, Team& team, const RemotePromise<void>& ended) {
+  const std::exception_ptr failure = team.nested_->end_and_take_failure();
+  const bool tells = team.rank() == 0;
+  team.release();
+  if (!tells || ended.rank < 0 || parent.scope().failed()) return;
+  if (failure != nullptr) {
+    parent.fail(ended, shoal::describe(failure));
+  } else {
+    parent.fulfill(ended);
+  }
+}
+
+messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
+  using Choice = std::pair<int, int>;
+  const std::vector<Choice> choices = parent.allgather(Choice(colour, key));
+  std::vector<std::pair<int, int>> chosen;  // key, rank
+  for (int rank = 0; rank < parent.size(); ++rank) {
+    const auto& [its_colour, its_key] = choices[static_cast<std::size_t>(rank)];
+    if (colour >= 0 && its_colour == colour) chosen.emplace_back(its_key, rank);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  std::vector<Rank> ranks;
+  ranks.reserve(chosen.size());
+  for (const auto& [its_key, rank] : chosen) ranks.emplace_back(rank);
+  if (ranks.empty())
+    return messaging::list_ranks(parent.channel().team().map(), parent.size(), ranks);
+  return map_of(parent, ranks);
+}
+
+RankSet Team::ranks_sharing(MachineLevel level, Rank with) const {
+  const Machine& machine = world_of(*this).machine();
+  const int part = machine.part_of(world_rank(with), level);
+  return RankSet::where(
+      size_, [&](Rank rank) { return machine.part_of(world_rank(rank), level) == part; });
+}
+
+RankSet Team::first_ranks(MachineLevel level) const {
+  const Machine& machine = world_of(*this).machine();
+  std::set<int> parts;
+  return RankSet::where(size_, [&](Rank rank) {
+    return parts.insert(machine.part_of(world_rank(rank), level)).second;
+  });
+}
+
+// --- messages to teams that the sender is no member of
+
+Team& Team::outermost() const { return world_of(*this); }
+
+Team* Team::find_member(const TeamHandle& team) const {
+  messaging::Channel* const channel = messenger().find_channel(team.id);
+  return channel == nullptr ? nullptr : channel->services().find<Team>();
+}
+
+Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {
+  SHOAL_CHECK(member >= 0 && member < team.size,
+              "rank {} is out of range: the team has ranks 0 to {}", member.value(), team.size - 1);
+  sched::TaskScope* const sender = sched::current_scope();
+  return {team, member.value(), origin.value(),
+          sender == nullptr ? 0 : sender->begin_message_outside()};
+}
+
+Team& Team::member_of(Team& world, const Relay& relay) {
+  Team* const team = world.find_member(relay.team);
+  SHOAL_CHECK(team != nullptr,
+              "rank {} has sent a message to a team of {} ranks, the first of them rank {}, which "
+              "has ended, or was never made: keep it until wait() has returned",
+              relay.origin, relay.team.size, relay.team.first);
+  return *team;
+}
+
+Team::Handled::~Handled() {
+  if (relay_.sender == 0) return;
+  team_.messenger().backlog().listener().acknowledge(Rank(relay_.origin), relay_.sender, 1);
+}
+
+TeamHandle Team::handle() const {
+  const messaging::Channel& own = channel();
+  return {own.team().id(), own.team().to_world(Rank(0)).value(), size_};
+}
+
+Team Team::split(int colour, int key, const std::string& name) {
+  return Team(*this, select(*this, colour, key), name);
+}
+
+void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
+  task->priority = options.priority;
+  if (options.worker.has_value()) {
+    const int worker = *options.worker;
+    SHOAL_CHECK(worker >= 0 && worker < worker_count(),
+                "task '{}' is for worker {}: this rank has workers 0 to {}", options.name, worker,
+                worker_count() - 1);
+    task->worker = static_cast<std::int16_t>(worker);
+  }
+  SHOAL_CHECK(!options.bound || options.worker.has_value(),
+              "task '{}' is bound to no worker: set `worker` as well", options.name);
+  task->bound = options.bound;
+  if (options.memory_bound) scheduler().mark_memory_bound(*task);
+  scheduler().submit(std::move(task));
+}
+
+}  // namespace shoal
