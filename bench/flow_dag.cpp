@@ -101,10 +101,9 @@ class Dag {
   shoal::Flow flow_;
   const int n_;
   std::vector<Data<int>> data_;
-  Codelet<shoal::flow::ParameterList<int&>> one_{"potrf", [](int& a) { ++a; }};
-  Codelet<shoal::flow::ParameterList<const int&, int&>> two_{"trsm",
-                                                             [](const int&, int& a) { ++a; }};
-  Codelet<shoal::flow::ParameterList<const int&, const int&, int&>> three_{
+  Codelet<shoal::TypeList<int&>> one_{"potrf", [](int& a) { ++a; }};
+  Codelet<shoal::TypeList<const int&, int&>> two_{"trsm", [](const int&, int& a) { ++a; }};
+  Codelet<shoal::TypeList<const int&, const int&, int&>> three_{
       "gemm", [](const int&, const int&, int& a) { ++a; }};
 };
 

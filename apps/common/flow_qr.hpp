@@ -30,7 +30,7 @@ class FlowQr {
   void apply_below(bool transposed, const FlowMatrix& c, int k, int i, int column);
 
   template <class... Ps>
-  using CodeletOf = shoal::Codelet<shoal::flow::ParameterList<Ps...>>;
+  using CodeletOf = shoal::Codelet<shoal::TypeList<Ps...>>;
 
   shoal::Flow& flow_;
   FlowMatrix& a_;

@@ -93,10 +93,10 @@ class Factorization {
 
   shoal::Flow& flow_;
   const apps::CholeskyOrder& order_;
-  Codelet<shoal::flow::ParameterList<TileView, int>> potrf_;
-  Codelet<shoal::flow::ParameterList<ConstTileView, TileView>> trsm_;
-  Codelet<shoal::flow::ParameterList<ConstTileView, TileView>> syrk_;
-  Codelet<shoal::flow::ParameterList<ConstTileView, ConstTileView, TileView>> gemm_;
+  Codelet<shoal::TypeList<TileView, int>> potrf_;
+  Codelet<shoal::TypeList<ConstTileView, TileView>> trsm_;
+  Codelet<shoal::TypeList<ConstTileView, TileView>> syrk_;
+  Codelet<shoal::TypeList<ConstTileView, ConstTileView, TileView>> gemm_;
 };
 
 }  // namespace

@@ -51,6 +51,10 @@ struct TypedCodelet : CodeletCore {
   Function<std::size_t(Ps...)> choose;
 };
 
+/// Its name in 0.1.
+template <class... Ps>
+using ParameterList [[deprecated("use shoal::TypeList")]] = TypeList<Ps...>;
+
 }  // namespace flow
 
 /// A kind of task: its name, its function, and what is known of it. The parameters of the function

@@ -195,7 +195,7 @@ class Bytes {
 };
 
 template <class... Ts>
-Bytes encoded(const Ts&... values) {
+Bytes in_bytes(const Ts&... values) {
   Bytes bytes(encoded_size<Ts...>(values...));
   encode<Ts...>(bytes.span(), values...);
   return bytes;
@@ -203,7 +203,7 @@ Bytes encoded(const Ts&... values) {
 
 template <class... Ts>
 std::tuple<Ts...> travel(const Ts&... values) {
-  return decode<Ts...>(encoded<Ts...>(values...).span());
+  return decode<Ts...>(in_bytes<Ts...>(values...).span());
 }
 
 // EXPECT_EQ would make the compiler generate printers for hundreds of types.
@@ -292,10 +292,10 @@ TEST(Archive, TypeWithSerialize_ThatIsTriviallyCopyable_UsesSerialize) {
     std::memcpy(&stored, bytes.span().data() + offset, sizeof(stored));
     return stored;
   };
-  EXPECT_EQ(value_behind(encoded(Both{5}), 0), 6);
-  EXPECT_EQ(value_behind(encoded(std::array<Both, 2>{Both{5}, Both{7}}), 4), 8);
-  EXPECT_EQ(value_behind(encoded(std::optional<Both>(Both{5})), 4), 6);
-  EXPECT_EQ(value_behind(encoded(std::vector<Both>{Both{5}}), 8), 6);
+  EXPECT_EQ(value_behind(in_bytes(Both{5}), 0), 6);
+  EXPECT_EQ(value_behind(in_bytes(std::array<Both, 2>{Both{5}, Both{7}}), 4), 8);
+  EXPECT_EQ(value_behind(in_bytes(std::optional<Both>(Both{5})), 4), 6);
+  EXPECT_EQ(value_behind(in_bytes(std::vector<Both>{Both{5}}), 8), 6);
   EXPECT_FALSE(is_plain_v<Both>);
   EXPECT_FALSE((is_trivial_message_v<std::array<Both, 2>>));
 }
@@ -375,7 +375,7 @@ TEST(Archive, EncodedSize_OfRawValues_IsAConstant) {
 }
 
 TEST(Archive, Padding_BetweenValues_IsZero) {
-  const Bytes bytes = encoded('c', 1.0, "x"s, 2.0);
+  const Bytes bytes = in_bytes('c', 1.0, "x"s, 2.0);
   for (std::size_t i = 1; i < 8; ++i) EXPECT_EQ(bytes.span()[i], std::byte{0});
   for (std::size_t i = 25; i < 32; ++i) EXPECT_EQ(bytes.span()[i], std::byte{0});
 }
@@ -406,7 +406,7 @@ TEST(Archive, Encode_IntoABufferOfAnotherSize_IsRefused) {
   EXPECT_THROW(encode(bytes.span(), "abc"s), shoal::CheckError);
   EXPECT_THROW(encode(bytes.span(), "123456789"s), shoal::CheckError);
   const Liar liar;
-  EXPECT_THROW(encoded(liar), shoal::CheckError);  // wrote more than it counted
+  EXPECT_THROW(in_bytes(liar), shoal::CheckError);  // wrote more than it counted
 }
 
 TEST(Archive, View_OfAMessageThatIsNotAligned_IsRefused) {
@@ -426,7 +426,7 @@ std::string message_of(std::span<const std::byte> bytes) {
 }
 
 TEST(Archive, Decode_OfBadBytes_SaysWhereAndWhat) {
-  const Bytes bytes = encoded("abc"s);
+  const Bytes bytes = in_bytes("abc"s);
   EXPECT_EQ(message_of<std::string>(bytes.span().first(10)),
             "message is truncated or corrupt: at offset 0 wanted 3 elements of at least 1 bytes, 2 "
             "bytes available");
@@ -438,7 +438,7 @@ TEST(Archive, Decode_OfBadBytes_SaysWhereAndWhat) {
             "message is truncated or corrupt: at offset 0 wanted 8 bytes, 7 available");
   EXPECT_EQ(decode<>({}), std::tuple<>());
   EXPECT_THROW(decode<>(bytes.span()), shoal::DecodeError);
-  const Bytes bad = encoded(std::uint8_t{7});
+  const Bytes bad = in_bytes(std::uint8_t{7});
   EXPECT_EQ(message_of<std::optional<std::string>>(bad.span()),
             "message is corrupt: at offset 0 the presence of a std::optional is 7");
   EXPECT_THROW(decode<std::unique_ptr<int>>(bad.span()), shoal::DecodeError);
@@ -471,7 +471,7 @@ struct Recording {
 TEST(Archive, CorruptCount_OfAnyContainer_NeverAllocatesMore) {
   largest_request() = 0;
   for (const std::uint64_t count : {std::uint64_t{1} << 62, ~std::uint64_t{0}, std::uint64_t{33}}) {
-    const Bytes bytes = encoded(count, std::array<char, 32>{});
+    const Bytes bytes = in_bytes(count, std::array<char, 32>{});
     const auto expect_refused = [&]<class T>(T* /*type*/) {
       EXPECT_THROW(decode<T>(bytes.span()), shoal::DecodeError);
     };
@@ -522,7 +522,7 @@ TEST(Archive, RandomValues_IntactTruncatedOrCorrupt_NeverReadOutOfBounds) {
   std::mt19937_64 random(seed);
   for (int round = 0; round < 200; ++round) {
     const Everything value = random_value(random);
-    const Bytes bytes = encoded(value);
+    const Bytes bytes = in_bytes(value);
     ASSERT_EQ(std::get<0>(decode<Everything>(bytes.span())), value);
     for (std::size_t size = 0; size < bytes.span().size(); ++size) {
       Bytes cut(size);

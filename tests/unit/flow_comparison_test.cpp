@@ -52,8 +52,8 @@ struct TwoData {
   const bool differ;
   const Data<long> a = flow.data(0L, {.owner = Rank(0), .name = "A"});
   const Data<long> b = flow.data(1L, {.owner = Rank(1), .name = "B"});
-  const Codelet<shoal::flow::ParameterList<long&>> add{"add", [](long& value) { ++value; }};
-  const Codelet<shoal::flow::ParameterList<long&, const long&>> sum{
+  const Codelet<shoal::TypeList<long&>> add{"add", [](long& value) { ++value; }};
+  const Codelet<shoal::TypeList<long&, const long&>> sum{
       "sum", [](long& value, const long& more) { value += more; }};
 };
 
