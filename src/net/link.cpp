@@ -30,6 +30,7 @@ std::span<std::byte> Link::reserve_slowly(MessageHeader message, std::size_t ext
 }
 
 void Link::let_join(const MessageHeader& message) {
+  if (!has_room()) return;
   const std::size_t step = message_step(message.size_bytes);
   const std::uint64_t count = count_end_.load(std::memory_order_relaxed);
   const std::size_t until_look = (kSendsPerLook - count % kSendsPerLook) % kSendsPerLook;

@@ -170,8 +170,12 @@ class Member {
     try {
       Team inner = team_.split(colour, truth_.below(3));
       if (inner.rank() == 0) ++truth_.teams;
-      Member member(truth_, inner, place_ + std::to_string(colour), this);
-      member.play(depth - 1);
+      const auto member =
+          std::make_shared<Member>(truth_, inner, place_ + std::to_string(colour), this);
+      // Tasks of the team that sleep may outlive what a failure ends here.
+      truth_.members.push_back(member);
+      const Leaving leaving{*member};
+      member->play(depth - 1);
     } catch (const shoal::TaskError&) {
       if (!truth_.may_fail) throw;
     }
