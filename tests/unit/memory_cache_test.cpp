@@ -93,17 +93,47 @@ void refresh_while_fetched(World& world) {
   world.wait();
 }
 
-TEST(GlobalVar, RefreshedWhileItIsFetched_IsFetchedAgain) {
+// The same with an object, of which the reader's cache gives up all copies.
+void invalidate_while_fetched(World& world) {
+  GlobalMemory memory(world, {.name = "m", .checks = GlobalMemoryOptions::Checks::off});
+  const auto step = memory.collective_allocate<double>();
+  *memory.local(step) = 0;
+  ObjectCache<double> cache(memory);
+  const auto invalidate = world.make_am([&] { cache.invalidate(); });
+  const auto pass_on = world.make_am([&] { invalidate.send(Rank(0)); });
+  const auto change = world.make_am([&] {
+    *memory.local(step) = 0.5;
+    pass_on.send(Rank(2));
+  });
+  world.barrier();
+  if (world.rank() == 0) {
+    world.spawn([&] { static_cast<void>(cache.get(step.on(Rank(1)))); });
+    for (int i = 0; i < 100 && cache.statistics().fetches == 0; ++i) shoal::yield();
+    change.send(Rank(1));
+  }
+  world.wait();
+  EXPECT_EQ(*cache.get(step.on(Rank(1))), 0.5);
+  world.wait();
+}
+
+void on_three_ranks(void (*function)(World& world)) {
   for (std::uint64_t seed = 0; seed < sized_on_one_thread(300, 60); ++seed) {
     SCOPED_TRACE(seed);
-    const auto result = shoal::testing::run_turns({.seed = seed, .ranks = 3}, [](World& world) {
-      refresh_while_fetched(world);
-      return 0;
-    });
+    const auto result =
+        shoal::testing::run_turns({.seed = seed, .ranks = 3}, [function](World& world) {
+          function(world);
+          return 0;
+        });
     for (const std::exception_ptr& error : result.errors) {
       ASSERT_EQ(error, nullptr) << shoal::describe(error);
     }
   }
+}
+
+TEST(GlobalVar, RefreshedWhileItIsFetched_IsFetchedAgain) { on_three_ranks(refresh_while_fetched); }
+
+TEST(ObjectCache, InvalidatedWhileItFetches_FetchesAgain) {
+  on_three_ranks(invalidate_while_fetched);
 }
 
 struct Block {

@@ -512,6 +512,14 @@ TEST(Outside, WhatGoesWrong_IsNamed) {
                      world.wait();
                    }),
       AllOf(HasSubstr("object 1"), HasSubstr("rank 1 of the world"), HasSubstr("not a member")));
+  // A team without the own rank.
+  EXPECT_THAT(object_error(2, 3,
+                           [](World& world) {
+                             Team team(world, {Rank(0)});
+                             if (world.rank() == 1) const Counter nowhere(team);
+                             world.wait();
+                           }),
+              HasSubstr("was used on a team of 1 ranks of which this rank is no member"));
   // A team that has ended.
   EXPECT_THAT(object_error(2, 3,
                            [](World& world) {
