@@ -62,27 +62,16 @@ struct TunnelReceiver {
     });
   }
   static void invoke_item(void* /*self*/, messaging::Batch& batch) {
-    if (may_keep(batch)) {
-      return std::apply(
-          [&batch](const auto&... fixed) {
-            queue_kept<Function, Root, Kind::plain, OpenWires>(batch, fixed...);
-          },
-          end_of(batch.message()).fixed);
-    }
-    while (const messaging::Message* message = batch.next()) queue(*message, OpenWires{});
+    if (batch.message().dropped) return drop_all<OpenWires>(batch);
+    std::apply(
+        [&batch](const auto&... fixed) {
+          queue_kept<Function, Root, Kind::plain, OpenWires>(batch, fixed...);
+        },
+        end_of(batch.message()).fixed);
   }
   static const End& end_of(const messaging::Message& message) {
     return static_cast<const End&>(
         Objects::of(*message.channel).tunnel(Target::from(*message.prefix).context));
-  }
-  template <class... Ws>
-  static void queue(const messaging::Message& message, TypeList<Ws...> wires) {
-    messaging::with_arguments(message, wires, [&](auto&... values) {
-      To::queue(message, nullptr, {},
-                std::tuple_cat(
-                    Kept(end_of(message).fixed),
-                    std::tuple<messaging::Storage<Ws>...>(To::template stored<Ws>(values)...)));
-    });
   }
   template <class... Ws>
   static consteval std::uint32_t signature(TypeList<Ws...>) {

@@ -20,7 +20,6 @@ KeptRun Batch::keep() {
   net::Packet* const packet = *packet_;
   packet->add_reference();
   KeptRun run{net::PacketHolder(packet), at_, size_, step_, left_};
-  packet->disown();
   watch_->mark.begin_each(left_);
   left_ = 0;
   return run;

@@ -18,8 +18,8 @@ namespace {
 /// A sender that waits for room.
 class WaitingSender {
  public:
-  explicit WaitingSender(Backlog& backlog) : backlog_(backlog) { backlog_.add_waiting_senders(1); }
-  ~WaitingSender() { backlog_.add_waiting_senders(-1); }
+  explicit WaitingSender(Backlog& backlog) : backlog_(backlog) { backlog_.sender_waits(true); }
+  ~WaitingSender() { backlog_.sender_waits(false); }
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
 

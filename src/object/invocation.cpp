@@ -18,13 +18,14 @@ namespace {
 /// Acknowledges at its end that it has run, or was dropped.
 class OutsideInvocation final : public Invocation {
  public:
-  OutsideInvocation(std::unique_ptr<Invocation> inner, const Outside& outside,
+  OutsideInvocation(std::unique_ptr<Invocation> inner, Arrived&& outside,
                     const messaging::Messenger& messenger)
       : Invocation(inner->target(), inner->source(), 1, inner->object()),
+        packet_(std::move(outside.packet)),
         inner_(std::move(inner)),
-        sender_(outside.sender),
-        origin_(outside.origin),
-        without_team_(outside.has(Outside::kWithoutTeam)),
+        sender_(outside.header.sender),
+        origin_(outside.header.origin),
+        without_team_(outside.header.has(Outside::kWithoutTeam)),
         messenger_(messenger) {}
   ~OutsideInvocation() override {
     inner_.reset();
@@ -39,6 +40,7 @@ class OutsideInvocation final : public Invocation {
     begin_one();
     inner_->miss(objects, text);
   }
+  void leave_window() override { packet_->disown(); }
   [[nodiscard]] std::string method() const override { return inner_->method(); }
   [[nodiscard]] std::string caller() const override {
     return source() >= 0 ? Invocation::caller()
@@ -54,6 +56,7 @@ class OutsideInvocation final : public Invocation {
   }
 
  private:
+  const net::PacketHolder packet_;
   std::unique_ptr<Invocation> inner_;
   const std::uint64_t sender_;
   const Rank origin_;
@@ -65,9 +68,9 @@ class OutsideInvocation final : public Invocation {
 
 std::string Invocation::caller() const { return fmt::format("rank {}", source_.value()); }
 
-std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner, const Outside& outside,
+std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner, Arrived&& outside,
                                          const messaging::Messenger& messenger) {
-  return std::make_unique<OutsideInvocation>(std::move(inner), outside, messenger);
+  return std::make_unique<OutsideInvocation>(std::move(inner), std::move(outside), messenger);
 }
 
 }  // namespace shoal::object

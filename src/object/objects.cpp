@@ -58,6 +58,7 @@ Objects::Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded
       channel_(team.scope().channel()),
       share_(std::make_shared<Share>(*this, team.scope(), std::move(turn), &Runner::make)) {
   if (forwarded > 0) share_->begin_forwarded(forwarded);
+  share_->turn()->add(*share_);
 }
 
 Objects::~Objects() = default;
@@ -67,6 +68,7 @@ Objects::~Objects() = default;
 void Objects::close() {
   const auto dropped = std::exchange(kept_, {});
   share_->close();
+  share_->turn()->remove(*share_);
   if (Caller* const caller = Caller::find(); caller != nullptr) caller->leave_closed();
 }
 
@@ -201,9 +203,9 @@ std::uint32_t Objects::caller_epoch() const {
   return sched::on_worker() ? 0 : share_->epoch();
 }
 
-void Objects::accept(std::unique_ptr<Invocation> invocation, const Outside* outside) {
+void Objects::accept(std::unique_ptr<Invocation> invocation, Arrived* outside) {
   if (outside != nullptr) [[unlikely]]
-    invocation = acknowledged(std::move(invocation), *outside, channel_.messenger());
+    invocation = acknowledged(std::move(invocation), std::move(*outside), channel_.messenger());
   share_->accept(std::move(invocation));
 }
 

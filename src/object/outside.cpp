@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace shoal::object {
@@ -37,7 +38,8 @@ void is_outsider(World& world, std::uint64_t team) {
 }
 
 /// On the target.
-void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& arguments) {
+void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& arguments,
+            net::PacketHolder packet) {
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
   const net::RunPrefix prefix = Target{context, outside.address.number, outside.epoch}.to_prefix();
@@ -48,8 +50,8 @@ void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& ar
                                    .arguments = as_span(arguments),
                                    .prefix = &prefix};
   messaging::Batch batch(message);
-  Outside copy = outside;
-  messaging::static_handlers()[outside.handler].invoke(&copy, batch);
+  Arrived arrived{outside, std::move(packet)};
+  messaging::static_handlers()[outside.handler].invoke(&arrived, batch);
   if (outside.has(Outside::kByMember)) {
     messaging::send(channel, channel.team().from_world(message.source), am<&forward_arrived>);
   }
@@ -63,15 +65,23 @@ struct Arrival {
   };
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
   static void invoke(void* /*self*/, messaging::Batch& batch) {
-    while (const messaging::Message* message = batch.next()) {
-      messaging::Message kept = *message;
-      kept.dropped = false;
-      messaging::with_arguments(kept, Traits::Wires{},
-                                [&](const Outside& outside, const Bytes& arguments) {
-                                  if (!message->dropped || outside.has(Outside::kWithoutTeam))
-                                    arrive(*message->channel, outside, arguments);
-                                });
+    messaging::Message message = batch.message();
+    const bool dropped = std::exchange(message.dropped, false);
+    const messaging::KeptRun run = batch.keep();
+    std::exception_ptr first;  // the others are queued nevertheless
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      message.arguments = {run.first + i * run.step, run.size_bytes};
+      try {
+        messaging::with_arguments(
+            message, Traits::Wires{}, [&](const Outside& outside, const Bytes& arguments) {
+              if (dropped && !outside.has(Outside::kWithoutTeam)) return;
+              arrive(*message.channel, outside, arguments, run.rest(i).packet);
+            });
+      } catch (...) {
+        if (first == nullptr) first = std::current_exception();
+      }
     }
+    if (first != nullptr) std::rethrow_exception(first);
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline messaging::StaticHandler handler{name(), type_signature<Outside, Bytes>(),

@@ -22,7 +22,7 @@ namespace shoal::object {
 
 /// The invocation; the caller's team hears of its end.
 [[nodiscard]] std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner,
-                                                       const Outside& outside,
+                                                       Arrived&& outside,
                                                        const messaging::Messenger& messenger);
 
 /// Text for reports: the method, the rank that invoked it, and the object.

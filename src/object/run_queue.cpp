@@ -6,6 +6,11 @@ void RunQueue::push(std::unique_ptr<Invocation> invocation) {
   const std::uint64_t id = invocation->target().context;
   Context& context = id != 0 ? context_of(id) : free_;
   size_ += invocation->left();
+  if (has_open_windows_ || context.is_blocked || context.is_parked) [[unlikely]] {
+    invocation->leave_window();
+  } else if (context.in_window == nullptr) {
+    context.in_window = invocation.get();
+  }
   context.waiting.push(std::move(invocation));
   if (!context.is_busy && !context.is_blocked) make_ready(context);
 }
@@ -42,7 +47,7 @@ RunQueue::Taken RunQueue::take(MayRun may_run) {
     }
     Taken taken{{}, &context};
     do {
-      taken.list.push(context.waiting.pop());
+      taken.list.push(context.pop());
     } while (!context.waiting.empty() &&
              taken.list.size() + context.waiting.first()->left() <= std::size_t{kTakenMax} &&
              may_run(*context.waiting.first()));
@@ -57,11 +62,13 @@ RunQueue::Taken RunQueue::take(MayRun may_run) {
 void RunQueue::block(Context& context) {
   if (std::exchange(context.is_blocked, true)) return;
   blocked_.push_back(&context);
+  context.leave_windows();
 }
 
 // The later ones may run nevertheless.
 void RunQueue::block_first_free() {
-  std::unique_ptr<Invocation> first = free_.waiting.pop();
+  std::unique_ptr<Invocation> first = free_.pop();
+  first->leave_window();
   const std::uint32_t epoch = first->target().epoch;
   Context& held = free_by_epoch_[epoch];
   held.id = epoch;
@@ -75,12 +82,26 @@ void RunQueue::put_back(Taken& taken) {
   if (taken.list.empty()) return;
   size_ += taken.list.size();
   taken.context->waiting.prepend(taken.list);
+  taken.context->in_window = taken.context->waiting.first();
   if (taken.context == &free_) make_ready(free_);
+}
+
+void RunQueue::park(Context& context) {
+  if (&context == &free_) return;
+  context.is_parked = true;
+  context.leave_windows();
+}
+
+void RunQueue::open_windows(bool open) {
+  has_open_windows_ = open;
+  if (!open) return;
+  for (auto& [id, context] : contexts_) context.leave_windows();
+  free_.leave_windows();
 }
 
 void RunQueue::done(Context& context) {
   if (&context == &free_) return;
-  context.is_busy = false;
+  context.is_busy = context.is_parked = false;
   if (context.waiting.empty()) {
     spare_ = contexts_.extract(context.id);
   } else {
@@ -108,10 +129,12 @@ void RunQueue::clear(InvocationList& cleared) {
   for (auto it = contexts_.begin(); it != contexts_.end();) {
     cleared.append(it->second.waiting);
     it->second.is_ready = it->second.is_blocked = false;
+    it->second.in_window = nullptr;
     it = it->second.is_busy ? std::next(it) : contexts_.erase(it);
   }
   cleared.append(free_.waiting);
   free_.is_ready = false;
+  free_.in_window = nullptr;
   for (auto& [epoch, context] : free_by_epoch_) cleared.append(context.waiting);
   free_by_epoch_.clear();
   blocked_.clear();

@@ -19,6 +19,10 @@ namespace shoal::object {
 /// With more than kDrainAbove invocations in the queue, a context runs all of its own. One context
 /// runs one invocation at a time; those without a context are free of this, and wait for their
 /// epochs apart. Its owner locks.
+///
+/// Invocations are in the windows of their senders until they have run. They leave the windows when
+/// they, or the one that their context is at, wait for more than the turn: so every one that is in
+/// a window is left to the turn's owner alone. While that waits for room, all leave.
 class RunQueue {
  public:
   static constexpr std::size_t kDrainAbove = 256;
@@ -32,7 +36,17 @@ class RunQueue {
     bool is_ready = false;    // in the list of those that may be taken
     bool is_blocked = false;  // the first one may not run yet
     bool is_free = false;     // its invocations have no context, and wait for the epoch `id`
+    bool is_parked = false;   // the one that runs waits, or has waited
+    Invocation* in_window = nullptr;  // the first one that may be; those before have left
     sync::ListLink<Context> link;
+
+    [[nodiscard]] std::unique_ptr<Invocation> pop() {
+      if (in_window == waiting.first()) in_window = in_window->next;
+      return waiting.pop();
+    }
+    void leave_windows() {
+      for (; in_window != nullptr; in_window = in_window->next) in_window->leave_window();
+    }
   };
   struct Taken {
     InvocationList list;  // empty: none may run
@@ -49,6 +63,10 @@ class RunQueue {
   /// The taken ones that have not begun come first again.
   void put_back(Taken& taken);
   void done(Context& context);
+  /// The invocation of the context that runs is about to wait: those behind it leave the windows.
+  void park(Context& context);
+  /// All that wait, and that come, leave the windows of their senders.
+  void open_windows(bool open);
   /// Tries again the invocations that could not run before `epoch`.
   void retry(std::uint32_t epoch);
   /// Moves all that wait to `cleared`; those that run are still to be done().
@@ -81,6 +99,7 @@ class RunQueue {
   std::vector<Context*> blocked_;
   std::size_t size_ = 0;
   bool is_draining_ = false;
+  bool has_open_windows_ = false;
 };
 
 }  // namespace shoal::object

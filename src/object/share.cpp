@@ -95,14 +95,18 @@ void Share::leave(Runner& runner) {
 void Share::park(Runner& runner) {
   InvocationList done;
   InvocationList rest;
-  if (runner.running_ != nullptr && runner.running_->target().context == 0) {
-    if (auto split = runner.running_->split(); split != nullptr) rest.push(std::move(split));
+  if (runner.running_ != nullptr) {
+    runner.running_->leave_window();
+    if (runner.running_->target().context == 0) {
+      if (auto split = runner.running_->split(); split != nullptr) rest.push(std::move(split));
+    }
   }
   runner.taken_.list.prepend(rest);
   {
     const sync::Lock lock(mutex_);
     done.append(runner.done_);
     queue_.put_back(runner.taken_);
+    if (runner.running_ != nullptr) queue_.park(*runner.taken_.context);
   }
   leave(runner);
 }

@@ -93,6 +93,11 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
     const sync::Lock lock(mutex_);
     queue_.set_draining(draining);
   }
+  /// The owner of the turn begins to wait for room, or ends that (false).
+  void open_windows(bool open) {
+    const sync::Lock lock(mutex_);
+    queue_.open_windows(open);
+  }
   /// Runs invocations, some of them. The turn is the runner's; afterwards it is not.
   void serve(Runner& runner);
   /// The scope has failed: a runner that has the turn is not run.
@@ -235,6 +240,7 @@ class Caller final : public sched::TaskLocal {
     return context_there_;
   }
   [[nodiscard]] bool is_runner() const { return is_runner_; }
+  [[nodiscard]] bool has_turn() const { return has_turn_; }
   /// The task runs an invocation of this object.
   [[nodiscard]] bool runs(const Share& share, std::uint32_t number) const;
   /// The task is a runner, and has the turn.

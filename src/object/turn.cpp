@@ -3,6 +3,8 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sync/strand.hpp>
 
+#include "object/share.hpp"
+
 #include <fmt/format.h>
 
 #include <exception>
@@ -15,8 +17,21 @@ namespace shoal::object {
 namespace {
 
 /// Service of the world's channel. Tables of representatives may outlive it, and keep the turn.
-struct TurnOfRank {
-  std::shared_ptr<Turn> turn;
+class TurnOfRank {
+ public:
+  explicit TurnOfRank(messaging::Channel& world)
+      : backlog_(world.messenger().backlog()),
+        turn_(std::make_shared<Turn>(static_cast<term::Scope&>(world.scope()))) {
+    backlog_.set_sender_listener(turn_.get());
+  }
+  ~TurnOfRank() { backlog_.set_sender_listener(nullptr); }
+  TurnOfRank(const TurnOfRank&) = delete;
+  TurnOfRank& operator=(const TurnOfRank&) = delete;
+  [[nodiscard]] const std::shared_ptr<Turn>& turn() const { return turn_; }
+
+ private:
+  messaging::Backlog& backlog_;
+  const std::shared_ptr<Turn> turn_;
 };
 
 }  // namespace
@@ -24,11 +39,8 @@ struct TurnOfRank {
 std::shared_ptr<Turn> Turn::of(const messaging::Channel& channel) {
   messaging::Channel& world = channel.messenger().world();
   return world.services()
-      .obtain<TurnOfRank>([&world] {
-        return std::make_unique<TurnOfRank>(
-            std::make_shared<Turn>(static_cast<term::Scope&>(world.scope())));
-      })
-      .turn;
+      .obtain<TurnOfRank>([&world] { return std::make_unique<TurnOfRank>(world); })
+      .turn();
 }
 
 Turn::Turn(term::Scope& world)
@@ -73,6 +85,26 @@ void Turn::give_to(std::unique_ptr<sched::Task> runner) {
   } else {
     sched::submit_after(line_, std::move(runner));
   }
+}
+
+void Turn::add(Share& share) {
+  const sync::Lock lock(mutex_);
+  shares_.push_back(&share);
+  if (owner_waits_for_room_) share.open_windows(true);
+}
+
+void Turn::remove(const Share& share) {
+  const sync::Lock lock(mutex_);
+  std::erase(shares_, &share);
+}
+
+// It is the owner that waits, so no runner has taken invocations: all are in the shares' queues.
+void Turn::sender_waits(bool begins) {
+  const Caller* const caller = Caller::find();
+  if (caller == nullptr || !caller->has_turn()) return;
+  const sync::Lock lock(mutex_);
+  owner_waits_for_room_ = begins;
+  for (Share* const share : shares_) share->open_windows(begins);
 }
 
 void Turn::begin_runner() {

@@ -9,8 +9,13 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "am/backlog.hpp"
 
 namespace shoal::object {
+
+class Share;
 
 /// One task of a rank at a time has it, whatever its team: a runner, which runs invocations of a
 /// team, or a section, which has made representatives. A task gives it up while it waits, and takes
@@ -18,7 +23,7 @@ namespace shoal::object {
 /// kind in its order: so tasks that yield to each other keep no invocation from running.
 ///
 /// Invariant: while the turn is free, no task waits for it.
-class Turn final : public sched::Waitable {
+class Turn final : public sched::Waitable, public messaging::WaitingSenderListener {
  public:
   explicit Turn(term::Scope& world);
   ~Turn() = default;
@@ -38,6 +43,13 @@ class Turn final : public sched::Waitable {
   [[nodiscard]] bool is_wanted() const {
     return has_waiters_.load(std::memory_order_relaxed);  // relaxed: a hint
   }
+
+  /// A share of the rank, until it is removed.
+  void add(Share& share);
+  void remove(const Share& share);
+  /// If the sender has the turn, it keeps it: meanwhile the windows of those whose invocations wait
+  /// on this rank are open, of all teams. They may be who that room depends on.
+  void sender_waits(bool begins) override;
 
   // --- sched::Waitable: the wait of tasks
   bool enlist(sync::Waiter& waiter) override;
@@ -78,6 +90,9 @@ class Turn final : public sched::Waitable {
   bool runner_is_next_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
   sync::WaiterList runners_ SHOAL_GUARDED_BY(mutex_);
+  // Those of the shares are taken after it.
+  std::vector<Share*> shares_ SHOAL_GUARDED_BY(mutex_);
+  bool owner_waits_for_room_ SHOAL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace shoal::object

@@ -90,6 +90,12 @@ struct Outside {
   [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
 };
 
+/// An invocation from outside the team, at its target.
+struct Arrived {
+  const Outside& header;
+  net::PacketHolder packet;  // of its message: passes to the invocation
+};
+
 /// Invocations of one method of one object that have arrived one behind the other, in one context;
 /// often one alone. Each runs once, or is told that its object is missing.
 class Invocation : public sync::Pooled {
@@ -106,6 +112,9 @@ class Invocation : public sync::Pooled {
   /// There is no representative. Throws CheckError with `text`, unless the caller gets it, or does
   /// not mind.
   virtual void miss(Objects& objects, const std::string& text) = 0;
+  /// Gives their bytes back to the sender's window: they wait for something that may depend on what
+  /// the sender has yet to send. Without this, their end does. Any number of times.
+  virtual void leave_window() {}
   /// Moves those that have not begun to an object of their own; nullptr: there are none.
   [[nodiscard]] virtual std::unique_ptr<Invocation> split() { return nullptr; }
   /// Method as the author of the program would write it.
@@ -154,7 +163,7 @@ class InvocationList {
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
   /// Number of invocations that have not begun.
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const Invocation* first() const { return first_; }
+  [[nodiscard]] Invocation* first() const { return first_; }
   void push(std::unique_ptr<Invocation> invocation) {
     Invocation* const added = invocation.release();
     (last_ != nullptr ? last_->next : first_) = added;

@@ -18,6 +18,7 @@ namespace shoal::object {
 
 class Share;
 class Turn;
+struct Arrived;
 
 /// Order of an invocation among those of its context.
 enum class Order : std::uint8_t {
@@ -119,7 +120,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
   /// Takes an invocation that has arrived; `outside`: if it comes from outside the team, else
   /// nullptr. **Caller**: a handler.
-  void accept(std::unique_ptr<Invocation> invocation, const Outside* outside);
+  void accept(std::unique_ptr<Invocation> invocation, Arrived* outside);
 
   // Invocations through rank 0 of the team, from before this rank had made it: see Forwards.
   /// The next invocation goes that way, too: some of the earlier ones have not arrived. It is

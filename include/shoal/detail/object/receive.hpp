@@ -97,9 +97,9 @@ class TypedInvocation final : public Invocation {
   Values values_;
 };
 
-/// Invocations of one method that stay in their packet: one is decoded when it runs. `Wires`: types
-/// of its message, `How::call`: the reply first. `Fixed`: the method's first arguments, which come
-/// from elsewhere.
+/// Invocations of one method that stay in their packet, and so in the sender's window: one is
+/// decoded when it runs. `Wires`: types of its message, `How::call`: the reply first. `Fixed`: the
+/// method's first arguments, which come from elsewhere.
 template <auto Function, class Root, Kind How, class Wires, class... Fixed>
 class PackedInvocations final : public Invocation {
  public:
@@ -134,6 +134,7 @@ class PackedInvocations final : public Invocation {
   void miss(Objects& objects, const std::string& text) override {
     with_parts([&](const Reply& reply, auto&... /*values*/) { reply.miss(objects, text); });
   }
+  void leave_window() override { run_.packet->disown(); }
   [[nodiscard]] std::unique_ptr<Invocation> split() override {
     if (left() == 0) return nullptr;
     std::unique_ptr<Invocation> rest(new PackedInvocations(*this));
@@ -195,11 +196,13 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
 /// A context unlike all others, on a rank that is no member.
 [[nodiscard]] std::uint64_t fresh_outside_context();
 
-/// Whether to queue what is left of a batch together.
-[[nodiscard]] inline bool may_keep(messaging::Batch& batch) {
-  return batch.left() > 1 && !batch.message().dropped;
+/// Frees what the messages of a team that has failed hold.
+template <class Wires>
+void drop_all(messaging::Batch& batch) {
+  while (const messaging::Message* message = batch.next())
+    messaging::with_arguments(*message, Wires{}, [](auto&... /*values*/) {});
 }
-/// Queues it; see PackedInvocations.
+/// Queues what is left of a batch together; see PackedInvocations.
 template <auto Function, class Root, Kind How, class Wires, class... Fixed>
 void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   using Together = PackedInvocations<Function, Root, How, Wires, Fixed...>;
@@ -228,29 +231,28 @@ struct Receiver {
 
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
 
-  /// `outside`: see arrive_from_outside(); nullptr in messages of the team.
+  /// `outside`: an Arrived; nullptr in messages of the team.
   static void invoke(void* outside, messaging::Batch& batch) {
-    if (may_keep(batch)) return queue_kept<Function, Root, How, All>(batch);
-    while (const messaging::Message* message = batch.next()) {
-      accept(*message, static_cast<const Outside*>(outside), Leads{}, Wires{});
+    if (outside != nullptr) {
+      accept(*static_cast<Arrived*>(outside), *batch.next(), Leads{}, Wires{});
+    } else if (batch.message().dropped) {
+      drop_all<All>(batch);
+    } else {
+      queue_kept<Function, Root, How, All>(batch);
     }
   }
 
   template <class... Ls, class... Ws>
-  static void accept(const messaging::Message& message, const Outside* outside, TypeList<Ls...>,
+  static void accept(Arrived& outside, const messaging::Message& message, TypeList<Ls...>,
                      TypeList<Ws...>) {
     messaging::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
-      queue(message, outside, Reply{leads...}, typename One::Values(stored<Ws>(values)...));
+      messaging::Channel& channel = *message.channel;
+      Objects::of(channel).accept(
+          std::unique_ptr<Invocation>(
+              new One(Target::from(*message.prefix), channel.team().from_world(message.source),
+                      Reply{leads...}, typename One::Values(stored<Ws>(values)...))),
+          &outside);
     });
-  }
-  static void queue(const messaging::Message& message, const Outside* outside, const Reply& reply,
-                    typename One::Values&& values) {
-    messaging::Channel& channel = *message.channel;
-    Objects::of(channel).accept(
-        std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
-                                            channel.team().from_world(message.source), reply,
-                                            std::move(values))),
-        outside);
   }
   /// A view owns its elements from here on.
   template <class W, class Value>
