@@ -60,7 +60,7 @@ endfunction()
 
 # The random programs of tests/explore/; mutants share their objects.
 function(shoal_explored_programs)
-  foreach(kind IN ITEMS "" event_ object_ flow_ memory_)
+  foreach(kind IN ITEMS "" event_ object_ window_ flow_ memory_)
     set(program random_${kind}program)
     add_library(explored_${program} OBJECT "${PROJECT_SOURCE_DIR}/tests/explore/${program}.cpp")
     shoal_test_defaults(explored_${program} shoal_runtime)

@@ -11,7 +11,7 @@ EXPLORE = suite.SOURCE / "tools/shoal-explore"
 WORLD = "--ranks 7 --workers 3"
 OPTIONS = "--packet-bytes 512 --window-bytes 2048"
 REFERENCES = {"random_program": 100, "random_event_program": 100, "random_flow_program": 200,
-              "random_memory_program": 100}
+              "random_memory_program": 100, "random_window_program": 200}
 
 
 class Mutants(suite.Suite):
