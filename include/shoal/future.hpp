@@ -212,7 +212,7 @@ class [[nodiscard]] Future {
   /// value to come; as sched::wait_for().
   void wait() const {
     if (!state().is_ready()) return state_->await();
-    if (sched::may_be_in_handler() && sched::in_handler()) [[unlikely]]
+    if (sched::in_handler()) [[unlikely]]
       sched::refuse_in_handler(state_->describe());
   }
   /// The same, and hands the value over, or throws what the promise was given. Afterwards the

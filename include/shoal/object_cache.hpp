@@ -86,7 +86,7 @@ class ObjectCache {
   /// time share a fetch. **Blocks**: parks the task during a fetch.
   [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
-    if (!compares_ && !sched::may_be_in_handler()) {
+    if (!compares_ && !sched::in_handler()) {
       if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
     }
     return fetch_or_compare(object);

@@ -34,7 +34,7 @@ class [[nodiscard]] SharedFuture {
   /// As Future::wait(), for any number of waiters.
   void wait() const {
     if (!state().is_ready()) return state_->await();
-    if (sched::may_be_in_handler() && sched::in_handler()) [[unlikely]]
+    if (sched::in_handler()) [[unlikely]]
       sched::refuse_in_handler(state_->describe());
   }
   /// The same, and returns the value, or throws the error that the promise was given, each time.

@@ -81,7 +81,7 @@ std::exception_ptr caught_exception() {
   return error;
 }
 
-bool in_handler() {
+bool worker_runs_handler() {
   const Worker* worker = current_worker();
   return worker != nullptr && worker->activity.handler_depth > 0;
 }

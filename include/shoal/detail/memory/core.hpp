@@ -208,7 +208,7 @@ class Core {
 
   /// For calls that may wait: refuses them in a handler.
   void check_may_wait(const char* call) const {
-    if (sched::may_be_in_handler() && sched::in_handler()) [[unlikely]]
+    if (sched::in_handler()) [[unlikely]]
       refuse_in_handler(call);
   }
   /// The same for memory of `rank`, whether it is reached by messages or not. That of the own rank

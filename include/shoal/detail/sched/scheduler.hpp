@@ -119,22 +119,25 @@ class Scheduler {
 
 /// True on a worker's thread.
 [[nodiscard]] bool on_worker();
-/// True on a worker's thread, inside a handler: nothing may block here.
-[[nodiscard]] bool in_handler();
 /// The exception of the catch (...) clause that calls it. Ends the process if there is none: then
 /// pthread_exit() or pthread_cancel() ends a thread of shoal, which runs other tasks as well.
 [[nodiscard]] std::exception_ptr caught_exception();
 /// Number of handlers that the calling thread runs; in a simulated world, of all workers. A hint
-/// that costs no call: a compiler may read that of the thread that a task was on before it waited.
+/// that costs no call: a compiler may read that of the thread that a task was on before it waited,
+/// where there is no handler either.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local int t_handlers;
-/// False: not in_handler().
-__attribute__((no_sanitize("thread"))) inline bool may_be_in_handler() { return t_handlers != 0; }
+/// The calling thread's worker runs a handler. See in_handler().
+[[nodiscard]] bool worker_runs_handler();
+/// True on a worker's thread, inside a handler: nothing may block here. Elsewhere it costs no call.
+[[nodiscard]] __attribute__((no_sanitize("thread"))) inline bool in_handler() {
+  return t_handlers != 0 && worker_runs_handler();
+}
 /// Refuses `call`, which may wait, in the handler that runs. **Errors**: CheckError.
 [[noreturn]] void refuse_in_handler(std::string_view call);
 /// For calls that may wait: refuses them in a handler, wherever what they wait for is.
 inline void check_may_wait(const char* call) {
-  if (may_be_in_handler() && in_handler()) [[unlikely]]
+  if (in_handler()) [[unlikely]]
     refuse_in_handler(call);
 }
 /// Refuses `what` on a thread of the program in a simulated world, which steps all ranks in one
