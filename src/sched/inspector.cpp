@@ -45,9 +45,17 @@ bool Inspector::all_answered() const {
 }
 
 std::vector<WorkerState> Inspector::states() const {
+  std::vector<const ParkedList*> lists;
+  for (std::size_t i = 0; i <= workers_.size(); ++i) {
+    lists.push_back(&scheduler_.waiting().list(static_cast<int>(i)));
+  }
+  LockHolders holders(lists);
+  for (const auto& worker : workers_) {
+    worker->activity.running_task.visit([&holders](const Task& task) { holders.add(task); });
+  }
   std::vector<WorkerState> states;
   states.reserve(workers_.size());
-  for (const auto& worker : workers_) states.push_back(state_of(*worker));
+  for (const auto& worker : workers_) states.push_back(state_of(*worker, holders));
   return states;
 }
 
@@ -63,7 +71,7 @@ std::vector<WorkerState> Inspector::states_here() {
   return result;
 }
 
-WorkerState Inspector::state_of(Worker& worker) const {
+WorkerState Inspector::state_of(Worker& worker, const LockHolders& holders) const {
   WorkerActivity& activity = worker.activity;
   WorkerState state;
   state.worker = worker.id();
@@ -75,8 +83,9 @@ WorkerState Inspector::state_of(Worker& worker) const {
     activity.add_running(state);
   }
   state.throttled = worker.queues.throttled();
-  scheduler_.waiting().list(worker.id().value()).for_each([&state](const Parked& one) {
-    state.parked.push_back({one.name(), one.where(), one.since_ns, one.is_main(), one.polls});
+  scheduler_.waiting().list(worker.id().value()).for_each([&](const Parked& one) {
+    state.parked.push_back(
+        {one.name(), holders.where(one), one.since_ns, one.is_main(), one.polls});
     for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
       state.parked.push_back(
           {name_of(outer->task), outer->waitable.describe(), one.since_ns, false, one.polls});

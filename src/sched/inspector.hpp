@@ -11,6 +11,7 @@
 namespace shoal::sched {
 
 class FiberPool;
+class LockHolders;
 class Scheduler;
 class Worker;
 
@@ -49,7 +50,7 @@ class Inspector {
   [[nodiscard]] bool holds_work() const;
 
  private:
-  [[nodiscard]] WorkerState state_of(Worker& worker) const;
+  [[nodiscard]] WorkerState state_of(Worker& worker, const LockHolders& holders) const;
 
   const Scheduler& scheduler_;
   const std::vector<std::unique_ptr<Worker>>& workers_;

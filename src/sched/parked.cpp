@@ -100,6 +100,38 @@ bool ParkedList::holds_counted() const {
   return found;
 }
 
+LockHolders::LockHolders(const std::vector<const ParkedList*>& lists) {
+  for (const ParkedList* list : lists) {
+    list->for_each([this](const Parked& one) {
+      const Task* const holder = one.waitable != nullptr ? one.waitable->holder() : nullptr;
+      if (holder != nullptr) names_.try_emplace(holder);
+    });
+  }
+  if (names_.empty()) return;
+  for (const ParkedList* list : lists) {
+    list->for_each([this](const Parked& one) {
+      if (one.task != nullptr) add(*one.task);
+      for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
+        add(outer->task);
+      }
+    });
+  }
+}
+
+void LockHolders::add(const Task& task) {
+  if (const auto it = names_.find(&task); it != names_.end()) it->second = name_of(task);
+}
+
+std::string LockHolders::where(const Parked& one) const {
+  const Task* const holder = one.waitable != nullptr ? one.waitable->holder() : nullptr;
+  if (holder == nullptr) return one.where();
+  const auto it = names_.find(holder);
+  return it != names_.end() && !it->second.empty()
+             ? fmt::format("{}, which '{}' holds", one.where(), it->second)
+             : fmt::format("{}, which a task holds that is ready, or has ended without unlock()",
+                           one.where());
+}
+
 namespace {
 
 struct WaitLine {
@@ -143,13 +175,14 @@ std::vector<std::string> describe_circles(const std::map<const Task*, const Task
 }  // namespace
 
 std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists) {
+  const LockHolders holders(lists);
   std::map<const Task*, const Task*> waits_for;
   std::map<const Task*, WaitLine> waits;
   std::map<std::pair<std::string, std::string>, int> kinds;
   for (const ParkedList* list : lists) {
     list->for_each([&](const Parked& one) {
       if (one.counted && !one.is_waiting_main()) return;
-      WaitLine line{one.name(), one.where()};
+      WaitLine line{one.name(), holders.where(one)};
       ++kinds[{line.name, line.where}];
       const Task* inner = one.task;
       for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,21 @@ class ParkedList {
 
 /// The name of a task, whatever the program's code for it does.
 std::string name_of(const Task& task);
+
+/// Names of the tasks that hold locks for which others are parked. A holder is looked up by its
+/// address among the tasks that are there, as it may have ended and kept the lock.
+class LockHolders {
+ public:
+  /// Of these lists. Their own tasks are named if they are among the holders.
+  explicit LockHolders(const std::vector<const ParkedList*>& lists);
+  /// A task that is there: it is named if it is one of the holders.
+  void add(const Task& task);
+  /// Text of a wait, with the holder of what is waited for.
+  [[nodiscard]] std::string where(const Parked& one) const;
+
+ private:
+  std::map<const Task*, std::string> names_;  // "": not seen
+};
 
 /// Lines that name the waiters that are not counted, their Waitables, and cycles of locks among
 /// them.

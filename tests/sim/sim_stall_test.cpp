@@ -175,6 +175,24 @@ TEST(SimStall, PollsWithoutEnd_AreNamed) {
 }
 
 // A poll whose end is to come, however late, is none of these.
+TEST(SimStall, TasksThatWaitForALock_AreReportedWithItsHolder) {
+  const std::string text = error_of([](auto&) {},
+                                    [](World& world) {
+                                      shoal::Mutex mutex(world, "ledger");
+                                      if (world.rank() == 1) {
+                                        world.spawn(
+                                            [&] {
+                                              mutex.lock();
+                                              world.spawn([&] { mutex.lock(); }, {.name = "clerk"});
+                                              while (true) shoal::yield();
+                                            },
+                                            {.name = "poller"});
+                                      }
+                                      world.wait();
+                                    });
+  EXPECT_THAT(text, HasSubstr("parked: 'clerk' in lock() of mutex 'ledger', which 'poller' holds"));
+}
+
 TEST(SimStall, PollsThatEnd_AreNotDisturbed) {
   EXPECT_EQ(error_of([](auto& config) { config.workers = 2; },
                      [](World& world) {

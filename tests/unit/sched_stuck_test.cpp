@@ -137,8 +137,25 @@ TEST(StuckMain, InGetOrALock_IsNamed) {
     while (!taken) shoal::yield();
     mutex.lock();
   });
-  EXPECT_THAT(lock, AllOf(HasSubstr("'the main function' waits in lock() of mutex 'kept'"),
+  EXPECT_THAT(lock, AllOf(HasSubstr("'the main function' waits in lock() of mutex 'kept', which "
+                                    "'keeper' holds"),
                           HasSubstr("'keeper' waits in acquire() of semaphore 'never'")));
+}
+
+// The name of a task that is gone is not looked for.
+TEST(StuckMain, WithAMutexThatATaskHasKept_IsTold) {
+  const std::string text = text_of<StuckError>(1, 2, [](World& world) {
+    Mutex mutex("kept");
+    world.spawn([&] { mutex.lock(); }, {.name = "forgetful"});
+    while (mutex.try_lock()) {
+      mutex.unlock();
+      shoal::yield();
+    }
+    world.spawn([] {}, {.name = "another"});
+    mutex.lock();
+  });
+  EXPECT_THAT(text, HasSubstr("'the main function' waits in lock() of mutex 'kept', which a task "
+                              "holds that is ready, or has ended without unlock()"));
 }
 
 TEST(StuckMain, Alone_MayRepairAndGoOn) {
@@ -235,8 +252,8 @@ TEST(StuckTasks, ThatLockInACircle_AreReportedAsOne) {
   for (const int workers : {1, 2, 4}) {
     const std::string two = text_of_circle(workers, 2);
     EXPECT_THAT(two, HasSubstr("lock cycle: "));
-    EXPECT_THAT(two, AllOf(HasSubstr("'t0' waits in lock() of mutex 'm1'"),
-                           HasSubstr("'t1' waits in lock() of mutex 'm0'")));
+    EXPECT_THAT(two, AllOf(HasSubstr("'t0' waits in lock() of mutex 'm1', which 't1' holds"),
+                           HasSubstr("'t1' waits in lock() of mutex 'm0', which 't0' holds")));
     const std::string three = text_of_circle(workers, 3);
     const std::string circle = three.substr(three.find("lock cycle: "));
     EXPECT_THAT(circle.substr(0, circle.find('\n')),
