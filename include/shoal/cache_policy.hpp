@@ -1,7 +1,7 @@
 #pragma once
 // Policies of object caches: which copies are kept, and which go.
 
-#include <shoal/detail/memory/key_table.hpp>
+#include <shoal/detail/base/flat_map.hpp>
 #include <shoal/global_ptr.hpp>
 
 #include <concepts>
@@ -99,7 +99,7 @@ class Lru {
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
   std::list<Copy> order_;  // used last: first
-  memory::KeyTable<std::list<Copy>::iterator> places_;
+  FlatMap<CacheKey, std::list<Copy>::iterator, memory::AddressHash> places_;
 };
 
 }  // namespace shoal

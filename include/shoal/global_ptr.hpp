@@ -110,6 +110,19 @@ class GlobalPtr {
 
 namespace memory {
 
+/// Rank and address in 64 bits: the higher a bit, the more of them it depends on.
+template <class T>
+constexpr std::uint64_t mixed_address(const GlobalPtr<T>& pointer) {
+  return (pointer.offset() + (static_cast<std::uint64_t>(pointer.rank().value()) << 44U)) *
+         0x9E3779B97F4A7C15U;
+}
+/// Hash of an address for FlatMap.
+struct AddressHash {
+  std::uint32_t operator()(const GlobalPtr<const std::byte>& pointer) const noexcept {
+    return static_cast<std::uint32_t>(mixed_address(pointer) >> 32U);
+  }
+};
+
 /// Type to which a vector, an array or a span of GlobalPtr points.
 template <class Pointers>
 using Pointee =
@@ -123,9 +136,7 @@ using Pointee =
 template <class T>
 struct std::hash<shoal::GlobalPtr<T>> {
   std::size_t operator()(const shoal::GlobalPtr<T>& pointer) const noexcept {
-    const std::uint64_t mixed =
-        (pointer.offset() + (static_cast<std::uint64_t>(pointer.rank().value()) << 44U)) *
-        0x9E3779B97F4A7C15U;
+    const std::uint64_t mixed = shoal::memory::mixed_address(pointer);
     return static_cast<std::size_t>(mixed ^ (mixed >> 32U));
   }
 };

@@ -536,7 +536,7 @@ class TaskGraph final : private term::Unsatisfied {
       const std::uint64_t hash = KeyHash<K>{}(k);
       const sync::Lock lock(history_->mutex);
       graph::Fulfillers* known = history_->keys.find(hash, k);
-      if (known == nullptr) known = &history_->keys.add(hash, k, {});
+      if (known == nullptr) known = &history_->keys.insert(hash, k, {});
       past = *known;
       if (!known->done) {
         result = count_hashed(hash, k, count, indegree, entry);
@@ -573,19 +573,14 @@ class TaskGraph final : private term::Unsatisfied {
                                                   int indegree, graph::Entry& entry) {
     Shard& shard = shards_[hash & shard_mask_];
     const sync::StoreReleaseLock lock(shard.mutex);
-    const graph::Fulfill result =
-        shard.table.fulfill_hashed(hash, k, count, [indegree](const K&) { return indegree; });
-    if (result == graph::Fulfill::over) [[unlikely]]
-      entry = shard.table.entry_of(k, indegree);
-    return result;
+    return shard.table.fulfill(hash, k, count, indegree, entry);
   }
 
   void fulfill_dense(const K& k, int count, int indegree) {
     const std::size_t index = dense_index_(k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
     graph::Entry entry;
-    const graph::Fulfill result = dense_->fulfill(
-        index, count, [indegree](std::size_t) { return indegree; }, &entry);
+    const graph::Fulfill result = dense_->fulfill(index, count, indegree, entry);
     if (result == graph::Fulfill::waiting && entry.fulfilled == count) count_waiting(1);
     if (result == graph::Fulfill::ready && count < indegree) count_waiting(-1);
     finish(k, result, entry, count);
@@ -672,10 +667,8 @@ class TaskGraph final : private term::Unsatisfied {
     std::vector<std::pair<K, graph::Entry>> some;
     for (const Shard& shard : shards()) {
       const sync::StoreReleaseLock lock(shard.mutex);
-      shard.table.for_each([&](const K& key, int fulfilled, int indegree) {
-        if (some.size() < graph::WaitingList::kKeysMax) {
-          some.emplace_back(key, graph::Entry{fulfilled, indegree});
-        }
+      shard.table.for_each([&](const K& key, const graph::Entry& entry) {
+        if (some.size() < graph::WaitingList::kKeysMax) some.emplace_back(key, entry);
       });
     }
     graph::WaitingList list(name_);

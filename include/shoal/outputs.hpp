@@ -1,7 +1,7 @@
 #pragma once
 // Results of tasks on their way to the tasks that need them.
 
-#include <shoal/detail/graph/key_map.hpp>
+#include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/key.hpp>
@@ -74,7 +74,7 @@ class Outputs {
       const sync::Lock lock(shard.mutex);
       const Output* const old = shard.outputs.find(hash, key);
       if (old == nullptr) {
-        shard.outputs.add(hash, key, {std::move(value), readers, readers});
+        shard.outputs.insert(hash, key, {std::move(value), readers, readers});
         return;
       }
       left = old->left;
@@ -132,7 +132,7 @@ class Outputs {
   };
   struct alignas(64) Shard {
     mutable sync::Mutex mutex;
-    graph::KeyMap<K, Output> outputs SHOAL_GUARDED_BY(mutex);
+    FlatMap<K, Output> outputs SHOAL_GUARDED_BY(mutex);
   };
 
   [[nodiscard]] Shard& shard_of(std::uint64_t hash) const { return shards_[hash % kShards]; }

@@ -16,7 +16,7 @@ CacheCore::CacheCore(sched::Scheduler& scheduler, std::string name,
       fetch_(std::move(fetch)) {}
 CacheCore::~CacheCore() = default;
 
-void CacheCore::note_use(CacheKey key) { policy_->on_use(key); }
+void CacheCore::note_use(const CacheKey& key) { policy_->on_use(key); }
 
 CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
   ++statistics_.fetches;
@@ -25,14 +25,18 @@ CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
   const Awaited awaited{fetching.promise.future().shared_state(), ticket};
   fetching.result = awaited.result;
   fetching_.emplace(ticket, std::move(fetching));
-  current_[key] = ticket;
+  if (std::uint64_t* const older = current_.find(key)) {
+    *older = ticket;
+  } else {
+    current_.insert(key, ticket);
+  }
   return awaited;
 }
 
 CacheCore::Awaited CacheCore::join(const CacheKey& key) {
-  const auto found = current_.find(key);
-  if (found == current_.end()) return begin(key);
-  return {fetching_.at(found->second).result, 0};
+  const std::uint64_t* const ticket = current_.find(key);
+  if (ticket == nullptr) return begin(key);
+  return {fetching_.at(*ticket).result, 0};
 }
 
 // A request that is refused at the call ends its fetch: others may wait for it by now.
@@ -86,12 +90,12 @@ void CacheCore::prefetch(const CacheKey& key) {
 }
 
 void CacheCore::remove(const CacheKey& key) {
-  const Kept* const kept = kept_.find(key);
-  if (kept == nullptr) return;
-  statistics_.bytes -= kept->size_bytes;
+  auto* const slot = kept_.locate(key);
+  if (!slot->used()) return;
+  statistics_.bytes -= slot->value().size_bytes;
   --statistics_.copies;
   policy_->on_remove(key);
-  kept_.erase(key);
+  kept_.erase(slot);
 }
 
 void CacheCore::evict() {
@@ -116,6 +120,13 @@ std::optional<CacheCore::Fetching> CacheCore::take(std::uint64_t ticket) {
   return fetching;
 }
 
+bool CacheCore::forget_current(const CacheKey& key, std::uint64_t ticket) {
+  auto* const current = current_.locate(key);
+  if (!current->used() || current->value() != ticket) return false;
+  current_.erase(current);
+  return true;
+}
+
 void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes) {
   std::optional<Fetching> fetching;
   {
@@ -123,9 +134,7 @@ void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes)
     fetching = take(ticket);
     if (!fetching) return;
     const CacheKey key = fetching->key;
-    const auto current = current_.find(key);
-    if (current != current_.end() && current->second == ticket) {
-      current_.erase(current);
+    if (forget_current(key, ticket)) {
       if (policy_->keeps()) {
         remove(key);
         kept_.insert(key, Kept{copy, size_bytes, fetching->begun_in});
@@ -145,8 +154,7 @@ void CacheCore::failed(std::uint64_t ticket, std::exception_ptr error) {
     const sync::StoreReleaseLock lock(mutex_);
     fetching = take(ticket);
     if (!fetching) return;
-    const auto current = current_.find(fetching->key);
-    if (current != current_.end() && current->second == ticket) current_.erase(current);
+    forget_current(fetching->key, ticket);
   }
   fetching->promise.set_exception(std::move(error));
 }
@@ -160,7 +168,7 @@ void CacheCore::invalidate(const CacheKey& key) {
 void CacheCore::next_phase() {
   const sync::StoreReleaseLock lock(mutex_);
   ++phase_;
-  kept_.for_each_key([this](const CacheKey& key) { policy_->on_remove(key); });
+  kept_.for_each([this](const CacheKey& key, const Kept& /*kept*/) { policy_->on_remove(key); });
   kept_.clear();
   statistics_.copies = statistics_.bytes = 0;
   current_.clear();

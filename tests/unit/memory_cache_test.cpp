@@ -1,4 +1,4 @@
-// Parts of the caches of global memory: the table of copies, and copies that come late.
+// Parts of the caches of global memory: copies that come late.
 
 #include <shoal/memory.hpp>
 
@@ -11,15 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
-#include <memory>
-#include <random>
-#include <set>
 #include <string>
 
 namespace memory_cache_test {
 
-using shoal::CacheKey;
 using shoal::GlobalMemory;
 using shoal::GlobalMemoryOptions;
 using shoal::GlobalPtr;
@@ -28,48 +23,7 @@ using shoal::GlobalVector;
 using shoal::ObjectCache;
 using shoal::Rank;
 using shoal::World;
-using shoal::memory::KeyTable;
-using shoal::testing::sized;
 using shoal::testing::sized_on_one_thread;
-
-CacheKey key_of(std::uint64_t number) {
-  return {Rank(static_cast<int>(number % 3)), 7, 64 * (number / 3)};
-}
-
-TEST(KeyTable, RandomChanges_LeaveWhatAMapHas) {
-  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(sized(100, 20)); ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
-    const std::uint64_t keys = 2 + random() % 200;
-    KeyTable<std::unique_ptr<int>> table;
-    std::map<CacheKey, int> map;
-    for (int step = 0; step < 2000; ++step) {
-      const CacheKey key = key_of(random() % keys);
-      const std::uint64_t kind = random() % 300;
-      if (kind == 0) {
-        table.clear();
-        map.clear();
-      } else if (map.contains(key) && kind % 2 == 0) {
-        table.erase(key);
-        map.erase(key);
-      } else if (!map.contains(key)) {
-        table.insert(key, std::make_unique<int>(step));
-        map.emplace(key, step);
-      }
-      ASSERT_EQ(table.size(), map.size());
-    }
-    for (std::uint64_t number = 0; number < keys; ++number) {
-      const auto* const found = table.find(key_of(number));
-      ASSERT_EQ(found != nullptr, map.contains(key_of(number)));
-      if (found != nullptr) {
-        EXPECT_EQ(**found, map.at(key_of(number)));
-      }
-    }
-    std::set<CacheKey> visited;
-    table.for_each_key([&](const CacheKey& key) { EXPECT_TRUE(visited.insert(key).second); });
-    EXPECT_EQ(visited.size(), map.size());
-  }
-}
 
 // The owner changes the variable behind the request of a get(), and tells the reader by way of a
 // third rank.

@@ -1,8 +1,8 @@
 #pragma once
 // Records the tasks of a graph that ran, to name the caller that fulfills one too often.
 
+#include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/graph/dependency_table.hpp>
-#include <shoal/detail/graph/key_map.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Fulfillers {
 template <class K>
 struct History {
   sync::Mutex mutex;
-  KeyMap<K, Fulfillers> keys SHOAL_GUARDED_BY(mutex);
+  FlatMap<K, Fulfillers> keys SHOAL_GUARDED_BY(mutex);
 
   void forget() {
     const sync::Lock lock(mutex);

@@ -1,8 +1,8 @@
 #pragma once
 // Inputs of tasks that travel along the edges of a graph, from any rank.
 
+#include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/base/type_name.hpp>
-#include <shoal/detail/graph/key_map.hpp>
 #include <shoal/detail/graph/large_input.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/term/scope.hpp>
@@ -101,7 +101,7 @@ class TypedInputs final : public Inputs<K> {
   using Values = std::tuple<std::optional<wire::Owner<Ws>>...>;
   struct alignas(64) Shard {
     sync::Mutex mutex;
-    KeyMap<K, Values> values SHOAL_GUARDED_BY(mutex);
+    FlatMap<K, Values> values SHOAL_GUARDED_BY(mutex);
   };
   Shard& shard_of(std::uint64_t hash) { return shards_[hash % kShards]; }
 
@@ -138,7 +138,7 @@ class TypedInputs final : public Inputs<K> {
       Shard& shard = shard_of(hash);
       const sync::Lock lock(shard.mutex);
       Values* values = shard.values.find(hash, key);
-      if (values == nullptr) values = &shard.values.add(hash, key, Values());
+      if (values == nullptr) values = &shard.values.insert(hash, key, Values());
       auto& place = std::get<I>(*values);
       again = place.has_value();
       if (!again) place.emplace(std::move(value));

@@ -2,8 +2,9 @@
 // Object caches without types: copies, fetches under way, counters.
 
 #include <shoal/cache_policy.hpp>
+#include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/base/function.hpp>
-#include <shoal/detail/memory/key_table.hpp>
+#include <shoal/detail/base/inline.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/future.hpp>
 
@@ -96,7 +97,7 @@ class CacheCore {
   };
   [[nodiscard]] Found get(const CacheKey& key);
   /// The copy that is kept; nullptr: there is none. Inline: most calls of most programs end here.
-  [[nodiscard]] Copy find(CacheKey key) {
+  [[nodiscard]] SHOAL_ALWAYS_INLINE Copy find(CacheKey key) {
     const sync::StoreReleaseLock lock(mutex_);
     const Kept* const kept = fresh(key);
     if (kept == nullptr) return {};
@@ -151,17 +152,19 @@ class CacheCore {
   [[nodiscard]] Awaited join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   /// A hit; nullptr: there is no copy.
   [[nodiscard]] const Kept* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
-    const Kept* const kept = kept_.find(key);
-    if (kept == nullptr) return nullptr;
-    if (notes_use_) note_use(key);
+    const auto* const slot = kept_.locate(key);
+    if (!slot->used()) return nullptr;
+    if (notes_use_) note_use(slot->key());
     ++statistics_.hits;
-    return kept;
+    return &slot->value();
   }
-  // Not inline: the key stays in registers where no policy wants it.
-  void note_use(CacheKey key) SHOAL_REQUIRES(mutex_);
+  // Not inline: most policies want no notes.
+  void note_use(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   void remove(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   void evict() SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::optional<Fetching> take(std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
+  /// A fetch that has ended; false: it is not the one that a get() may wait for.
+  bool forget_current(const CacheKey& key, std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
   /// Sends the request of a fetch that the caller begins.
   void send(const CacheKey& key, const Awaited& awaited);
   [[nodiscard]] Copy await(const CacheKey& key, const Awaited& awaited);
@@ -173,11 +176,11 @@ class CacheCore {
   const bool notes_use_;
   const Fetch fetch_;
   mutable sync::StoreReleaseMutex mutex_;
-  KeyTable<Kept> kept_ SHOAL_GUARDED_BY(mutex_);
+  FlatMap<CacheKey, Kept, AddressHash> kept_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Fetching> fetching_ SHOAL_GUARDED_BY(mutex_);  // by ticket
   // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
   // it since.
-  std::unordered_map<CacheKey, std::uint64_t> current_ SHOAL_GUARDED_BY(mutex_);
+  FlatMap<CacheKey, std::uint64_t, AddressHash> current_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Promise<Compared>> comparisons_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t tickets_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::uint64_t phase_ SHOAL_GUARDED_BY(mutex_) = 0;
