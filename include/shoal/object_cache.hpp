@@ -6,6 +6,7 @@
 #include <shoal/error.hpp>
 #include <shoal/global_memory.hpp>
 #include <shoal/message.hpp>
+#include <shoal/remote_function.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -47,38 +48,15 @@ class ObjectCache {
       : memory_(memory),
         compares_(kComparable && memory.checks()),
         core_(scheduler(), name, std::make_unique<memory::PolicyOf<Policy>>(std::move(policy)),
-              [this](const CacheKey& key, std::uint64_t ticket) { request(key, ticket); }),
-        arrived_(
-            channel(),
-            [this](std::uint64_t ticket, T object) {
-              const std::size_t size_bytes = encoded_size<T>(object);
-              core_.arrived(ticket, std::make_shared<const T>(std::move(object)), size_bytes);
-            },
-            messaging::model_options("cache '" + name + "': an object"), place),
-        refused_(
-            channel(),
-            [this](std::uint64_t ticket, const std::string& text) {
-              core_.failed(ticket, std::make_exception_ptr(CheckError(text)));
-            },
-            messaging::model_options("cache '" + name + "': a refusal"), place),
-        verified_(
-            channel(),
-            [this](std::uint64_t number, bool same, int writer) {
-              core_.end_comparison(number, {same, writer});
-            },
-            messaging::model_options("cache '" + name + "': a comparison"), place),
-        asked_(
-            channel(),
-            [this](int origin, std::uint64_t offset, std::uint64_t ticket) {
-              answer(Rank(origin), offset, ticket);
-            },
+              [this](const CacheKey& key, const FetchRef& fetch) { request(key, fetch); }),
+        ask_(
+            channel(), [this](std::uint64_t offset) -> const T& { return *object_at(offset); },
             messaging::model_options("cache '" + name + "': a request"), place),
         compare_(
             channel(),
-            [this](int origin, std::uint64_t offset, std::uint64_t number,
-                   const std::vector<std::byte>& copy) {
-              verified_.send(Rank(origin), number, bytes_of(*object_at(offset)) == copy,
-                             memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
+            [this](std::uint64_t offset, const std::vector<std::byte>& copy) {
+              return Compared(bytes_of(*object_at(offset)) == copy,
+                              memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
             },
             messaging::model_options("cache '" + name + "': a copy to compare"), place) {}
 
@@ -127,13 +105,16 @@ class ObjectCache {
 
  private:
   using Copy = memory::Copy;
+  using FetchRef = memory::CacheCore::FetchRef;
+  /// Whether a copy is the same as its object, and the rank that wrote that last; -1: not known.
+  using Compared = std::pair<bool, int>;
   static constexpr bool kRaw = std::is_trivially_copyable_v<T>;
 
   /// A fetch of bytes.
   class RawFetch final : public memory::Pending {
    public:
-    RawFetch(ObjectCache& cache, std::uint64_t ticket)
-        : Pending(cache.scheduler()), cache_(cache), ticket_(ticket), object(new Place) {}
+    RawFetch(ObjectCache& cache, FetchRef fetch)
+        : Pending(cache.scheduler()), cache_(cache), fetch_(std::move(fetch)), object(new Place) {}
 
    private:
     struct Place {
@@ -141,13 +122,13 @@ class ObjectCache {
     };
     void finish(std::exception_ptr error) override {
       if (error != nullptr) {
-        cache_.core_.failed(ticket_, std::move(error));
+        cache_.core_.failed(fetch_, std::move(error));
       } else {
-        cache_.core_.arrived(ticket_, std::shared_ptr<const T>(object, &object->value), sizeof(T));
+        cache_.core_.arrived(fetch_, std::shared_ptr<const T>(object, &object->value), sizeof(T));
       }
     }
     ObjectCache& cache_;
-    const std::uint64_t ticket_;
+    const FetchRef fetch_;
 
    public:
     const std::shared_ptr<Place> object;
@@ -200,9 +181,9 @@ class ObjectCache {
     if (compares_ && found.hit) check_fresh(object, found);
     return as_ref(std::move(found.copy));
   }
-  void request(const CacheKey& key, std::uint64_t ticket) {
+  void request(const CacheKey& key, const FetchRef& into) {
     if constexpr (kRaw) {
-      const sync::Ref<RawFetch> fetch(new RawFetch(*this, ticket));
+      const sync::Ref<RawFetch> fetch(new RawFetch(*this, into));
       memory::Core& core = memory_.core();
       const memory::Range range{key.rank().value(), key.offset(), sizeof(T), 0, 1};
       auto* const to = reinterpret_cast<std::byte*>(&fetch->object->value);
@@ -213,29 +194,42 @@ class ObjectCache {
       }
       fetch->end_one();
     } else {
-      asked_.send(key.rank(), memory_.rank().value(), key.offset(), ticket);
+      keep_later(ask_.call(key.rank(), key.offset()), into);
     }
   }
-  void answer(Rank origin, std::uint64_t offset, std::uint64_t ticket) {
+  /// Keeps the object when it comes.
+  void keep_later(const Future<T>& object, const FetchRef& into) {
+    const sched::ValueRef<T>& state = object.shared_state();
+    auto keep = [this, into, state] {
+      if (state->error() != nullptr) return core_.failed(into, refusal(state->error()));
+      const std::size_t size_bytes = encoded_size<T>(*state->value);
+      core_.arrived(into, std::make_shared<const T>(std::move(*state->value)), size_bytes);
+    };
+    // In the scope of the memory: tasks of others may wait for the copy, too.
+    sched::submit_after(
+        *state, sched::make_function_task(memory_.core().scope(), core_.name(), std::move(keep)));
+  }
+  /// An error of the owner as the caller's own.
+  static std::exception_ptr refusal(const std::exception_ptr& error) {
     try {
-      arrived_.send(origin, ticket, *object_at(offset));
-    } catch (const CheckError& error) {
-      refused_.send(origin, ticket, std::string(error.what()));
+      std::rethrow_exception(error);
+    } catch (const RemoteError& remote) {
+      return std::make_exception_ptr(CheckError(remote.text()));
+    } catch (...) {
+      return error;
     }
   }
 
   /// Compares a copy that was found with its object, and parks the caller meanwhile.
   void check_fresh(GlobalPtr<T> object, const memory::CacheCore::Found& found) {
-    memory::CacheCore::Comparison comparison = core_.begin_comparison();
-    compare_.send(object.rank(), memory_.rank().value(), object.offset(), comparison.number,
-                  bytes_of(*as_ref(found.copy)));
-    const memory::CacheCore::Compared result = comparison.result.get();
-    if (result.same) return;
+    const auto [same, writer] =
+        compare_.call(object.rank(), object.offset(), bytes_of(*as_ref(found.copy))).get();
+    if (same) return;
     throw StaleReadError(
         "cache '" + core_.name() + "': rank " + std::to_string(memory_.rank().value()) +
         " reads, in phase " + std::to_string(core_.phase()) + ", its copy of " +
         to_string(key_of(object)) + " from phase " + std::to_string(found.fetched_in) +
-        ", and the object there is newer; " + writer_text(object.rank(), result.writer) +
+        ", and the object there is newer; " + writer_text(object.rank(), writer) +
         ": call invalidate() between the change and the read");
   }
 
@@ -250,12 +244,8 @@ class ObjectCache {
   GlobalMemory& memory_;
   const bool compares_;  // copies that are found with their objects
   memory::CacheCore core_;
-  // Answers come first: the handlers behind them use them, and may run at once.
-  const ActiveMessage<std::uint64_t, T> arrived_;
-  const ActiveMessage<std::uint64_t, std::string> refused_;
-  const ActiveMessage<std::uint64_t, bool, int> verified_;
-  const ActiveMessage<int, std::uint64_t, std::uint64_t> asked_;
-  const ActiveMessage<int, std::uint64_t, std::uint64_t, std::vector<std::byte>> compare_;
+  const RemoteFunction<T, std::uint64_t> ask_;
+  const RemoteFunction<Compared, std::uint64_t, std::vector<std::byte>> compare_;
 };
 
 }  // namespace shoal

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace shoal {
@@ -88,8 +89,13 @@ template <class T, class Value>
 void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();
   const Address to = address_of(channel, promise.rank);
-  send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
-       wire::own<T>(std::forward<Value>(value)));
+  if constexpr (std::is_same_v<std::remove_cvref_t<Value>, T>) {
+    send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
+         std::forward<Value>(value));
+  } else {
+    send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
+         wire::own<T>(std::forward<Value>(value)));
+  }
 }
 void fulfill(Channel& channel, const RemotePromise<void>& promise);
 void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& text);

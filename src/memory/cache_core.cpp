@@ -20,40 +20,39 @@ void CacheCore::note_use(const CacheKey& key) { policy_->on_use(key); }
 
 CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
   ++statistics_.fetches;
-  const std::uint64_t ticket = ++tickets_;
-  Fetching fetching{key, Promise<Copy>(scheduler_, fetch_name_ + to_string(key)), {}, phase_};
-  const Awaited awaited{fetching.promise.future().shared_state(), ticket};
-  fetching.result = awaited.result;
-  fetching_.emplace(ticket, std::move(fetching));
-  if (std::uint64_t* const older = current_.find(key)) {
-    *older = ticket;
+  auto fetch = std::make_shared<Fetching>(
+      Fetching{key, Promise<Copy>(scheduler_, fetch_name_ + to_string(key)), {}, phase_});
+  fetch->result = fetch->promise.future().shared_state();
+  if (FetchRef* const older = current_.find(key)) {
+    *older = fetch;
   } else {
-    current_.insert(key, ticket);
+    current_.insert(key, fetch);
   }
-  return awaited;
+  return {std::move(fetch), true};
 }
 
 CacheCore::Awaited CacheCore::join(const CacheKey& key) {
-  const std::uint64_t* const ticket = current_.find(key);
-  if (ticket == nullptr) return begin(key);
-  return {fetching_.at(*ticket).result, 0};
+  const FetchRef* const fetch = current_.find(key);
+  if (fetch == nullptr) return begin(key);
+  return {*fetch, false};
 }
 
 // A request that is refused at the call ends its fetch: others may wait for it by now.
 void CacheCore::send(const CacheKey& key, const Awaited& awaited) {
-  if (awaited.ticket == 0) return;
+  if (!awaited.begins) return;
   try {
-    fetch_(key, awaited.ticket);
+    fetch_(key, awaited.fetch);
   } catch (...) {
-    failed(awaited.ticket, std::current_exception());
+    failed(awaited.fetch, std::current_exception());
   }
 }
 
 Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
   send(key, awaited);
-  if (!awaited.result->is_ready()) awaited.result->await();
-  awaited.result->rethrow_error();
-  return *awaited.result->value;
+  sched::ValueState<Copy>& result = *awaited.fetch->result;
+  if (!result.is_ready()) result.await();
+  result.rethrow_error();
+  return *result.value;
 }
 
 CacheCore::Found CacheCore::get(const CacheKey& key) {
@@ -112,51 +111,37 @@ void CacheCore::evict() {
   }
 }
 
-std::optional<CacheCore::Fetching> CacheCore::take(std::uint64_t ticket) {
-  const auto found = fetching_.find(ticket);
-  if (found == fetching_.end()) return std::nullopt;
-  std::optional<Fetching> fetching = std::move(found->second);
-  fetching_.erase(found);
-  return fetching;
-}
-
-bool CacheCore::forget_current(const CacheKey& key, std::uint64_t ticket) {
-  auto* const current = current_.locate(key);
-  if (!current->used() || current->value() != ticket) return false;
+bool CacheCore::forget_current(const FetchRef& fetch) {
+  auto* const current = current_.locate(fetch->key);
+  if (!current->used() || current->value() != fetch) return false;
   current_.erase(current);
   return true;
 }
 
-void CacheCore::arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes) {
-  std::optional<Fetching> fetching;
+void CacheCore::arrived(const FetchRef& fetch, Copy copy, std::size_t size_bytes) {
   {
     const sync::StoreReleaseLock lock(mutex_);
-    fetching = take(ticket);
-    if (!fetching) return;
-    const CacheKey key = fetching->key;
-    if (forget_current(key, ticket)) {
-      if (policy_->keeps()) {
-        remove(key);
-        kept_.insert(key, Kept{copy, size_bytes, fetching->begun_in});
-        statistics_.bytes += size_bytes;
-        ++statistics_.copies;
-        policy_->on_insert(key, size_bytes);
-        evict();
-      }
+    if (std::exchange(fetch->ended, true)) return;
+    if (forget_current(fetch) && policy_->keeps()) {
+      const CacheKey& key = fetch->key;
+      remove(key);
+      kept_.insert(key, Kept{copy, size_bytes, fetch->begun_in});
+      statistics_.bytes += size_bytes;
+      ++statistics_.copies;
+      policy_->on_insert(key, size_bytes);
+      evict();
     }
   }
-  fetching->promise.set_value(std::move(copy));
+  fetch->promise.set_value(std::move(copy));
 }
 
-void CacheCore::failed(std::uint64_t ticket, std::exception_ptr error) {
-  std::optional<Fetching> fetching;
+void CacheCore::failed(const FetchRef& fetch, std::exception_ptr error) {
   {
     const sync::StoreReleaseLock lock(mutex_);
-    fetching = take(ticket);
-    if (!fetching) return;
-    forget_current(fetching->key, ticket);
+    if (std::exchange(fetch->ended, true)) return;
+    forget_current(fetch);
   }
-  fetching->promise.set_exception(std::move(error));
+  fetch->promise.set_exception(std::move(error));
 }
 
 void CacheCore::invalidate(const CacheKey& key) {
@@ -172,27 +157,6 @@ void CacheCore::next_phase() {
   kept_.clear();
   statistics_.copies = statistics_.bytes = 0;
   current_.clear();
-}
-
-CacheCore::Comparison CacheCore::begin_comparison() {
-  Promise<Compared> promise(scheduler_, fmt::format("cache '{}': a comparison", name_));
-  Future<Compared> result = promise.future();
-  const sync::StoreReleaseLock lock(mutex_);
-  const std::uint64_t number = ++tickets_;
-  comparisons_.emplace(number, std::move(promise));
-  return {number, std::move(result)};
-}
-
-void CacheCore::end_comparison(std::uint64_t number, const Compared& result) {
-  std::optional<Promise<Compared>> promise;
-  {
-    const sync::StoreReleaseLock lock(mutex_);
-    const auto found = comparisons_.find(number);
-    if (found == comparisons_.end()) return;
-    promise = std::move(found->second);
-    comparisons_.erase(found);
-  }
-  promise->set_value(result);
 }
 
 std::uint64_t CacheCore::phase() const {

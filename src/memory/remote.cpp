@@ -109,20 +109,18 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
           scope_.channel(), [this](const HeapPlace& where) { on_place(where); },
           named("place of a heap"), made_at),
       got_(
-          scope_.channel(), [this](const RequestId& id, Bytes bytes) { on_got(id, bytes); },
+          scope_.channel(), [this](RequestId id, Bytes bytes) { on_got(id, bytes); },
           named("answer to get"), made_at),
       done_(
-          scope_.channel(),
-          [this](const RequestId& id, std::uint64_t value) { on_done(id, value); }, named("answer"),
-          made_at),
+          scope_.channel(), [this](RequestId id, std::uint64_t value) { on_done(id, value); },
+          named("answer"), made_at),
       refused_(
-          scope_.channel(),
-          [this](const RequestId& id, const std::string& text) { on_refused(id, text); },
+          scope_.channel(), [this](RequestId id, const std::string& text) { on_refused(id, text); },
           named("refusal"), made_at),
       got_large_(
           scope_.channel(),
           [this](std::size_t size_bytes, const Landing& landing) {
-            landing.place = std::make_shared<LandingPlace>(requests_.take(landing.id), size_bytes);
+            landing.place = std::make_shared<LandingPlace>(take(landing.id), size_bytes);
             return landing.place->bytes();
           },
           [](std::span<std::byte> /*bytes*/, const Landing& landing) { landing.place->arrived(); },
@@ -215,8 +213,8 @@ void Remote::on_get(const GetRequest& request) {
   });
 }
 
-void Remote::on_got(const RequestId& id, Bytes bytes) {
-  const Request request = requests_.take(id);
+void Remote::on_got(RequestId id, Bytes bytes) {
+  const Request request = take(id);
   if (request.pending == nullptr || !request.pending->enter()) return;
   if (const std::size_t count = request.elements.size(); count > 0) {
     const std::size_t each = request.size_bytes / count;
@@ -294,16 +292,16 @@ void Remote::on_word(const WordRequest& request) {
   });
 }
 
-void Remote::on_done(const RequestId& id, std::uint64_t value) {
-  const Request request = requests_.take(id);
+void Remote::on_done(RequestId id, std::uint64_t value) {
+  const Request request = take(id);
   if (request.pending == nullptr || !request.pending->enter()) return;
   if (request.to != nullptr) std::memcpy(request.to, &value, sizeof(value));
   request.pending->leave();
   request.pending->end_one();
 }
 
-void Remote::on_refused(const RequestId& id, const std::string& text) {
-  const Request request = requests_.take(id);
+void Remote::on_refused(RequestId id, const std::string& text) {
+  const Request request = take(id);
   if (request.pending == nullptr) return;
   const auto error = std::make_exception_ptr(CheckError(text));
   if (!request.pending->refuse(error)) scope_.fail("a put that nothing waited for", error);
@@ -359,7 +357,11 @@ std::uint64_t Remote::unsatisfied_count() const {
 
 std::vector<std::string> Remote::describe_unsatisfied() const {
   std::vector<std::string> lines;
-  for (const auto& [target, count] : requests_.counts()) {
+  std::map<int, std::uint64_t> counts;  // by target
+  requests_.for_each([&counts](const Request& request) {
+    if (request.pending != nullptr) ++counts[request.target];
+  });
+  for (const auto& [target, count] : counts) {
     lines.push_back(fmt::format("memory '{}': requests to rank {} without an answer: {}", name_,
                                 target, count));
   }
@@ -375,12 +377,13 @@ std::vector<std::string> Remote::describe_unsatisfied() const {
 
 void Remote::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
   if (&failed != &scope_) return;
-  for (Request& request : requests_.take_all()) {
-    promises.emplace_back([pending = request.pending](const std::exception_ptr& error) {
+  requests_.for_each([&promises](Request& request) {
+    if (request.pending == nullptr) return;
+    promises.emplace_back([pending = std::move(request.pending)](const std::exception_ptr& error) {
       pending->fail(error);
       pending->end_one();
     });
-  }
+  });
 }
 
 }  // namespace shoal::memory

@@ -3,13 +3,15 @@
 
 #include "env/shared_memory.hpp"
 #include "memory/heap.hpp"
-#include "memory/requests.hpp"
 #include "net/remote_memory.hpp"
 
 #include <shoal/detail/memory/core.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/message.hpp>
+
+#include <shoal/detail/sync/numbered_table.hpp>
+#include <shoal/transfer.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -23,6 +25,17 @@
 #include <vector>
 
 namespace shoal::memory {
+
+/// A request that has no answer.
+struct Request {
+  sync::Ref<Pending> pending;  // nullptr: none, or the run has failed
+  std::byte* to = nullptr;     // where the answer is written; nullptr: it has none
+  std::uint64_t size_bytes = 0;
+  int target = 0;
+  std::span<const Element> elements;  // if any: the answer has these, each for `to` at its index
+};
+/// Its number, which travels.
+using RequestId = std::uint64_t;
 
 /// Place of a rank's heap, for peers on its node.
 struct HeapPlace {
@@ -39,7 +52,7 @@ struct HeapPlace {
 
 /// Rank that asks, and its number for the request.
 struct Asker {
-  RequestId id;
+  RequestId id = 0;
   std::int64_t rank = 0;
 };
 [[nodiscard]] inline Rank rank_of(const Asker& asker) { return Rank(static_cast<int>(asker.rank)); }
@@ -83,13 +96,13 @@ struct Declaration {
 
 /// Number of the request of a large answer; at the receiver also the owner of its memory.
 struct Landing {
-  RequestId id;
+  RequestId id = 0;
   // Set by the buffer function, for as long as the payload travels.
   mutable std::shared_ptr<class LandingPlace> place{};
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(id.index, id.generation);
+    archive(id);
   }
 };
 
@@ -187,16 +200,18 @@ class Remote final : private term::Unsatisfied {
   /// Keeps the writer of a range here; with checks on only.
   void note_write(const Range& range, std::int64_t rank);
   void on_get(const GetRequest& request);
-  void on_got(const RequestId& id, Bytes bytes);
+  void on_got(RequestId id, Bytes bytes);
   void on_put(const PutRequest& request, Bytes bytes);
   void on_word(const WordRequest& request);
   void on_many(const ManyRequest& request, Offsets offsets, Bytes values);
   void change(const ManyRequest& request, std::uint64_t offset, const std::byte* value);
-  void on_done(const RequestId& id, std::uint64_t value);
-  void on_refused(const RequestId& id, const std::string& text);
+  void on_done(RequestId id, std::uint64_t value);
+  void on_refused(RequestId id, const std::string& text);
   void on_allocate(const AllocateRequest& request);
   void on_declared(const Declaration& declaration);
   void compare(const Declaration& mine, const Declaration& theirs) const;
+  /// Takes the request out; without `pending`: there is no such request.
+  [[nodiscard]] Request take(RequestId id) { return requests_.take(id).value_or(Request()); }
   /// Runs f(), and sends the asker a refusal if it throws.
   template <class F>
   void answer(const Asker& asker, F f) {
@@ -222,7 +237,7 @@ class Remote final : private term::Unsatisfied {
   net::RemoteMemory* const windows_;  // nullptr: all gets from other nodes go by messages
   const std::size_t rma_bytes_;       // of the smallest get that MPI does
   Heap heap_;
-  Requests requests_;
+  mutable sync::NumberedTable<Request> requests_;
 
   mutable sync::Mutex mutex_;
   std::optional<Heap> local_ SHOAL_GUARDED_BY(mutex_);

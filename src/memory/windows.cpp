@@ -57,7 +57,7 @@ void Remote::get_by_window(const Range& from, std::uint64_t address, std::byte* 
   auto arrived = messaging::make_event(scope_.channel(), owner_text("get by MPI to the"),
                                        [this, id = asker.id, writing = std::move(writing)] {
                                          writing->leave();
-                                         const Request request = requests_.take(id);
+                                         const Request request = take(id);
                                          if (request.pending != nullptr) request.pending->end_one();
                                        });
   windows_->get(scope_.messenger().rank(), scope_.channel().team().to_world(Rank(from.rank)),

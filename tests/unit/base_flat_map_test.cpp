@@ -157,6 +157,17 @@ TEST(FlatMap, ThrowingCopies_AtRandom_LeaveTheMapUnchanged) {
   EXPECT_EQ(Throwing::plan().live, 0);
 }
 
+TEST(FlatMap, Copy_HasValuesOfItsOwn) {
+  FlatMap<std::string, int> first;
+  for (int i = 0; i < 100; ++i) first.insert(std::to_string(i), i);
+  FlatMap<std::string, int> second(first);
+  first.erase("7");
+  *first.find("8") = 0;
+  EXPECT_EQ(second.size(), 100U);
+  EXPECT_EQ(*second.find("7"), 7);
+  EXPECT_EQ(*second.find("8"), 8);
+}
+
 TEST(FlatMap, MovedFrom_IsEmptyAndUsable) {
   FlatMap<std::string, int> first;
   first.insert("a", 1);

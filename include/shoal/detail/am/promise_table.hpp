@@ -4,11 +4,11 @@
 #include <shoal/archive.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/numbered_table.hpp>
 #include <shoal/future.hpp>
 
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,11 +21,6 @@ class PromiseTable final {
  public:
   /// Gives a promise the failure of its scope.
   using GivenUp = Function<void(const std::exception_ptr&)>;
-
-  PromiseTable();
-  ~PromiseTable();
-  PromiseTable(const PromiseTable&) = delete;
-  PromiseTable& operator=(const PromiseTable&) = delete;
 
   /// Number of the promise, which is not used again.
   template <class T>
@@ -46,13 +41,16 @@ class PromiseTable final {
   void give_up(std::uint64_t team, std::vector<GivenUp>& promises);
 
  private:
-  struct Entries;
+  struct Entry {
+    sched::AnyPromise promise;  // empty: given up, and not fulfilled since
+    std::uint64_t team = 0;
+    std::uint32_t signature = 0;
+  };
   std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, Channel& channel);
   /// Empty: its scope has failed. `signature` 0: of any type.
   sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);
 
-  sync::Mutex mutex_;
-  const std::unique_ptr<Entries> entries_ SHOAL_PT_GUARDED_BY(mutex_);
+  sync::NumberedTable<Entry> entries_;
 };
 
 }  // namespace shoal::messaging

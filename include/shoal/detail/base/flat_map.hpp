@@ -80,6 +80,11 @@ class FlatMap {
   };
 
   FlatMap() = default;
+  FlatMap(const FlatMap& other)
+    requires std::is_copy_constructible_v<T>
+  {
+    other.for_each([this](const K& key, const T& value) { insert(key, value); });
+  }
   FlatMap(FlatMap&& other) noexcept { swap(other); }
   FlatMap& operator=(FlatMap&& other) noexcept {
     swap(other);

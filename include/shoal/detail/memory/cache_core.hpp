@@ -15,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 namespace shoal {
@@ -79,8 +78,17 @@ class PolicyOf final : public AnyPolicy {
 /// Any thread.
 class CacheCore {
  public:
-  /// Sends a request of this number; arrived() or failed() follows.
-  using Fetch = Function<void(const CacheKey&, std::uint64_t ticket)>;
+  /// A fetch under way. Its promise is fulfilled with the copy.
+  struct Fetching {
+    CacheKey key;
+    Promise<Copy> promise;
+    sched::ValueRef<Copy> result;
+    std::uint64_t begun_in = 0;  // phase
+    bool ended = false;          // under the lock of the cache
+  };
+  using FetchRef = std::shared_ptr<Fetching>;
+  /// Asks for the object; arrived() or failed() follows.
+  using Fetch = Function<void(const CacheKey&, const FetchRef&)>;
 
   CacheCore(sched::Scheduler& scheduler, std::string name, std::unique_ptr<AnyPolicy> policy,
             Fetch fetch);
@@ -114,32 +122,14 @@ class CacheCore {
   [[nodiscard]] const std::string& name() const { return name_; }
 
   // --- ends of fetches
-  void arrived(std::uint64_t ticket, Copy copy, std::size_t size_bytes);
-  void failed(std::uint64_t ticket, std::exception_ptr error);
-
-  /// A comparison of a copy with its object: a number for the answer, and its future.
-  struct Compared {
-    bool same = true;
-    int writer = -1;  // rank that wrote the object last; -1: not known
-  };
-  struct Comparison {
-    std::uint64_t number = 0;
-    Future<Compared> result;
-  };
-  [[nodiscard]] Comparison begin_comparison();
-  void end_comparison(std::uint64_t number, const Compared& result);
+  // Only the first one of a fetch counts.
+  void arrived(const FetchRef& fetch, Copy copy, std::size_t size_bytes);
+  void failed(const FetchRef& fetch, std::exception_ptr error);
 
  private:
-  /// A fetch under way. Its promise is fulfilled with the copy.
-  struct Fetching {
-    CacheKey key;
-    Promise<Copy> promise;
-    sched::ValueRef<Copy> result;
-    std::uint64_t begun_in = 0;  // phase
-  };
   struct Awaited {
-    sched::ValueRef<Copy> result;
-    std::uint64_t ticket = 0;  // != 0: of a fetch that the caller begins
+    FetchRef fetch;
+    bool begins = false;  // the caller sends the request
   };
   struct Kept {
     Copy copy;
@@ -162,9 +152,8 @@ class CacheCore {
   void note_use(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   void remove(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   void evict() SHOAL_REQUIRES(mutex_);
-  [[nodiscard]] std::optional<Fetching> take(std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
-  /// A fetch that has ended; false: it is not the one that a get() may wait for.
-  bool forget_current(const CacheKey& key, std::uint64_t ticket) SHOAL_REQUIRES(mutex_);
+  /// A fetch has ended; false: it is not the one that a get() may wait for.
+  bool forget_current(const FetchRef& fetch) SHOAL_REQUIRES(mutex_);
   /// Sends the request of a fetch that the caller begins.
   void send(const CacheKey& key, const Awaited& awaited);
   [[nodiscard]] Copy await(const CacheKey& key, const Awaited& awaited);
@@ -177,12 +166,9 @@ class CacheCore {
   const Fetch fetch_;
   mutable sync::StoreReleaseMutex mutex_;
   FlatMap<CacheKey, Kept, AddressHash> kept_ SHOAL_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, Fetching> fetching_ SHOAL_GUARDED_BY(mutex_);  // by ticket
   // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
   // it since.
-  FlatMap<CacheKey, std::uint64_t, AddressHash> current_ SHOAL_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, Promise<Compared>> comparisons_ SHOAL_GUARDED_BY(mutex_);
-  std::uint64_t tickets_ SHOAL_GUARDED_BY(mutex_) = 0;
+  FlatMap<CacheKey, FetchRef, AddressHash> current_ SHOAL_GUARDED_BY(mutex_);
   std::uint64_t phase_ SHOAL_GUARDED_BY(mutex_) = 0;
   CacheStatistics statistics_ SHOAL_GUARDED_BY(mutex_);
 };
