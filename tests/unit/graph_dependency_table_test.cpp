@@ -62,7 +62,7 @@ TEST(DependencyTable, RandomFulfillments_AgreeWithAReference) {
   const auto key_of = [](int n) { return "a key that is not short " + std::to_string(n); };
   DependencyTable<std::string> table;
   std::unordered_map<int, int> expected;
-  for (int step = 0; step < 30'000; ++step) {
+  for (unsigned step = 0; step < 30'000; ++step) {
     // The range of keys breathes, so that the table grows and shrinks.
     const int number = static_cast<int>(random() % (1U + 1000U * (step / 1000U % 4U)));
     const int count = 1 + static_cast<int>(random() % 3U);
