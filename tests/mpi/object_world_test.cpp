@@ -8,9 +8,14 @@
 #include "support/joined_program.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -90,6 +95,48 @@ void objects(World& world) {
   map.fence();
 }
 
+class Sink : public shoal::DistributedObject<Sink> {
+ public:
+  explicit Sink(Team& team) : DistributedObject(team) {}
+  void take(std::int64_t /*number*/) { ++taken; }
+  std::int64_t taken = 0;
+};
+
+constexpr std::size_t kWindow = 16384;
+
+// Rank 0 invokes many times while rank 1 computes, in its section, until rank 0 has waited for a
+// while. As few have been sent then as the windows have room for: that of the link, and that of the
+// connection.
+void flood(World& world) {
+  constexpr std::int64_t kCount = 20000;
+  constexpr int kWaits = 100;
+  std::atomic<std::int64_t> sent{0};
+  std::atomic<std::int64_t> told{-1};
+  std::atomic<int> waits{0};
+  const auto report = world.make_am([&](std::int64_t count) {
+    waits = count == told ? waits + 1 : 0;
+    told = count;
+  });
+  Sink sink(world);
+  world.barrier();
+  if (world.rank() == 0 && world.size() > 1) {
+    world.spawn([&] {
+      while (sent < kCount) {
+        report.send_urgent(Rank(1), sent.load());
+        shoal::sleep_for(std::chrono::milliseconds(1));
+      }
+      report.send_urgent(Rank(1), kCount);
+    });
+    for (; sent < kCount; ++sent) sink.async<&Sink::take>(Rank(1), sent.load());
+  } else if (world.rank() == 1) {
+    while (told < kCount && waits < kWaits) std::this_thread::yield();
+    const auto bytes = static_cast<std::size_t>(told - sink.taken) * sizeof(std::int64_t);
+    require(bytes <= 3 * kWindow, "{} bytes of invocations came to a rank that computes", bytes);
+  }
+  sink.fence();
+  require(sink.taken == (world.rank() == 1 ? kCount : 0), "{} have run", sink.taken);
+}
+
 // Figure 3.12 of the thesis: a library that uses MPI, called on one rank of each process.
 void allreduce_outside(World& world, MPI_Comm comm) {
   const auto callers = shoal::external_callers(world);
@@ -137,6 +184,10 @@ int program(int argc, char** argv) {
       const int code = run_with({"--workers", workers}, &objects, MPI_COMM_WORLD);
       require(code == 0, "ended with {} and {} workers", code, workers);
     }
+    const int code = run_with(
+        {"--workers", "2", "--packet-bytes", "1K", "--window-bytes", std::to_string(kWindow)},
+        &flood, MPI_COMM_WORLD);
+    require(code == 0, "the flood ended with {}", code);
     figure_3_13();
   });
   MPI_Finalize();
