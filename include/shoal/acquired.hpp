@@ -60,7 +60,7 @@ class Acquired {
   [[nodiscard]] bool here() const { return task_ != nullptr; }
   /// The value: const for Mode::read. **Errors**: CheckError unless here().
   [[nodiscard]] decltype(auto) get() const& {
-    SHOAL_CHECK(here(), "get() of a datum that is not acquired on this rank");
+    SHOAL_CHECK(here(), "get() of a datum that is not acquired on this rank: ask here() first");
     if constexpr (M == flow::Mode::read) {
       return Traits::read(task_->object());
     } else {

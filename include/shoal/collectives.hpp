@@ -18,10 +18,10 @@ namespace shoal {
 /// may be under way. Values are combined in the order of ranks, in the same way in every run with
 /// as many ranks; `operation` must not wait.
 ///
-/// **Errors**: as Team::wait(); CheckError when members call different operations, or with
-/// different types, sizes of spans, or roots. **Cost**: about log2(size) messages in depth. Values
-/// of 16 KiB and more travel without copies in between. Spans are not encoded; large ones are on
-/// their way in several parts at once.
+/// **Errors**: as Team::wait(); TaskError, which names both, when members call different
+/// operations, or with different types, sizes of spans, or roots. **Cost**: about log2(size)
+/// messages in depth. Values of 16 KiB and more travel without copies in between. Spans are not
+/// encoded; large ones are on their way in several parts at once.
 class TeamCollectives {
  public:
   /// Returns when all members have called it. Not a wait(): tasks and messages may still be under
@@ -240,7 +240,7 @@ class TeamCollectives {
       refuse_collective();
     return *collectives_;
   }
-  [[noreturn]] static void refuse_collective();
+  [[noreturn]] void refuse_collective() const;
   template <class Started>
   Future<typename Started::Result> later(Started started) {
     return started.future("a collective operation");

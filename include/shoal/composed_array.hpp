@@ -111,12 +111,14 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
   };
 
   [[nodiscard]] Inner& at(std::size_t which) const {
-    SHOAL_CHECK(which < size(), "there is no inner array {}: there are {}", which, size());
+    if (which >= size()) [[unlikely]]
+      object::refuse_element(this->place_of_object(), which, size());
     return *inner_[which];
   }
   [[nodiscard]] Inner& checked(std::size_t which) const {
     Inner& inner = at(which);
-    SHOAL_CHECK(inner.array != nullptr, "rank {} has no part of inner array {}",
+    SHOAL_CHECK(inner.array != nullptr,
+                "rank {} has no part of inner array {}: only its members use it as an array",
                 this->rank().value(), which);
     return inner;
   }
@@ -194,7 +196,10 @@ template <class T>
 /// Sum of the inner products of inner arrays, which are distributed alike.
 template <class T>
 [[nodiscard]] T inner_product(const composed_array<T>& a, const composed_array<T>& b) {
-  SHOAL_CHECK(a.size() == b.size(), "inner_product() of arrays that are not alike");
+  SHOAL_CHECK(
+      a.size() == b.size(),
+      "inner_product() on rank {}: the arrays have {} and {} inner arrays: give both as many",
+      a.rank().value(), a.size(), b.size());
   T own{};
   a.for_each_local([&](std::size_t which, const distributed_array<T>& inner) {
     const T product = inner_product(inner, b.inner(which));

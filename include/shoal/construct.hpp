@@ -40,12 +40,14 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
   } catch (const CancelledError&) {
     throw;
   } catch (...) {
-    error =
-        "the constructor of " + type_name<T>() + " failed: " + describe(sched::caught_exception());
+    error = describe(sched::caught_exception());
   }
   const int failing = team.allreduce(handle != nullptr ? team.size() : team.rank().value(),
                                      [](int a, int b) { return a < b ? a : b; });
-  if (failing == team.rank()) team.fail(reply, error);
+  if (failing == team.rank()) {
+    messaging::fail(Objects::of(team).channel(), reply, "the constructor of " + type_name<T>(),
+                    error);
+  }
   if (failing < team.size()) {
     if (handle != nullptr) Objects::of(team).drop(handle.address());
     return;

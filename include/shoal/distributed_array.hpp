@@ -54,26 +54,28 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
 
   /// Value of an element.
   [[nodiscard]] Future<T> get(std::size_t index) const {
-    return this->template call<&distributed_array::get_here>(distribution_.owner(index),
-                                                             distribution_.place(index));
+    const Where at = where(index);
+    return this->template call<&distributed_array::get_here>(at.owner, at.place);
   }
   /// Replaces an element.
   void set(std::size_t index, T value) const {
-    this->template async<&distributed_array::set_here>(
-        distribution_.owner(index), distribution_.place(index), std::move(value));
+    const Where at = where(index);
+    this->template async<&distributed_array::set_here>(at.owner, at.place, std::move(value));
   }
   /// Runs `Function(element, args...)` on its owner: a function, or a lambda without captures.
   template <auto Function, class... Args>
   void apply(std::size_t index, Args&&... args) const {
+    const Where at = where(index);
     this->template async<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
-        distribution_.owner(index), distribution_.place(index), std::forward<Args>(args)...);
+        at.owner, at.place, std::forward<Args>(args)...);
   }
   /// The same with the future of what it returns.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
+    const Where at = where(index);
     return this
         ->template call<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
-            distribution_.owner(index), distribution_.place(index), std::forward<Args>(args)...);
+            at.owner, at.place, std::forward<Args>(args)...);
   }
 
   // --- ranges: one message for each run of elements with one owner
@@ -103,6 +105,17 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   }
 
  private:
+  struct Where {
+    Rank owner;
+    std::size_t place;
+  };
+  [[nodiscard]] Where where(std::size_t index) const {
+    try {
+      return {distribution_.owner(index), distribution_.place(index)};
+    } catch (const CheckError&) {  // names no array
+      object::refuse_element(this->place_of_object(), index, size());
+    }
+  }
   [[nodiscard]] T get_here(std::size_t place) const { return elements_[place]; }
   void set_here(std::size_t place, T value) { elements_[place] = std::move(value); }
   template <auto Function, class... Args>
@@ -120,11 +133,11 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   template <class Run>
   void for_runs(std::size_t first, std::size_t count, Run run) const {
     for (std::size_t at = 0; at < count;) {
-      const Rank owner = distribution_.owner(first + at);
-      const std::size_t place = distribution_.place(first + at);
+      const auto [owner, place] = where(first + at);
       std::size_t length = 1;
-      while (at + length < count && distribution_.owner(first + at + length) == owner &&
-             distribution_.place(first + at + length) == place + length) {
+      while (at + length < count) {
+        const Where next = where(first + at + length);
+        if (next.owner != owner || next.place != place + length) break;
         ++length;
       }
       run(owner, place, at, length);

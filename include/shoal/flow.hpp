@@ -274,6 +274,7 @@ class Flow {
                                          const DataOptions& options, void* object, bool owned);
   [[nodiscard]] static std::uint32_t generation_of(const flow::Handle& handle);
   void check(const flow::Request& request, const char* what) const;
+  void check_whole(const flow::Handle& handle, const char* call) const;
   void check_may_wait(const char* call) const;
   void set_reduction_functions(const flow::Request& request, Function<void(void*)> init,
                                Function<void(void*, const void*)> combine);

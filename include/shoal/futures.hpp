@@ -88,7 +88,8 @@ class [[nodiscard]] Futures {
 
  private:
   [[nodiscard]] const Future<T>& at(std::size_t n) const {
-    SHOAL_CHECK(n < each_.size(), "rank {} has no result: there are {}", n, each_.size());
+    SHOAL_CHECK(n < each_.size(), "rank {} has no result: ask for those of ranks 0 to {}", n,
+                each_.size() - 1);
     return each_[n];
   }
   [[nodiscard]] Future<T>& at(std::size_t n) {

@@ -228,8 +228,9 @@ class GlobalMemory {
     if (sched::in_handler()) {
       for (const GlobalPtr<T> one : from) core_->check_may_wait(one.rank().value(), "gather()");
     }
-    SHOAL_CHECK(from.size() == to.size(), "memory '{}': gather() of {} elements into {}", name(),
-                from.size(), to.size());
+    SHOAL_CHECK(from.size() == to.size(),
+                "memory '{}': gather() of {} elements into room for {}: give room for all of them",
+                name(), from.size(), to.size());
     std::vector<memory::Element> far;
     for (std::size_t i = 0; i < from.size(); ++i) {
       core_->check_pointer(from[i].memory(), Access::gather);
@@ -254,7 +255,8 @@ class GlobalMemory {
   Transfer scatter(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> from) {
     memory::check_written<T>();
     const std::span<const GlobalPtr<T>> to(pointers);
-    SHOAL_CHECK(from.size() == to.size(), "memory '{}': scatter() of {} elements to {}", name(),
+    SHOAL_CHECK(from.size() == to.size(),
+                "memory '{}': scatter() of {} elements to {} pointers: give one for each", name(),
                 from.size(), to.size());
     std::vector<memory::Element> far;
     const std::exception_ptr refused =
@@ -583,8 +585,9 @@ class GlobalMemory {
   template <memory::WordOp op, class T>
   Transfer update_all_async(std::span<const GlobalPtr<T>> at,
                             std::span<const std::type_identity_t<T>> values) {
-    SHOAL_CHECK(at.size() == values.size(), "memory '{}': {} values for {} words", name(),
-                values.size(), at.size());
+    SHOAL_CHECK(at.size() == values.size(),
+                "memory '{}': {} values for {} words: give one for each", name(), values.size(),
+                at.size());
     std::vector<memory::Element> far;
     const std::exception_ptr refused = for_places<32>(
         at, Access::word_async, far,

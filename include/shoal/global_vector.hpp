@@ -84,7 +84,8 @@ class GlobalVector {
 
   /// Address of element `i`. **Errors**: CheckError behind the end.
   [[nodiscard]] GlobalPtr<T> operator[](std::size_t i) const {
-    SHOAL_CHECK(i < count_, "memory '{}': element {} of a vector of {}", memory_.name(), i, count_);
+    if (i >= count_) [[unlikely]]
+      refuse_element(i);
     return at(owner(i), local_index(i));
   }
   /// Address of the place `local` of a rank, as of a co-array.
@@ -117,11 +118,13 @@ class GlobalVector {
   }
 
  private:
+  [[noreturn]] void refuse_element(std::size_t i) const {
+    detail::refuse_element("memory '" + memory_.name() + "': vector", i, memory_.rank(), count_);
+  }
   template <class F>
   void for_pieces(std::size_t first, std::size_t count, F f) const {
-    SHOAL_CHECK(first <= count_ && count <= count_ - first,
-                "memory '{}': elements {} to {} of a vector of {}", memory_.name(), first,
-                first + count, count_);
+    if (first > count_ || count > count_ - first) [[unlikely]]
+      refuse_element(first + count - 1);
     for (std::size_t done = 0; done < count;) {
       const std::size_t i = first + done;
       const std::size_t piece = std::min(count - done, block_ - i % block_);

@@ -413,7 +413,7 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] int rank_of(const K& k) const {
     const int rank = rank_(k);
     if (rank < 0 || rank >= scope_.size()) [[unlikely]]
-      graph::refuse_graph_rank(task_name(k), rank, scope_.size());
+      graph::refuse_graph_rank(scope_, name_, task_name(k), rank);
     return rank;
   }
   /// Without set_rank() all tasks are of this rank.

@@ -57,7 +57,10 @@ X& as_class(Root& root) {
     return root;
   } else if constexpr (std::is_polymorphic_v<Root>) {
     X* const found = dynamic_cast<X*>(&root);
-    SHOAL_CHECK(found != nullptr, "a representative is no {}", type_name<X>());
+    SHOAL_CHECK(found != nullptr,
+                "a representative is no {}: all members make objects of this class, whose methods "
+                "are invoked",
+                type_name<X>());
     return *found;
   } else {
     static_assert(std::is_polymorphic_v<Root>,
@@ -77,6 +80,8 @@ struct Place {
 /// Team of all ranks, on the calling rank. **Errors**: CheckError, naming `what`, on a thread
 /// outside the workers.
 [[nodiscard]] Team& world_here(const char* what);
+/// Refuses the index of an element of a container. **Errors**: CheckError that names it.
+[[noreturn]] void refuse_element(const Place& place, std::size_t index, std::size_t size);
 /// Table of the team of an object on the calling rank. **Errors**: CheckError, naming `what`.
 [[nodiscard]] Objects& objects_for(const Address& address, const char* what);
 

@@ -197,7 +197,8 @@ class Invoker {
   template <auto Function, Kind How, class... Args>
   void send_to_all(const Args&... args) const {
     const Place place = this->place();
-    SHOAL_CHECK(place.address.number != 0, "an empty handle was used");
+    if (place.address.number == 0) [[unlikely]]
+      refuse_empty_handle();
     for (int rank = 0; rank < place.address.size; ++rank) {
       send_to<Function, How>(place, Rank(rank), args...);
     }

@@ -49,7 +49,10 @@ template <class T>
 /// Sum of the products of elements, which are distributed alike.
 template <class T>
 [[nodiscard]] T inner_product(const distributed_array<T>& a, const distributed_array<T>& b) {
-  SHOAL_CHECK(a.local().size() == b.local().size(), "inner_product() of arrays that are not alike");
+  SHOAL_CHECK(a.local().size() == b.local().size(),
+              "inner_product() on rank {}: the arrays have {} and {} elements there: give both one "
+              "size and distribution",
+              a.rank().value(), a.local().size(), b.local().size());
   T own{};
   for (std::size_t i = 0; i < a.local().size(); ++i) own += a.local()[i] * b.local()[i];
   return a.team().allreduce(own, std::plus<>());

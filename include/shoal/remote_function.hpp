@@ -5,7 +5,10 @@
 #include <shoal/future.hpp>
 #include <shoal/remote_promise.hpp>
 
+#include <memory>
 #include <source_location>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -26,7 +29,7 @@ decltype(auto) invoke_in(F& function, const MessageContext& context, Values&&...
   }
 }
 
-/// Runs `run` and sends what it returns or throws.
+/// Runs `run` and sends what it returns or throws, with the name of the running task or handler.
 template <class Result, class Run>
 void reply_with(const MessageContext& context, const RemotePromise<Result>& reply, Run run) {
   Channel& channel = context.channel();
@@ -40,7 +43,8 @@ void reply_with(const MessageContext& context, const RemotePromise<Result>& repl
   } catch (const CancelledError&) {
     throw;  // the scope has failed, and the caller hears of that
   } catch (...) {
-    fail(channel, reply, describe(sched::caught_exception()));
+    const std::string text = describe(sched::caught_exception());
+    fail(channel, reply, sched::current_activity(), text);
   }
 }
 
@@ -49,13 +53,30 @@ using CallResult = wire::Owner<std::remove_cvref_t<decltype(invoke_in(
     std::declval<decltype(Named::function())&>(), std::declval<const MessageContext&>(),
     std::declval<Values>()...))>>;
 
+/// Task of a call: reports and errors name the called function.
+template <class Named, class F>
+class CallTask final : public sched::FunctionTask<F> {
+ public:
+  using sched::FunctionTask<F>::FunctionTask;
+  [[nodiscard]] std::string name() const override {
+    return naming::readable(Named::pretty(), Named::kKey);
+  }
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return "a call"; }
+};
+template <class Named, class F>
+std::unique_ptr<sched::Task> make_call_task(sched::TaskScope& scope, F function) {
+  std::unique_ptr<sched::Task> task(new CallTask<Named, F>(std::move(function)));
+  task->scope = &scope;
+  return task;
+}
+
 /// Handler of call(): runs the function as a task.
 template <class Named, class... Values>
 void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, Values...>> reply,
                  Values... values) {
   Channel& channel = context.channel();
-  channel.scheduler().submit(sched::make_function_task(
-      channel.scope(), "a call",
+  channel.scheduler().submit(make_call_task<Named>(
+      channel.scope(),
       [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
         reply_with(context, reply, [&]() -> decltype(auto) {
           auto function = Named::function();
@@ -67,6 +88,20 @@ void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, 
         });
       }));
 }
+
+/// Static handler of accept_call(), with a name that tells the called function.
+template <class Named, class... Values>
+struct CallHandler {
+  using Traits = FunctionTraits<decltype(&accept_call<Named, Values...>)>;
+  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+  static void invoke(void* /*self*/, Batch& batch) {
+    auto function = &accept_call<Named, Values...>;
+    handle_all(function, batch, typename Traits::Wires{});
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+  static inline StaticHandler handler{name(), signature_of(typename Traits::Wires{}),
+                                      Delivery::inlined, &invoke};
+};
 
 /// A promise that is published, and its future.
 template <class Result>
@@ -85,7 +120,7 @@ auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&...
                 "shoal: the number of arguments differs from the function's parameters");
   (check_fraction<Args, Ws>(), ...);
   Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
-  send_static<StaticFunction<&accept_call<Named, Storage<Ws>...>, Delivery::inlined>>(
+  send_static<CallHandler<Named, Storage<Ws>...>>(
       channel, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);
   return std::move(awaited.future);
 }
@@ -93,10 +128,14 @@ auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&...
 /// Names a function by its type.
 template <auto Function>
 struct NamedFunction {
+  static constexpr std::string_view kKey = "Function";  // in pretty()
+  static constexpr std::string_view pretty() { return __PRETTY_FUNCTION__; }
   static auto function() { return Function; }
 };
 template <class Closure>
 struct NamedClosure {
+  static constexpr std::string_view kKey = "Closure";
+  static constexpr std::string_view pretty() { return __PRETTY_FUNCTION__; }
   static Closure function() { return {}; }
 };
 

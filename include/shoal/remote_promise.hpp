@@ -28,8 +28,11 @@ struct RemotePromise {
 /// An exception that a function called on another rank has thrown.
 class RemoteError : public Error {
  public:
-  /// An exception of `rank` with this text.
-  RemoteError(Rank rank, std::string text);
+  /// An exception of `function` on `rank`, which `caller` has called, with this text. An empty
+  /// function: the program has failed the promise by Team::fail().
+  RemoteError(Rank rank, Rank caller, std::string function, std::string text);
+  /// The function that threw, or the method and its object.
+  [[nodiscard]] const std::string& function() const { return function_; }
   /// Rank that threw.
   [[nodiscard]] Rank rank() const { return rank_; }
   /// what() of the original exception.
@@ -37,6 +40,7 @@ class RemoteError : public Error {
 
  private:
   Rank rank_;
+  std::string function_;
   std::string text_;
 };
 
@@ -62,7 +66,7 @@ struct Replies {
   }
   static void accept_void(const MessageContext& context, std::uint64_t number);
   static void accept_error(const MessageContext& context, std::uint64_t number, int rank,
-                           const std::string& text);
+                           const std::string& function, const std::string& text);
 };
 
 /// Channel and rank there of a message to a rank of the world: over `channel` if that rank is a
@@ -98,11 +102,13 @@ void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
   }
 }
 void fulfill(Channel& channel, const RemotePromise<void>& promise);
-void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& text);
-/// Gives the promise a RemoteError with this text.
+void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& function,
+                  const std::string& text);
+/// Gives the promise a RemoteError with this text. `function`: see RemoteError.
 template <class T>
-void fail(Channel& channel, const RemotePromise<T>& promise, const std::string& text) {
-  fail_promise(channel, promise.rank, promise.number, text);
+void fail(Channel& channel, const RemotePromise<T>& promise, const std::string& function,
+          const std::string& text) {
+  fail_promise(channel, promise.rank, promise.number, function, text);
 }
 
 }  // namespace messaging

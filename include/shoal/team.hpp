@@ -5,6 +5,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/async_task.hpp>
 #include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/rank_set.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/future.hpp>
@@ -132,7 +133,8 @@ class Team : public TeamCollectives {
   /// has ended. Its parent's end waits for it; the end of the world throws StuckError if nothing is
   /// left that could drop it. For other teams, which last as long as their object, it owns nothing.
   /// **Caller**: a task or handler of the team. Any thread may drop it.
-  [[nodiscard]] std::shared_ptr<Team> share();
+  [[nodiscard]] std::shared_ptr<Team> share(
+      const std::source_location& place = std::source_location::current());
   /// Names the team in messages; World::find() gives the members their Team again. Members only.
   [[nodiscard]] TeamHandle handle() const;
   /// Ranks of this team in the part of the machine that `with`, or the caller, is in; for
@@ -373,7 +375,7 @@ class Team : public TeamCollectives {
   /// Gives it a RemoteError with this text.
   template <class T>
   void fail(const RemotePromise<T>& promise, const std::string& text) {
-    messaging::fail(channel(), promise, text);
+    messaging::fail(channel(), promise, "", text);
   }
 
   /// Calls the function named by `am<function>` as a task on `target`, and brings back what it
@@ -488,7 +490,9 @@ class Team : public TeamCollectives {
              const messaging::SharedRankMap& members, const std::string& name,
              term::FailureTo failure = term::FailureTo::waiters);
   void release() noexcept;
-  [[noreturn]] void refuse_use() const;
+  friend class TeamCollectives;
+  /// `how`: "in a collective operation ", or nothing.
+  [[noreturn]] void refuse_use(const char* how = "") const;
   /// Of a rank that is no member. **Errors**: CheckError after the end of the run.
   [[nodiscard]] Rank rank_elsewhere() const;
   /// Members of `parent` that gave this colour.
@@ -561,7 +565,14 @@ class Team : public TeamCollectives {
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
 
+  /// A team on a rank that is no member, for errors.
+  struct Elsewhere {
+    std::string team;
+    Rank rank;  // in the world
+  };
+
   Parts parts_;
+  std::unique_ptr<const Elsewhere> elsewhere_;  // nullptr: a member
   bool run_has_ended_ = false;  // of the outermost one; written when the workers have stopped
   term::TeamScope* nested_ = nullptr;  // the same scope; nullptr: the world's
   int size_ = 0;
@@ -584,6 +595,8 @@ class Team::Ender final : public term::SharedTeam {
   [[nodiscard]] Team& team() const { return *team_; }
   [[nodiscard]] std::string describe() const override;
   void rank_ended() override;
+  /// share() was called there, of a team of the program. Any thread.
+  void add_place(const std::source_location& place);
 
  private:
   class Leaving;
@@ -595,6 +608,8 @@ class Team::Ender final : public term::SharedTeam {
   term::Scope& outer_;  // the parent's: lives longer than the parent, if that fails
   const Invitation invitation_;
   std::unique_ptr<Team> team_;
+  mutable sync::Mutex mutex_;
+  std::vector<std::string> places_ SHOAL_GUARDED_BY(mutex_);  // of share(), each once
 };
 /// @endcond
 

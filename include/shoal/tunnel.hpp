@@ -138,10 +138,10 @@ class Tunnel {
  private:
   template <class... Args>
   void send(Rank to, Args&&... args) {
-    SHOAL_CHECK(to >= 0 && static_cast<std::size_t>(to.value()) < opened_.size(),
-                "a tunnel was used to rank {}: its team has ranks 0 to {}", to.value(),
-                opened_.size() - 1);
     using To = object::Receiver<Function, Root, object::Kind::plain>;
+    if (to < 0 || static_cast<std::size_t>(to.value()) >= opened_.size()) [[unlikely]]
+      object::refuse_target(place_.objects, place_.address.number, place_.address.size, To::handler,
+                            to);
     if (place_.objects == nullptr) [[unlikely]] {
       return std::apply(
           [&](const auto&... fixed) {

@@ -55,10 +55,23 @@ std::uint64_t Channel::outside_sender(std::uint32_t handler) const {
   return sender->begin_message_outside();
 }
 
-net::Link& Channel::admit_to(Rank target, net::Lane lane) {
+std::string Channel::name_of(std::uint32_t handler) const {
+  const std::uint32_t index = handler & kIndexMask;
+  return (handler & kInstanceBit) != 0 ? handlers_.name_of(index) : static_handlers()[index].name;
+}
+
+void Channel::refuse_target(const char* what, std::uint32_t handler, Rank target) const {
+  detail::refuse_rank(fmt::format("{} for '{}'", what, name_of(handler)), target.value(),
+                      messenger_.rank(), scope_.describe(), team_.size());
+}
+
+net::Link& Channel::admit_to(Rank target, net::Lane lane, std::uint32_t handler) {
   SHOAL_CHECK(!run_has_ended_,
-              "an active message is sent after its run() has returned: make it anew in the main "
-              "function of each run");
+              "a message for '{}' is sent after its run() has returned: make the handler anew in "
+              "the main function of each run",
+              name_of(handler));
+  if (!team_.has(target)) [[unlikely]]
+    refuse_target("message", handler, target);
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
   const Rank world_rank = team_.to_world(target);
   net::Link& link = messenger_.link_to(world_rank, lane);

@@ -136,9 +136,9 @@ void CountedEvent::run() {
 namespace {
 
 // Ends the counted release before an exception leaves: a main function unwinds only after that.
-net::Link& admit(Channel& channel, Rank target, std::unique_ptr<CountedEvent>& release) {
+net::Link& admit(Channel& channel, const Route& route, std::unique_ptr<CountedEvent>& release) {
   try {
-    return channel.admit(target);
+    return channel.admit(route.target, route.handler);
   } catch (...) {
     release.reset();
     throw;
@@ -155,7 +155,7 @@ void send_large(Channel& channel, const Route& route, const Payload& payload,
 void send_large_below(Channel& channel, const Route& route, const Payload& payload,
                       const LargeParts& parts, std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
-  net::Link& link = admit(channel, route.target, release);
+  net::Link& link = admit(channel, route, release);
   Messenger& messenger = channel.messenger();
   net::Transport* const transport = messenger.fabric().transport();
   LargeHeader header;

@@ -82,7 +82,7 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
 void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release) {
-  const MulticastPlan plan(channel, recipients, payload.bytes.size());
+  const MulticastPlan plan(channel, route, recipients, payload.bytes.size());
   PayloadCasts& casts = PayloadCasts::of(channel);
   LargeHeader header;
   header.size_bytes = payload.bytes.size();

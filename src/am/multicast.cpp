@@ -50,18 +50,18 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
 }
 
 // Ranks of the world, in the order in which they are served.
-std::vector<Rank> check_recipients(const Channel& channel, const Recipients& recipients) {
+std::vector<Rank> check_recipients(const Channel& channel, const MulticastRoute& route,
+                                   const Recipients& recipients) {
   std::vector<Rank> ranks = recipients.in_order();
   for (Rank& rank : ranks) {
-    SHOAL_CHECK(rank >= 0 && rank < channel.team().size(),
-                "a multicast to rank {}, which is out of range: {} has ranks 0 to {}", rank.value(),
-                channel.team().is_world() ? "the world" : "the team", channel.team().size() - 1);
+    if (!channel.team().has(rank)) channel.refuse_target("multicast", route.handler, rank);
     rank = channel.team().to_world(rank);
   }
   std::vector<bool> seen(static_cast<std::size_t>(channel.messenger().size()));
   for (const Rank rank : ranks) {
     std::vector<bool>::reference listed = seen[static_cast<std::size_t>(rank.value())];
-    SHOAL_CHECK(!listed, "a multicast lists rank {} twice: each recipient once",
+    SHOAL_CHECK(!listed, "multicast for '{}', on rank {}, lists rank {} twice: each recipient once",
+                channel.name_of(route.handler), channel.messenger().rank().value(),
                 channel.team().from_world(rank).value());
     listed = true;
   }
@@ -100,8 +100,10 @@ MulticastHeader first_header(const Channel& channel, const MulticastTree& tree,
 void send_to(Channel& channel, net::Lane lane, const Content& content, const MulticastTree& tree,
              std::span<const Rank> ranks) {
   for (const Branch& branch : branches_of(tree, ranks)) {
-    append_branch(channel, channel.admit_to(channel.team().from_world(branch.child), lane), content,
-                  branch);
+    append_branch(
+        channel,
+        channel.admit_to(channel.team().from_world(branch.child), lane, content.route.handler),
+        content, branch);
   }
 }
 
@@ -109,7 +111,7 @@ void send_to(Channel& channel, net::Lane lane, const Content& content, const Mul
 
 void send_multicast(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments) {
-  std::vector<Rank> ranks = check_recipients(channel, recipients);
+  std::vector<Rank> ranks = check_recipients(channel, route, recipients);
   if (ranks.empty()) return;
   const Messenger& messenger = channel.messenger();
   const MulticastTree tree = resolve_short(channel, recipients.tree(), ranks.size());
@@ -192,11 +194,11 @@ MulticastTree resolve_large(const Channel& channel, const MulticastTree& tree,
 
 }  // namespace
 
-MulticastPlan::MulticastPlan(Channel& channel, const Recipients& recipients,
-                             std::size_t payload_bytes)
+MulticastPlan::MulticastPlan(Channel& channel, const MulticastRoute& route,
+                             const Recipients& recipients, std::size_t payload_bytes)
     : channel_(channel),
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
-      ranks_(check_recipients(channel, recipients)),
+      ranks_(check_recipients(channel, route, recipients)),
       asked_(asked_large(channel, recipients.tree(), ranks_, payload_bytes)),
       carries_(messaging::carries(recipients.is_urgent(), asked_, payload_bytes)),
       tree_(resolve_large(channel, asked_, ranks_, payload_bytes)) {}

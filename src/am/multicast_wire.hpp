@@ -49,7 +49,8 @@ class MulticastPlan {
  public:
   /// **Errors**: as send_multicast().
   /// For a payload of so many bytes, which travels in segments.
-  MulticastPlan(Channel& channel, const Recipients& recipients, std::size_t payload_bytes);
+  MulticastPlan(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+                std::size_t payload_bytes);
   /// World ranks that are sent to directly.
   [[nodiscard]] std::vector<Rank> children() const;
   void send(const MulticastRoute& route, std::span<const std::byte> arguments) const;

@@ -12,9 +12,12 @@
 
 namespace shoal {
 
-RemoteError::RemoteError(Rank rank, std::string text)
-    : Error(fmt::format("a call on rank {} failed: {}", rank.value(), text)),
+RemoteError::RemoteError(Rank rank, Rank caller, std::string function, std::string text)
+    : Error(fmt::format("{} failed on rank {}, called by rank {}: {}",
+                        function.empty() ? "a call" : function, rank.value(), caller.value(),
+                        text)),
       rank_(rank),
+      function_(std::move(function)),
       text_(std::move(text)) {}
 
 Rank MessageContext::source() const { return channel_->team().from_world(world_source_); }
@@ -42,12 +45,12 @@ sched::AnyPromise PromiseTable::take_entry(std::uint64_t number, std::uint32_t s
   std::optional<Entry> entry = entries_.take_if(number, [&](const Entry& found) {
     return fits = !found.promise || signature == 0 || found.signature == signature;
   });
-  SHOAL_CHECK(fits, "promise {} of this rank cannot be fulfilled with a value of another type",
-              number);
+  SHOAL_CHECK(fits,
+              "a promise of this rank cannot be fulfilled with a value of another type: it takes "
+              "the type that it was published with");
   SHOAL_CHECK(entry.has_value(),
-              "promise {} of this rank cannot be fulfilled: it was fulfilled already, or never "
-              "published",
-              number);
+              "a promise of this rank cannot be fulfilled: it was fulfilled already, or never "
+              "published: fulfil or fail it once, on one rank");
   return std::move(entry->promise);
 }
 
@@ -67,9 +70,10 @@ void Replies::accept_void(const MessageContext& context, std::uint64_t number) {
 }
 
 void Replies::accept_error(const MessageContext& context, std::uint64_t number, int rank,
-                           const std::string& text) {
+                           const std::string& function, const std::string& text) {
+  const Rank caller(world_rank_of(context.channel()));
   promises_of(context.channel())
-      .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), text)));
+      .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), caller, function, text)));
 }
 
 // A team that has failed drops its messages. A promise that was not published in it is owed an
@@ -85,9 +89,11 @@ void fulfill(Channel& channel, const RemotePromise<void>& promise) {
   send(to.channel, to.member, am<&Replies::accept_void>, promise.number);
 }
 
-void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& text) {
+void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& function,
+                  const std::string& text) {
   const Address to = address_of(channel, rank);
-  send(to.channel, to.member, am<&Replies::accept_error>, number, world_rank_of(channel), text);
+  send(to.channel, to.member, am<&Replies::accept_error>, number, world_rank_of(channel), function,
+       text);
 }
 
 }  // namespace messaging

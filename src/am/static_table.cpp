@@ -4,11 +4,40 @@
 #include <shoal/detail/base/type_name.hpp>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace shoal::messaging {
 
 namespace {
+
+/// Functions of shoal itself that are handlers, by the beginning of their names, and how users know
+/// what they do.
+struct OwnHandler {
+  std::string_view begin;
+  const char* shown;
+};
+constexpr std::array kOwnHandlers{
+    OwnHandler{"shoal::Team::accept_invitation", "launch_team()"},
+    OwnHandler{"shoal::Team::", "a message to a team by its handle"},
+    OwnHandler{"shoal::messaging::Replies::", "the answer to a call"},
+    OwnHandler{"shoal::coll::", "a collective operation"},
+    OwnHandler{"shoal::collective_payload", "a collective operation"},
+    OwnHandler{"shoal::multicast_segment", "a large multicast"},
+    OwnHandler{"shoal::messaging::PayloadCasts::", "a large multicast"},
+    OwnHandler{"shoal::object::", "an operation of distributed objects"},
+};
+
+std::string shown_to_users(const std::string& name) {
+  // A NamedFunction or NamedClosure, see CallHandler.
+  constexpr std::string_view kNamed = "shoal::messaging::Named";
+  if (name.starts_with(kNamed)) {
+    return "call of " + naming::first_argument(std::string_view(name).substr(name.find('<') + 1));
+  }
+  const auto own = std::ranges::find_if(
+      kOwnHandlers, [&name](const OwnHandler& one) { return name.starts_with(one.begin); });
+  return own != kOwnHandlers.end() ? own->shown : name;
+}
 
 // Filled by constructors of static objects, before main(); constant from the first use on.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -27,13 +56,13 @@ class StaticTable {
   std::uint64_t fingerprint() const { return fingerprint_; }
 
   /// Name for users. A static handler is called by the spelling of a function of a class template:
-  /// see StaticFunction and StaticClosure.
+  /// see StaticFunction, StaticClosure and CallHandler.
   static std::string name_of(const std::string& pretty) {
-    for (const std::string_view key : {"Function", "Closure"}) {
+    for (const std::string_view key : {"Function", "Closure", "Named"}) {
       const std::string name = naming::readable(pretty, key);
-      if (name != pretty) return name;
+      if (name != pretty) return shown_to_users(name);
     }
-    return pretty;
+    return shown_to_users(pretty);
   }
 
  private:

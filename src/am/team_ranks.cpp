@@ -14,8 +14,8 @@ TeamRanks::TeamRanks(ChannelTeam team, Rank world_rank, int world_size)
 
 Rank TeamRanks::to_world(Rank member) const {
   if (is_world()) return member;
-  SHOAL_CHECK(member >= 0 && member < size_, "rank {} is out of range: the team has ranks 0 to {}",
-              member.value(), size_ - 1);
+  SHOAL_CHECK(has(member), "rank {} is out of range: the team has ranks 0 to {}", member.value(),
+              size_ - 1);
   const Rank rank = team_.ranks->to_world(member);
   SHOAL_CHECK(
       rank >= 0 && rank < world_size_,

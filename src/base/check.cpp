@@ -32,14 +32,36 @@ std::string format_values(std::string_view format, std::initializer_list<TextVal
   return fmt::vformat(format, arguments);
 }
 
-void check_failed(const char* file, int line, const char* condition, std::string_view text) {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) {
+  check_no_lock_held("a check fails", text);
+  throw CheckError(text);
+}
+
+}  // namespace
+
+void check_failed(const char* file, int line, std::string_view text) {
   std::string_view name(file);
   if (const auto slash = name.rfind('/'); slash != std::string_view::npos) {
     name.remove_prefix(slash + 1);
   }
-  const std::string all = fmt::format("{} ({}:{}: {})", text, name, line, condition);
-  check_no_lock_held("a check fails", all);
-  throw CheckError(all);
+  refuse(fmt::format("{} ({}:{})", text, name, line));
+}
+
+void refuse_rank(std::string_view call, std::int64_t rank, Rank caller, std::string_view within,
+                 int size) {
+  refuse(fmt::format(
+      "{}, on rank {}: rank {} is out of range: {} has ranks 0 to {}; choose one of these", call,
+      caller.value(), rank, within, size - 1));
+}
+
+void refuse_element(std::string_view of, std::size_t index, Rank caller, std::size_t size) {
+  const std::string there =
+      size == 0 ? "there are none"
+                : fmt::format("there are elements 0 to {}; choose one of these", size - 1);
+  refuse(fmt::format("{}, on rank {}: element {} is out of range: {}", of, caller.value(), index,
+                     there));
 }
 
 }  // namespace shoal::detail

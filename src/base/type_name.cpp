@@ -117,6 +117,10 @@ std::string readable(std::string_view pretty, std::string_view key) {
   return tidy(rest.substr(0, find_outside(rest, ";,]")));
 }
 
+std::string first_argument(std::string_view arguments) {
+  return tidy(arguments.substr(0, find_outside(arguments, ",>")));
+}
+
 std::string to_text(const std::source_location& place) {
   std::string text(place.file_name());
   text.erase(0, text.rfind('/') + 1);

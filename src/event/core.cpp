@@ -104,8 +104,7 @@ std::string Core::name_of(const TaskBody& task) const {
 
 void Core::check_rank(Rank rank, const Who& who) const {
   if (rank >= 0 && rank < size()) return;
-  throw CheckError(
-      fmt::format("{} rank {}: this world has ranks 0 to {}", who(), rank.value(), size() - 1));
+  scope_.refuse_rank(who(), rank.value());
 }
 
 std::vector<Dependency> Core::expand(const std::vector<EventDependency>& dependencies,
@@ -115,9 +114,8 @@ std::vector<Dependency> Core::expand(const std::vector<EventDependency>& depende
   for (const EventDependency& dependency : dependencies) {
     switch (dependency.source.kind()) {
       case EventPeer::Kind::rank:
-        check_rank(dependency.source.rank(), [&] {
-          return fmt::format("{} cannot depend on \"{}\" from", who(), dependency.name);
-        });
+        check_rank(dependency.source.rank(),
+                   [&] { return fmt::format("{} depends on \"{}\"", who(), dependency.name); });
         expanded.push_back({dependency.source.rank(), dependency.name});
         break;
       case EventPeer::Kind::self:
@@ -249,7 +247,10 @@ Rank Core::check_target(EventPeer target, const Content& content) const {
   if (target.kind() == EventPeer::Kind::any) {
     throw CheckError(fmt::format("{} any: name a rank, or shoal::self, or shoal::all", who()));
   }
-  if (target.kind() == EventPeer::Kind::rank) check_rank(target.rank(), who);
+  if (target.kind() == EventPeer::Kind::rank) {
+    check_rank(target.rank(),
+               [&] { return fmt::format("events '{}': fire() of \"{}\"", name_, content.name); });
+  }
   const bool to_all = target.kind() == EventPeer::Kind::all;
   const Rank to = target.kind() == EventPeer::Kind::rank ? target.rank() : rank();
   if (content.type == EventType::address && (to_all || to != rank())) {

@@ -17,9 +17,22 @@ void check_type(const Content& content, const Asked& asked) {
   Content wanted;
   wanted.type = asked.type;
   wanted.type_text = asked.type_text;
-  throw CheckError(fmt::format("event \"{}\" from rank {} was fired with {}, not with {}",
-                               content.name, content.source.value(), type_of(content),
-                               type_of(wanted)));
+  throw CheckError(
+      fmt::format("event \"{}\" from rank {} was fired with {}, not with {}: get it as it was "
+                  "fired",
+                  content.name, content.source.value(), type_of(content), type_of(wanted)));
+}
+
+void refuse_event(std::size_t n, std::span<const Event> events) {
+  constexpr std::size_t kNamesMax = 8;
+  std::vector<std::string> names;
+  for (const Event& event : events.first(std::min(events.size(), kNamesMax))) {
+    names.push_back(fmt::format("\"{}\" from rank {}", event.name(), event.source().value()));
+  }
+  if (events.size() > kNamesMax) names.emplace_back("...");
+  throw CheckError(fmt::format("a list of {} events has no event {} (the first is 0): it has {}",
+                               events.size(), n,
+                               names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 }  // namespace event

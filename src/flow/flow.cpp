@@ -83,8 +83,10 @@ Handle& Flow::add_handle(const flow::DataType& type, const flow::Shape& shape,
 
 void Flow::check(const Request& request, const char* what) const {
   core_->check_runs();
-  SHOAL_CHECK(request.handle != nullptr, "flow '{}': {} of a datum that was never registered",
-              name(), what);
+  SHOAL_CHECK(
+      request.handle != nullptr,
+      "flow '{}': {} of a datum that was never registered: call data(), vector() or matrix()",
+      name(), what);
   const flow::Instances* const flow = request.handle->flow;
   SHOAL_CHECK(flow != nullptr && request.handle->generation == request.generation,
               "flow '{}': {} of a datum that was unregistered before{}", name(), what,
@@ -92,6 +94,13 @@ void Flow::check(const Request& request, const char* what) const {
   SHOAL_CHECK(flow == &core_->instances(),
               "flow '{}': {} of '{}', which is a datum of another flow", name(), what,
               request.handle->name());
+}
+
+void Flow::check_whole(const Handle& handle, const char* call) const {
+  SHOAL_CHECK(
+      !handle.partitioned,
+      "flow '{}': {} of '{}', which is partitioned: use its parts, or unpartition() it first",
+      name(), call, handle.name());
 }
 
 void Flow::set_reduction_functions(const Request& request, Function<void(void*)> init,
@@ -118,8 +127,7 @@ void Flow::enter_and_wait(AcquireTask& task) {
 
 AcquiredTask Flow::begin_acquire(Request request, int rank) {
   check(request, "acquire()");
-  SHOAL_CHECK(!request.handle->partitioned, "flow '{}': acquire() of '{}', which is partitioned",
-              name(), request.handle->name());
+  check_whole(*request.handle, "acquire()");
   if (rank == flow::InsertOptions::kByOwner) rank = request.handle->owner;
   flow::InsertOptions options;
   options.rank = rank;
@@ -142,8 +150,7 @@ AcquiredTask Flow::acquire_everywhere(const Request& request) {
   check_may_wait("get()");
   check(request, "get()");
   Handle& handle = *request.handle;
-  SHOAL_CHECK(!handle.partitioned, "flow '{}': get() of '{}', which is partitioned", name(),
-              handle.name());
+  check_whole(handle, "get()");
   sequence_->note("get", &handle);
   sequence_->settle(handle, Mode::read);
   if (core_->rank() == handle.owner) {
@@ -178,11 +185,10 @@ void Flow::wait_for(const Request& request) {
 
 void Flow::migrate_to(const Request& request, Rank rank) {
   check(request, "migrate()");
-  SHOAL_CHECK(rank >= 0 && rank < core_->size(),
-              "flow '{}': migrate() of '{}' to rank {}: there are ranks 0 to {}", name(),
-              request.handle->name(), rank.value(), core_->size() - 1);
-  SHOAL_CHECK(!request.handle->partitioned, "flow '{}': migrate() of '{}', which is partitioned",
-              name(), request.handle->name());
+  if (rank < 0 || rank >= core_->size())
+    core_->scope().refuse_rank(
+        fmt::format("flow '{}': migrate() of '{}'", name(), request.handle->name()), rank.value());
+  check_whole(*request.handle, "migrate()");
   sequence_->note("migrate", request.handle, rank);
   sequence_->migrate(*request.handle, rank);
 }

@@ -48,9 +48,8 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
   const auto datum = [&options] {
     return options.name.empty() ? std::string("a datum") : fmt::format("'{}'", options.name);
   };
-  SHOAL_CHECK(owner >= 0 && owner < size_,
-              "flow '{}': the owner of {} is rank {}: there are ranks 0 to {}", flow_, datum(),
-              owner, size_ - 1);
+  if (owner < 0 || owner >= scope_.size())
+    scope_.refuse_rank(fmt::format("flow '{}': owner of {}", flow_, datum()), owner);
   Handle* handle = nullptr;
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     // acquire pairs with the release in Instance::recycle()

@@ -6,6 +6,7 @@
 
 #include <shoal/detail/flow/types.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/term/scope.hpp>
 #include <shoal/flow_data.hpp>
 
 #include <cstddef>
@@ -19,8 +20,8 @@ namespace shoal::flow {
 /// Used by the inserting threads; handles are used again.
 class Handles {
  public:
-  Handles(std::string flow, int rank, int size, Instances& instances)
-      : flow_(std::move(flow)), rank_(rank), size_(size), instances_(instances) {}
+  Handles(std::string flow, const term::Scope& scope, Instances& instances)
+      : flow_(std::move(flow)), scope_(scope), rank_(scope.rank()), instances_(instances) {}
 
   [[nodiscard]] Handle& add(const DataType& type, const Shape& shape, const DataOptions& options,
                             void* object, bool owns_object);
@@ -47,8 +48,8 @@ class Handles {
   };
 
   const std::string flow_;
+  const term::Scope& scope_;
   const int rank_;
-  const int size_;
   Instances& instances_;
 
   mutable sync::Mutex mutex_;

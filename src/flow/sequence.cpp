@@ -144,14 +144,15 @@ int Sequence::place(std::span<const Request> requests, const InsertOptions& opti
     return requests.empty() ? fmt::format("task {}", count_)
                             : fmt::format("task {}, with '{}'", count_, requests[0].handle->name());
   };
+  const auto refuse = [&] {
+    core_.scope().refuse_rank(fmt::format("flow '{}': on_rank() of {}", name_, task()),
+                              options.rank);
+  };
   if (options.rank >= 0) {
-    SHOAL_CHECK(options.rank < size_, "flow '{}': {}: on_rank({}): there are ranks 0 to {}", name_,
-                task(), options.rank, size_ - 1);
+    if (options.rank >= size_) refuse();
     return options.rank;
   }
-  SHOAL_CHECK(options.rank == InsertOptions::kByOwner || options.rank == InsertOptions::kCheapest,
-              "flow '{}': {}: on_rank({}): there are ranks 0 to {}", name_, task(), options.rank,
-              size_ - 1);
+  if (options.rank != InsertOptions::kByOwner && options.rank != InsertOptions::kCheapest) refuse();
   if (options.rank == InsertOptions::kCheapest) return cheapest(requests);
   int owner = -1;
   for (const Request& one : requests) {

@@ -146,9 +146,9 @@ void refuse_missing_input(const std::string& graph, const std::string& key, int 
       graph, key, slot));
 }
 
-void refuse_graph_rank(const std::string& task, std::int64_t rank, int size) {
-  throw CheckError(
-      fmt::format("set_rank() puts {} on rank {}: there are ranks 0 to {}", task, rank, size - 1));
+void refuse_graph_rank(const term::Scope& scope, const std::string& graph, const std::string& task,
+                       std::int64_t rank) {
+  scope.refuse_rank(fmt::format("task graph '{}': set_rank() of {}", graph, task), rank);
 }
 
 // --- --check-graphs

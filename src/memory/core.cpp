@@ -125,7 +125,8 @@ void Core::refuse_in_handler(const char* call) const {
 
 void Core::refuse_pointer(std::uint32_t memory, const char* what) const {
   if (memory == 0) {
-    throw CheckError(fmt::format("memory '{}': {} through a null pointer", name(), what));
+    throw CheckError(
+        fmt::format("memory '{}': {} through a null pointer: allocate() first", name(), what));
   }
   throw CheckError(
       fmt::format("memory '{}': {} through a pointer that belongs to another memory "

@@ -6,6 +6,8 @@
 
 #include <exception>
 
+#include "am/messenger.hpp"
+
 namespace shoal::object {
 
 Objects& objects_for(const Address& address, const char* what) {
@@ -20,9 +22,31 @@ Objects& objects_for(const Address& address, const char* what) {
 }
 
 Objects& sender_of(const Place& place) {
-  SHOAL_CHECK(place.address.number != 0,
-              "an empty handle was used: take handle() of an object first");
+  if (place.address.number == 0) refuse_empty_handle();
   return place.objects != nullptr ? *place.objects : objects_for(place.address, "a handle");
+}
+
+void refuse_target(const Objects* objects, std::uint32_t number, int size,
+                   const messaging::StaticHandler& handler, Rank to) {
+  const std::string& method = messaging::static_handlers()[handler.index()].name;
+  const std::string object =
+      objects != nullptr ? objects->name_of(number) : fmt::format("object {}", number);
+  const std::string call = fmt::format("{} of {}", method, object);
+  if (objects != nullptr) objects->scope().refuse_rank(call, to.value());
+  detail::refuse_rank(call, to.value(), sched::current_scheduler("a handle").rank(),
+                      "the object's team", size);
+}
+
+void check_target(const Objects& objects, std::uint32_t number,
+                  const messaging::StaticHandler& handler, Rank to) {
+  const messaging::TeamRanks& team = objects.channel().team();
+  if (!team.has(to)) refuse_target(&objects, number, team.size(), handler, to);
+}
+
+void refuse_element(const Place& place, std::size_t index, std::size_t size) {
+  const Objects& objects = sender_of(place);
+  detail::refuse_element(objects.name_of(place.address.number), index,
+                         objects.channel().messenger().rank(), size);
 }
 
 void fence(Objects& objects) {

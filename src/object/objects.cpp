@@ -72,14 +72,7 @@ void Objects::close() {
   if (Caller* const caller = Caller::find(); caller != nullptr) caller->leave_closed();
 }
 
-Objects& Objects::of(Team& team) {
-  SHOAL_CHECK(
-      team.is_member(),
-      "a distributed object was used on a team of {} ranks of which this rank is no member: "
-      "the members make it, and other ranks use its handle()",
-      team.size());
-  return of(team.scope().channel());
-}
+Objects& Objects::of(Team& team) { return of(team.scope().channel()); }
 
 Objects& Objects::of(messaging::Channel& channel) {
   if (const Service* const service = channel.services().find<Service>(); service != nullptr) {
@@ -138,6 +131,12 @@ void* Objects::get(const Address& address, const ObjectClass& wanted) const {
 
 std::string Objects::describe_missing(std::uint32_t number) const {
   return share_->describe_missing(number);
+}
+
+std::string Objects::name_of(std::uint32_t number) const { return share_->name_of(number); }
+
+std::string Objects::name_of(const Invocation& invocation) const {
+  return fmt::format("{} of {}", invocation.method(), name_of(invocation.target().number));
 }
 
 void Objects::keep(const Address& address, std::unique_ptr<Kept> representative) {
@@ -250,7 +249,8 @@ void Objects::close_tunnel(std::uint64_t context) { tunnels_.erase(context); }
 
 const TunnelEnd& Objects::tunnel(std::uint64_t context) const {
   const auto it = tunnels_.find(context);
-  SHOAL_CHECK(it != tunnels_.end(), "an invocation came through a tunnel that is not open");
+  SHOAL_CHECK(it != tunnels_.end(), "an invocation came to {} through a tunnel that is not open",
+              scope_.describe());
   return *it->second;
 }
 

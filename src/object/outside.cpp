@@ -231,9 +231,8 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context,
                   bool may_miss) {
-  SHOAL_CHECK(to >= 0 && to.value() < place.address.size,
-              "rank {} is out of range: the object's team has ranks 0 to {}", to.value(),
-              place.address.size - 1);
+  if (to < 0 || to >= place.address.size)
+    refuse_target(place.objects, place.address.number, place.address.size, handler, to);
   const std::uint32_t without_team = place.objects == nullptr ? Outside::kWithoutTeam : 0;
   send_flagged(place, to, handler, std::move(arguments), epoch, context,
                without_team | (may_miss ? Outside::kMayMiss : 0));

@@ -195,13 +195,27 @@ std::string Share::describe_missing(std::uint32_t number) const {
   return missing_text(number);
 }
 
+std::string Share::name_of(std::uint32_t number) const {
+  const sync::Lock lock(mutex_);
+  return object_text(number);
+}
+
+std::string Share::object_text(std::uint32_t number) const {
+  const ObjectClass* registered = nullptr;
+  if (const auto it = entries_.find(number); it != entries_.end()) {
+    registered = it->second.registered;
+  } else if (const auto ended = std::ranges::find(ended_, number, &Ended::first);
+             ended != ended_.end()) {
+    registered = ended->second;
+  }
+  return registered == nullptr ? fmt::format("object {}", number)
+                               : fmt::format("object {} ({})", number, class_name(*registered));
+}
+
 std::string Share::missing_text(std::uint32_t number) const {
   if (number == 0) return "the handle is empty";
   if (number > last_number_) return fmt::format("object {} {} was not made yet", number, where_);
-  const auto it = std::find_if(ended_.begin(), ended_.end(),
-                               [&](const Ended& one) { return one.first == number; });
-  const std::string type = it != ended_.end() ? fmt::format(" ({})", class_name(*it->second)) : "";
-  return fmt::format("object {}{} {} was destroyed: call fence() before it ends", number, type,
+  return fmt::format("{} {} was destroyed: call fence() before it ends", object_text(number),
                      where_);
 }
 

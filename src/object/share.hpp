@@ -66,6 +66,8 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   /// nullptr: there is none. **Errors**: see Objects::find().
   [[nodiscard]] void* find(std::uint32_t number, const ObjectClass& wanted) const;
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
+  /// See Objects::name_of().
+  [[nodiscard]] std::string name_of(std::uint32_t number) const;
   /// relaxed: written by the section's task only, or read by others as a hint
   [[nodiscard]] std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::atomic<std::uint32_t>& epoch_here() const { return epoch_; }
@@ -166,6 +168,7 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   void fail_check(const std::string& violation);
   [[nodiscard]] bool may_run(const Invocation& invocation) const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::string missing_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] std::string object_text(std::uint32_t number) const SHOAL_REQUIRES(mutex_);
   void update_source();
 
   Objects& objects_;

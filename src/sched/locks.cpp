@@ -291,7 +291,10 @@ void Counter::add(std::int64_t count) {
     before = count_;
     if (before > 0 && count <= kMost - before) count_ += count;
   }
-  SHOAL_CHECK(before > 0, "add() to counter '{}', which is at zero already", name_);
+  SHOAL_CHECK(before > 0,
+              "add() to counter '{}', which is at zero already: add before the last "
+              "count_down()",
+              name_);
   SHOAL_CHECK(count <= kMost - before,
               "add({}) to counter '{}', which is at {}: {} is the most it can count", count, name_,
               before, kMost);
@@ -306,8 +309,10 @@ void Counter::count_down(std::int64_t count) {
     if (count >= 1 && count <= before) count_ -= count;
     if (count == before) woken = waiters_.take_all();
   }
-  SHOAL_CHECK(count >= 1 && count <= before, "count_down({}) of counter '{}', which is at {}",
-              count, name_, before);
+  SHOAL_CHECK(
+      count >= 1 && count <= before,
+      "count_down({}) of counter '{}', which is at {}: make it with the number of all calls", count,
+      name_, before);
   woken.wake_all();
 }
 

@@ -26,6 +26,10 @@ HeldThread::HeldThread(TaskScope& scope, const char* name) : scope_(scope), name
 HeldThread::~HeldThread() { t_held_thread = nullptr; }
 
 std::string current_activity() {
+  if (in_handler()) {
+    const std::string* const name = current_worker()->activity.running_handler.shown();
+    return name == nullptr ? "a handler" : *name;
+  }
   if (const Task* task = current_task(); task != nullptr) return task->name();
   return t_held_thread != nullptr ? t_held_thread->name() : "";
 }
@@ -54,8 +58,10 @@ namespace {
 
 void check_wait(const Worker& worker, const Waitable& what) {
   if (worker.activity.handler_depth > 0) refuse_in_handler(what.describe());
-  SHOAL_CHECK(&worker.scheduler() == &what.scheduler(), "{} belongs to another rank",
-              what.describe());
+  SHOAL_CHECK(&worker.scheduler() == &what.scheduler(),
+              "{} belongs to another rank: it was made on rank {}, and called on rank {}; use it "
+              "where it was made",
+              what.describe(), what.scheduler().rank().value(), worker.scheduler().rank().value());
 }
 
 /// A thread of the program; it is not counted anywhere, unless by its Hold.

@@ -1,6 +1,7 @@
 #include <shoal/world.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/key.hpp>
 
 #include <fmt/format.h>
@@ -78,11 +79,16 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
               "function or a task",
               name);
   const std::uint64_t number = parent.scope().next_nested_number();
-  if (members->from_world(parent.messenger().rank()) < 0) return;
+  const Rank world_rank = parent.messenger().rank();
+  const std::string shown =
+      name.empty() ? std::to_string(number) + " of " + parent.scope().describe() : name;
+  if (members->from_world(world_rank) < 0) {
+    elsewhere_ = std::make_unique<Elsewhere>(shown, world_rank);
+    return;
+  }
   const std::uint64_t id =
       team_id(parent.channel().team().id(), number, members->to_world(Rank(0)), name);
-  enter(parent, id, number, members,
-        name.empty() ? std::to_string(number) + " of " + parent.scope().describe() : name);
+  enter(parent, id, number, members, shown);
 }
 
 Team::Team(const Invitation& invitation, Team& parent) : size_(invitation.ranks.size()) {
@@ -114,11 +120,11 @@ void Team::end_run() {
   set_collectives(nullptr);
 }
 
-void Team::refuse_use() const {
+void Team::refuse_use(const char* how) const {
   static_cast<void>(rank_elsewhere());
-  throw CheckError(fmt::format(
-      "a team of {} ranks is used on a rank that is no member of it: ask is_member() first",
-      size_));
+  throw CheckError(
+      fmt::format("team '{}' is used {}on rank {}, which is no member of it: ask is_member() first",
+                  elsewhere_->team, how, elsewhere_->rank.value()));
 }
 
 Rank Team::rank_elsewhere() const {
@@ -126,10 +132,8 @@ Rank Team::rank_elsewhere() const {
   return Rank(-1);
 }
 
-void TeamCollectives::refuse_collective() {
-  throw CheckError(
-      "a collective operation is called on a team of which this rank is no member, or on a World "
-      "after its run() has returned");
+void TeamCollectives::refuse_collective() const {
+  static_cast<const Team&>(*this).refuse_use("in a collective operation ");
 }
 
 void Team::release() noexcept {
@@ -169,7 +173,12 @@ std::shared_ptr<Team::Ender> Team::Ender::make(Team& parent, const Invitation& i
 std::string Team::Ender::describe() const {
   const std::string team = team_->scope().describe();
   if (invitation_.object.empty()) {
-    return fmt::format("{} has not ended: release the pointer that Team::share() returned", team);
+    const sync::Lock lock(mutex_);
+    return fmt::format("{} has not ended{}", team,
+                       places_.empty()
+                           ? ""
+                           : fmt::format(": release the pointer that Team::share() returned at {}",
+                                         fmt::join(places_, ", and at ")));
   }
   return fmt::format(
       "{} has not ended: delete its {}, which construct() has made, by ObjectDeleter", team,
@@ -181,7 +190,20 @@ void Team::Ender::rank_ended() {
   team_.reset();
 }
 
-std::shared_ptr<Team> Team::share() { return {ender_.lock(), this}; }
+void Team::Ender::add_place(const std::source_location& place) {
+  if (!invitation_.object.empty()) return;
+  constexpr std::size_t kPlacesMax = 8;
+  std::string text = naming::to_text(place);
+  const sync::Lock lock(mutex_);
+  if (places_.size() < kPlacesMax && std::ranges::find(places_, text) == places_.end())
+    places_.push_back(std::move(text));
+}
+
+std::shared_ptr<Team> Team::share(const std::source_location& place) {
+  const std::shared_ptr<Ender> ender = ender_.lock();
+  if (ender != nullptr) ender->add_place(place);
+  return {ender, this};
+}
 
 /// A team that is ended by a task of its parent. If that has failed, and drops the task, the team
 /// stays until none of its tasks is left.
@@ -223,7 +245,7 @@ void Team::Ender::end(Team& parent, Team& team, const RemotePromise<void>& ended
   team.release();
   if (!tells || ended.rank < 0 || parent.scope().failed()) return;
   if (failure != nullptr) {
-    parent.fail(ended, shoal::describe(failure));
+    messaging::fail(parent.channel(), ended, "launch_team()", shoal::describe(failure));
   } else {
     parent.fulfill(ended);
   }
@@ -271,8 +293,9 @@ Team* Team::find_member(const TeamHandle& team) const {
 }
 
 Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {
-  SHOAL_CHECK(member >= 0 && member < team.size,
-              "rank {} is out of range: the team has ranks 0 to {}", member.value(), team.size - 1);
+  if (member < 0 || member >= team.size)
+    detail::refuse_rank("message to a team by its handle", member.value(), origin, "the team",
+                        team.size);
   sched::TaskScope* const sender = sched::current_scope();
   return {team, member.value(), origin.value(),
           sender == nullptr ? 0 : sender->begin_message_outside()};

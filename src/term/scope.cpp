@@ -113,6 +113,10 @@ TeamScope& Scope::nest(messaging::ChannelTeam team, std::string name, std::uint6
 std::uint64_t Scope::next_nested_number() { return ++core_->nested_numbers; }
 std::uint64_t Scope::next_own_number() { return ++core_->teams.own_numbers; }
 
+void Scope::refuse_rank(const std::string& call, std::int64_t rank) const {
+  detail::refuse_rank(call, rank, messenger_.rank(), describe(), size());
+}
+
 // --- waits
 
 void Scope::check_member(const char* what) const {

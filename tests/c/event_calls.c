@@ -306,13 +306,13 @@ static void refuse_tasks(struct state* state) {
   REFUSED(shoal_events_submit(events, &persistent, NULL, 0), "depends on nothing");
   REFUSED(shoal_events_submit(events, &task, NULL, 1), no_array);
   REFUSED(shoal_events_submit(events, &task, &unnamed, 1), "the name of a dependency is NULL");
-  REFUSED(shoal_events_submit(events, &task, &nowhere, 1), "task 't' cannot depend on \"a\" from");
+  REFUSED(shoal_events_submit(events, &task, &nowhere, 1), "task 't' depends on \"a\", on rank");
   REFUSED(shoal_events_wait(events, NULL, 0, NULL), "list is NULL");
   REFUSED(shoal_events_wait(events, NULL, 1, &list), no_array);
-  REFUSED(shoal_events_wait(events, &nowhere, 1, &list), "cannot depend on");
+  REFUSED(shoal_events_wait(events, &nowhere, 1, &list), "depends on");
   REFUSED(shoal_events_retrieve_any(events, NULL, 0, NULL), "list is NULL");
   REFUSED(shoal_events_retrieve_any(events, NULL, 1, &list), no_array);
-  REFUSED(shoal_events_retrieve_any(events, &nowhere, 1, &list), "cannot depend on");
+  REFUSED(shoal_events_retrieve_any(events, &nowhere, 1, &list), "depends on");
 }
 
 static void refuse_payloads(struct state* state) {
@@ -344,7 +344,7 @@ static void refuse_payloads(struct state* state) {
 static void refuse_names(struct state* state) {
   shoal_events* events = state->events;
   const int nowhere = state->size;
-  REFUSED(shoal_events_fire(events, nowhere, "a", NULL), "cannot be fired to rank");
+  REFUSED(shoal_events_fire(events, nowhere, "a", NULL), "fire() of \"a\", on rank");
   REFUSED(shoal_events_fire(events, SHOAL_ANY, "a", NULL), "cannot be fired to any");
   REFUSED(shoal_events_fire(events, SHOAL_SELF, NULL, NULL), "the name of the event is NULL");
   REFUSED(shoal_events_fire_after(events, 1, SHOAL_ANY, "a", NULL, NULL), "any");

@@ -30,6 +30,13 @@ TEST(TypeName, OfATypeOfThisCompiler_IsAsItsAuthorWritesIt) {
       << name;
 }
 
+TEST(TypeName, FirstOfTemplateArguments_EndsWithIt) {
+  using shoal::naming::first_argument;
+  EXPECT_EQ(first_argument("greet>, int>"), "greet");
+  EXPECT_EQ(first_argument("&app::gen<int, int>, int>"), "app::gen<int, int>");
+  EXPECT_EQ(first_argument("(lambda at folder/main.cpp:12:3)>"), "lambda at main.cpp:12");
+}
+
 TEST(TypeName, OfAFunction_IsItsName) {
   const std::string gcc =
       "static constexpr const char* F<Function, H>::name() [with auto Function = ";

@@ -32,27 +32,52 @@ using testing::HasSubstr;
 
 // --- refusals
 
+TEST(EventRefusal, EventsBehindTheEndOfAList_AreNamed) {
+  expect_runs([](World& world) {
+    Events events(world, "flow");
+    for (int i = 0; i < 9; ++i) events.fire(shoal::self, "e" + std::to_string(i), i);
+    EventList list = events.wait({{shoal::self, "e0"}, {shoal::any, "e1"}});
+    const EventList& same = list;
+    EXPECT_EQ(list.at(1).get<int>(), 1);
+    EXPECT_EQ(same.at(0).get<int>(), 0);
+    for (const std::string& text : {refusal_of([&] { static_cast<void>(list.at(2)); }),
+                                    refusal_of([&] { static_cast<void>(same.at(2)); }),
+                                    refusal_of([&] { static_cast<void>(EventList(list).at(2)); })})
+      EXPECT_EQ(text,
+                "a list of 2 events has no event 2 (the first is 0): it has \"e0\" from rank 0, "
+                "\"e1\" from rank 0");
+    EXPECT_THAT(refusal_of([] { static_cast<void>(EventList().at(0)); }), HasSubstr("it has none"));
+    std::vector<shoal::EventDependency> all;
+    for (int i = 0; i < 9; ++i) {
+      if (i < 2) events.fire(shoal::self, "e" + std::to_string(i), i);
+      all.push_back({shoal::self, "e" + std::to_string(i)});
+    }
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(events.wait(all).at(9)); }),
+                AllOf(HasSubstr("\"e7\" from rank 0, ..."), testing::Not(HasSubstr("e8"))));
+  });
+}
+
 TEST(EventRefusal, RanksThatThereAreNot_AreNamed) {
   expect_runs([](World& world) {
     Events events(world, "flow");
     EXPECT_THAT(refusal_of([&] { events.fire(Rank(1), "a"); }),
-                HasSubstr("events 'flow': \"a\" cannot be fired to rank 1: this world has ranks 0 "
-                          "to 0"));
+                HasSubstr("events 'flow': fire() of \"a\", on rank 0: rank 1 is out of range: the "
+                          "world has ranks 0 to 0"));
     EXPECT_THAT(refusal_of([&] { events.fire(Rank(-1), "a", 1); }), HasSubstr("rank -1"));
     EXPECT_THAT(refusal_of([&] { events.fire(shoal::any, "a"); }),
                 HasSubstr("\"a\" cannot be fired to any"));
     EXPECT_THAT(refusal_of([&] {
                   events.submit({{Rank(2), "a"}}, [] {}, {.name = "sum"});
                 }),
-                AllOf(HasSubstr("events 'flow': task 'sum' cannot depend on \"a\" from rank 2")));
+                HasSubstr("events 'flow': task 'sum' depends on \"a\", on rank 0: rank 2 is"));
     EXPECT_THAT(refusal_of([&] {
                   events.submit({{Rank(-4), "a"}}, [] {});
                 }),
-                HasSubstr("a task cannot depend on \"a\" from rank -4"));
+                HasSubstr("a task depends on \"a\", on rank 0: rank -4 is"));
     EXPECT_THAT(refusal_of([&] {
                   static_cast<void>(events.retrieve_any({{Rank(9), "a"}}));
                 }),
-                HasSubstr("retrieve_any() cannot depend on \"a\" from rank 9"));
+                HasSubstr("retrieve_any() depends on \"a\", on rank 0: rank 9 is"));
     world.wait();  // the refused calls have changed nothing
   });
 }

@@ -689,23 +689,25 @@ TEST(FlowErrors, WrongInsertions_AreRefusedByName) {
                 static_cast<void>(flow.data(1, {.tag = 3, .name = "B"}));
               }),
               HasSubstr("'B' is registered with tag 3, which 'A' has already"));
-  EXPECT_THAT(error_of([&](World& world) {
-                Flow flow(world, "f");
-                flow.insert([] {}, on_rank(Rank(4)));
-              }),
-              HasSubstr("on_rank(4): there are ranks 0 to 0"));
+  EXPECT_THAT(
+      error_of([&](World& world) {
+        Flow flow(world, "f");
+        flow.insert([] {}, on_rank(Rank(4)));
+      }),
+      HasSubstr("flow 'f': on_rank() of task 1, on rank 0: rank 4 is out of range: the world "
+                "has ranks 0 to 0"));
   for (const int rank : {-1, -2}) {
     EXPECT_THAT(error_of([&](World& world) {
                   Flow flow(world, "f");
                   flow.insert([] {}, on_rank(Rank(rank)));
                 }),
-                HasSubstr("on_rank(" + std::to_string(rank) + "): there are ranks 0 to 0"));
+                HasSubstr("rank " + std::to_string(rank) + " is out of range: the world has"));
   }
   EXPECT_THAT(error_of([&](World& world) {
                 Flow flow(world, "f");
                 static_cast<void>(flow.data(1, {.owner = Rank(2)}));
               }),
-              HasSubstr("the owner of a datum is rank 2"));
+              HasSubstr("owner of a datum, on rank 0: rank 2 is out of range"));
 }
 
 TEST(FlowErrors, DatumOfAnotherFlow_IsRefused) {

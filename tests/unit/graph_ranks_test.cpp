@@ -199,8 +199,10 @@ TEST(GraphOverRanks, WrongCalls_AreRefusedByName) {
       world.wait();
     });
   };
-  EXPECT_THAT(with_graph([](auto& graph) { graph.fulfill(7); }),
-              HasSubstr("puts g[7] on rank 7: there are ranks 0 to 0"));
+  EXPECT_THAT(
+      with_graph([](auto& graph) { graph.fulfill(7); }),
+      HasSubstr("task graph 'g': set_rank() of g[7], on rank 0: rank 7 is out of range: the "
+                "world has ranks 0 to 0"));
   EXPECT_THAT(with_graph([](auto& graph) { graph.send(0, 2, 1L); }),
               HasSubstr("takes 2 inputs behind the key, slots 0 to 1"));
   EXPECT_THAT(with_graph([](auto& graph) { graph.send(0, 0, 1.5); }),

@@ -110,7 +110,9 @@ TEST(GlobalMemory, WrongPointers_AreRefusedAndNothingElseHappens) {
                         EXPECT_THAT(refusal_of([&] { static_cast<void>(other.put(here, 1)); }),
                                     HasSubstr("a pointer that belongs to another memory"));
                         EXPECT_THAT(refusal_of([&] { (void)memory.get(here.on(Rank(2))); }),
-                                    HasSubstr("get of rank 2: there are ranks 0 to 1"));
+                                    AllOf(HasSubstr("memory 'm': get, on rank "),
+                                          HasSubstr(": rank 2 is out of range: the world has "
+                                                    "ranks 0 to 1")));
                         EXPECT_THAT(refusal_of([&] { (void)memory.get(here + (1 << 20)); }),
                                     AllOf(HasSubstr("get of 4 bytes"), HasSubstr("heap ends at")));
                         const Rank next((world.rank().value() + 1) % 2);

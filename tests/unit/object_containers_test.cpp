@@ -1,6 +1,7 @@
 // Distributions, distributed arrays and maps, algorithms, tunnels, and counted copies.
 
 #include "support/object_worlds.hpp"
+#include "support/refusal.hpp"
 #include "support/run_world.hpp"
 
 #include <gmock/gmock.h>
@@ -27,6 +28,7 @@ using shoal::Rank;
 using shoal::Team;
 using shoal::World;
 using shoal::testing::in_object_worlds;
+using shoal::testing::refusal_of;
 using testing::ElementsAre;
 
 void expect_inverse(const Distribution& distribution) {
@@ -58,6 +60,28 @@ TEST(Distribution, OwnersAndPlacesAreInverse) {
   }
   EXPECT_THROW(static_cast<void>(Distribution::balanced(3, 2).owner(3)), shoal::CheckError);
   EXPECT_THROW(static_cast<void>(Distribution::block_cyclic(3, 2, 0)), shoal::CheckError);
+}
+
+TEST(DistributedArray, ElementsThatThereAreNot_AreNamed) {
+  in_object_worlds(2, [](World& world) {
+    distributed_array<int> array(world, 10);
+    const std::string text = "object 1 (shoal::distributed_array<int>), on rank " +
+                             std::to_string(world.rank().value()) +
+                             ": element 10 is out of range: there are elements 0 to 9; choose one "
+                             "of these";
+    EXPECT_EQ(refusal_of([&] { static_cast<void>(array.get(10)); }), text);
+    EXPECT_EQ(refusal_of([&] { array.set(10, 1); }), text);
+    EXPECT_EQ(refusal_of([&] { array.apply<[](int& element) { ++element; }>(10); }), text);
+    EXPECT_EQ(refusal_of([&] {
+                static_cast<void>(array.apply_call<[](const int& element) { return element; }>(10));
+              }),
+              text);
+    EXPECT_EQ(refusal_of([&] { static_cast<void>(array.get_range(8, 3)); }), text);
+    array.fence();
+    const distributed_array<int> none(world, 0);
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(none.get(0)); }),
+                testing::EndsWith("element 0 is out of range: there are none"));
+  });
 }
 
 TEST(DistributedArray, ElementsAndRanges) {

@@ -500,7 +500,7 @@ TEST(Team, BadRanks_AreRefused) {
                 HasSubstr("has no ranks"));
     Team team(world, {Rank(1), Rank(0)}, "pair");
     EXPECT_THAT(refusal_of([&] { team.send(shoal::am<rank_in>, Rank(2)); }),
-                HasSubstr("rank 2 is out of range: the team has ranks 0 to 1"));
+                HasSubstr("rank 2 is out of range: team 'pair' has ranks 0 to 1"));
   });
 }
 

@@ -189,6 +189,11 @@ class Event {
   std::shared_ptr<const event::Content> content_;
 };
 
+namespace event {
+/// Refuses the index of an event that a list has not. **Errors**: CheckError that names its events.
+[[noreturn]] void refuse_event(std::size_t n, std::span<const Event> events);
+}  // namespace event
+
 /// A std::vector of events, in the order of the dependencies. An element of a temporary list is an
 /// event of its own: `events.wait({...})[0]`.
 class EventList : public std::vector<Event> {
@@ -203,12 +208,14 @@ class EventList : public std::vector<Event> {
   const Event& operator[](std::size_t n) const& { return Base::operator[](n); }
   /// Element of a temporary.
   Event operator[](std::size_t n) && { return std::move(Base::operator[](n)); }
-  /// As of a vector.
-  [[nodiscard]] Event& at(std::size_t n) & { return Base::at(n); }
-  /// As of a vector.
-  [[nodiscard]] const Event& at(std::size_t n) const& { return Base::at(n); }
+  /// The event. **Errors**: CheckError that names the events of the list, behind its end.
+  [[nodiscard]] Event& at(std::size_t n) & { return checked(n); }
+  /// The same.
+  [[nodiscard]] const Event& at(std::size_t n) const& {
+    return const_cast<EventList*>(this)->checked(n);
+  }
   /// Element of a temporary.
-  [[nodiscard]] Event at(std::size_t n) && { return std::move(Base::at(n)); }
+  [[nodiscard]] Event at(std::size_t n) && { return std::move(checked(n)); }
   /// As of a vector.
   [[nodiscard]] Event& front() & { return Base::front(); }
   /// As of a vector.
@@ -221,6 +228,12 @@ class EventList : public std::vector<Event> {
   [[nodiscard]] const Event& back() const& { return Base::back(); }
   /// Element of a temporary.
   [[nodiscard]] Event back() && { return std::move(Base::back()); }
+
+ private:
+  Event& checked(std::size_t n) {
+    if (n >= size()) event::refuse_event(n, *this);
+    return Base::operator[](n);
+  }
 };
 
 }  // namespace shoal

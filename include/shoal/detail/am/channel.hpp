@@ -40,10 +40,11 @@ class Channel {
   // --- sending. Any thread.
 
   /// The link to a rank of the team, after waiting, if the caller may be suspended, until it has
-  /// room.
+  /// room. **Errors**: CheckError, naming the handler with these flag bits, for a rank that the
+  /// team has not.
   template <net::Lane lane = net::Lane::normal>
-  net::Link& admit(Rank target) {
-    if constexpr (lane != net::Lane::normal) return admit_to(target, lane);
+  net::Link& admit(Rank target, std::uint32_t handler) {
+    if constexpr (lane != net::Lane::normal) return admit_to(target, lane, handler);
     if (static_cast<unsigned>(target.value()) < static_cast<unsigned>(fast_size_)) [[likely]] {
       // acquire pairs with the release in Fabric::make_link()
       net::Link* const link = links_[net::Fabric::link_index(target, net::Lane::normal)].load(
@@ -51,10 +52,14 @@ class Channel {
       // relaxed: see give_way()
       if (link != nullptr && link->may_go_on() && handlers_.all_open()) return *link;
     }
-    return admit_to(target, net::Lane::normal);
+    return admit_to(target, net::Lane::normal, handler);
   }
   /// The same for a lane that is known at run time.
-  net::Link& admit_to(Rank target, net::Lane lane);
+  net::Link& admit_to(Rank target, net::Lane lane, std::uint32_t handler);
+  /// Name of a handler with flag bits, as users know it.
+  [[nodiscard]] std::string name_of(std::uint32_t handler) const;
+  /// Refuses a target that the team has not. `what`: "message".
+  [[noreturn]] void refuse_target(const char* what, std::uint32_t handler, Rank target) const;
   [[nodiscard]] bool is_local(const net::Link& link) const {
     return layout_.is_local(link.target());
   }

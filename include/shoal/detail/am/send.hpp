@@ -87,7 +87,7 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
 template <net::Lane lane, class... Ws, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& route,
                                              TypeList<Ws...> wires, Args&&... args) {
-  net::Link& link = channel.admit<lane>(route.target);
+  net::Link& link = channel.admit<lane>(route.target, route.handler);
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
     if (channel.is_local(link)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);

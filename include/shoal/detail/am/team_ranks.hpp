@@ -24,7 +24,9 @@ class TeamRanks {
   /// Rank of this rank in the team.
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  /// **Errors**: CheckError when the team has no such rank.
+  /// The team has this rank.
+  [[nodiscard]] bool has(Rank member) const { return member >= 0 && member < size_; }
+  /// **Errors**: CheckError when the team has no such rank, or its function gives none for it.
   [[nodiscard]] Rank to_world(Rank member) const;
   /// Negative for a rank that is no member.
   [[nodiscard]] Rank from_world(Rank rank) const {

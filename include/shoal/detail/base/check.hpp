@@ -91,8 +91,17 @@ template <class... Values>
   return format_values(format.text(), {TextValue(values)...});
 }
 
-[[noreturn]] void check_failed(const char* file, int line, const char* condition,
-                               std::string_view text);
+[[noreturn]] void check_failed(const char* file, int line, std::string_view text);
+
+// Refusals of one kind, each with one text. They throw CheckError.
+
+/// Refuses a rank that does not exist. `call`: the call with its object, "message for 'halo'";
+/// `within`: "the world", or a team with its name.
+[[noreturn]] void refuse_rank(std::string_view call, std::int64_t rank, Rank caller,
+                              std::string_view within, int size);
+/// Refuses the index of an element that does not exist. `of`: what has the elements.
+[[noreturn]] void refuse_element(std::string_view of, std::size_t index, Rank caller,
+                                 std::size_t size);
 
 }  // namespace shoal::detail
 
@@ -101,7 +110,7 @@ template <class... Values>
 #define SHOAL_CHECK(condition, ...)                                             \
   do {                                                                          \
     if (!(condition)) [[unlikely]] {                                            \
-      ::shoal::detail::check_failed(__FILE__, __LINE__, #condition,             \
+      ::shoal::detail::check_failed(__FILE__, __LINE__,                         \
                                     ::shoal::detail::format_text(__VA_ARGS__)); \
     }                                                                           \
   } while (false)

@@ -43,6 +43,10 @@ std::string readable(std::string_view pretty, std::string_view key);
 /// or "lambda at main.cpp:12" for a lambda.
 std::string tidy(std::string_view spelled);
 
+/// The first of template arguments that a compiler has spelled, up to the end of the list, as its
+/// author would write it.
+std::string first_argument(std::string_view arguments);
+
 /// "solve.cpp:12:5".
 std::string to_text(const std::source_location& place);
 

@@ -29,7 +29,8 @@ namespace shoal::graph {
                                     const std::string& wanted);
 [[noreturn]] void refuse_second_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_missing_input(const std::string& graph, const std::string& key, int slot);
-[[noreturn]] void refuse_graph_rank(const std::string& task, std::int64_t rank, int size);
+[[noreturn]] void refuse_graph_rank(const term::Scope& scope, const std::string& graph,
+                                    const std::string& task, std::int64_t rank);
 
 /// One input of all tasks of a graph, of type V.
 template <class K, class V>

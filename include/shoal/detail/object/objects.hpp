@@ -84,6 +84,10 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] void* get(const Address& address, const ObjectClass& wanted) const;
   /// Text of the error for an invocation of `method`, or a use, of an object that is not here.
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
+  /// "object 1 (Account)"; without the class if the object was never here, or ended long ago.
+  [[nodiscard]] std::string name_of(std::uint32_t number) const;
+  /// The method of an invocation, and its object.
+  [[nodiscard]] std::string name_of(const Invocation& invocation) const;
 
   /// Owns a representative until drop(). **Caller**: the owner of the turn.
   void keep(const Address& address, std::unique_ptr<Kept> representative);

@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
 template <class Result, Kind How>
 struct ReplyTo {
   template <class Run>
-  void from(Objects& /*objects*/, Run run) const {
+  void from(Objects& /*objects*/, const Invocation& /*invocation*/, Run run) const {
     static_cast<void>(run());
   }
   void miss(Objects& /*objects*/, const std::string& text) const {
@@ -41,7 +41,7 @@ struct ReplyTo<Result, Kind::call> {
   RemotePromise<Result> promise;
 
   template <class Run>
-  void from(Objects& objects, Run run) const {
+  void from(Objects& objects, const Invocation& invocation, Run run) const {
     Team& team = objects.team();
     try {
       if constexpr (std::is_void_v<Result>) {
@@ -54,7 +54,8 @@ struct ReplyTo<Result, Kind::call> {
       team.fail(promise, error.what());  // a caller outside the team does not hear of its failure
       throw;
     } catch (...) {
-      team.fail(promise, describe(sched::caught_exception()));
+      const std::string text = describe(sched::caught_exception());
+      messaging::fail(objects.channel(), promise, objects.name_of(invocation), text);
     }
   }
   void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }
@@ -75,7 +76,7 @@ class TypedInvocation final : public Invocation {
 
   void run(Objects& objects, void* representative) override {
     begin_one();
-    reply_.from(objects, [&]() -> decltype(auto) {
+    reply_.from(objects, *this, [&]() -> decltype(auto) {
       return std::apply(
           [&](auto&... values) -> decltype(auto) {
             return M::call(objects, representative, values...);
@@ -121,7 +122,7 @@ class PackedInvocations final : public Invocation {
 
   void run(Objects& objects, void* representative) override {
     with_parts([&](const Reply& reply, auto&... values) {
-      reply.from(objects, [&]() -> decltype(auto) {
+      reply.from(objects, *this, [&]() -> decltype(auto) {
         std::tuple<Fixed...> fixed(fixed_);
         return std::apply(
             [&](auto&... first) -> decltype(auto) {
@@ -175,6 +176,15 @@ class PackedInvocations final : public Invocation {
   const std::tuple<Fixed...> fixed_;
 };
 
+/// Refuses a target that the object's team has not. `objects`: nullptr where the caller's rank is
+/// no member. **Errors**: CheckError that names the method of `handler`, and the object.
+[[noreturn]] void refuse_target(const Objects* objects, std::uint32_t number, int size,
+                                const messaging::StaticHandler& handler, Rank to);
+/// The same if `to` is one. For messages that were refused, by a channel that does not know of
+/// objects.
+void check_target(const Objects& objects, std::uint32_t number,
+                  const messaging::StaticHandler& handler, Rank to);
+
 /// Sends the wires of `handler` with the target as their prefix.
 template <class Wires, class... Args>
 void send_to_target(const messaging::StaticHandler& handler, Objects& objects, Rank to,
@@ -182,8 +192,13 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
   messaging::Channel& channel = objects.channel();
   const net::RunPrefix prefix = target.to_prefix();
   const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | messaging::kOwnOrderBit;
-  messaging::send_message(channel, {handler.index() | flags, handler.signature(), to, &prefix},
-                          Wires{}, std::forward<Args>(args)...);
+  try {
+    messaging::send_message(channel, {handler.index() | flags, handler.signature(), to, &prefix},
+                            Wires{}, std::forward<Args>(args)...);
+  } catch (const CheckError&) {
+    check_target(objects, target.number, handler, to);
+    throw;
+  }
 }
 
 /// Sends an invocation that is counted outside the object's team, with its arguments as bytes: to

@@ -168,6 +168,8 @@ class TaskScope {
   [[nodiscard]] bool failed() const {
     return failed_.load(std::memory_order_acquire);  // pairs with the release in mark_failed()
   }
+  /// "the world", "team 'x'".
+  [[nodiscard]] virtual std::string describe() const { return "the world"; }
   /// A task or handler of this rank threw.
   virtual void fail(const std::string& task_name, const std::exception_ptr& error) = 0;
   /// The failure as its waiters get it; nullptr without one.

@@ -62,7 +62,10 @@ class Scope : public sched::TaskScope {
   [[nodiscard]] Rank rank() const { return channel_.team().rank(); }
   [[nodiscard]] int size() const { return channel_.team().size(); }
   /// "the world", or "team 'x'".
-  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] std::string describe() const override;
+  /// Refuses a rank that the team has not. `call`: with its object, "events 'e': fire() of \"x\"".
+  /// **Errors**: CheckError.
+  [[noreturn]] void refuse_rank(const std::string& call, std::int64_t rank) const;
 
   // --- nested scopes
 
