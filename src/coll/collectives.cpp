@@ -77,24 +77,25 @@ SharedOperation Collectives::barrier() {
   return begin({Kind::barrier}, [](Operation& op) { coll::barrier(op); });
 }
 
-SharedOperation Collectives::broadcast(std::uint32_t type, Block mine, Rank root) {
-  return begin({Kind::broadcast, type, root},
+SharedOperation Collectives::broadcast(const Values& values, Block mine, Rank root) {
+  return begin({Kind::broadcast, values, root},
                [&](Operation& op) { coll::broadcast(op, std::move(mine), std::nullopt); });
 }
 
-SharedOperation Collectives::broadcast(std::uint32_t type, std::span<std::byte> place, Rank root) {
-  return begin({Kind::broadcast, type, root},
+SharedOperation Collectives::broadcast(const Values& values, std::span<std::byte> place,
+                                       Rank root) {
+  return begin({Kind::broadcast, values, root},
                [&](Operation& op) { coll::broadcast(op, {}, place); });
 }
 
-SharedOperation Collectives::reduce(std::uint32_t type, Block mine, Combine combine, Rank root) {
-  return begin({Kind::reduce, type, root},
+SharedOperation Collectives::reduce(const Values& values, Block mine, Combine combine, Rank root) {
+  return begin({Kind::reduce, values, root},
                [&](Operation& op) { coll::reduce(op, std::move(mine), std::move(combine)); });
 }
 
-SharedOperation Collectives::reduce(std::uint32_t type, Array mine, CombineInto combine,
+SharedOperation Collectives::reduce(const Values& values, Array mine, CombineInto combine,
                                     Rank root) {
-  return begin({Kind::reduce, type, root}, [&](Operation& op) {
+  return begin({Kind::reduce, values, root}, [&](Operation& op) {
     if (goes_along_chain(mine.bytes.size())) {
       coll::reduce_chain(op, mine, std::move(combine));
     } else {
@@ -104,14 +105,14 @@ SharedOperation Collectives::reduce(std::uint32_t type, Array mine, CombineInto 
   });
 }
 
-SharedOperation Collectives::allreduce(std::uint32_t type, Block mine, Combine combine) {
-  return begin({Kind::allreduce, type}, [&](Operation& op) {
+SharedOperation Collectives::allreduce(const Values& values, Block mine, Combine combine) {
+  return begin({Kind::allreduce, values}, [&](Operation& op) {
     coll::allreduce(op, std::move(mine), std::move(combine), std::nullopt);
   });
 }
 
-SharedOperation Collectives::allreduce(std::uint32_t type, Array mine, CombineInto combine) {
-  return begin({Kind::allreduce, type}, [&](Operation& op) {
+SharedOperation Collectives::allreduce(const Values& values, Array mine, CombineInto combine) {
+  return begin({Kind::allreduce, values}, [&](Operation& op) {
     if (mine.bytes.size() < kRingBytes || exchange_->size() == 1) {
       coll::allreduce(op, Block(std::span<const std::byte>(mine.bytes)),
                       on_copies(std::move(combine), Kind::allreduce), mine.bytes);
@@ -121,16 +122,16 @@ SharedOperation Collectives::allreduce(std::uint32_t type, Array mine, CombineIn
   });
 }
 
-SharedOperation Collectives::gather(std::uint32_t type, Block mine, Rank root) {
-  return begin({Kind::gather, type, root},
+SharedOperation Collectives::gather(const Values& values, Block mine, Rank root) {
+  return begin({Kind::gather, values, root},
                [&](Operation& op) { coll::gather(op, std::move(mine)); });
 }
 
-SharedOperation Collectives::gather(std::uint32_t type, std::span<const std::byte> mine,
+SharedOperation Collectives::gather(const Values& values, std::span<const std::byte> mine,
                                     std::span<std::byte> all, Rank root) {
   const int members = exchange_->size();
   if (rank() == root) check_parts(Kind::gather, all.size(), mine.size(), members);
-  return begin({Kind::gather, type, root}, [&](Operation& op) {
+  return begin({Kind::gather, values, root}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
       coll::gather_straight(op, mine, all);
     } else {
@@ -139,15 +140,15 @@ SharedOperation Collectives::gather(std::uint32_t type, std::span<const std::byt
   });
 }
 
-SharedOperation Collectives::allgather(std::uint32_t type, Block mine) {
-  return begin({Kind::allgather, type},
+SharedOperation Collectives::allgather(const Values& values, Block mine) {
+  return begin({Kind::allgather, values},
                [&](Operation& op) { coll::allgather(op, std::move(mine)); });
 }
 
-SharedOperation Collectives::allgather(std::uint32_t type, std::span<const std::byte> mine,
+SharedOperation Collectives::allgather(const Values& values, std::span<const std::byte> mine,
                                        std::span<std::byte> all) {
   check_parts(Kind::allgather, all.size(), mine.size(), exchange_->size());
-  return begin({Kind::allgather, type}, [&](Operation& op) {
+  return begin({Kind::allgather, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
       coll::allgather_ring(op, mine, all);
     } else {
@@ -156,13 +157,13 @@ SharedOperation Collectives::allgather(std::uint32_t type, std::span<const std::
   });
 }
 
-SharedOperation Collectives::scan(std::uint32_t type, Block mine, Combine combine) {
-  return begin({Kind::scan, type},
+SharedOperation Collectives::scan(const Values& values, Block mine, Combine combine) {
+  return begin({Kind::scan, values},
                [&](Operation& op) { coll::scan(op, std::move(mine), std::move(combine)); });
 }
 
-SharedOperation Collectives::scan(std::uint32_t type, Array mine, CombineInto combine) {
-  return begin({Kind::scan, type}, [&](Operation& op) {
+SharedOperation Collectives::scan(const Values& values, Array mine, CombineInto combine) {
+  return begin({Kind::scan, values}, [&](Operation& op) {
     if (goes_along_chain(mine.bytes.size())) {
       coll::scan_chain(op, mine, std::move(combine));
     } else {
@@ -172,17 +173,17 @@ SharedOperation Collectives::scan(std::uint32_t type, Array mine, CombineInto co
   });
 }
 
-SharedOperation Collectives::alltoall(Kind kind, std::uint32_t type, std::vector<Block> mine) {
-  return begin({kind, type}, [&](Operation& op) { coll::alltoall(op, std::move(mine)); });
+SharedOperation Collectives::alltoall(Kind kind, const Values& values, std::vector<Block> mine) {
+  return begin({kind, values}, [&](Operation& op) { coll::alltoall(op, std::move(mine)); });
 }
 
-SharedOperation Collectives::alltoall(std::uint32_t type, std::span<const std::byte> mine,
+SharedOperation Collectives::alltoall(const Values& values, std::span<const std::byte> mine,
                                       std::span<std::byte> theirs) {
   const int members = exchange_->size();
   const std::size_t part_bytes = theirs.size() / static_cast<std::size_t>(members);
   check_parts(Kind::alltoall, mine.size(), part_bytes, members);
   check_parts(Kind::alltoall, theirs.size(), part_bytes, members);
-  return begin({Kind::alltoall, type}, [&](Operation& op) {
+  return begin({Kind::alltoall, values}, [&](Operation& op) {
     if (goes_straight(part_bytes)) {
       coll::alltoall_straight(op, mine, theirs);
     } else {
@@ -191,15 +192,15 @@ SharedOperation Collectives::alltoall(std::uint32_t type, std::span<const std::b
   });
 }
 
-SharedOperation Collectives::reduce_scatter(std::uint32_t type, std::span<const std::byte> values,
+SharedOperation Collectives::reduce_scatter(const Values& values, std::span<const std::byte> all,
                                             std::span<std::byte> mine, CombineInto combine) {
   const int members = exchange_->size();
-  check_parts(Kind::reduce_scatter, values.size(), mine.size(), members);
-  return begin({Kind::reduce_scatter, type}, [&](Operation& op) {
+  check_parts(Kind::reduce_scatter, all.size(), mine.size(), members);
+  return begin({Kind::reduce_scatter, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
-      coll::reduce_scatter_ring(op, values, mine, std::move(combine));
+      coll::reduce_scatter_ring(op, all, mine, std::move(combine));
     } else {
-      coll::alltoall(op, parts_of(values, members));
+      coll::alltoall(op, parts_of(all, members));
     }
   });
 }

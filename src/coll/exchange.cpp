@@ -1,6 +1,7 @@
 #include "coll/exchange.hpp"
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/sched/park.hpp>
 
 #include "am/messenger.hpp"
@@ -25,19 +26,40 @@ const char* name_of(Kind kind) {
   return index < kNames.size() ? kNames[index] : "an unknown operation";
 }
 
+std::string Call::text() const {
+  std::string text = name_of(kind);
+  if (values.type != nullptr) {
+    const std::string type = naming::readable(values.type->spelled, "T");
+    text += values.array_bytes == Values::kSingle
+                ? fmt::format(" of {}", type)
+                : fmt::format(" of {} elements of {}", values.array_bytes / values.type->size_bytes,
+                              type);
+  }
+  if (has_root()) text += fmt::format(" with root {}", root.value());
+  return text;
+}
+
 /// Operations that are under way, few at a time, and pieces of those that have not begun here.
 struct Exchange::Table {
+  static constexpr std::size_t kRecentMax = 16;  // power of two
+
   [[nodiscard]] SharedOperation find(std::uint64_t sequence) const {
     for (const SharedOperation& operation : running) {
       if (operation->sequence() == sequence) return operation;
     }
     return nullptr;
   }
+  /// Operation of this number, of those that have begun lately.
+  [[nodiscard]] std::string text_of(std::uint64_t sequence) const {
+    if (sequence > begun || sequence + kRecentMax <= begun) return "another operation";
+    return recent[sequence % kRecentMax].text();
+  }
   void remove(const Operation& operation) {
     std::erase_if(running, [&](const auto& one) { return one.get() == &operation; });
   }
 
-  std::uint64_t begun = 0;  // operations so far
+  std::uint64_t begun = 0;              // operations so far
+  std::array<Call, kRecentMax> recent;  // the last of them, by number: for errors
   std::vector<SharedOperation> running;
   std::map<std::uint64_t, std::vector<std::pair<PieceHeader, Block>>> early;
   /// Blocks that arrive, by operation, source and phase.
@@ -68,24 +90,36 @@ bool Exchange::in_one_process() const {
 
 SharedOperation Exchange::enter(const Call& call) {
   scope_.check_member(name_of(call.kind));
-  SHOAL_CHECK(call.root >= 0 && call.root < size_,
-              "{}: rank {} is out of range: {} has ranks 0 to {}", name_of(call.kind),
-              call.root.value(), scope_.describe(), size_ - 1);
-  return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
-    auto operation = std::make_shared<Operation>(*this, ++table_->begun, call);
-    if (const auto early = table_->early.find(operation->sequence());
-        early != table_->early.end()) {
-      for (auto& [header, block] : early->second) {
-        const std::string text = mismatch(header, operation.get());
-        SHOAL_CHECK(text.empty(), "{}", text);
-        operation->pieces_.push_back(
-            {header.phase, header.source, header.announced, std::move(block)});
-      }
-      table_->early.erase(early);
-    }
+  if (call.root < 0 || call.root >= size_) [[unlikely]]
+    scope_.refuse_rank(fmt::format("root of {}", name_of(call.kind)), call.root.value());
+  std::vector<PieceHeader> different;
+  SharedOperation operation;
+  {
+    const sync::Lock lock(mutex_);
+    operation = std::make_shared<Operation>(*this, ++table_->begun, call);
+    table_->recent[operation->sequence() % Table::kRecentMax] = call;
+    if (!table_->early.empty()) different = take_early(*operation);
     table_->running.push_back(operation);
-    return operation;
-  });
+  }
+  for (const PieceHeader& header : different) name_both(header);
+  return operation;
+}
+
+// Returns the headers of those that belong to another operation.
+std::vector<PieceHeader> Exchange::take_early(Operation& operation) {
+  std::vector<PieceHeader> different;
+  const auto early = table_->early.find(operation.sequence());
+  if (early == table_->early.end()) return different;
+  for (auto& [header, block] : early->second) {
+    if (is_of(header, operation.call())) {
+      operation.pieces_.push_back(
+          {header.phase, header.source, header.announced, std::move(block)});
+    } else {
+      different.push_back(header);
+    }
+  }
+  table_->early.erase(early);
+  return different;
 }
 
 const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
@@ -182,7 +216,7 @@ void Exchange::fail(const Operation& operation) {
 void Exchange::on_piece(const PieceHeader& header, Block block) {
   SharedOperation operation;
   std::coroutine_handle<> go_on;
-  std::string wrong;
+  bool is_different = false;
   {
     const sync::Lock lock(mutex_);
     if (table_->given_up.contains(header.sequence)) return;
@@ -191,8 +225,8 @@ void Exchange::on_piece(const PieceHeader& header, Block block) {
       return;
     }
     operation = table_->find(header.sequence);
-    wrong = mismatch(header, operation.get());
-    if (wrong.empty()) {
+    is_different = operation == nullptr || !is_of(header, operation->call());
+    if (!is_different) {
       Piece piece{header.phase, header.source, header.announced, std::move(block)};
       Operation::Receive* const awaited = operation->awaited_;
       if (awaited != nullptr && awaited->fits(piece)) {
@@ -204,7 +238,8 @@ void Exchange::on_piece(const PieceHeader& header, Block block) {
       }
     }
   }
-  SHOAL_CHECK(wrong.empty(), "{}", wrong);
+  if (is_different) [[unlikely]]
+    return name_both(header);
   if (go_on) go_on.resume();
 }
 
@@ -274,7 +309,8 @@ std::span<std::byte> Exchange::place_of(std::size_t size_bytes, const PieceHeade
       }
     }
   }
-  SHOAL_CHECK(found, "{}: an unexpected payload has come", name_of(header.kind));
+  SHOAL_CHECK(found, "{}: an unexpected payload has come from rank {}", name_of(header.kind),
+              header.source);
   SHOAL_CHECK(size_bytes == place.size(),
               "{}: a member gives {} bytes where this one has room for {}: all must give values of "
               "the same size",
@@ -294,27 +330,38 @@ void Exchange::on_payload(const PieceHeader& header) {
   on_piece(header, Block(Immutable<Bytes>(std::move(bytes))));
 }
 
-// "" if the piece belongs to the operation that has begun here; nullptr: that has ended.
-std::string Exchange::mismatch(const PieceHeader& piece, const Operation* here) const {
-  const Call there{piece.kind, piece.type, Rank(piece.root)};
-  if (here != nullptr && here->call() == there) return {};
-  if (here != nullptr && here->call().kind == there.kind && here->call().root == there.root) {
-    return fmt::format(
-        "{}: the members gave values of different types, or arrays of different sizes (collective "
-        "number {}, ranks {} and {}): all must call it with the same",
-        name_of(there.kind), piece.sequence, piece.source, rank_.value());
+// --- members that have begun different operations
+
+bool Exchange::is_of(const PieceHeader& piece, const Call& call) {
+  return piece.kind == call.kind && piece.type == call.type && piece.root == call.root.value();
+}
+
+/// On the member that has sent the piece, which knows what it has begun itself.
+struct Exchange::Difference {
+  static void name_both(Exchange& exchange, std::uint64_t sequence, std::int32_t world_rank,
+                        const std::string& there) {
+    const std::string here = [&] {
+      const sync::Lock lock(exchange.mutex_);
+      return exchange.table_->text_of(sequence);
+    }();
+    exchange.scope_.fail(
+        "a collective operation",
+        std::make_exception_ptr(CheckError(fmt::format(
+            "collective number {} is {} on rank {}, and {} on rank {}: all members call the same "
+            "operations in the same order, with values of one type, arrays of one size and the "
+            "same root",
+            sequence, here, exchange.scope_.messenger().rank().value(), there, world_rank))));
   }
-  const auto spelled = [](const Call& call) {
-    const bool has_root =
-        call.kind == Kind::broadcast || call.kind == Kind::reduce || call.kind == Kind::gather;
-    return has_root ? fmt::format("{} with root {}", name_of(call.kind), call.root.value())
-                    : std::string(name_of(call.kind));
-  };
-  return fmt::format(
-      "collective number {} is {} on rank {} and {} on rank {}: all members must call the same "
-      "operations with the same root, in the same order",
-      piece.sequence, spelled(there), piece.source,
-      here != nullptr ? spelled(here->call()) : "another operation", rank_.value());
+};
+
+// The piece is dropped: the failure ends what waits for it.
+void Exchange::name_both(const PieceHeader& piece) {
+  const std::string here = [&] {
+    const sync::Lock lock(mutex_);
+    return table_->text_of(piece.sequence);
+  }();
+  messaging::send(channel(), Rank(piece.source), am<&Difference::name_both>, piece.sequence,
+                  std::int32_t{scope_.messenger().rank().value()}, here);
 }
 
 // --- operations with a future

@@ -91,7 +91,12 @@ class Exchange final : private term::Unsatisfied {
   void flush() const;
   [[nodiscard]] const std::vector<Block>& after_completion(const Operation& operation) const;
 
-  [[nodiscard]] std::string mismatch(const PieceHeader& piece, const Operation* here) const;
+  struct Difference;
+  [[nodiscard]] static bool is_of(const PieceHeader& piece, const Call& call);
+  [[nodiscard]] std::vector<PieceHeader> take_early(Operation& operation) SHOAL_REQUIRES(mutex_);
+  /// Fails the scope with the operation that has begun here, and that of the member which has sent
+  /// a piece of another one.
+  void name_both(const PieceHeader& piece);
   /// The operation ended in an error: what comes for it later is dropped.
   void give_up(Operation& operation);
   struct Announcements;

@@ -50,7 +50,9 @@ class Operation final : public std::enable_shared_from_this<Operation> {
 
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
-  [[nodiscard]] term::Standing standing() const { return {name_of(call_.kind), sequence_}; }
+  [[nodiscard]] term::Standing standing() const {
+    return {name_of(call_.kind), sequence_, call_.has_root() ? call_.root.value() : -1};
+  }
   /// It has ended.
   [[nodiscard]] bool is_done() const { return done_.load(std::memory_order_acquire); }
   /// Once it has ended.

@@ -14,7 +14,9 @@ namespace shoal::term {
 namespace {
 
 /// The lines of all sources about what waits on this rank.
-std::vector<std::string> describe_waiting(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
+/// `stuck`: about shared teams too, as another member may wait for their end.
+std::vector<std::string> describe_waiting(const ScopeCore& scope, bool stuck)
+    SHOAL_REQUIRES(scope.mutex) {
   std::vector<std::string> lines =
       scope.messenger().backlog().describe(scope.channel().team().id());
   if (scope.is_world()) {
@@ -25,13 +27,13 @@ std::vector<std::string> describe_waiting(const ScopeCore& scope) SHOAL_REQUIRES
   if (const std::uint64_t count = scope.outside.unacknowledged(); count > 0) {
     lines.push_back(fmt::format("{} of its messages to other teams were not handled", count));
   }
-  scope.sources.describe(scope.member.stands_finally(), lines);
+  scope.sources.describe(stuck || scope.member.stands_finally(), lines);
   if (!scope.is_world()) {
     for (std::string& line : lines) line = fmt::format("{}: {}", scope.describe(), line);
   }
   for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
     const sync::Lock lock(inner->mutex);
-    for (std::string& line : describe_waiting(*inner)) lines.push_back(std::move(line));
+    for (std::string& line : describe_waiting(*inner, stuck)) lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -72,7 +74,7 @@ ScopeState state_of(const ScopeCore& scope) {
   }
   if (const auto& error = scope.failure.error(); error.has_value()) state.failure = error->what();
   state.detection = scope.detector.state();
-  state.waiting = describe_waiting(scope);
+  state.waiting = describe_waiting(scope, false);
   return state;
 }
 
@@ -80,10 +82,11 @@ std::vector<std::string> describe_stuck(const ScopeCore& scope) {
   std::vector<std::string> lines;
   const MemberWait& member = scope.member;
   if (member.stands() && !member.standing().is_wait()) {
-    lines.push_back(fmt::format("the main function waits in {}, which not every rank called",
-                                member.standing().text()));
+    const Standing& standing = member.standing();
+    lines.push_back(fmt::format("the main function waits in {}, which not every rank called{}",
+                                standing.text(), standing.root < 0 ? "" : " with this root"));
   }
-  for (std::string& line : describe_waiting(scope)) lines.push_back(std::move(line));
+  for (std::string& line : describe_waiting(scope, true)) lines.push_back(std::move(line));
   return lines;
 }
 

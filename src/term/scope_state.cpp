@@ -6,7 +6,9 @@ namespace shoal::term {
 
 std::string Standing::text() const {
   if (is_wait()) return "wait()";
-  return number == 0 ? name : fmt::format("{} (collective number {})", name, number);
+  if (number == 0) return name;
+  return fmt::format("{}{} (collective number {})", name,
+                     root < 0 ? "" : fmt::format(" with root {}", root), number);
 }
 
 }  // namespace shoal::term

@@ -12,7 +12,7 @@ std::uint64_t Sources::count() const {
   return count;
 }
 
-void Sources::describe(bool at_end, std::vector<std::string>& lines) const {
+void Sources::describe(bool with_shared_teams, std::vector<std::string>& lines) const {
   for (const Unsatisfied* source : sources_) {
     try {  // names are made by code of the program
       for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
@@ -21,7 +21,7 @@ void Sources::describe(bool at_end, std::vector<std::string>& lines) const {
                                   shoal::describe(std::current_exception())));
     }
   }
-  if (!at_end) return;
+  if (!with_shared_teams) return;
   for (const SharedTeam* team : teams_) {
     lines.push_back(team->describe());
   }

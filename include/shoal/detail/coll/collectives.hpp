@@ -11,6 +11,8 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace shoal::coll {
@@ -39,12 +41,42 @@ enum class Kind : std::uint16_t {
 };
 [[nodiscard]] const char* name_of(Kind kind);
 
+/// Type of values, or of the elements of arrays.
+struct ValueType {
+  std::uint32_t signature = 0;
+  std::string_view spelled;  // by the compiler
+  std::size_t size_bytes = 1;
+};
+/// Values of an operation, alike on all members.
+struct Values {
+  static constexpr std::size_t kSingle = ~std::size_t{0};
+
+  const ValueType* type = nullptr;    // nullptr: none
+  std::size_t array_bytes = kSingle;  // of the array of each member
+  [[nodiscard]] std::uint32_t signature() const {
+    if (type == nullptr) return 0;
+    if (array_bytes == kSingle) return type->signature;
+    constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+    return type->signature + 1 + static_cast<std::uint32_t>((array_bytes * kMix) >> 32U);
+  }
+};
+
 /// Description of an operation, the same on all members.
 struct Call {
+  Call() = default;
+  Call(Kind of_kind, const Values& of_values = {}, Rank at_root = Rank(0))
+      : kind(of_kind), type(of_values.signature()), root(at_root), values(of_values) {}
+
   Kind kind = Kind::barrier;
-  std::uint32_t type = 0;  // signature of the values' type, and size of arrays
+  std::uint32_t type = 0;  // signature of the values
   Rank root{0};
-  bool operator==(const Call&) const = default;
+  Values values;
+
+  [[nodiscard]] bool has_root() const {
+    return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather;
+  }
+  /// "reduce() of 4 elements of double with root 1".
+  [[nodiscard]] std::string text() const;
 };
 
 /// One collective operation on one rank, from its begin to its end.
@@ -79,46 +111,46 @@ class Collectives {
   [[nodiscard]] bool in_one_process() const;
 
   // --- begin an operation. **Caller**: a main function or task. **Errors**: CheckError for a root
-  // that does not exist, or when another member has begun something else. Results are in the order
-  // of ranks. `combine` runs in handlers. Arrays outlive the operation; small ones give results, as
-  // values do, and large ones are in place.
+  // that does not exist. When another member has begun something else, the scope fails with an
+  // error that names both. Results are in the order of ranks. `combine` runs in handlers. Arrays
+  // outlive the operation; small ones give results, as values do, and large ones are in place.
 
   /// Depth log2(n). No results.
   SharedOperation barrier();
   /// One result: the root's value. Depth log2(n).
-  SharedOperation broadcast(std::uint32_t type, Block mine, Rank root);
+  SharedOperation broadcast(const Values& values, Block mine, Rank root);
   /// The same in place: no results.
-  SharedOperation broadcast(std::uint32_t type, std::span<std::byte> place, Rank root);
+  SharedOperation broadcast(const Values& values, std::span<std::byte> place, Rank root);
   /// One result on the root. Values are combined in the order of ranks. Depth log2(n) + 1.
-  SharedOperation reduce(std::uint32_t type, Block mine, Combine combine, Rank root);
+  SharedOperation reduce(const Values& values, Block mine, Combine combine, Rank root);
   /// Into the root's array; one result there, if it is small. Large ones go along a chain.
-  SharedOperation reduce(std::uint32_t type, Array mine, CombineInto combine, Rank root);
+  SharedOperation reduce(const Values& values, Array mine, CombineInto combine, Rank root);
   /// One result. Values are combined in the order of ranks, alike on all. Depth log2(n) + 2.
-  SharedOperation allreduce(std::uint32_t type, Block mine, Combine combine);
+  SharedOperation allreduce(const Values& values, Block mine, Combine combine);
   /// The same in place: no results. Large ones are combined in the order of a ring.
-  SharedOperation allreduce(std::uint32_t type, Array mine, CombineInto combine);
+  SharedOperation allreduce(const Values& values, Array mine, CombineInto combine);
   /// n results on the root. Depth log2(n). Large values go to the root directly.
-  SharedOperation gather(std::uint32_t type, Block mine, Rank root);
+  SharedOperation gather(const Values& values, Block mine, Rank root);
   /// Into `all` on the root, if the arrays are large.
-  SharedOperation gather(std::uint32_t type, std::span<const std::byte> mine,
+  SharedOperation gather(const Values& values, std::span<const std::byte> mine,
                          std::span<std::byte> all, Rank root);
   /// n results. Depth log2(n). Large values are multicast in segments.
-  SharedOperation allgather(std::uint32_t type, Block mine);
+  SharedOperation allgather(const Values& values, Block mine);
   /// Into `all`, if the arrays are large: round a ring.
-  SharedOperation allgather(std::uint32_t type, std::span<const std::byte> mine,
+  SharedOperation allgather(const Values& values, std::span<const std::byte> mine,
                             std::span<std::byte> all);
   /// Two results, or one on rank 0: the values of ranks 0 to this one combined, and those before
   /// this one. Depth log2(n).
-  SharedOperation scan(std::uint32_t type, Block mine, Combine combine);
+  SharedOperation scan(const Values& values, Block mine, Combine combine);
   /// In place; one or two results, if they are small. Large ones go along the chain of ranks.
-  SharedOperation scan(std::uint32_t type, Array mine, CombineInto combine);
+  SharedOperation scan(const Values& values, Array mine, CombineInto combine);
   /// n results: the value of each rank for this one. n - 1 messages from each rank.
-  SharedOperation alltoall(Kind kind, std::uint32_t type, std::vector<Block> mine);
+  SharedOperation alltoall(Kind kind, const Values& values, std::vector<Block> mine);
   /// Into `theirs`, if the parts are large.
-  SharedOperation alltoall(std::uint32_t type, std::span<const std::byte> mine,
+  SharedOperation alltoall(const Values& values, std::span<const std::byte> mine,
                            std::span<std::byte> theirs);
   /// Into `mine`, if it is large, round a ring; else n results, to be combined.
-  SharedOperation reduce_scatter(std::uint32_t type, std::span<const std::byte> values,
+  SharedOperation reduce_scatter(const Values& values, std::span<const std::byte> all,
                                  std::span<std::byte> mine, CombineInto combine);
 
   /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().

@@ -3,6 +3,7 @@
 
 #include <shoal/archive.hpp>
 #include <shoal/detail/base/number.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/coll/collectives.hpp>
 #include <shoal/future.hpp>
 
@@ -96,11 +97,17 @@ consteval void check_elements() {
                 "shoal: a collective operation on a span copies its elements byte by byte: they "
                 "must be trivially copyable, and not const where they are written");
 }
-/// Type of an array: those of different sizes differ.
 template <class T>
-std::uint32_t array_type(std::size_t size_bytes) {
-  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
-  return type_signature<T>() + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U);
+inline constexpr ValueType value_type{type_signature<T>(), naming::spelled<T>(), sizeof(T)};
+/// One value of each member.
+template <class T>
+Values single() {
+  return {&value_type<T>};
+}
+/// An array of each member.
+template <class T>
+Values array(std::size_t size_bytes) {
+  return {&value_type<T>, size_bytes};
 }
 /// Copies the results of an operation on small arrays into place, one after the other.
 void copy_results(std::span<const Block> results, std::span<std::byte> place);
@@ -154,7 +161,7 @@ inline auto barrier(Collectives& in) {
 template <class T>
 auto broadcast(Collectives& in, const T& value, Rank root) {
   Block mine = in.rank() == root ? block_of(value) : Block();
-  return start<T>(in, in.broadcast(type_signature<T>(), std::move(mine), root),
+  return start<T>(in, in.broadcast(single<T>(), std::move(mine), root),
                   [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
 }
 /// Without a copy within a process.
@@ -166,7 +173,7 @@ auto broadcast(Collectives& in, const Immutable<T>& value, Rank root) {
     const bool shares = in.in_one_process() && static_cast<bool>(value);
     mine = shares ? Block(SharedValue{value.shared()}) : block_of(value);
   }
-  return start<Handle>(in, in.broadcast(type_signature<Handle>(), std::move(mine), root),
+  return start<Handle>(in, in.broadcast(single<Handle>(), std::move(mine), root),
                        [](const std::vector<Block>& all) {
                          const std::shared_ptr<const void>& object = all.front().object().value;
                          if (object == nullptr) return value_of<Handle>(all.front());
@@ -176,53 +183,50 @@ auto broadcast(Collectives& in, const Immutable<T>& value, Rank root) {
 template <class T>
 auto broadcast(Collectives& in, std::span<T> place, Rank root) {
   check_elements<T>();
-  return start<void>(in, in.broadcast(type_signature<T>() + 1, std::as_writable_bytes(place), root),
-                     [](const std::vector<Block>& /*none*/) {});
+  return start<void>(
+      in, in.broadcast(array<T>(place.size_bytes()), std::as_writable_bytes(place), root),
+      [](const std::vector<Block>& /*none*/) {});
 }
 template <class T, class F>
 auto reduce(Collectives& in, const T& value, F operation, Rank root) {
   return start<std::optional<T>>(
-      in,
-      in.reduce(type_signature<T>(), block_of(value), combine_of<T>(std::move(operation)), root),
+      in, in.reduce(single<T>(), block_of(value), combine_of<T>(std::move(operation)), root),
       [](const std::vector<Block>& all) {
         return all.empty() ? std::optional<T>() : value_of<T>(all.front());
       });
 }
 template <class T, class F>
 auto allreduce(Collectives& in, const T& value, F operation) {
-  return start<T>(
-      in, in.allreduce(type_signature<T>(), block_of(value), combine_of<T>(std::move(operation))),
-      [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+  return start<T>(in,
+                  in.allreduce(single<T>(), block_of(value), combine_of<T>(std::move(operation))),
+                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
 }
 template <class T, class F>
 auto allreduce(Collectives& in, std::span<T> place, F operation) {
   check_elements<T>();
-  return start<void>(in,
-                     in.allreduce(array_type<T>(place.size_bytes()),
-                                  Array{std::as_writable_bytes(place), sizeof(T)},
-                                  combine_into_of<T>(std::move(operation))),
-                     [](const std::vector<Block>& /*none*/) {});
+  return start<void>(
+      in,
+      in.allreduce(array<T>(place.size_bytes()), Array{std::as_writable_bytes(place), sizeof(T)},
+                   combine_into_of<T>(std::move(operation))),
+      [](const std::vector<Block>& /*none*/) {});
 }
 template <class T>
 auto gather(Collectives& in, const T& value, Rank root) {
-  return start<std::vector<T>>(in, in.gather(type_signature<T>(), block_of(value), root),
-                               values_of<T>);
+  return start<std::vector<T>>(in, in.gather(single<T>(), block_of(value), root), values_of<T>);
 }
 template <class T>
 auto allgather(Collectives& in, const T& value) {
-  return start<std::vector<T>>(in, in.allgather(type_signature<T>(), block_of(value)),
-                               values_of<T>);
+  return start<std::vector<T>>(in, in.allgather(single<T>(), block_of(value)), values_of<T>);
 }
 template <class T, class F>
 auto scan(Collectives& in, const T& value, F operation) {
-  return start<T>(
-      in, in.scan(type_signature<T>(), block_of(value), combine_of<T>(std::move(operation))),
-      [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+  return start<T>(in, in.scan(single<T>(), block_of(value), combine_of<T>(std::move(operation))),
+                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
 }
 template <class T, class F>
 auto exclusive_scan(Collectives& in, const T& value, F operation, T initial) {
   // A copy for the coroutine, which goes on after this returns.
-  return start<T>(in, in.scan(type_signature<T>(), block_of(value), combine_of<T>(operation)),
+  return start<T>(in, in.scan(single<T>(), block_of(value), combine_of<T>(operation)),
                   [operation, initial = std::move(initial)](const std::vector<Block>& all) mutable {
                     return all.size() < 2 ? std::move(initial)
                                           : T(operation(std::move(initial), value_of<T>(all[1])));
@@ -230,12 +234,12 @@ auto exclusive_scan(Collectives& in, const T& value, F operation, T initial) {
 }
 template <class T>
 auto alltoall(Collectives& in, const std::vector<T>& values) {
-  return start<std::vector<T>>(
-      in, in.alltoall(Kind::alltoall, type_signature<T>(), blocks_of(values)), values_of<T>);
+  return start<std::vector<T>>(in, in.alltoall(Kind::alltoall, single<T>(), blocks_of(values)),
+                               values_of<T>);
 }
 template <class T, class F>
 auto reduce_scatter(Collectives& in, const std::vector<T>& values, F operation) {
-  return start<T>(in, in.alltoall(Kind::reduce_scatter, type_signature<T>(), blocks_of(values)),
+  return start<T>(in, in.alltoall(Kind::reduce_scatter, single<T>(), blocks_of(values)),
                   [operation = std::move(operation)](const std::vector<Block>& all) mutable {
                     T sum = value_of<T>(all.front());
                     for (std::size_t i = 1; i < all.size(); ++i) {
@@ -252,7 +256,7 @@ auto reduce(Collectives& in, std::span<T> place, F operation, Rank root) {
   check_elements<T>();
   const std::span<std::byte> bytes = std::as_writable_bytes(place);
   return start<void>(in,
-                     in.reduce(array_type<T>(bytes.size()), Array{bytes, sizeof(T)},
+                     in.reduce(array<T>(bytes.size()), Array{bytes, sizeof(T)},
                                combine_into_of<T>(std::move(operation)), root),
                      into(bytes));
 }
@@ -261,7 +265,7 @@ auto scan(Collectives& in, std::span<T> place, F operation) {
   check_elements<T>();
   const std::span<std::byte> bytes = std::as_writable_bytes(place);
   return start<void>(in,
-                     in.scan(array_type<T>(bytes.size()), Array{bytes, sizeof(T)},
+                     in.scan(array<T>(bytes.size()), Array{bytes, sizeof(T)},
                              combine_into_of<T>(std::move(operation))),
                      [bytes](const std::vector<Block>& results) {
                        copy_results(std::span(results).first(results.empty() ? 0 : 1), bytes);
@@ -271,25 +275,25 @@ template <class T>
 auto gather(Collectives& in, std::span<const T> mine, std::span<T> all, Rank root) {
   check_elements<T>();
   return start<void>(in,
-                     in.gather(array_type<T>(mine.size_bytes()), std::as_bytes(mine),
+                     in.gather(array<T>(mine.size_bytes()), std::as_bytes(mine),
                                std::as_writable_bytes(all), root),
                      into(std::as_writable_bytes(all)));
 }
 template <class T>
 auto allgather(Collectives& in, std::span<const T> mine, std::span<T> all) {
   check_elements<T>();
-  return start<void>(in,
-                     in.allgather(array_type<T>(mine.size_bytes()), std::as_bytes(mine),
-                                  std::as_writable_bytes(all)),
-                     into(std::as_writable_bytes(all)));
+  return start<void>(
+      in,
+      in.allgather(array<T>(mine.size_bytes()), std::as_bytes(mine), std::as_writable_bytes(all)),
+      into(std::as_writable_bytes(all)));
 }
 template <class T>
 auto alltoall(Collectives& in, std::span<const T> mine, std::span<T> theirs) {
   check_elements<T>();
-  return start<void>(in,
-                     in.alltoall(array_type<T>(mine.size_bytes()), std::as_bytes(mine),
-                                 std::as_writable_bytes(theirs)),
-                     into(std::as_writable_bytes(theirs)));
+  return start<void>(
+      in,
+      in.alltoall(array<T>(mine.size_bytes()), std::as_bytes(mine), std::as_writable_bytes(theirs)),
+      into(std::as_writable_bytes(theirs)));
 }
 template <class T, class F>
 auto reduce_scatter(Collectives& in, std::span<const T> values, std::span<T> mine, F operation) {
@@ -297,7 +301,7 @@ auto reduce_scatter(Collectives& in, std::span<const T> values, std::span<T> min
   const std::span<std::byte> bytes = std::as_writable_bytes(mine);
   return start<void>(
       in,
-      in.reduce_scatter(array_type<T>(values.size_bytes()), std::as_bytes(values), bytes,
+      in.reduce_scatter(array<T>(values.size_bytes()), std::as_bytes(values), bytes,
                         combine_into_of<T>(operation)),
       [bytes, combine = combine_into_of<T>(operation)](const std::vector<Block>& results) mutable {
         if (results.empty()) return;

@@ -69,7 +69,7 @@ class Sources {
   [[nodiscard]] std::uint64_t count() const;
   [[nodiscard]] std::uint64_t shared_team_count() const { return teams_.size(); }
   /// Lines about waiting things; about shared teams as well, if their end is waited for.
-  void describe(bool at_end, std::vector<std::string>& lines) const;
+  void describe(bool with_shared_teams, std::vector<std::string>& lines) const;
   void tell_of_rest() const;
   /// The run has ended. True: a source belongs to the program, and will end later.
   [[nodiscard]] bool tell_of_end() const;
