@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -180,6 +181,36 @@ void wait_never_ends(World& world) {
   world.wait();
 }
 
+void event_beyond_the_list(World& world) {
+  Events events(world, "pairs");
+  if (world.rank() == 1) {
+    events.submit({{Rank(0), "left"}, {Rank(0), "right"}},
+                  [](EventList& list) { (void)list.at(2).get<int>(); }, {.name = "join"});
+  }
+  if (world.rank() == 0) {
+    events.fire(Rank(1), "left", 1);
+    events.fire(Rank(1), "right", 2);
+  }
+  world.wait();
+}
+
+void lock_kept(World& world) {  // the holder waits for an event that nobody fires
+  Events events(world, "tables");
+  shoal::Mutex mutex(world, "ledger");
+  if (world.rank() == 1) {
+    events.submit({{shoal::self, "open"}}, [&] { const std::unique_lock lock(mutex); },
+                  {.name = "clerk"});
+    world.spawn(
+        [&] {
+          const std::unique_lock lock(mutex);
+          events.fire(shoal::self, "open");
+          (void)events.wait({{Rank(0), "closing time"}});
+        },
+        {.name = "keeper"});
+  }
+  world.wait();
+}
+
 void unlocked_by_nobody(World& world) {
   Events events(world, "tables");
   if (world.rank() == 1) events.submit({}, [&] { events.unlock("table"); }, {.name = "opener"});
@@ -279,6 +310,8 @@ int main(int argc, char** argv) {
                    {"made_on_one_rank", made_on_one_rank},
                    {"wait_in_handler", wait_in_handler},
                    {"wait_never_ends", wait_never_ends},
+                   {"event_beyond_the_list", event_beyond_the_list},
+                   {"lock_kept", lock_kept},
                    {"unlocked_by_nobody", unlocked_by_nobody},
                    {"locked_twice", locked_twice},
                    {"locks_in_a_cycle", locks_in_a_cycle},

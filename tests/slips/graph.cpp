@@ -216,6 +216,75 @@ void collective_missing(World& world) {
   world.wait();
 }
 
+void roots_differ(World& world) {  // each waits for the other's value
+  (void)world.broadcast(1, Rank(1 - world.rank()));
+  world.wait();
+}
+
+void root_too_large(World& world) {
+  if (world.rank() == 1) (void)world.reduce(1, std::plus<>(), Rank(world.size()));
+  world.wait();
+}
+
+void sizes_of_arrays_differ(World& world) {
+  std::vector<double> sums(world.rank() == 0 ? 4 : 5);
+  world.allreduce(std::span(sums), std::plus<>());
+  world.wait();
+}
+
+void types_of_values_differ(World& world) {
+  if (world.rank() == 0) {
+    (void)world.reduce(1, std::plus<>(), Rank(0));
+  } else {
+    (void)world.reduce(1.0, std::plus<>(), Rank(0));
+  }
+  world.wait();
+}
+
+void count(int /*items*/) {}
+int divide(int a, int b) {
+  if (b == 0) throw std::runtime_error("division by zero");
+  return a / b;
+}
+
+void message_to_no_rank(World& world) {
+  const auto am = world.make_am([](int) {}, {.name = "halo"});
+  if (world.rank() == 1) am.send(Rank(world.size()), 1);
+  world.wait();
+}
+
+void function_to_no_rank(World& world) {
+  if (world.rank() == 1) world.send(shoal::am<count>, Rank(-1), 1);
+  world.wait();
+}
+
+void multicast_to_no_rank(World& world) {
+  const auto am = world.make_am([](int) {}, {.name = "news"});
+  if (world.rank() == 1) am.multicast({Rank(0), Rank(world.size())}, 1);
+  world.wait();
+}
+
+void call_of_no_rank(World& world) {
+  if (world.rank() == 1) (void)world.call(Rank(world.size()), shoal::am<divide>, 6, 3).get();
+  world.wait();
+}
+
+void call_throws(World& world) {
+  if (world.rank() == 0) (void)world.call(Rank(1), shoal::am<divide>, 6, 0).get();
+  world.wait();
+}
+
+void called_function_throws(World& world) {
+  const auto square_root = world.make_function(
+      [](double x) {
+        if (x < 0) throw std::runtime_error("no square root");
+        return x;
+      },
+      {.name = "square root"});
+  if (world.rank() == 0) (void)square_root.call(Rank(1), -4.0).get();
+  world.wait();
+}
+
 void wait_in_task(World& world) {
   if (world.rank() == 1) world.spawn([&] { world.wait(); }, {.name = "impatient"});
   world.wait();
@@ -344,6 +413,16 @@ int main(int argc, char** argv) {
                    {"promise_dropped", promise_dropped},
                    {"collectives_differ", collectives_differ},
                    {"collective_missing", collective_missing},
+                   {"roots_differ", roots_differ},
+                   {"root_too_large", root_too_large},
+                   {"sizes_of_arrays_differ", sizes_of_arrays_differ},
+                   {"types_of_values_differ", types_of_values_differ},
+                   {"message_to_no_rank", message_to_no_rank},
+                   {"function_to_no_rank", function_to_no_rank},
+                   {"multicast_to_no_rank", multicast_to_no_rank},
+                   {"call_of_no_rank", call_of_no_rank},
+                   {"call_throws", call_throws},
+                   {"called_function_throws", called_function_throws},
                    {"wait_in_task", wait_in_task},
                    {"handler_ends_early", handler_ends_early},
                    {"buffer_too_small", buffer_too_small},

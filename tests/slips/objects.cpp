@@ -191,6 +191,74 @@ void cast_to_another_class(World& world) {
   account.fence();
 }
 
+void invoked_on_no_rank(World& world) {
+  Account account(world);
+  if (world.rank() == 1) account.async<&Account::deposit>(Rank(world.size()), 5);
+  account.fence();
+}
+
+void called_on_no_rank(World& world) {
+  Account account(world);
+  if (world.rank() == 1) (void)account.sync<&Account::balance>(Rank(-1));
+  account.fence();
+}
+
+void tunnel_to_no_rank(World& world) {
+  Account account(world);
+  if (world.rank() == 1) {
+    auto deposit = shoal::bind<&Account::deposit>(account, shoal::any_rank);
+    deposit(Rank(world.size()), 5);
+  }
+  account.fence();
+}
+
+void sync_throws(World& world) {
+  Account account(world);
+  if (world.rank() == 0) account.sync<&Account::overdraw>(Rank(1));
+  account.fence();
+}
+
+void element_too_large(World& world) {
+  shoal::distributed_array<int> array(world, 10);
+  if (world.rank() == 1) array.set(10, 1);
+  array.fence();
+}
+
+void range_too_large(World& world) {
+  shoal::distributed_array<int> array(world, 10);
+  if (world.rank() == 1) (void)array.get_range(8, 3).get();
+  array.fence();
+}
+
+void used_by_no_member(World& world) {
+  Team first(world, {Rank(0)}, "first");
+  first.barrier();
+  world.wait();
+}
+
+void sent_by_no_member(World& world) {
+  Team first(world, {Rank(0)}, "first");
+  if (world.rank() == 1) first.spawn([] {});
+  world.wait();
+}
+
+void object_of_no_member(World& world) {
+  Team first(world, {Rank(0)}, "first");
+  Account account(first);
+  world.wait();
+}
+
+std::shared_ptr<Team> shared_team;
+void keep_team(Team& team) {
+  if (team.rank() == 1) shared_team = team.share();
+}
+void team_kept(World& world) {
+  if (world.rank() == 0) {
+    (void)world.launch_team({Rank(0), Rank(1)}, shoal::am<keep_team>);
+  }
+  world.wait();
+}
+
 void member_twice(World& world) {
   Team pair(world, {Rank(1), Rank(1)}, "pair");
   world.wait();
@@ -297,6 +365,16 @@ int main(int argc, char** argv) {
                    {"deleted_while_it_waits", deleted_while_it_waits},
                    {"answer_never_comes", answer_never_comes},
                    {"cast_to_another_class", cast_to_another_class},
+                   {"invoked_on_no_rank", invoked_on_no_rank},
+                   {"called_on_no_rank", called_on_no_rank},
+                   {"tunnel_to_no_rank", tunnel_to_no_rank},
+                   {"sync_throws", sync_throws},
+                   {"element_too_large", element_too_large},
+                   {"range_too_large", range_too_large},
+                   {"used_by_no_member", used_by_no_member},
+                   {"sent_by_no_member", sent_by_no_member},
+                   {"object_of_no_member", object_of_no_member},
+                   {"team_kept", team_kept},
                    {"member_twice", member_twice},
                    {"member_out_of_range", member_out_of_range},
                    {"team_names_differ", team_names_differ},

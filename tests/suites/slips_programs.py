@@ -15,6 +15,10 @@ STUCK = ["nothing runs any more, but tasks still wait:"]
 AFTER_RUN = ["is used after its run() has returned: each run has its own, which its main function "
              "is given, or makes and lets end"]
 FORGOTTEN = ["call wait() of the world before it goes out of scope"]
+OF_TWO = " out of range: the world has ranks 0 to 1; choose one of these"
+SAME_COLLECTIVES = ["all members call the same operations in the same order, with values of one "
+                    "type, arrays of one size and the same root"]
+NO_MEMBER = ["on rank 1, which is no member of it: ask is_member() first"]
 POLLS = ["polls for ever", "Wait by get() of a future, or by a lock, event or group, which name "
          "what is missing"]
 STALLS = ["shoal: report of 2 ranks: nothing has happened",
@@ -35,8 +39,8 @@ GRAPH = {
         "rank 1: the main function failed: task graph 'tree' ended before its work was done",
         "tree[42] has fulfilled 1 of 2 dependencies"],
     "rank_too_large": [
-        "rank 0: the main function failed: set_rank() puts blocks[2] on rank 2: there are ranks 0 "
-        "to 1"],
+        "rank 0: the main function failed: task graph 'blocks': set_rank() of blocks[2], on rank "
+        "0: rank 2 is" + OF_TWO],
     "task_unset": [
         "rank 1: the main function failed: task graph 'bare' cannot fulfill 0: call set_task() "
         "before the first fulfill()"],
@@ -76,11 +80,39 @@ GRAPH = {
         "rank 1: the main function failed: promise 'the shift' was destroyed before it was "
         "fulfilled"],
     "collectives_differ": [
-        "collective number 1 is all", "allgather() on rank 1", "allreduce() on rank 0",
-        "all members must call the same operations with the same root, in the same order"],
+        "collective number 1 is all", "allgather() of int on rank 1", "allreduce() of int on rank "
+        "0"] + SAME_COLLECTIVES,
     "collective_missing --sim": STUCK + [
         "rank 0: the main function waits in barrier() (collective number 1), which not every rank "
         "called"],
+    "roots_differ": STUCK + [
+        "rank 0: the main function waits in broadcast() with root 1 (collective number 1), which "
+        "not every rank called with this root",
+        "rank 1: the main function waits in broadcast() with root 0 (collective number 1), which "
+        "not every rank called with this root"],
+    "root_too_large": [
+        "rank 1: the main function failed: root of reduce(), on rank 1: rank 2 is" + OF_TWO],
+    "sizes_of_arrays_differ": SAME_COLLECTIVES + [
+        "collective number 1 is ", "allreduce() of 4 elements of double on rank 0",
+        "allreduce() of 5 elements of double on rank 1"],
+    "types_of_values_differ": SAME_COLLECTIVES + [
+        "rank 1: a collective operation failed: collective number 1 is reduce() of double with "
+        "root 0 on rank 1, and reduce() of int with root 0 on rank 0"],
+    "message_to_no_rank": [
+        "rank 1: the main function failed: message for 'halo', on rank 1: rank 2 is" + OF_TWO],
+    "function_to_no_rank": [
+        "rank 1: the main function failed: message for 'count', on rank 1: rank -1 is" + OF_TWO],
+    "multicast_to_no_rank": [
+        "rank 1: the main function failed: multicast for 'news', on rank 1: rank 2 is" + OF_TWO],
+    "call_of_no_rank": [
+        "rank 1: the main function failed: message for 'call of divide', on rank 1: rank 2 is" +
+        OF_TWO],
+    "call_throws": [
+        "rank 0: the main function failed: divide failed on rank 1, called by rank 0: division by "
+        "zero"],
+    "called_function_throws": [
+        "rank 0: the main function failed: square root failed on rank 1, called by rank 0: no "
+        "square root"],
     "wait_in_task": [
         "rank 1: impatient failed: wait() was called in a task or a thread of its own; call it in "
         "the main function"],
@@ -132,11 +164,11 @@ EVENTS = {
     "no_value": [
         "rank 1: starter failed: event \"go\" from rank 0 was fired with nothing, not with int"],
     "source_too_large": [
-        "rank 1: the main function failed: events 'ring': task 'pass on' cannot depend on "
-        "\"token\" from rank 2: this world has ranks 0 to 1"],
+        "rank 1: the main function failed: events 'ring': task 'pass on' depends on \"token\", on "
+        "rank 1: rank 2 is" + OF_TWO],
     "target_too_large": [
-        "rank 1: the main function failed: events 'ring': \"token\" cannot be fired to rank 2: "
-        "this world has ranks 0 to 1"],
+        "rank 1: the main function failed: events 'ring': fire() of \"token\", on rank 1: rank 2 "
+        "is" + OF_TWO],
     "fired_to_any": [
         "rank 1: the main function failed: events 'work': \"item\" cannot be fired to any: name a "
         "rank, or shoal::self, or shoal::all"],
@@ -175,13 +207,18 @@ EVENTS = {
     "wait_never_ends": STUCK + [
         "rank 1: events 'results': wait() in 'collector' has 0 of 1 events and waits for "
         "\"result\" from rank 0"],
+    "event_beyond_the_list": [
+        "rank 1: join failed: a list of 2 events has no event 2 (the first is 0): it has \"left\" "
+        "from rank 0, \"right\" from rank 0"],
+    "lock_kept": STUCK + [
+        "rank 1: 'clerk' waits in lock() of mutex 'ledger', which 'keeper' holds"],
     "unlocked_by_nobody": [
         "rank 1: opener failed: unlock() of mutex 'table': the caller does not hold it"],
     "locked_twice": [
         "rank 1: forgetful failed: lock() of mutex 'table': the caller holds it already"],
     "locks_in_a_cycle": STUCK + [
-        "rank 1: lock cycle: ", "'Kant' waits in lock() of mutex 'left'",
-        "'Plato' waits in lock() of mutex 'right'"],
+        "rank 1: lock cycle: ", "'Kant' waits in lock() of mutex 'left', which 'Plato' holds",
+        "'Plato' waits in lock() of mutex 'right', which 'Kant' holds"],
     "poll_without_end --sim": POLLS + ["rank 1: main function: in wait()",
                                        "parked: 'poller' in yield()"],
     "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: in wait()",
@@ -248,14 +285,14 @@ FLOW = {
         "the main function failed: flow 'tags': the tag 1125899906842624 of 'huge' is too large: "
         "at most 2^47 - 1"],
     "owner_too_large": [
-        "the main function failed: flow 'rows': the owner of 'last row' is rank 2: there are ranks "
-        "0 to 1"],
+        "the main function failed: flow 'rows': owner of 'last row', on rank ",
+        ": rank 2 is" + OF_TWO],
     "rank_too_large": [
-        "the main function failed: flow 'rows': task 2, with 'row': on_rank(2): there are ranks 0 "
-        "to 1"],
+        "the main function failed: flow 'rows': on_rank() of task 2, with 'row', on rank ",
+        ": rank 2 is" + OF_TWO],
     "migrated_too_far": [
-        "the main function failed: flow 'rows': migrate() of 'row' to rank 2: there are ranks 0 to "
-        "1"],
+        "the main function failed: flow 'rows': migrate() of 'row', on rank ",
+        ": rank 2 is" + OF_TWO],
     "reader_writes": [
         "rank 1: peek(table, y) failed: flow 'views': peek(table, y) has changed 'table', which it "
         "only reads: insert it with read_write() instead of read()"],
@@ -294,13 +331,13 @@ OBJECTS = {
         "rank 1: team '1 of rank 0 for Account' failed: rank 1: Account::overdraw of object 1, "
         "invoked by rank 0 failed: no money"],
     "constructor_throws": [
-        "rank 0: the main function failed: a call on rank 1 failed: the constructor of Torn "
-        "failed: page 1 is torn"],
+        "rank 0: the main function failed: the constructor of Torn failed on rank 1, called by "
+        "rank 0: page 1 is torn"],
     "fence_forgotten": [
         "rank 1: Account::deposit of object 1, invoked by rank 0 failed",
         "object 1 (Account) of the world on rank 1 was destroyed: call fence() before it ends"],
     "used_after_deletion": [
-        "rank 0: the main function failed: a call on rank 1 failed",
+        "rank 0: the main function failed: a call failed on rank 1, called by rank 0",
         "Account::deposit was invoked by rank 0: object 1 (Account) of team '1 of rank 0 for "
         "Account' on rank 1 was destroyed: call fence() before it ends"],
     "made_on_one_rank": STUCK + [
@@ -326,6 +363,33 @@ OBJECTS = {
     "cast_to_another_class": [
         "rank 1: Savings::add_interest of object 1, invoked by rank 0 failed: a representative is "
         "no Savings"],
+    "invoked_on_no_rank": [
+        "rank 1: the main function failed: Account::deposit of object 1 (Account), on rank 1: rank "
+        "2 is" + OF_TWO],
+    "called_on_no_rank": [
+        "rank 1: the main function failed: Account::balance of object 1 (Account), on rank 1: rank "
+        "-1 is" + OF_TWO],
+    "tunnel_to_no_rank": [
+        "rank 1: the main function failed: Account::deposit of object 1 (Account), on rank 1: rank "
+        "2 is" + OF_TWO],
+    "sync_throws": [
+        "rank 0: the main function failed: Account::overdraw of object 1 (Account) failed on rank "
+        "1, called by rank 0: no money"],
+    "element_too_large": [
+        "rank 1: the main function failed: object 1 (shoal::distributed_array<int>), on rank 1: "
+        "element 10 is out of range: there are elements 0 to 9; choose one of these"],
+    "range_too_large": [
+        "rank 1: the main function failed: object 1 (shoal::distributed_array<int>), on rank 1: "
+        "element 10 is out of range: there are elements 0 to 9; choose one of these"],
+    "used_by_no_member": NO_MEMBER + [
+        "rank 1: the main function failed: team 'first' is used in a collective operation "],
+    "sent_by_no_member": NO_MEMBER + [
+        "rank 1: the main function failed: team 'first' is used "],
+    "object_of_no_member": NO_MEMBER + [
+        "rank 1: the main function failed: team 'first' is used "],
+    "team_kept": STUCK + [
+        "rank 1: team '1 of rank 0' has not ended: release the pointer that Team::share() returned "
+        "at objects.cpp:"],
     "member_twice": [
         "the main function failed: team 'pair': rank 1 is twice among the ranks of a team"],
     "member_out_of_range": [
@@ -343,8 +407,8 @@ OBJECTS = {
         "rank 0: 'the main function' waits in barrier() (collective number 1) of team 'meeting'"],
     "team_task_throws": ["rank 1: team 'second' failed: rank 1: load failed: no such tile"],
     "launched_error": [
-        "rank 0: the main function failed: a call on rank 0 failed: rank 1: the section of team 1 "
-        "of rank 0 failed: no such tile"],
+        "rank 0: the main function failed: launch_team() failed on rank 0, called by rank 0: rank "
+        "1: the section of team 1 of rank 0 failed: no such tile"],
     "null_handle": [
         "rank 1: the main function failed: an empty handle was used: take handle() of an object "
         "first"],
@@ -383,13 +447,13 @@ MEMORY = {
         "rank 1: the main function failed: memory 'two': get through a pointer that belongs to "
         "another memory (or to one of another team or world)"],
     "rank_too_large": [
-        "rank 1: the main function failed: memory 'columns': put of rank 2: there are ranks 0 to "
-        "1"],
+        "rank 1: the main function failed: memory 'columns': put, on rank 1: rank 2 is" + OF_TWO],
     "past_the_heap": [
         "rank 0: the main function failed: memory 'small': put of 8 bytes at 0x8000040 of rank 1: "
         "the heap ends at 0x100000"],
     "element_too_large": [
-        "rank 1: the main function failed: memory 'bins': element 10 of a vector of 10"],
+        "rank 1: the main function failed: memory 'bins': vector, on rank 1: element 10 is out of "
+        "range: there are elements 0 to 9; choose one of these"],
     "sizes_differ": [
         "memory 'panels': collective allocation failed", "of 64 bytes at 0x40 on rank 0, made at "
         "memory.cpp", "of 128 bytes at 0x40 on rank 1, made at memory.cpp",
@@ -436,7 +500,9 @@ MEMORY = {
         "rank 1: 'reader' waits in wait() of condition 'the next pivot to be full'"],
     "locked_twice": [
         "rank 1: the main function failed: lock() of mutex 'ledger': the caller holds it already"],
-    "lock_kept": STUCK + ["rank 1: 'second writer' waits in lock() of mutex 'ledger'"],
+    "lock_kept": STUCK + [
+        "rank 1: 'second writer' waits in lock() of mutex 'ledger', which 'the main function' "
+        "holds"],
     "unlocked_by_another": [
         "rank 1: helper failed: unlock() of mutex 'ledger': the caller does not hold it"],
     "permits_never_come": STUCK + [
