@@ -210,6 +210,7 @@ class TaskGraph final : private term::Unsatisfied {
       auto message = std::make_shared<ActiveMessage<K, int>>(
           scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
           messaging::model_options("task graph '" + name_ + "': fulfill()"), place_);
+      handlers_.push_back(message->number());
       forward_ = [message](int rank, const K& k, int count) {
         message->send(Rank(rank), k, count);
       };
@@ -473,6 +474,7 @@ class TaskGraph final : private term::Unsatisfied {
     auto inputs = std::make_shared<Table>(
         scope_, name_, place_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
         [this](const K& k) { return rank_here(k) == scope_.rank(); });
+    inputs->add_handlers(handlers_);
     task_ = [inputs](const K& k) { inputs->run(k); };
     inputs_ = std::move(inputs);
     if (!indegree_) {
@@ -681,6 +683,7 @@ class TaskGraph final : private term::Unsatisfied {
     return std::move(list).lines(unsatisfied_count());
   }
 
+  void close_handlers() override { scope_.channel().close_handlers(handlers_); }
   void at_rest() override {
     if (history_ != nullptr) history_->forget();
     in_use_.store(false, std::memory_order_relaxed);
@@ -723,6 +726,7 @@ class TaskGraph final : private term::Unsatisfied {
   Function<int(const K&)> rank_;  // unset: all tasks run here
   Function<void(int rank, const K& k, int count)> forward_;
   std::shared_ptr<graph::Inputs<K>> inputs_;
+  std::vector<std::uint32_t> handlers_;  // of its messages
   Function<bool(const K&)> binding_;
   Function<std::string(const K&)> task_name_;
   Function<bool(const K&)> memory_bound_;

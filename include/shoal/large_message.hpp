@@ -147,6 +147,8 @@ void receive_in_steps(const Message& message, const LargeHeader& header, std::sp
 void drop_payload(const Message& message, const LargeHeader& header);
 /// Reads the header; `arguments` becomes the bytes behind it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);
+/// A payload has arrived. **Errors**: CheckError if its handler was removed since it was announced.
+void check_live(const Channel& channel, const Handler& handler);
 [[noreturn]] void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given);
 
 /// Runs `function` as a task made from a message.
@@ -386,6 +388,9 @@ class LargeMessage {
     deliver(recipients, payload, std::forward<Args>(args)...);
   }
 
+  /// Number of the handler in its team, the same on all members.
+  [[nodiscard]] std::uint32_t number() const { return index_; }
+
  private:
   template <class To, class... Args>
   void deliver(const To& target, std::span<const T> payload, Args&&... args) const {
@@ -432,7 +437,8 @@ class LargeMessage {
     const std::span<T> place;
     [[nodiscard]] const Instance& instance() const { return instance_of(*handler_); }
 
-    void arrive() {
+    void arrive(const messaging::Channel& channel) {
+      messaging::check_live(channel, *handler_);
       std::apply([this](const auto&... args) { instance().arrival(place, args...); }, values_);
       finish();
     }
@@ -551,7 +557,8 @@ class LargeMessage {
           message, header,
           std::make_shared<Reading>(std::move(handler), place, std::move(*values)));
     }
-    auto arrive = [handler, place, values = std::move(*values)] {
+    auto arrive = [channel = message.channel, handler, place, values = std::move(*values)] {
+      messaging::check_live(*channel, *handler);
       std::apply([&](const auto&... args) { instance_of(*handler).arrival(place, args...); },
                  values);
     };
@@ -570,7 +577,7 @@ class LargeMessage {
                               const messaging::LargeHeader& header,
                               const std::shared_ptr<Reading>& reading) {
     const auto done = [reading] { reading->finish(); };
-    Function<void()> arrived = [reading] { reading->arrive(); };
+    Function<void()> arrived = [channel = message.channel, reading] { reading->arrive(*channel); };
     const Instance& instance = reading->instance();
     if (instance.arrive_as_task) {
       arrived = [channel = message.channel, reading, arrive = std::move(arrived)] {

@@ -145,6 +145,13 @@ void Channel::open_handlers() {
   host_.retry_if_early();
 }
 
-void Channel::remove_handler(std::uint32_t index) { host_.reclaim(handlers_.remove(index)); }
+void Channel::remove_handler(std::uint32_t index) {
+  if (const std::shared_ptr<Handler> removed = handlers_.remove(index)) host_.reclaim(removed);
+}
+
+void Channel::close_handlers(std::span<const std::uint32_t> indices) {
+  for (const std::uint32_t index : indices) remove_handler(index);
+  if (!indices.empty() && !sched::in_handler()) host_.await_reclaimed();
+}
 
 }  // namespace shoal::messaging

@@ -9,7 +9,8 @@ namespace shoal::messaging {
 class Channel;
 struct Handler;
 
-/// Implemented by the Messenger. Any thread; calls do not block.
+/// Implemented by the Messenger. Any thread; calls do not block,
+/// except for await_reclaimed().
 class ChannelHost {
  public:
   virtual ~ChannelHost() = default;
@@ -23,6 +24,8 @@ class ChannelHost {
   virtual void retry_if_early() = 0;
   /// Ends a handler that was taken out of its table, once it is not in use.
   virtual void reclaim(const std::shared_ptr<Handler>& handler) = 0;
+  /// Returns when no handler runs that was given to reclaim() before. Not in a handler.
+  virtual void await_reclaimed() = 0;
   /// See Messenger::flush().
   virtual void flush() = 0;
   /// Something has arrived that no worker is handling.

@@ -21,7 +21,12 @@ namespace shoal::messaging {
 /// packet it announces the end (E), reads the count (F), and destroys all kept handlers. If B does
 /// not see C, D sees A: no thread uses the destroyed handler. If B does not see E, F sees A: no
 /// kept handler stays. Between A and B is a heavy_barrier(), so that the packet's thread pays
-/// nothing; where there is none, all are seq_cst. tests/model/am_removals_test.cpp explores it.
+/// nothing; where there is none, all are seq_cst. tests/model/am_deferred_reclaim_test.cpp explores
+/// it.
+///
+/// A remover that has to outlive the handler waits until a later look B does not find C, or until
+/// the packet's thread has said, between two handlers, which count it has seen (G): it uses none of
+/// the handlers counted there.
 class DeferredReclaim {
  public:
   explicit DeferredReclaim(bool asymmetric = sync::has_asymmetric_barrier())
@@ -40,15 +45,23 @@ class DeferredReclaim {
   };
 
   /// Some were removed since the last forget(). **Caller**: the worker that handles packets.
-  [[nodiscard]] bool has_news() const { return count_.load(std::memory_order_seq_cst) != seen_; }
+  [[nodiscard]] bool has_news() const {
+    return count_.load(std::memory_order_seq_cst) != seen_.load(std::memory_order_relaxed);
+  }
   /// Destroys them, after earlier look-ups were forgotten. **Caller**: the worker that handles
   /// packets, between two handlers.
   void forget() {
-    std::vector<std::shared_ptr<Handler>> removed;  // ends without the lock: handlers own things
-    const sync::Lock lock(mutex_);
-    seen_ = count_.load(std::memory_order_relaxed);
-    removed.swap(removed_);
+    std::uint32_t count = 0;
+    {
+      std::vector<std::shared_ptr<Handler>> removed;  // ends without the lock: handlers own things
+      const sync::Lock lock(mutex_);
+      count = count_.load(std::memory_order_relaxed);
+      removed.swap(removed_);
+    }
+    seen_.store(count, std::memory_order_release);  // pairs with the acquire in may_run()
   }
+  /// **Caller**: the worker that handles packets.
+  [[nodiscard]] bool is_handling() const { return handling_.load(std::memory_order_relaxed); }
 
   /// `handler` is not found any more, but may be in use. The caller's reference is the last one on
   /// return, unless a packet is being handled. Takes microseconds.
@@ -63,6 +76,12 @@ class DeferredReclaim {
     // No other one: those that came meanwhile may be in use.
     const sync::Lock lock(mutex_);
     std::erase(removed_, handler);
+  }
+  /// A handler that was counted here may still run. **Caller**: one that has called add() before.
+  [[nodiscard]] bool may_run(std::uint32_t removals) const {
+    // acquire pairs with the releases in say() and forget(): what the handlers did is seen
+    if (!handling_.load(std::memory_order_acquire)) return false;
+    return static_cast<std::int32_t>(seen_.load(std::memory_order_acquire) - removals) < 0;
   }
   /// Makes has_news() true, for a channel that has ended: what was found by its address is found
   /// anew. One that is made at that address later enters its table after this, where messages find
@@ -83,8 +102,8 @@ class DeferredReclaim {
   }
 
   const bool asymmetric_;
-  std::atomic<bool> handling_{false};  // written by who handles
-  std::uint32_t seen_ = 0;             // who handles
+  std::atomic<bool> handling_{false};   // written by who handles
+  std::atomic<std::uint32_t> seen_{0};  // the same
   std::atomic<std::uint32_t> count_{0};
   sync::Mutex mutex_;
   std::vector<std::shared_ptr<Handler>> removed_ SHOAL_GUARDED_BY(mutex_);

@@ -43,6 +43,7 @@ HandlerTable::Added HandlerTable::add(std::shared_ptr<Handler> handler, const st
       if (!name.empty()) handler->name += fmt::format(" (number {} of that name)", number);
     }
     const bool all_open = open_count_ == count_;
+    handler->index = index;
     handlers_.emplace(index, std::move(handler));
     ++count_;
     if (closed || !all_open) {
@@ -65,6 +66,7 @@ bool HandlerTable::open_all() {
 std::shared_ptr<Handler> HandlerTable::remove(std::uint32_t index) {
   const sync::Lock lock(mutex_);
   const auto found = handlers_.find(index);
+  if (found == handlers_.end()) return nullptr;
   std::shared_ptr<Handler> removed = std::move(found->second);
   handlers_.erase(found);
   constexpr std::size_t kRemovedMax = 256;
@@ -84,6 +86,11 @@ bool HandlerTable::find(std::uint32_t index, const Handler*& handler) const {
 bool HandlerTable::is_open(std::uint32_t index) const {
   const sync::Lock lock(mutex_);
   return index < open_count_;
+}
+
+bool HandlerTable::is_live(std::uint32_t index) const {
+  const sync::Lock lock(mutex_);
+  return handlers_.contains(index);
 }
 
 std::size_t HandlerTable::live_count() const {

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace shoal::messaging {
 
@@ -122,6 +123,10 @@ void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
   note_phase(message_id_, peer_, 0, phase_);
   if (channel_.scope().failed()) return;
+  // Its receiver does not end meanwhile. In the handler of its announcement that is so already.
+  DeferredReclaim& removed = channel_.messenger().receiver().handlers().removed();
+  std::optional<DeferredReclaim::Handling> handling;
+  if (!removed.is_handling()) handling.emplace(removed);
   sched::HandlerMark mark;
   mark.show(name_);
   if (phase_ == kArrived) mark.number_from(message_id_);  // handled once more, with its payload
@@ -264,6 +269,12 @@ void drop_large(const Message& message, const LargeHeader& header) {
   auto discard = std::make_unique<DiscardEvent>(*message.channel, std::move(scratch));
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
                                                   place, discard.release());
+}
+
+void check_live(const Channel& channel, const Handler& handler) {
+  if (channel.handlers().is_live(handler.index)) return;
+  throw CheckError(fmt::format("a payload is for {}: keep it until wait() has returned",
+                               channel.handlers().name_of(handler.index)));
 }
 
 void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given) {

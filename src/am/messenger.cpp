@@ -7,6 +7,7 @@
 #include "am/packet_reader.hpp"
 #include "am/rank_progress.hpp"
 #include "am/receiver.hpp"
+#include "sync/pause.hpp"
 
 namespace shoal::messaging {
 
@@ -36,6 +37,15 @@ class Messenger::Host final : public ChannelHost {
   }
   void reclaim(const std::shared_ptr<Handler>& handler) override {
     messenger_.receiver_->handlers().remove(handler);
+  }
+  void await_reclaimed() override {
+    constexpr int kPauses = 64;
+    const DeferredReclaim& removed = messenger_.receiver_->handlers().removed();
+    const std::uint32_t count = removed.count().load(std::memory_order_relaxed);
+    for (int i = 1; removed.may_run(count); ++i) {
+      sync::pause_briefly();
+      if (i % kPauses == 0) messenger_.scheduler_.env().yield();  // the handler may need this core
+    }
   }
   void flush() override { messenger_.progress_->flush(); }
   [[nodiscard]] bool looks_busy() const override { return messenger_.progress_->looks_busy(); }

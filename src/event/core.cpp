@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <tuple>
@@ -69,6 +70,8 @@ Core::Core(term::Scope& scope, std::string name, MatchingRule rule,
 }
 
 Core::~Core() { scope_.remove(*this); }
+
+void Core::close_handlers() { scope_.channel().close_handlers(std::array{message_.number()}); }
 
 EventList Core::to_events(const std::vector<Payload>& payloads) {
   EventList events;

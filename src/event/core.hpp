@@ -92,6 +92,7 @@ class Core final : private term::Unsatisfied {
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  void close_handlers() override;
   void at_rest() override { in_use_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string title() const override;

@@ -34,6 +34,14 @@ class Comparison {
   /// Collective: returns when rank 0 has compared all.
   void end();
 
+  /// Appends the numbers of its handlers.
+  void add_handlers(std::vector<std::uint32_t>& numbers) const {
+    for (const std::uint32_t number : {report_.number(), question_.number(), answer_.number(),
+                                       difference_.number(), goodbye_.number()}) {
+      numbers.push_back(number);
+    }
+  }
+
  private:
   using State = ProgramLog::State;
   struct Report {

@@ -55,6 +55,14 @@ Sequence& Core::add_sequence(std::string name, const FlowOptions& options) {
   return *sequences_.emplace_back(std::make_unique<Sequence>(*this, std::move(name), options, log));
 }
 
+void Core::close_handlers() {
+  std::vector<std::uint32_t> handlers;
+  transfers_.add_handlers(handlers);
+  if (comparison_ != nullptr) comparison_->add_handlers(handlers);
+  if (pruned_end_ != nullptr) pruned_end_->add_handlers(handlers);
+  scope_.channel().close_handlers(handlers);
+}
+
 // An exception has passed its end, which waits else.
 bool Core::is_in_use() const {
   return std::ranges::any_of(sequences_,

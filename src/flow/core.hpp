@@ -64,6 +64,7 @@ class Core final : private term::Unsatisfied {
  private:
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  void close_handlers() override;
   [[nodiscard]] bool is_in_use() const override;
   [[nodiscard]] std::string title() const override { return "flow '" + name_ + "'"; }
   bool run_ended() override;

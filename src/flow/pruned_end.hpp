@@ -26,6 +26,11 @@ class PrunedEnd {
   /// Collective, when nothing of the flow is under way on this rank. **Errors**: CheckError that
   /// names a datum, and the rank that has sent its value.
   void end();
+  /// Appends the numbers of its handlers.
+  void add_handlers(std::vector<std::uint32_t>& numbers) const {
+    numbers.push_back(sent_.number());
+    numbers.push_back(total_.number());
+  }
 
  private:
   /// Numbers of values sent by one rank: counts[i] to ranks[i].

@@ -92,6 +92,13 @@ class Transfers {
   /// Receives without a value, and values without a receive.
   [[nodiscard]] std::uint64_t unmatched_count() const;
   void describe_unmatched(const std::string& flow, FunctionRef<void(std::string)> add) const;
+  /// Appends the numbers of its handlers.
+  void add_handlers(std::vector<std::uint32_t>& numbers) const {
+    for (const std::uint32_t number : {small_.number(), large_.number(), announcement_.number(),
+                                       question_.number(), taken_.number()}) {
+      numbers.push_back(number);
+    }
+  }
   /// The tasks that wait here, when nothing runs any more.
   void add_waiting_tasks(std::vector<FlowTask*>& tasks) const;
 

@@ -81,16 +81,22 @@ void ValueMessage::Receiver::receive(const Message& message, const LargeHeader& 
   if (message.multicast == nullptr) {
     messaging::receive_large(
         message, header, place,
-        messaging::make_event(*message.channel, name, [self = std::move(self), id] {
-          self->functions.arrived(id, nullptr);
-        }));
+        messaging::make_event(*message.channel, name,
+                              [channel = message.channel, self = std::move(self), id] {
+                                messaging::check_live(*channel, *self);
+                                self->functions.arrived(id, nullptr);
+                              }));
     return;
   }
   auto forwarding = std::make_shared<Forwarding>();
-  messaging::join_multicast(message, header, place,
-                            {.arrived = [self = std::move(self), id,
-                                         forwarding] { self->functions.arrived(id, forwarding); },
-                             .done = [forwarding = std::move(forwarding)] {}});
+  messaging::join_multicast(
+      message, header, place,
+      {.arrived =
+           [channel = message.channel, self = std::move(self), id, forwarding] {
+             messaging::check_live(*channel, *self);
+             self->functions.arrived(id, forwarding);
+           },
+       .done = [forwarding = std::move(forwarding)] {}});
 }
 
 }  // namespace shoal::flow

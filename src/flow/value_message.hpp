@@ -47,6 +47,9 @@ class ValueMessage {
   void multicast(const Recipients& recipients, std::span<const std::byte> bytes,
                  const TransferId& id, bool report, Function<void()> release) const;
 
+  /// Number of the handler.
+  [[nodiscard]] std::uint32_t number() const { return index_; }
+
  private:
   struct Receiver;
   /// With its flag bits.

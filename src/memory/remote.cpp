@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -170,6 +171,13 @@ AmOptions Remote::named(const char* what) const {
 }
 
 Remote::~Remote() { scope_.remove(*this); }
+
+void Remote::close_handlers() {
+  scope_.channel().close_handlers(std::array{
+      tell_.number(), got_.number(), done_.number(), refused_.number(), got_large_.number(),
+      ask_.number(), get_.number(), put_.number(), word_.number(), many_.number(),
+      allocate_.number(), free_.number(), declare_.number(), put_large_.number()});
+}
 
 std::uint32_t Remote::id() const {
   const std::uint64_t mixed =

@@ -223,6 +223,7 @@ class Remote final : private term::Unsatisfied {
   }
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  void close_handlers() override;
   bool run_ended() override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;

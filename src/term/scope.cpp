@@ -159,6 +159,7 @@ void Scope::add(Unsatisfied& source) {
 }
 
 void Scope::remove(Unsatisfied& source) noexcept {
+  source.close_handlers();  // else a message could arrive behind the look
   if (source.is_in_use()) end_use(*core_, source);
   const sync::Lock lock(core_->mutex);
   core_->sources.remove(source);

@@ -19,12 +19,15 @@ using shoal::testing::Exploration;
 using shoal::testing::explore;
 
 enum class Variant {
-  asymmetric,         // as in the header
-  without_barrier,    // who removes relies on its own order alone
-  looks_first,        // who handles looks at the count before it says that it does
-  counts_late,        // who removes looks at who handles before it counts
-  destroys_all,       // who removes destroys what others have removed, too
-  no_look_afterwards  // who handles does not look at the count again
+  asymmetric,          // as in the header
+  without_barrier,     // who removes relies on its own order alone
+  looks_first,         // who handles looks at the count before it says that it does
+  counts_late,         // who removes looks at who handles before it counts
+  destroys_all,        // who removes destroys what others have removed, too
+  no_look_afterwards,  // who handles does not look at the count again
+  waits,               // who removes waits until its handler does not run: see close_handlers()
+  waits_for_count,     // the same, but only until who handles has seen its count
+  waits_for_any_count  // the same, but until who handles has seen the count of any other
 };
 
 /// Thread 0 handles packets, each with one message for each handler; the next ones remove a handler
@@ -33,7 +36,16 @@ struct State {
   static constexpr int kHandlers = 2;
   static constexpr int kPackets = 2;
   enum Pc { kSay, kLook, kFind, kUse, kSayThrough, kLookAfterwards, kEnd };
-  enum RemoverPc { kTake, kCount, kBarrier, kLookAtHandling, kDestroy, kCountLate, kRemoved };
+  enum RemoverPc {
+    kTake,
+    kCount,
+    kBarrier,
+    kLookAtHandling,
+    kDestroy,
+    kCountLate,
+    kAwait,
+    kRemoved
+  };
 
   struct Handler {
     bool found = true;    // in the table
@@ -41,6 +53,8 @@ struct State {
     bool ended = false;
     bool kept = false;  // by who handles
     int remover = kTake;
+    int number = 0;     // the count when it was removed
+    bool gone = false;  // what it refers to, after its remover has waited
     auto operator<=>(const Handler&) const = default;
   };
 
@@ -61,7 +75,10 @@ struct State {
   [[nodiscard]] int thread_count() const { return kHandlers + 2; }
   [[nodiscard]] bool can_step(int i) const {
     if (i == 0) return pc != kEnd;
-    if (i <= kHandlers) return handlers[at(i - 1)].remover != kRemoved;
+    if (i <= kHandlers) {
+      const Handler& one = handlers[at(i - 1)];
+      return one.remover == kAwait ? !may_run(one) : one.remover != kRemoved;
+    }
     return buffered > 0;
   }
   void step(int i) {
@@ -77,10 +94,18 @@ struct State {
   [[nodiscard]] std::string broken_at_end() const {
     const bool all_ended =
         std::all_of(handlers.begin(), handlers.end(), [](const Handler& one) { return one.ended; });
-    return all_ended ? "" : "one was never destroyed";
+    if (!all_ended) return "one was never destroyed";
+    const bool all_return = std::all_of(handlers.begin(), handlers.end(),
+                                        [](const Handler& one) { return one.remover == kRemoved; });
+    return all_return ? "" : "who removes waits for ever";
   }
 
  private:
+  [[nodiscard]] bool waits() const { return variant >= Variant::waits; }
+  [[nodiscard]] bool may_run(const Handler& one) const {
+    if (variant == Variant::waits_for_any_count) return handling && seen == 0;
+    return (handling || variant == Variant::waits_for_count) && seen < one.number;
+  }
   void empty_one() {
     handling = buffer[0] != 0;
     std::shift_left(buffer.begin(), buffer.end(), 1);
@@ -137,7 +162,7 @@ struct State {
         }
         return;
       case kUse:
-        if (one.ended) used_after_end = true;
+        if (one.ended || one.gone) used_after_end = true;
         next_message();
         return;
       case kSayThrough:
@@ -162,7 +187,7 @@ struct State {
         return;
       case kCount:
         one.listed = true;
-        ++count;
+        one.number = ++count;
         one.remover = variant == Variant::without_barrier ? kLookAtHandling : kBarrier;
         return;
       case kBarrier:
@@ -173,7 +198,7 @@ struct State {
         if (variant == Variant::counts_late) {
           one.remover = handling ? kCountLate : kDestroy;
         } else {
-          one.remover = handling ? kRemoved : kDestroy;
+          one.remover = !handling ? kDestroy : waits() ? kAwait : kRemoved;
         }
         return;
       case kDestroy:
@@ -182,7 +207,11 @@ struct State {
         } else {
           destroy(one);
         }
-        one.remover = variant == Variant::counts_late ? kCountLate : kRemoved;
+        one.remover = variant == Variant::counts_late ? kCountLate : waits() ? kAwait : kRemoved;
+        return;
+      case kAwait:
+        one.gone = true;
+        one.remover = kRemoved;
         return;
       default:  // kCountLate
         ++count;
@@ -201,6 +230,10 @@ TEST(DeferredReclaimModel, InEveryInterleaving_NoneIsUsedAfterItsEnd_AndAllEnd) 
   EXPECT_EQ(explore_variant(Variant::asymmetric).broken, "");
 }
 
+TEST(DeferredReclaimModel, InEveryInterleaving_WhoWaitsOutlivesItsHandler) {
+  EXPECT_EQ(explore_variant(Variant::waits).broken, "");
+}
+
 TEST(DeferredReclaimModel, BrokenVariants_AreRejected) {
   using enum Variant;
   EXPECT_EQ(explore_variant(without_barrier).broken, "used after its end");
@@ -208,6 +241,8 @@ TEST(DeferredReclaimModel, BrokenVariants_AreRejected) {
   EXPECT_EQ(explore_variant(counts_late).broken, "used after its end");
   EXPECT_EQ(explore_variant(destroys_all).broken, "used after its end");
   EXPECT_EQ(explore_variant(no_look_afterwards).broken, "one was never destroyed");
+  EXPECT_EQ(explore_variant(waits_for_count).broken, "who removes waits for ever");
+  EXPECT_EQ(explore_variant(waits_for_any_count).broken, "used after its end");
 }
 
 }  // namespace am_deferred_reclaim_test

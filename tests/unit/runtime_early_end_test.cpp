@@ -1,5 +1,6 @@
 // Objects of the models that end while tasks may still use them, and that are used after their run.
 
+#include <shoal/memory.hpp>
 #include <shoal/shoal.hpp>
 
 #include "runtime/kept_runs.hpp"
@@ -138,9 +139,8 @@ TEST(EarlyEnd, OfEventsThatNoTaskTook_NamesThem) {
       {"events 'mail' ended", "no task took \"letter\""});
 }
 
-// On threads, a handler that runs at that moment still uses what ends: docs/design/ends.md.
 TEST(EarlyEnd, OfEventsOnTheirWay_IsNamed) {
-  shoal::testing::expect_named_in_simulations(
+  expect_named(
       [](World& world) {
         std::vector<int> data(100);
         Events events(world, "ring");
@@ -156,6 +156,82 @@ TEST(EarlyEnd, OfEventsOnTheirWay_IsNamed) {
         world.barrier();
       },
       {"shoal: error: rank "});  // by the rank that is first, or a message that comes too late
+}
+
+TEST(EarlyEnd, OfAGraphWithTasksOnTheirWay_IsNamed) {
+  expect_named(
+      [](World& world) {
+        std::vector<int> data(100);
+        TaskGraph<int> graph(world, "ring");
+        graph.set_indegree([](int) { return 1; })
+            .set_mapping([](int) { return 0; })
+            .set_rank([&](int k) { return k % world.size(); })
+            .set_task([&](int k) {
+              ++data[static_cast<std::size_t>(k)];
+              if (k < 90) graph.fulfill(k + 1);
+            });
+        if (world.rank() == 0) {
+          for (int k = 0; k < 2; ++k) graph.fulfill(k);
+        }
+        world.barrier();
+      },
+      {"shoal: error: rank ", "task graph 'ring'"});
+}
+
+TEST(EarlyEnd, OfAGraphWithInputsOnTheirWay_IsNamed) {
+  expect_named(
+      [](World& world) {
+        std::vector<int> data(100);
+        TaskGraph<int> graph(world, "ring");
+        graph.set_mapping([](int) { return 0; })
+            .set_rank([&](int k) { return k % world.size(); })
+            .set_task([&](int k, std::vector<int> values) {
+              ++data[static_cast<std::size_t>(k)];
+              values.push_back(k);
+              if (k < 90) graph.send(k + 1, 0, std::move(values));
+            });
+        if (world.rank() == 0) graph.send(0, 0, std::vector<int>{1});
+        world.barrier();
+      },
+      {"shoal: error: rank ", "task graph 'ring'"});
+}
+
+TEST(EarlyEnd, OfAFlowWithValuesOnTheirWay_IsNamed) {
+  expect_named(
+      [](World& world) {
+        try {
+          shoal::Flow flow(world, "ring");
+          std::vector<shoal::Data<std::vector<double>>> data;
+          for (int i = 0; i < 4; ++i) {
+            data.push_back(
+                flow.data(std::vector<double>(100, i), {.owner = Rank(i % world.size())}));
+          }
+          for (std::size_t i = 0; i < 200; ++i) {
+            flow.insert([](std::vector<double>& y, const std::vector<double>& x) { y[0] += x[1]; },
+                        read_write(data[(i + 1) % 4]), read(data[i % 4]));
+          }
+          throw 1;  // NOLINT(hicpp-exception-baseclass): any will do
+        } catch (int) {
+        }
+      },
+      {"shoal: error: rank ", "flow 'ring'"});
+}
+
+TEST(EarlyEnd, OfAMemoryWithPutsOnTheirWay_UsesNothingThatIsGone) {
+  for (int i = 0; i < shoal::testing::sized(20, 5); ++i) {
+    const auto said = shoal::testing::said_by([] {
+      return run_world(2, 2, [](World& world) {
+        shoal::GlobalMemory memory(
+            world, {.name = "field", .checks = shoal::GlobalMemoryOptions::Checks::on});
+        const auto cells = memory.collective_allocate<int>(100);
+        world.barrier();
+        if (world.rank() == 1) {
+          for (int k = 0; k < 100; ++k) memory.put(cells.on(Rank(0)) + k, k);
+        }
+      });
+    });
+    if (said.code != 0) EXPECT_THAT(said.text, HasSubstr("memory 'field'"));
+  }
 }
 
 TEST(EarlyEnd, OfEventsWithATimer_IsNamed) {

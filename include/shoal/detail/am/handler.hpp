@@ -197,7 +197,8 @@ struct Handler : std::enable_shared_from_this<Handler> {
   /// Hash of the argument types; of an instance handler in its table also of its name, the type of
   /// its closure and its place in the source.
   std::uint32_t signature = 0;
-  std::source_location place;  // of an instance handler
+  std::uint32_t index = 0;     // of an instance handler, in its table
+  std::source_location place;  // the same
   /// Where the handler runs.
   Delivery delivery = Delivery::inlined;
   int priority = 0;

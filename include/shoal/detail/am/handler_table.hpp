@@ -37,12 +37,14 @@ class HandlerTable {
   void close() { all_open_.store(false, std::memory_order_relaxed); }
   /// relaxed: the main function reads what it wrote itself.
   [[nodiscard]] bool all_open() const { return all_open_.load(std::memory_order_relaxed); }
-  /// Takes the handler out; its index is not used again.
+  /// Takes the handler out; its index is not used again. nullptr: it was removed before.
   [[nodiscard]] std::shared_ptr<Handler> remove(std::uint32_t index);
 
   /// False: it is not open yet. `handler` becomes nullptr if it was removed.
   [[nodiscard]] bool find(std::uint32_t index, const Handler*& handler) const;
   [[nodiscard]] bool is_open(std::uint32_t index) const;
+  /// It was added and not removed.
+  [[nodiscard]] bool is_live(std::uint32_t index) const;
   /// Number of handlers that were added and not removed.
   [[nodiscard]] std::size_t live_count() const;
   /// Name in reports.

@@ -43,6 +43,12 @@ struct Slot {
         several(channel, put_several, messaging::model_options(name), place),
         large(channel, name, place, put_several) {}
 
+  void add_handlers(std::vector<std::uint32_t>& numbers) const {
+    numbers.push_back(one.number());
+    numbers.push_back(several.number());
+    large.add_handlers(numbers);
+  }
+
   Function<void(const K& key, V value)> put;  // here; counts as a dependency
   ActiveMessage<K, V> one;
   ActiveMessage<std::vector<K>, V> several;  // and for other ranks, if it is a multicast
@@ -62,6 +68,8 @@ class Inputs {
   /// The Slot<K, V> of this number if V is the given type, or nullptr.
   [[nodiscard]] virtual const void* find(int slot, const std::type_info& type) const = 0;
   [[nodiscard]] virtual std::string type_of(int slot) const = 0;
+  /// Appends the numbers of its handlers.
+  virtual void add_handlers(std::vector<std::uint32_t>& numbers) const = 0;
 
  protected:
   Inputs() = default;
@@ -96,6 +104,9 @@ class TypedInputs final : public Inputs<K> {
     const std::array<std::string, sizeof...(Ws)> names{type_name<wire::Owner<Ws>>()...};
     return names[static_cast<std::size_t>(slot)];
   }
+  void add_handlers(std::vector<std::uint32_t>& numbers) const override {
+    add_handlers(numbers, std::index_sequence_for<Ws...>());
+  }
 
  private:
   static constexpr std::size_t kShards = 64;
@@ -106,6 +117,11 @@ class TypedInputs final : public Inputs<K> {
   };
   Shard& shard_of(std::uint64_t hash) { return shards_[hash % kShards]; }
 
+  template <std::size_t... I>
+  void add_handlers(std::vector<std::uint32_t>& numbers,
+                    std::index_sequence<I...> /*indices*/) const {
+    (static_cast<const Slot<K, wire::Owner<Ws>>*>(slots_[I].get())->add_handlers(numbers), ...);
+  }
   template <std::size_t... I>
   void make_slots(term::Scope& scope, const std::source_location& place,
                   std::index_sequence<I...> /*indices*/) {

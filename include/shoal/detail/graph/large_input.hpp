@@ -6,6 +6,7 @@
 #include <shoal/recipients.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -57,6 +58,7 @@ class LargeInput {
   [[nodiscard]] static bool takes(const V& /*value*/, Rank /*to*/) { return false; }
   static void send(const std::vector<Rank>& /*to*/, const std::vector<K>& /*keys*/,
                    const std::shared_ptr<const V>& /*value*/) {}
+  static void add_handlers(std::vector<std::uint32_t>& /*numbers*/) {}
 };
 
 template <class K, class V>
@@ -85,6 +87,11 @@ class LargeInput<K, V, true> {
     } else {
       message_.multicast({to, tree_of_inputs(to.size())}, elements, keys, on_release([value] {}));
     }
+  }
+
+  /// Appends the number of its handler.
+  void add_handlers(std::vector<std::uint32_t>& numbers) const {
+    numbers.push_back(message_.number());
   }
 
  private:

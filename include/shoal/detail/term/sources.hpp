@@ -29,6 +29,9 @@ class Unsatisfied {
   /// `failed` has failed: moves out each promise of it that nothing may fulfil any more, to be
   /// given the failure. With a lock of a scope held.
   virtual void give_up(const Scope& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
+  /// It ends: messages for it are errors from now on, and none of its handlers runs on return; see
+  /// Channel::close_handlers(). Called first as it ends, by Scope::remove().
+  virtual void close_handlers() {}
   /// It was used since at_rest() was last called, so tasks may use it. Asked as it ends.
   [[nodiscard]] virtual bool is_in_use() const { return false; }
   /// "task graph 'g'", for the error when it ends too early.
