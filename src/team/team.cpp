@@ -240,10 +240,16 @@ Team::Ender::~Ender() {
 }
 
 void Team::Ender::end(Team& parent, Team& team, const RemotePromise<void>& ended) {
-  const std::exception_ptr failure = team.nested_->end_and_take_failure();
+  const bool is_awaited = ended.rank >= 0;
+  std::exception_ptr failure;
+  if (is_awaited) {
+    failure = team.nested_->end_and_take_failure();
+  } else {
+    team.nested_->end();  // a failure that comes now fails the parent
+  }
   const bool tells = team.rank() == 0;
   team.release();
-  if (!tells || ended.rank < 0 || parent.scope().failed()) return;
+  if (!tells || !is_awaited || parent.scope().failed()) return;
   if (failure != nullptr) {
     messaging::fail(parent.channel(), ended, "launch_team()", shoal::describe(failure));
   } else {
