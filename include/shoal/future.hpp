@@ -35,6 +35,13 @@ class BrokenPromise : public Error {
   using Error::Error;
 };
 
+/// What a future gets when the team that was to fulfil its promise has failed.
+class GivenUpError : public TaskError {
+ public:
+  /// `failure`: of the team, which tells of it as well.
+  explicit GivenUpError(const TaskError& failure) : TaskError(failure) {}
+};
+
 namespace sched {
 
 class AnyPromise;
@@ -70,10 +77,18 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   }
   /// Waits, and throws the error if there is one.
   void await();
-  void rethrow_error() const {
+  void rethrow_error() {
     if (error_ != nullptr) throw_error();
   }
-  [[nodiscard]] const std::exception_ptr& error() const { return error_; }
+  /// The error for a caller that passes it on; nullptr without one. **Precondition**: is_ready().
+  [[nodiscard]] std::exception_ptr take_error() {
+    if (error_ != nullptr) [[unlikely]]
+      give_up_error();
+    return error_;
+  }
+  /// Nobody is to take an error of it: another one stands for it. Without this, a state that ends
+  /// with an error that was not taken fails the team of the code that ends it.
+  void give_up_error() { word_.fetch_or(kTaken, kRelaxed); }
   [[nodiscard]] std::string name() const;
   /// "promise 'x'", or "promise of int" without a name.
   [[nodiscard]] std::string promise_name() const;
@@ -87,23 +102,31 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   // The owner of the only reference needs no read-modify-write: no other thread can add one.
   // acquire and release: the deletion happens after all accesses by former owners.
   friend void remove_reference(FutureState* state) {
-    if (state->word_.load(std::memory_order_acquire) < 2 * kReference ||
-        state->word_.fetch_sub(kReference, std::memory_order_acq_rel) < 2 * kReference) {
+    if (state->word_.load(std::memory_order_acquire) < 2 * kReference) {
       delete state;
+    } else {
+      state->remove_shared();
     }
   }
 
  protected:
+  [[nodiscard]] bool has_error() const { return error_ != nullptr; }
+  /// Called as it ends with an error. Fails the team of the caller, unless the error was taken.
+  void report_untaken() noexcept;
   /// Type of the value, in messages.
   [[nodiscard]] virtual std::string value_name() const = 0;
 
  private:
   static constexpr std::uint32_t kReady = 1;
   static constexpr std::uint32_t kAwaited = 2;  // once set, it stays so
-  static constexpr std::uint32_t kReference = 4;
+  static constexpr std::uint32_t kTaken = 4;    // an error, or it need not be
+  static constexpr std::uint32_t kReference = 8;
   static constexpr auto kRelaxed = std::memory_order_relaxed;
 
-  [[noreturn]] void throw_error() const;
+  [[noreturn]] void throw_error();
+  void remove_shared();
+  void complete_with(std::exception_ptr error, bool leaves);
+  void make_ready(bool leaves);
   void complete_awaited(bool leaves);
 
   std::atomic<std::uint32_t> word_{kReference};
@@ -126,6 +149,10 @@ template <class T>
 class ValueState final : public FutureState {
  public:
   using FutureState::FutureState;
+  ~ValueState() override {
+    if (has_error()) [[unlikely]]
+      report_untaken();
+  }
   std::optional<Stored<T>> value;  // written before complete()
 
  protected:
@@ -135,8 +162,8 @@ template <class T>
 using ValueRef = sync::Ref<ValueState<T>>;
 
 /// Error of a promise that is destroyed without a value: the failure of the caller's scope, which
-/// drops its tasks, else BrokenPromise.
-[[nodiscard]] std::exception_ptr broken_promise(const FutureState& state);
+/// drops its tasks, else BrokenPromise. Nobody has to take it: it is for those who wait.
+[[nodiscard]] std::exception_ptr broken_promise(FutureState& state);
 /// The exception that is handled; the failure of the caller's scope if that has cancelled it.
 [[nodiscard]] std::exception_ptr caught_error();
 /// `state` may be nullptr: the promise has given it up.
@@ -182,6 +209,13 @@ class AsyncTask;
 
 /// The one end of a value that is still to come. Movable; used by one owner, which takes the value.
 /// share() makes a SharedFuture of it, for several.
+///
+/// **Errors**: an exception that the promise was given, and that nobody has taken when the last
+/// future of it is gone, fails the team of the task or handler that drops the future, or that gives
+/// the exception if the future was dropped before; on a thread of the program it is written to
+/// standard error. get(), then(), co_await and when_all() take it. It need not be taken when the
+/// future is dropped while another exception unwinds the stack, when the team has failed, for the
+/// end of a task by CancelledError, and for a BrokenPromise.
 ///
 /// A function that returns a Future may be a coroutine: it starts at once in its caller, and what
 /// follows a co_await of a future that is not ready runs as a task of its own.
@@ -470,7 +504,7 @@ auto run_after(ValueRef<T> state, F f, std::string name) {
   Promise<Result> promise(awaited.scheduler(), name);
   Future<Result> result = promise.future();
   auto run = [state = std::move(state), promise = std::move(promise), f = std::move(f)]() mutable {
-    if (const std::exception_ptr error = state->error(); error != nullptr) {
+    if (const std::exception_ptr error = state->take_error(); error != nullptr) {
       promise.set_exception(error);
     } else if constexpr (std::is_void_v<T>) {
       promise.set_from(f);

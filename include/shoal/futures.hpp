@@ -55,9 +55,11 @@ class [[nodiscard]] Futures {
     one.wait();
   }
 
-  /// Takes all results, or that of rank n, or throws its exception. As Future::get().
+  /// Takes all results, or that of rank n, or throws its exception. As Future::get(). The first
+  /// exception, in the order of ranks, stands for the others.
   Values get() {
     if (whole_.valid()) return take_whole().get();
+    const GivesUpErrors others{each_};
     if constexpr (std::is_void_v<T>) {
       for (Future<T>& one : each_) one.get();
     } else {
@@ -87,6 +89,15 @@ class [[nodiscard]] Futures {
   }
 
  private:
+  /// Errors that are not taken are left to the one that is.
+  struct GivesUpErrors {
+    std::vector<Future<T>>& futures;
+    ~GivesUpErrors() {
+      for (Future<T>& one : futures) {
+        if (one.valid()) one.shared_state()->give_up_error();
+      }
+    }
+  };
   [[nodiscard]] const Future<T>& at(std::size_t n) const {
     SHOAL_CHECK(n < each_.size(), "rank {} has no result: ask for those of ranks 0 to {}", n,
                 each_.size() - 1);

@@ -181,8 +181,8 @@ class Team : public TeamCollectives {
     }
   }
 
-  /// The same, with the future of what it returns or throws: such an exception does not fail the
-  /// world.
+  /// The same, with the future of what it returns or throws: such an exception fails the world only
+  /// if nobody takes it from the future.
   template <class F>
   [[nodiscard]] auto async(F function) {
     if constexpr (sched::check_task_function<F>()) {

@@ -17,8 +17,9 @@ namespace sched {
 
 using FutureStates = std::vector<sync::Ref<FutureState>>;
 
-/// The first error, in order, among the futures that are ready; nullptr without one. For code that
-/// forwards the error: unlike get(), it does not count as telling the main function of a failure.
+/// The first error, in order, among the futures, which are ready; nullptr without one. It stands
+/// for the others, which nobody has to take. For code that forwards the error: unlike get(), it
+/// does not count as telling the main function of a failure.
 [[nodiscard]] std::exception_ptr first_error(const FutureStates& futures);
 
 /// Calls `done` once, in the context that makes the last of `needed` futures ready. Lives until all

@@ -1,8 +1,13 @@
 #include <shoal/future.hpp>
 
+#include "env/host.hpp"
 #include "sched/worker.hpp"
 
 #include <fmt/core.h>
+
+#include <exception>
+#include <new>
+#include <utility>
 
 namespace shoal::sched {
 
@@ -38,13 +43,39 @@ void FutureState::await() {
 }
 
 // The error may be the failure's doing: a task that was dropped breaks its promise.
-void FutureState::throw_error() const {
+void FutureState::throw_error() {
+  give_up_error();
   tell_main_of_failure(scheduler());
   std::rethrow_exception(error_);
 }
 
 void FutureState::complete(std::exception_ptr error, bool leaves) {
+  if (error != nullptr) [[unlikely]]
+    return complete_with(std::move(error), leaves);
+  make_ready(leaves);
+}
+
+namespace {
+
+// That of the calling task, handler or main function; nullptr on a thread of the program.
+TaskScope* scope_here() {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr) return nullptr;
+  TaskScope* const scope = current_scope();
+  return scope != nullptr ? scope : &worker->scheduler().scope();
+}
+
+}  // namespace
+
+// A scope that has failed drops its tasks and promises, and tells of that itself.
+[[gnu::noinline]] void FutureState::complete_with(std::exception_ptr error, bool leaves) {
+  const TaskScope* const scope = scope_here();
+  if (scope != nullptr && scope->failed()) give_up_error();
   error_ = std::move(error);
+  make_ready(leaves);
+}
+
+inline void FutureState::make_ready(bool leaves) {
   const std::uint32_t gone = leaves ? kReference : 0;
   std::uint32_t word = word_.load(kRelaxed);
   do {
@@ -65,6 +96,56 @@ void FutureState::complete_awaited(bool leaves) {
   }
   woken.wake_all();
   if (leaves) remove_reference(this);
+}
+
+// A future that goes with the stack of an exception, before its value is there, leaves the report
+// to that exception.
+void FutureState::remove_shared() {
+  const std::uint32_t word = word_.load(kRelaxed);
+  const bool is_last_future = (word & kReady) == 0 && word < 3 * kReference;
+  if (is_last_future && std::uncaught_exceptions() > 0) give_up_error();
+  if (word_.fetch_sub(kReference, std::memory_order_acq_rel) < 2 * kReference) delete this;
+}
+
+namespace {
+
+// Errors that others tell of.
+bool is_told(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const CancelledError&) {
+    return true;
+  } catch (const GivenUpError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+std::string untaken_text(const std::exception_ptr& error) {
+  return fmt::format(
+      "{}; nobody has taken this error from its future: call get() or then(), or catch it where it "
+      "is thrown",
+      describe(error));
+}
+
+}  // namespace
+
+void FutureState::report_untaken() noexcept {
+  const bool is_taken = (word_.load(kRelaxed) & kTaken) != 0;
+  if (is_taken || std::uncaught_exceptions() > 0) return;
+  try {
+    if (is_told(error_)) return;
+    TaskScope* const scope = scope_here();
+    if (scope == nullptr) {  // perhaps the run is over
+      return env::write_to_standard_error(
+          {"shoal: error: ", name(), " failed: ", untaken_text(error_), "\n"});
+    }
+    if (scope->failed()) return;
+    scope->fail(name(), std::make_exception_ptr(Error(untaken_text(error_))));
+  } catch (const std::bad_alloc&) {
+    std::terminate();  // it would be lost
+  }
 }
 
 AnyPromise::~AnyPromise() {
@@ -95,7 +176,8 @@ std::exception_ptr caught_error() {
   return caught;
 }
 
-std::exception_ptr broken_promise(const FutureState& state) {
+std::exception_ptr broken_promise(FutureState& state) {
+  state.give_up_error();
   if (std::exception_ptr failure = failure_here()) return failure;
   return std::make_exception_ptr(
       BrokenPromise(fmt::format("{} was destroyed before it was fulfilled", state.promise_name())));

@@ -30,10 +30,12 @@ class GateWaiter final : public sync::Waiter {
 }  // namespace
 
 std::exception_ptr first_error(const FutureStates& futures) {
+  std::exception_ptr first;
   for (const auto& future : futures) {
-    if (future->error() != nullptr) return future->error();
+    const std::exception_ptr error = future->take_error();
+    if (first == nullptr) first = error;
   }
-  return nullptr;
+  return first;
 }
 
 void ReadyGate::watch(const FutureStates& futures, std::size_t needed, Function<void()> done) {

@@ -1,6 +1,8 @@
 #include "term/scope_failure.hpp"
 
+#include <shoal/future.hpp>
 #include "am/messenger.hpp"
+
 #include "term/scope_tree.hpp"
 
 #include <new>
@@ -111,7 +113,7 @@ void give_up_promises(ScopeCore& scope) {
   }
   scope.messenger().promises().give_up(scope.channel().team().id(), promises);
   if (promises.empty()) return;
-  const std::exception_ptr error = std::make_exception_ptr(*failure_of(scope));
+  const std::exception_ptr error = std::make_exception_ptr(GivenUpError(*failure_of(scope)));
   for (GivenUp& promise : promises) promise(error);
 }
 

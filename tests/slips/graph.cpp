@@ -192,6 +192,14 @@ void promise_kept_twice(World& world) {
   world.wait();
 }
 
+void future_dropped(World& world) {
+  if (world.rank() == 1) {
+    const auto loaded =
+        world.async([] { throw std::runtime_error("no such tile"); }, {.name = "load"});
+  }
+  world.wait();
+}
+
 void promise_dropped(World& world) {
   auto promise = std::make_unique<shoal::Promise<int>>(world, "the shift");
   auto shift = promise->future();
@@ -410,6 +418,7 @@ int main(int argc, char** argv) {
                    {"get_in_handler", get_in_handler},
                    {"promise_never_kept", promise_never_kept},
                    {"promise_kept_twice", promise_kept_twice},
+                   {"future_dropped", future_dropped},
                    {"promise_dropped", promise_dropped},
                    {"collectives_differ", collectives_differ},
                    {"collective_missing", collective_missing},

@@ -118,6 +118,31 @@ void used_after_deletion(World& world) {
   world.wait();
 }
 
+void async_after_deletion(World& world) {
+  if (world.rank() == 0) {
+    const auto handle = shoal::construct<Account>(world, {Rank(0), Rank(1)}).get();
+    shoal::ObjectDeleter<Account>()(handle);
+    handle.async<&Account::deposit>(Rank(1), 5);
+  }
+  world.wait();
+}
+
+void result_of_a_method_dropped(World& world) {
+  Account account(world);
+  if (world.rank() == 0) {
+    const auto result = account.call<&Account::overdraw>(Rank(1));
+    result.wait();
+  }
+  account.fence();
+}
+
+void handle_of_a_constructor_dropped(World& world) {
+  if (world.rank() == 0) {
+    const auto handle = shoal::construct<Torn>(world, {Rank(0), Rank(1)});
+  }
+  world.wait();
+}
+
 void made_on_one_rank(World& world) {
   if (world.rank() == 0) {
     Account account(world);
@@ -308,6 +333,13 @@ void launched_error(World& world) {
   world.wait();
 }
 
+void launched_error_dropped(World& world) {
+  if (world.rank() == 0) {
+    const auto end = world.launch_team({Rank(0), Rank(1)}, shoal::am<section_fails>);
+  }
+  world.wait();
+}
+
 void null_handle(World& world) {
   const shoal::Handle<Account> handle;
   if (world.rank() == 1) handle.async<&Account::deposit>(Rank(0), 5);
@@ -356,6 +388,9 @@ int main(int argc, char** argv) {
                    {"constructor_throws", constructor_throws},
                    {"fence_forgotten", fence_forgotten},
                    {"used_after_deletion", used_after_deletion},
+                   {"async_after_deletion", async_after_deletion},
+                   {"result_of_a_method_dropped", result_of_a_method_dropped},
+                   {"handle_of_a_constructor_dropped", handle_of_a_constructor_dropped},
                    {"made_on_one_rank", made_on_one_rank},
                    {"epoch_never_comes", epoch_never_comes},
                    {"sync_in_handler", sync_in_handler},
@@ -382,6 +417,7 @@ int main(int argc, char** argv) {
                    {"member_stays_away", member_stays_away},
                    {"team_task_throws", team_task_throws},
                    {"launched_error", launched_error},
+                   {"launched_error_dropped", launched_error_dropped},
                    {"null_handle", null_handle},
                    {"representative_elsewhere", representative_elsewhere},
                    {"thread_in_simulation", thread_in_simulation},

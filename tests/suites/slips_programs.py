@@ -21,6 +21,8 @@ SAME_COLLECTIVES = ["all members call the same operations in the same order, wit
 NO_MEMBER = ["on rank 1, which is no member of it: ask is_member() first"]
 POLLS = ["polls for ever", "Wait by get() of a future, or by a lock, event or group, which name "
          "what is missing"]
+UNTAKEN = ["; nobody has taken this error from its future: call get() or then(), or catch it where "
+           "it is thrown"]
 STALLS = ["shoal: report of 2 ranks: nothing has happened",
           "the run is given up (--stall-abort)"]
 
@@ -76,6 +78,7 @@ GRAPH = {
     "promise_kept_twice": [
         "rank 1: the main function failed: promise 'the norm' cannot be used so: it was fulfilled "
         "already"],
+    "future_dropped": UNTAKEN + ["rank 1: load failed: no such tile"],
     "promise_dropped": [
         "rank 1: the main function failed: promise 'the shift' was destroyed before it was "
         "fulfilled"],
@@ -340,6 +343,15 @@ OBJECTS = {
         "rank 0: the main function failed: a call failed on rank 1, called by rank 0",
         "Account::deposit was invoked by rank 0: object 1 (Account) of team '1 of rank 0 for "
         "Account' on rank 1 was destroyed: call fence() before it ends"],
+    "async_after_deletion": ["object 1", "deposit"],  # of the object, or of a team that has ended
+    "result_of_a_method_dropped": UNTAKEN + [
+        "rank 0: a call failed: a call on rank 1 failed: no money"],
+    "handle_of_a_constructor_dropped": UNTAKEN + [
+        "rank 0: construct() failed: a call on rank 1 failed: the constructor of Torn failed: page "
+        "1 is torn"],
+    "launched_error_dropped": UNTAKEN + [
+        "rank 0: the end of a team failed: a call on rank 0 failed: rank 1: the section of team 1 "
+        "of rank 0 failed: no such tile"],
     "made_on_one_rank": STUCK + [
         "rank 1: invocation Account::deposit from rank 0 waits for object 1, which is not made "
         "yet"],

@@ -362,9 +362,9 @@ TEST(WhenAll, MadeReadyByTheMainFunctionOfAWorldThatHasFailed_KeepsItsOwnExcepti
     one.set_exception(std::make_exception_ptr(std::runtime_error("its own")));
     other.set_exception(std::make_exception_ptr(std::runtime_error("its own")));
     EXPECT_TRUE(all.is_ready());
-    EXPECT_EQ(shoal::describe(all.shared_state()->error()), "its own");
+    EXPECT_EQ(shoal::describe(all.shared_state()->take_error()), "its own");
     EXPECT_TRUE(both.is_ready());
-    EXPECT_EQ(shoal::describe(both.shared_state()->error()), "its own");
+    EXPECT_EQ(shoal::describe(both.shared_state()->take_error()), "its own");
     world.wait();
     return 0;
   };
