@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <new>
+#include <typeinfo>
 #include <utility>
 
 namespace shoal::runtime {
@@ -28,7 +30,9 @@ class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
   [[nodiscard]] std::string name() const override { return kName; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return kName; }
   void before_unwinding(const std::type_info& type, void* object) noexcept override {
-    rank_.scope_.end_before_unwinding([&type, object] { return describe_thrown(type, object); });
+    const auto text = [&type, object] { return describe_thrown(type, object); };
+    if (type == typeid(std::bad_alloc)) rank_.scope_.end_without_memory(text);
+    rank_.scope_.end_before_unwinding(text);
   }
 
  private:

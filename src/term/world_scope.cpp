@@ -8,6 +8,9 @@
 #include "term/scope_main.hpp"
 #include "term/scope_tree.hpp"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <utility>
 
 namespace shoal::term {
@@ -62,6 +65,20 @@ void WorldScope::wait_for_end() { term::wait_for_end(core()); }
 
 void WorldScope::end_before_unwinding(FunctionRef<std::string()> text) {
   end_all(core(), text, "its unwinding, after the end of all tasks that may use its stack");
+}
+
+void WorldScope::end_without_memory(FunctionRef<std::string()> text) noexcept {
+  std::string all;
+  try {
+    all = fmt::format(
+        "rank {}: the main function failed: {}; the process ends at once, since shoal may have "
+        "been "
+        "in the middle of a change: ask for less memory, or catch this in the main function",
+        rank().value(), text());
+  } catch (...) {  // there is no memory for that
+    messenger().end_at_once(core().out_of_memory);
+  }
+  messenger().end_at_once(all);
 }
 
 bool WorldScope::end_run() {

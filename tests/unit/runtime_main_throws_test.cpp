@@ -244,8 +244,18 @@ TEST(MainThrows, Anything_IsNamedByItsType) {
     Derived() : std::runtime_error("of two bases") {}
   };
   EXPECT_EQ(text_of([](World&) { throw Derived(); }), begin + "of two bases\n");
-  EXPECT_EQ(text_of([](World&) { throw std::bad_alloc(); }),
-            begin + "out of memory (std::bad_alloc)\n");
+}
+
+// A lock of shoal may be held then, which the tasks need that others wait for.
+TEST(MainThrowsDeathTest, BadAlloc_EndsTheProcessAtOnce) {
+  const auto program = [](World& world) {
+    if (world.rank() == 1) throw std::bad_alloc();
+    world.wait();
+  };
+  const char* const text =
+      "shoal: error: rank 1: the main function failed: out of memory \\(std::bad_alloc\\); the "
+      "process ends at once";
+  EXPECT_DEATH(run_world(2, 1, program), text);
 }
 
 TEST(MainThrows, WhatItCatchesItself_FailsNothing) {

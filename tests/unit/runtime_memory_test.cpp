@@ -12,6 +12,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -142,6 +143,73 @@ TEST(WithoutMemoryDeathTest, NotEvenForTheFailure_EndsTheProcessWithAText) {
     const Fail fail = failing_after(0, true);
     EXPECT_DEATH(run_world(1, 1, [&](World& world) { where(world, fail); }),
                  "shoal: error: rank 0: .* no memory is left");
+  }
+}
+
+// Each allocation of these calls fails in turn; some of them happen under a lock. The tasks of the
+// rank, which the end of the main function waits for, need these locks.
+using Step = std::function<void()>;
+void with_shortage(const Step& step, int allocations) {
+  Shortage::begin(allocations, true);
+  step();
+  Shortage::begin(1 << 30, false);
+}
+
+void events_without_memory(World& world, int allocations) {
+  shoal::Events events(world, "mail");
+  events.submit({{shoal::any, "letter"}}, [] {}, {.name = "reader", .persistent = true});
+  events.fire(shoal::self, "letter");
+  with_shortage(
+      [&] {
+        events.submit({{shoal::any, "a second letter with a long name"}}, [] {});
+        events.fire(shoal::self, "a second letter with a long name");
+      },
+      allocations);
+  world.wait();
+}
+
+void graph_without_memory(World& world, int allocations) {
+  shoal::TaskGraph<std::string> graph(world, "words");
+  graph.set_indegree([](const std::string&) { return 2; })
+      .set_mapping([](const std::string&) { return 0; })
+      .set_task([](const std::string&) {});
+  const std::string key(100, 'k');
+  with_shortage(
+      [&] {
+        for (int i = 0; i < 2; ++i) graph.fulfill(key);
+      },
+      allocations);
+  world.wait();
+}
+
+void team_without_memory(World& world, int allocations) {
+  with_shortage([&] { const shoal::Team team(world, {Rank(0)}, "a team with a long name"); },
+                allocations);
+  world.wait();
+}
+
+void promise_without_memory(World& world, int allocations) {
+  with_shortage(
+      [&] {
+        for (int i = 0; i < 4; ++i) world.publish(shoal::Promise<int>(world));
+      },
+      allocations);
+  world.wait();
+}
+
+TEST(WithoutMemoryDeathTest, UnderALock_EndsTheProcessWithAText) {
+  constexpr int kDeathsMost = 30;
+  for (const auto program : {&events_without_memory, &graph_without_memory, &team_without_memory,
+                             &promise_without_memory}) {
+    for (int allocations = 0; allocations < kDeathsMost; ++allocations) {
+      const auto run = [&] {
+        std::_Exit(run_world(1, 2, [&](World& world) { program(world, allocations); }) + 2);
+      };
+      const auto ended = [&](int status) {
+        return ::testing::KilledBySignal(SIGABRT)(status) || ::testing::ExitedWithCode(2)(status);
+      };
+      EXPECT_EXIT(run(), ended, "^$|shoal: error: rank 0: ") << allocations << " allocations";
+    }
   }
 }
 

@@ -53,12 +53,13 @@ class Services {
   template <class T, class Make>
   T& obtain(Make make) {
     if (T* const object = find<T>(); object != nullptr) return *object;
-    const sync::Lock lock(mutex_);
-    if (T* const object = find<T>(); object != nullptr) return *object;
-    std::unique_ptr<T> made = make();
-    T& object = *made;
-    set(key<T>(), &object, std::make_unique<OwnerOf<T>>(std::move(made)));
-    return object;
+    return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) -> T& {
+      if (T* const object = find<T>(); object != nullptr) return *object;
+      std::unique_ptr<T> made = make();
+      T& object = *made;
+      set(key<T>(), &object, std::make_unique<OwnerOf<T>>(std::move(made)));
+      return object;
+    });
   }
   /// Destroys what obtain() made. Called while no handler runs.
   void clear();

@@ -157,6 +157,9 @@ class WorldScope final : public Scope {
   /// rank are left out: the objects that end them may be on that stack. **Caller**: main function.
   /// **Blocks**: suspends it, until every main function is parked.
   void end_before_unwinding(FunctionRef<std::string()> text);
+  /// The main function has thrown std::bad_alloc, perhaps with a lock of shoal held that the tasks
+  /// need which end_before_unwinding() would wait for: ends the process, with that text.
+  void end_without_memory(FunctionRef<std::string()> text) noexcept;
   /// The workers have stopped. True: objects of the program refer to this scope, and will end
   /// later. Their calls, except for destructors, throw from now on.
   [[nodiscard]] bool end_run();
