@@ -13,212 +13,249 @@
 namespace shoal {
 
 /// Collective operations of a Team. All members call the same ones in the same order: from their
-/// main functions, or for a team also from a task of each. Each is there twice: one parks the
-/// caller, the other returns a future at once, and the operation goes on in handlers; any number
-/// may be under way. Values are combined in the order of ranks, in the same way in every run with
-/// as many ranks; `operation` must not wait.
+/// main functions, or for a team also from a task of each. Each operation exists in two forms:
+/// `x()` parks the caller until it has its result; `x_async()` returns a future at once, and the
+/// operation goes on in handlers; any number may be in progress. Values are combined in the order
+/// of ranks, in the same way in every run with as many ranks; `operation` must not wait.
 ///
 /// **Errors**: as Team::wait(); TaskError, which names both, when members call different
 /// operations, or with different types, sizes of spans, or roots. **Cost**: about log2(size)
 /// messages in depth. Values of 16 KiB and more travel without copies in between. Spans are not
-/// encoded; large ones are on their way in several parts at once.
+/// encoded; large ones travel in several segments at once.
 class TeamCollectives {
  public:
-  /// Returns when all members have called it. Not a wait(): tasks and messages may still be under
-  /// way.
+  /// Returns when all members have called it. It does not replace wait(): tasks and messages may
+  /// still be in flight. **Blocks**: parks the caller.
   void barrier() { coll::barrier(collectives()).wait(); }
-  /// The same with a future.
+  /// Enters a barrier; returns a future that is ready when all members have entered it, and does
+  /// not block. See barrier().
   [[nodiscard]] Future<void> barrier_async() { return later(coll::barrier(collectives())); }
 
-  /// The value of `root`, on every member. An Immutable is handed over without a copy where no
-  /// member is in another process.
+  /// Returns the value of `root` on every member. An Immutable is handed over without a copy if all
+  /// members are in one process. **Blocks**: parks the caller.
   template <class T>
   [[nodiscard]] T broadcast(const T& value, Rank root) {
     return coll::broadcast(collectives(), value, root).wait();
   }
-  /// The same with a future.
+  /// Starts a broadcast of the value of `root`; returns the future of that value on every member,
+  /// and does not block. See broadcast().
   template <class T>
   [[nodiscard]] Future<T> broadcast_async(const T& value, Rank root) {
     return later(coll::broadcast(collectives(), value, root));
   }
-  /// The same in place: the elements of `root` are copied to those of all members, as many on each.
-  /// Large ones travel in segments along a tree.
+  /// Copies the elements of `root` into `values` of every other member, which have the same number
+  /// of elements. Large arrays travel in segments along a tree. **Blocks**: parks the caller.
   template <class T>
   void broadcast(std::span<T> values, Rank root) {
     coll::broadcast(collectives(), values, root).wait();
   }
-  /// `values` must not be touched before the future is fulfilled.
+  /// Starts a broadcast from `values` of `root` into `values` of every other member; returns a
+  /// future, and does not block. `values` must not be touched before the future is ready. See
+  /// broadcast().
   template <class T>
   [[nodiscard]] Future<void> broadcast_async(std::span<T> values, Rank root) {
     return later(coll::broadcast(collectives(), values, root));
   }
 
-  /// operation(a, b) over the values of all members, on `root`; nothing elsewhere.
+  /// Combines the values of all members with operation(a, b); returns the result on `root`, and
+  /// nothing elsewhere. **Blocks**: parks the caller.
   template <class T, class Operation>
   [[nodiscard]] std::optional<T> reduce(const T& value, Operation operation, Rank root) {
     return coll::reduce(collectives(), value, std::move(operation), root).wait();
   }
-  /// The same with a future.
+  /// Starts a reduction of the values of all members to `root`; returns the future of the result
+  /// there and of nothing elsewhere, and does not block. See reduce().
   template <class T, class Operation>
   [[nodiscard]] Future<std::optional<T>> reduce_async(const T& value, Operation operation,
                                                       Rank root) {
     return later(coll::reduce(collectives(), value, std::move(operation), root));
   }
-  /// The same in place, element by element: the elements of `root` become the results, those of
-  /// other members do not change. Large arrays go along a chain, with several parts under way.
+  /// Combines the arrays of all members element by element: `values` of `root` receives the
+  /// results, those of other members do not change. Large arrays travel along a chain of ranks,
+  /// several segments at once. **Blocks**: parks the caller.
   template <class T, class Operation>
   void reduce(std::span<T> values, Operation operation, Rank root) {
     coll::reduce(collectives(), values, std::move(operation), root).wait();
   }
-  /// `values` must not be touched before the future is fulfilled.
+  /// Starts a reduction of the arrays of all members into `values` of `root`; returns a future, and
+  /// does not block. `values` must not be touched before the future is ready. See reduce().
   template <class T, class Operation>
   [[nodiscard]] Future<void> reduce_async(std::span<T> values, Operation operation, Rank root) {
     return later(coll::reduce(collectives(), values, std::move(operation), root));
   }
 
-  /// operation(a, b) over the values of all members, on every member.
+  /// Combines the values of all members with operation(a, b); returns the result on every member.
+  /// **Blocks**: parks the caller.
   template <class T, class Operation>
   [[nodiscard]] T allreduce(const T& value, Operation operation) {
     return coll::allreduce(collectives(), value, std::move(operation)).wait();
   }
-  /// The same with a future.
+  /// Starts a reduction of the values of all members; returns the future of the result on every
+  /// member, and does not block. See allreduce().
   template <class T, class Operation>
   [[nodiscard]] Future<T> allreduce_async(const T& value, Operation operation) {
     return later(coll::allreduce(collectives(), value, std::move(operation)));
   }
-  /// The same in place, element by element. From 64 KiB on, parts of them go round a ring: then
-  /// `operation` must be commutative.
+  /// Combines the arrays of all members element by element, into `values` of every member. Arrays
+  /// of 64 KiB and more travel in parts around a ring of ranks: then `operation` must be
+  /// commutative. **Blocks**: parks the caller.
   template <class T, class Operation>
   void allreduce(std::span<T> values, Operation operation) {
     coll::allreduce(collectives(), values, std::move(operation)).wait();
   }
-  /// `values` must not be touched before the future is fulfilled.
+  /// Starts a reduction of the arrays of all members into `values` of every member; returns a
+  /// future, and does not block. `values` must not be touched before the future is ready. See
+  /// allreduce().
   template <class T, class Operation>
   [[nodiscard]] Future<void> allreduce_async(std::span<T> values, Operation operation) {
     return later(coll::allreduce(collectives(), values, std::move(operation)));
   }
 
-  /// The values of all members in the order of ranks, on `root`; empty elsewhere.
+  /// Gathers the values of all members; returns them in the order of ranks on `root`, and an empty
+  /// vector elsewhere. **Blocks**: parks the caller.
   template <class T>
   [[nodiscard]] std::vector<T> gather(const T& value, Rank root) {
     return coll::gather(collectives(), value, root).wait();
   }
-  /// The same with a future.
+  /// Starts to gather the values of all members; returns the future of the vector on `root` and of
+  /// an empty one elsewhere, and does not block. See gather().
   template <class T>
   [[nodiscard]] Future<std::vector<T>> gather_async(const T& value, Rank root) {
     return later(coll::gather(collectives(), value, root));
   }
-  /// The same with as many elements of each member: `all` has room for all of them on `root`, in
-  /// the order of ranks, and may be empty elsewhere. From 16 KiB on they go straight into place.
+  /// Gathers the elements of `mine`, the same number from each member, into `all` of `root`, in the
+  /// order of ranks. `all` has room for the elements of all members on `root`, and may be empty
+  /// elsewhere. Arrays of 16 KiB and more are received directly in `all`. **Blocks**: parks the
+  /// caller.
   template <class T>
   void gather(std::span<const std::type_identity_t<T>> mine, std::span<T> all, Rank root) {
     coll::gather<T>(collectives(), mine, all, root).wait();
   }
-  /// Neither may be touched before the future is fulfilled.
+  /// Starts to gather the elements of all members into `all` of `root`; returns a future, and does
+  /// not block. `mine` and `all` must not be touched before the future is ready. See gather().
   template <class T>
   [[nodiscard]] Future<void> gather_async(std::span<const std::type_identity_t<T>> mine,
                                           std::span<T> all, Rank root) {
     return later(coll::gather<T>(collectives(), mine, all, root));
   }
-  /// The values of all members in the order of ranks, on every member.
+  /// Gathers the values of all members; returns them in the order of ranks on every member.
+  /// **Blocks**: parks the caller.
   template <class T>
   [[nodiscard]] std::vector<T> allgather(const T& value) {
     return coll::allgather(collectives(), value).wait();
   }
-  /// The same with a future.
+  /// Starts to gather the values of all members; returns the future of the vector on every member,
+  /// and does not block. See allgather().
   template <class T>
   [[nodiscard]] Future<std::vector<T>> allgather_async(const T& value) {
     return later(coll::allgather(collectives(), value));
   }
-  /// The same with as many elements of each member: `all` has room for all of them, in the order of
-  /// ranks. From 16 KiB on they go round a ring, straight into place.
+  /// Gathers the elements of `mine`, the same number from each member, into `all` of every member,
+  /// in the order of ranks. Arrays of 16 KiB and more travel around a ring of ranks, and are
+  /// received directly in `all`. **Blocks**: parks the caller.
   template <class T>
   void allgather(std::span<const std::type_identity_t<T>> mine, std::span<T> all) {
     coll::allgather<T>(collectives(), mine, all).wait();
   }
-  /// Neither may be touched before the future is fulfilled.
+  /// Starts to gather the elements of all members into `all` of every member; returns a future, and
+  /// does not block. `mine` and `all` must not be touched before the future is ready. See
+  /// allgather().
   template <class T>
   [[nodiscard]] Future<void> allgather_async(std::span<const std::type_identity_t<T>> mine,
                                              std::span<T> all) {
     return later(coll::allgather<T>(collectives(), mine, all));
   }
 
-  /// operation(a, b) over the values of ranks 0 to this one.
+  /// Combines the values of ranks 0 to the caller's, inclusive, with operation(a, b); returns the
+  /// result. **Blocks**: parks the caller.
   template <class T, class Operation>
   [[nodiscard]] T scan(const T& value, Operation operation) {
     return coll::scan(collectives(), value, std::move(operation)).wait();
   }
-  /// The same with a future.
+  /// Starts an inclusive scan; returns the future of the combined values of ranks 0 to the
+  /// caller's, and does not block. See scan().
   template <class T, class Operation>
   [[nodiscard]] Future<T> scan_async(const T& value, Operation operation) {
     return later(coll::scan(collectives(), value, std::move(operation)));
   }
-  /// The same in place, element by element. Large arrays go along the chain of ranks, with several
-  /// parts under way.
+  /// Combines the arrays of ranks 0 to the caller's, inclusive, element by element, into `values`.
+  /// Large arrays travel along the chain of ranks, several segments at once. **Blocks**: parks the
+  /// caller.
   template <class T, class Operation>
   void scan(std::span<T> values, Operation operation) {
     coll::scan(collectives(), values, std::move(operation)).wait();
   }
-  /// `values` must not be touched before the future is fulfilled.
+  /// Starts an inclusive scan of arrays into `values`; returns a future, and does not block.
+  /// `values` must not be touched before the future is ready. See scan().
   template <class T, class Operation>
   [[nodiscard]] Future<void> scan_async(std::span<T> values, Operation operation) {
     return later(coll::scan(collectives(), values, std::move(operation)));
   }
-  /// The same over `initial` and the values of the ranks before this one.
+  /// Combines `initial` and the values of the ranks below the caller's with operation(a, b);
+  /// returns the result, which is `initial` on rank 0. **Blocks**: parks the caller.
   template <class T, class Operation>
   [[nodiscard]] T exclusive_scan(const T& value, Operation operation, T initial) {
     return coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial))
         .wait();
   }
-  /// The same with a future.
+  /// Starts an exclusive scan; returns the future of the combined `initial` and values of the ranks
+  /// below the caller's, and does not block. See exclusive_scan().
   template <class T, class Operation>
   [[nodiscard]] Future<T> exclusive_scan_async(const T& value, Operation operation, T initial) {
     return later(
         coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial)));
   }
 
-  /// values[i] is for rank i; returns what each rank had for this one. **Cost**: size - 1 messages
-  /// from each member.
+  /// Sends values[i] to rank i; returns the values that all ranks sent to the caller's, in the
+  /// order of ranks. **Blocks**: parks the caller. **Cost**: size - 1 messages from each member.
   template <class T>
   [[nodiscard]] std::vector<T> alltoall(const std::vector<T>& values) {
     return coll::alltoall(collectives(), values).wait();
   }
-  /// The same with a future.
+  /// Starts an exchange of one value between each two ranks; returns the future of the values sent
+  /// to the caller's rank, and does not block. See alltoall().
   template <class T>
   [[nodiscard]] Future<std::vector<T>> alltoall_async(const std::vector<T>& values) {
     return later(coll::alltoall(collectives(), values));
   }
-  /// The same with parts of arrays: part i of `mine`, one of size() equal ones, is for rank i, and
-  /// part i of `theirs` comes from it. Parts of 16 KiB and more go straight into place.
+  /// Exchanges parts of arrays: `mine` and `theirs` consist of size() equal parts; part i of `mine`
+  /// is sent to rank i, and part i of `theirs` is received from it. Parts of 16 KiB and more are
+  /// received directly in `theirs`. **Blocks**: parks the caller.
   template <class T>
   void alltoall(std::span<const std::type_identity_t<T>> mine, std::span<T> theirs) {
     coll::alltoall<T>(collectives(), mine, theirs).wait();
   }
-  /// Neither may be touched before the future is fulfilled.
+  /// Starts an exchange of parts of arrays between all ranks; returns a future, and does not block.
+  /// `mine` and `theirs` must not be touched before the future is ready. See alltoall().
   template <class T>
   [[nodiscard]] Future<void> alltoall_async(std::span<const std::type_identity_t<T>> mine,
                                             std::span<T> theirs) {
     return later(coll::alltoall<T>(collectives(), mine, theirs));
   }
-  /// operation(a, b) over what each rank had for this one. **Cost**: as alltoall().
+  /// Sends values[i] to rank i, and combines the values that all ranks sent to the caller's with
+  /// operation(a, b); returns the result. **Blocks**: parks the caller. **Cost**: as alltoall().
   template <class T, class Operation>
   [[nodiscard]] T reduce_scatter(const std::vector<T>& values, Operation operation) {
     return coll::reduce_scatter(collectives(), values, std::move(operation)).wait();
   }
-  /// The same with a future.
+  /// Starts an exchange of values that are combined on the rank they are sent to; returns the
+  /// future of the result for the caller's rank, and does not block. See reduce_scatter().
   template <class T, class Operation>
   [[nodiscard]] Future<T> reduce_scatter_async(const std::vector<T>& values, Operation operation) {
     return later(coll::reduce_scatter(collectives(), values, std::move(operation)));
   }
-  /// The same with parts of arrays, element by element: the results of part i of `values`, one of
-  /// size() equal ones, go into `mine` on rank i. Parts of 16 KiB and more go round a ring: then
-  /// `operation` must be commutative.
+  /// Combines arrays of all members element by element, and scatters the results: `values` consists
+  /// of size() equal parts, and the result of part i goes into `mine` of rank i. Parts of 16 KiB
+  /// and more travel around a ring of ranks: then `operation` must be commutative. **Blocks**:
+  /// parks the caller.
   template <class T, class Operation>
   void reduce_scatter(std::span<const std::type_identity_t<T>> values, std::span<T> mine,
                       Operation operation) {
     coll::reduce_scatter<T>(collectives(), values, mine, std::move(operation)).wait();
   }
-  /// Neither may be touched before the future is fulfilled.
+  /// Starts to combine arrays of all members and to scatter the results; returns a future, and does
+  /// not block. `values` and `mine` must not be touched before the future is ready. See
+  /// reduce_scatter().
   template <class T, class Operation>
   [[nodiscard]] Future<void> reduce_scatter_async(std::span<const std::type_identity_t<T>> values,
                                                   std::span<T> mine, Operation operation) {
@@ -231,7 +268,7 @@ class TeamCollectives {
   TeamCollectives(const TeamCollectives&) = delete;
   TeamCollectives& operator=(const TeamCollectives&) = delete;
 
-  /// Sets the object that operates. Not for programs.
+  /// Sets the object that runs the operations. Not for programs.
   void set_collectives(coll::Collectives* collectives) { collectives_ = collectives; }
 
  private:

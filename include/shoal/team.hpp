@@ -51,7 +51,8 @@ using Hold = term::Hold;
 class Team;
 class World;
 
-/// Names a team in messages, also to ranks that are no members: 16 bytes, whatever its size.
+/// Identifies a team in messages, also to ranks that are no members: 16 bytes, whatever the size of
+/// the team.
 struct TeamHandle {
   std::uint64_t id = 0;    // unique in the world while the team exists; 0: the world
   std::int32_t first = 0;  // rank in the world of its rank 0
@@ -70,7 +71,7 @@ struct ContextOf<Team> {
 };
 }  // namespace messaging
 
-/// World of the rank that the team's member runs on.
+/// Returns the World of the rank on which this member of the team runs.
 [[nodiscard]] World& world_of(const Team& team);
 
 /// An ordered subset of ranks with ranks of its own, 0 to size() - 1, its own completion, failures
@@ -83,15 +84,16 @@ struct ContextOf<Team> {
 /// Where nothing else is said, any thread may call, and calls do not block.
 class Team : public TeamCollectives {
  public:
+  /// Makes a team of `ranks` of `parent`, which become ranks 0, 1, ... of the team in that order.
   /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
-  /// with the same ranks of `parent`, which become ranks 0, 1, ... of the team in that order. Sends
-  /// nothing. `name` is used in reports, and the same on all members: teams of different names do
-  /// not exchange messages. **Errors**: CheckError for a rank that does not exist or is listed
-  /// twice, and for an empty list.
+  /// with the same ranks. Sends nothing. `name` is used in reports, and the same on all members:
+  /// teams of different names do not exchange messages. **Errors**: CheckError for a rank that does
+  /// not exist or is listed twice, and for an empty list.
   Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name = "");
-  /// The same with functions, in memory that does not grow with the team: `to_parent(i)` is the
-  /// rank in `parent` of the team's rank i, 0 <= i < size; `from_parent(r)` is its inverse, and
-  /// negative for a rank that is no member.
+  /// Makes a team of `size` ranks of `parent` that two functions describe instead of a list, in
+  /// memory that does not grow with the team. `to_parent(i)` is the rank in `parent` of the team's
+  /// rank i, 0 <= i < size; `from_parent(r)` is its inverse, and negative for a rank that is no
+  /// member. Collective: all members of `parent` call it in the same order.
   template <std::invocable<int> ToParent, std::invocable<int> FromParent>
   Team(Team& parent, int size, ToParent to_parent, FromParent from_parent,
        const std::string& name = "")
@@ -99,21 +101,21 @@ class Team : public TeamCollectives {
              std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
                  parent.channel().team().map(), size, std::move(to_parent), std::move(from_parent)),
              name) {}
-  /// Collective over the members: waits until no task and no message of the team exists on any, and
-  /// nothing of it is left. A failure that wait() threw on no member fails the parent. **Caller**:
+  /// Ends the team. Collective over the members: returns when no task and no message of the team
+  /// exists on any of them. A failure that wait() threw on no member fails the parent. **Caller**:
   /// as wait(). **Blocks**: parks the caller.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Collective: one team for each `colour`, of the members that gave it, ordered by `key`, then by
-  /// their ranks here. A negative colour makes no team: the caller gets one that it is no member
-  /// of.
+  /// Makes one team for each `colour`, of the members that gave it, ordered by `key`, then by their
+  /// ranks in this team. A negative colour makes no team: the caller gets one of which it is no
+  /// member. Collective: all members call it, as the constructor. **Blocks**: parks the caller.
   /// **Cost**: one allgather.
   [[nodiscard]] Team split(int colour, int key = 0, const std::string& name = "");
 
-  /// False: the caller's rank is not in the team, and must use nothing of it except this and
-  /// size().
+  /// Returns whether the caller's rank is a member of the team. A rank that is none may only call
+  /// is_member(), rank() and size().
   [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
   /// Rank of the caller in the team; -1 if it is no member.
   [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : rank_elsewhere(); }
@@ -128,19 +130,21 @@ class Team : public TeamCollectives {
   [[nodiscard]] Rank rank_of(Rank world_rank) const {
     return scope().channel().team().from_world(world_rank);
   }
-  /// Shared ownership of a team that launch_team() has made: it does not end on this member, nor
-  /// anywhere, before the last one is gone. Objects on a team keep it alive so, after its section
-  /// has ended. Its parent's end waits for it; the end of the world throws StuckError if nothing is
-  /// left that could drop it. For other teams, which last as long as their object, it owns nothing.
-  /// **Caller**: a task or handler of the team. Any thread may drop it.
+  /// Returns shared ownership of a team that launch_team() has made: the team does not end on any
+  /// member before the last owner on this one is destroyed. Objects on a team use it to keep the
+  /// team alive after its section has ended. The parent's end waits for the team; the end of the
+  /// world throws StuckError if nothing is left that could drop the last owner. For other teams,
+  /// which last as long as their object, the pointer owns nothing. **Caller**: a task or handler of
+  /// the team. Any thread may drop it.
   [[nodiscard]] std::shared_ptr<Team> share(
       const std::source_location& place = std::source_location::current());
-  /// Names the team in messages; World::find() gives the members their Team again. Members only.
+  /// Returns the handle that identifies the team in messages; members find their Team by it with
+  /// World::find(). **Caller**: members only.
   [[nodiscard]] TeamHandle handle() const;
-  /// Ranks of this team in the part of the machine that `with`, or the caller, is in; for
-  /// launch_team(). **Cost**: a look at each member, no message.
+  /// Returns the ranks of this team that share a part of the machine (a node, say) with rank
+  /// `with`, as a set for launch_team(). **Cost**: linear in the size of the team; sends nothing.
   [[nodiscard]] RankSet ranks_sharing(MachineLevel level, Rank with) const;
-  /// The same for the caller.
+  /// Returns the ranks of this team that share a part of the machine (a node, say) with the caller.
   [[nodiscard]] RankSet ranks_sharing(MachineLevel level) const {
     return ranks_sharing(level, rank());
   }
@@ -165,7 +169,8 @@ class Team : public TeamCollectives {
   /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
   void wait() { scope().wait(); }
 
-  /// Runs `function` as a task of this rank.
+  /// Runs `function` as a task of this rank. **Blocks**: never. **Errors**: an exception of the
+  /// task fails the team.
   template <class F>
   void spawn(F function) {
     if constexpr (sched::check_task_function<F>()) {
@@ -173,7 +178,9 @@ class Team : public TeamCollectives {
       here.scheduler().submit(sched::make_function_task(here, std::move(function)));
     }
   }
-  /// The same with a priority, a worker or a name.
+  /// Runs `function` as a task of this rank with a priority, a worker or a name. **Blocks**: never.
+  /// **Errors**: an exception of the task fails the team; CheckError for a worker that does not
+  /// exist and for a bound task without one.
   template <class F>
   void spawn(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
@@ -181,8 +188,9 @@ class Team : public TeamCollectives {
     }
   }
 
-  /// The same, with the future of what it returns or throws: such an exception fails the world only
-  /// if nobody takes it from the future.
+  /// Runs `function` as a task of this rank; returns the future of its result, and does not block.
+  /// An exception of the task goes to the future, and fails the team only if nobody takes it from
+  /// there.
   template <class F>
   [[nodiscard]] auto async(F function) {
     if constexpr (sched::check_task_function<F>()) {
@@ -194,8 +202,9 @@ class Team : public TeamCollectives {
       return future;
     }
   }
-  /// The same with options. (Two functions: GCC 12 destroys a default argument inside a co_await
-  /// twice.)
+  /// Runs `function` as a task of this rank with a priority, a worker or a name; returns the future
+  /// of its result or exception, and does not block. (A function of its own, because GCC 12
+  /// destroys a default argument inside a co_await twice.)
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
@@ -208,7 +217,7 @@ class Team : public TeamCollectives {
     }
   }
 
-  /// Keeps wait() from completing until the returned object is destroyed. For threads of the
+  /// Returns an object that keeps wait() from completing until it is destroyed: for threads of the
   /// program that will still submit tasks or send messages. **Errors**: CheckError on such a thread
   /// in a simulated world.
   [[nodiscard]] Hold hold() {
@@ -218,20 +227,23 @@ class Team : public TeamCollectives {
 
   // --- active messages
 
-  /// Runs the function named by `am<function>` on `target`; see ActiveMessage::send.
+  /// Sends a message that runs the function named by `am<function>` on `target`, with copies of the
+  /// arguments. **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <auto Function, Delivery How, class... Args>
   void send(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
     messaging::send_static<messaging::StaticFunction<Function, How>>(channel(), target,
                                                                      std::forward<Args>(args)...);
   }
-  /// The same with a lambda that captures nothing.
+  /// Sends a message that runs a lambda without captures on `target`, with copies of the arguments.
+  /// **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <messaging::CaptureLess Closure, class... Args>
   void send(Closure, Rank target, Args&&... args) {
     messaging::send_static<messaging::StaticClosure<Closure>>(channel(), target,
                                                               std::forward<Args>(args)...);
   }
 
-  /// The same in the urgent lane; see ActiveMessage::send_urgent.
+  /// Sends an urgent message that runs the function named by `am<function>` on `target`: it
+  /// overtakes messages sent there by send(). See ActiveMessage::send_urgent().
   template <auto Function, Delivery How, class... Args>
   void send_urgent(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
     messaging::send_static<messaging::StaticFunction<Function, How>, net::Lane::urgent>(
@@ -239,47 +251,52 @@ class Team : public TeamCollectives {
   }
 
   /// Runs the function named by `am<function>` once on each recipient: a list or set of ranks of
-  /// this team, the caller's perhaps among them. The message travels along a tree, which it carries
+  /// this team, which may contain the caller's. The message travels along a tree that it carries
   /// with it: recipients need not know of each other.
   ///
   /// The first recipients of the list, or those with the largest priorities, are nearest to the
-  /// sender. **Caller**, **Blocks**: as send(); recipients pass on without waiting, before their
-  /// own handler runs. **Errors**: CheckError for a rank that does not exist or is listed twice,
-  /// and nothing is sent; an empty list is none. **Ordering**: multicasts of one rank to the same
-  /// recipients, in the same order and tree, are handled in the order sent, those with payloads and
-  /// those with arguments on the heap among themselves; there is no order with send(), nor with
-  /// other multicasts. **Cost**: one encoding; each recipient sends its part of
-  /// the list, and the arguments, to its children. Within a process each recipient copies the
-  /// arguments once; an Immutable is shared. **Source**: runtime-communication-interactions-thesis,
-  /// section 4.3.
+  /// sender. **Caller**, **Blocks**: as send(); recipients forward the message without waiting,
+  /// before their own handler runs. **Errors**: CheckError, and nothing is sent, for a rank that
+  /// does not exist or is listed twice; an empty list is no error. **Ordering**: multicasts of one
+  /// rank to the same recipients, in the same order and tree, are handled in the order sent; those
+  /// with large payloads are ordered among themselves only, and so are those with arguments on the
+  /// heap. There is no order with send(), nor with other multicasts. **Cost**: one encoding; each
+  /// recipient sends its part of the list, and the arguments, to its children. Within a process
+  /// each recipient copies the arguments once; an Immutable is shared. **Source**:
+  /// runtime-communication-interactions-thesis, section 4.3.
   template <auto Function, Delivery How, class... Args>
   void multicast(messaging::StaticAm<Function, How>, const Recipients& recipients, Args&&... args) {
     messaging::multicast_static<messaging::StaticFunction<Function, How>>(
         channel(), recipients, std::forward<Args>(args)...);
   }
-  /// The same with a lambda that captures nothing.
+  /// Runs a lambda without captures once on each recipient. **Caller**, **Blocks**, **Errors**,
+  /// **Ordering**: as multicast() of a function.
   template <messaging::CaptureLess Closure, class... Args>
   void multicast(Closure, const Recipients& recipients, Args&&... args) {
     messaging::multicast_static<messaging::StaticClosure<Closure>>(channel(), recipients,
                                                                    std::forward<Args>(args)...);
   }
-  /// The same with a message made by make_am().
+  /// Runs the handler of `message`, made by make_am(), once on each recipient. **Caller**,
+  /// **Blocks**, **Errors**, **Ordering**: as multicast() of a function.
   template <class... Wires, class... Args>
   void multicast(const ActiveMessage<Wires...>& message, const Recipients& recipients,
                  Args&&... args) {
     message.multicast(recipients, std::forward<Args>(args)...);
   }
-  /// The same with a large message made by make_large_am(), and a payload before its arguments.
+  /// Sends a large message, made by make_large_am(), to each recipient: the elements of `payload`,
+  /// and the arguments of its functions. **Caller**, **Blocks**, **Errors**, **Ordering**: as
+  /// multicast() of a function.
   template <class T, class... Wires, class... Args>
   void multicast(const LargeMessage<T, Wires...>& message, const Recipients& recipients,
                  std::span<const std::type_identity_t<T>> payload, Args&&... args) {
     message.multicast(recipients, payload, std::forward<Args>(args)...);
   }
 
-  /// The same to rank `member` of another team, which this rank need not be a member of: then the
-  /// message goes through the team's first member. A task or handler of this team that sends is
-  /// waited for by this team's wait(), until the message was handled. **Errors**: the world fails
-  /// if the team has ended.
+  /// Sends a message that runs the function named by `am<function>` on rank `member` of another
+  /// team. If the caller's rank is no member of it, the message goes through the team's first
+  /// member. If a task or handler of this team sends it, this team's wait() also waits until the
+  /// message was handled. **Caller**, **Blocks**: as ActiveMessage::send(). **Errors**: the world
+  /// fails if the team has ended.
   template <auto Function, Delivery How, class... Args>
   void send(const TeamHandle& team, messaging::StaticAm<Function, How>, Rank member,
             Args&&... args) {
@@ -288,7 +305,7 @@ class Team : public TeamCollectives {
                                 std::forward<Args>(args)...);
   }
 
-  /// Refuses everything else.
+  /// Rejects other kinds of handlers at compile time.
   template <class Handler, class... Args>
     requires(!messaging::CaptureLess<Handler> && !messaging::is_static_am_v<Handler>)
   void send(const Handler& /*handler*/, Rank /*target*/, const Args&... /*args*/) {
@@ -297,20 +314,21 @@ class Team : public TeamCollectives {
                   "auto parameters: make_am() makes an active message of a lambda with captures");
   }
 
-  /// Hands what this rank has sent so far to the transport. Not needed for progress, except before
-  /// the main function blocks outside shoal (in a call of MPI, say) while other ranks wait for what
-  /// it has sent. Lets the handlers of make_am() run, too.
+  /// Hands the messages that this rank has sent so far to the transport. Progress does not need it,
+  /// except before the main function blocks outside shoal (in a call of MPI, say) while other ranks
+  /// wait for these messages. It also lets the handlers of make_am() run.
   void flush() {
     channel().open_handlers();
     channel().flush();
   }
 
-  /// Makes an active message from a handler with captures. All ranks make theirs in the same order.
-  /// Messages for it that arrive early wait. The handler of one that the main function made does
-  /// not run before the main function next sends a message or calls wait(), a collective operation
-  /// or flush(): objects that it refers to may be set up after it. **Errors**: a message that was
-  /// sent for another handler fails the team with an error that names both, see ActiveMessage.
-  /// `place` tells handlers apart; a function that makes them for its callers passes theirs on.
+  /// Makes an active message from a handler with captures. All ranks make theirs in the same order;
+  /// a message that arrives before its handler was made waits for it. If the main function makes
+  /// it, the handler does not run before the main function next sends a message or calls wait(), a
+  /// collective operation or flush(): so it may set up the objects that the handler refers to after
+  /// this call. **Errors**: a message that was sent for another handler fails the team with an
+  /// error that names both, see ActiveMessage. `place` identifies the handler; a function that
+  /// makes handlers for its callers passes their place.
   template <class F>
   [[nodiscard]] auto make_am(F function, const AmOptions& options = {},
                              const std::source_location& place = std::source_location::current()) {
@@ -330,9 +348,9 @@ class Team : public TeamCollectives {
     }
   }
 
-  /// Makes a large active message with payload elements of type T; see LargeMessage for the three
-  /// functions; read_only() may stand for `arrival`. The arguments are those of `buffer` behind its
-  /// count, or those of `arrival` behind its data if these are more.
+  /// Makes a large active message with payload elements of type T, from the three functions that
+  /// LargeMessage describes; `arrival` may be read_only(). The arguments of the message are those
+  /// of `buffer` after its count, or those of `arrival` after its data if these are more.
   template <class T, class Buffer, class Arrival, class Release>
   [[nodiscard]] auto make_large_am(
       Buffer buffer, Arrival arrival, Release release, const AmOptions& options = {},
@@ -346,7 +364,8 @@ class Team : public TeamCollectives {
       return messaging::RefusedMessage();
     }
   }
-  /// The same without a function for all of its releases: each send() may bring one, on_release().
+  /// Makes a large active message without a release function for all payloads: each send() may have
+  /// its own, given by on_release(). `buffer` and `arrival` are those that LargeMessage describes.
   template <class T, class Buffer, class Arrival>
   [[nodiscard]] auto make_large_am(
       Buffer buffer, Arrival arrival, const AmOptions& options = {},
@@ -357,49 +376,57 @@ class Team : public TeamCollectives {
 
   // --- futures across ranks
 
-  /// Lets other ranks fulfil the promise: the result travels in messages. It is fulfilled once, by
-  /// fulfill() or fail() on any rank; gets TaskError if this team fails before, and is no world.
-  /// Any thread.
+  /// Publishes the promise: other ranks can fulfil it, by messages. It is fulfilled once, by
+  /// fulfill() or fail() on any rank; if this team fails first, and is not the world, it gets a
+  /// TaskError. **Caller**: any thread.
   template <class T>
   [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
     return messaging::publish(channel(), std::move(promise));
   }
-  /// Fulfils a promise of some rank; a message, as send(). **Errors**: the scope fails there when
-  /// it was fulfilled already.
+  /// Fulfils a published promise of any rank with a value, by a message. **Caller**, **Blocks**: as
+  /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
+  /// already.
   template <class T, class Value>
   void fulfill(const RemotePromise<T>& promise, Value&& value) {
     messaging::fulfill(channel(), promise, std::forward<Value>(value));
   }
-  /// The same for a promise without a value.
+  /// Fulfils a published promise of type void of any rank, by a message. **Caller**, **Blocks**: as
+  /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
+  /// already.
   void fulfill(const RemotePromise<void>& promise) { messaging::fulfill(channel(), promise); }
-  /// Gives it a RemoteError with this text.
+  /// Fails a published promise of any rank, by a message: its future throws a RemoteError with this
+  /// text. **Caller**, **Blocks**, **Errors**: as fulfill().
   template <class T>
   void fail(const RemotePromise<T>& promise, const std::string& text) {
     messaging::fail(channel(), promise, "", text);
   }
 
-  /// Calls the function named by `am<function>` as a task on `target`, and brings back what it
-  /// returns. It may take Team&, World& or MessageContext first, and may wait. The arguments are
-  /// copied; the future gets RemoteError when the function throws, and the world does not fail.
+  /// Runs the function named by `am<function>` as a task on `target`; returns the future of its
+  /// result. The function may take Team&, World& or MessageContext first, and may wait. The
+  /// arguments are copied. **Caller**, **Blocks**, **Errors**: as ActiveMessage::send(); an
+  /// exception of the function goes to the future as a RemoteError, and does not fail the team.
   template <auto Function, Delivery How, class... Args>
   [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
     return messaging::call<messaging::NamedFunction<Function>>(channel(), target,
                                                                std::forward<Args>(args)...);
   }
-  /// The same with a lambda that captures nothing.
+  /// Runs a lambda without captures as a task on `target`; returns the future of its result.
+  /// **Caller**, **Blocks**, **Errors**: as call() of a function.
   template <messaging::CaptureLess Closure, class... Args>
   [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
     return messaging::call<messaging::NamedClosure<Closure>>(channel(), target,
                                                              std::forward<Args>(args)...);
   }
-  /// The same with a function made by make_function().
+  /// Runs `function`, made by make_function(), on `target`; returns the future of its result.
+  /// **Caller**, **Blocks**, **Errors**: as call() of a function named by `am`.
   template <class Result, class... Wires, class... Args>
   [[nodiscard]] Future<Result> call(Rank target, const RemoteFunction<Result, Wires...>& function,
                                     Args&&... args) {
     return function.call(target, std::forward<Args>(args)...);
   }
-  /// Makes a function with captures that other ranks call: as make_am(), with a result. It runs as
-  /// a task, unless `options` say that it runs at once, and then it must not wait.
+  /// Makes a function with captures that other ranks call and that returns a result. All ranks make
+  /// theirs in the same order, as with make_am(). It runs as a task; if `options` say that it runs
+  /// in the handler, it must not wait.
   template <class F>
   [[nodiscard]] auto make_function(
       F function, const AmOptions& options = {Delivery::task},
@@ -412,26 +439,29 @@ class Team : public TeamCollectives {
 
   // --- teams made by one rank
 
-  /// Makes a team of `ranks` of this one, and runs the function named by `am<function>` there: a
-  /// task on each member, as function(args...), with Team& (the new one) or World& first. The team
-  /// ends when these tasks, all others of the team, and its messages have ended. Called by one
-  /// rank, which need not be among them; returns at once.
-  /// **Future**: fulfilled when the team has ended; gets RemoteError if anything of it has thrown,
-  /// while this team goes on; TaskError if this team, no world, fails before. **Errors**:
-  /// CheckError for bad ranks. **Cost**: log2(members) messages in depth; messages for the team
-  /// that arrive before it is there wait. **Source**: stapl-rts thesis, section 7.4.
+  /// Makes a team of `ranks` of this one, and runs the function named by `am<function>` as a task
+  /// on each member, with Team& (the new one) or World& first if it takes that. The team ends when
+  /// these tasks, all others of the team, and its messages have ended. Called by one rank, which
+  /// need not be a member. **Blocks**: as multicast().
+  /// **Future**: ready when the team has ended; it gets a RemoteError if anything of the team has
+  /// thrown, while this team goes on, and a TaskError if this team fails first and is not the
+  /// world. **Errors**: CheckError for ranks that do not exist. **Cost**: log2(members) messages in
+  /// depth; messages for the team that arrive before it exists wait. **Source**: stapl-rts thesis,
+  /// section 7.4.
   template <auto Function, Delivery How, class... Args>
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, messaging::StaticAm<Function, How>,
                                          Args&&... args) {
     return launch_through<messaging::NamedFunction<Function>>(ranks, std::forward<Args>(args)...);
   }
-  /// The same with a lambda that captures nothing.
+  /// Makes a team of `ranks` of this one, and runs a lambda without captures as a task on each
+  /// member; returns the future of the team's end. See launch_team() of a function.
   template <messaging::CaptureLess Closure, class... Args>
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
     return launch_through<messaging::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
   }
-  /// The same for the team of `object`, its name in reports, whose end nobody waits for: a failure
-  /// of that team fails this one, at once.
+  /// Makes a team of `ranks` for a distributed object that reports call `object`, and runs the
+  /// function named by `am<function>` as a task on each member. There is no future: a failure of
+  /// that team fails this one at once. See launch_team().
   template <auto Function, Delivery How, class... Args>
   void launch_team_of(const std::string& object, const RankSet& ranks,
                       messaging::StaticAm<Function, How>, Args&&... args) {
@@ -440,15 +470,17 @@ class Team : public TeamCollectives {
                                                   std::forward<Args>(args)...);
   }
 
-  /// Scope for task graphs: TaskGraph<int> graph(team).
+  /// Returns the scope of the team, on which models are made: TaskGraph<int> graph(team).
+  /// **Errors**: CheckError for a rank that is no member.
   [[nodiscard]] term::Scope& scope() const {
     if (parts_.scope == nullptr) [[unlikely]]
       refuse_use();
     return *parts_.scope;
   }
-  /// The same, by conversion.
+  /// Converts the team to its scope, on which models are made: TaskGraph<int> graph(team).
   operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
-  /// Scheduler for locks and promises: Mutex mutex(team).
+  /// Converts the team to the scheduler of the rank, on which locks and promises are made: Mutex
+  /// mutex(team).
   operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
 
  protected:
@@ -461,9 +493,9 @@ class Team : public TeamCollectives {
   };
   /// The outermost team.
   explicit Team(const Parts& parts);
-  /// The run has ended: calls are refused. Not for programs.
+  /// Marks the end of the run: later calls are refused. Not for programs.
   void end_run();
-  /// nullptr: this rank is no member.
+  /// Returns the team on this rank; nullptr if this rank is no member.
   [[nodiscard]] Team* find_member(const TeamHandle& team) const;
 
  private:
@@ -493,9 +525,10 @@ class Team : public TeamCollectives {
   friend class TeamCollectives;
   /// `how`: "in a collective operation ", or nothing.
   [[noreturn]] void refuse_use(const char* how = "") const;
-  /// Of a rank that is no member. **Errors**: CheckError after the end of the run.
+  /// Returns the rank of a caller that is no member, -1. **Errors**: CheckError after the end of
+  /// the run.
   [[nodiscard]] Rank rank_elsewhere() const;
-  /// Members of `parent` that gave this colour.
+  /// Returns the members of `parent` that gave this colour.
   static messaging::SharedRankMap select(Team& parent, int colour, int key);
 
   /// Message on its way to a team that its sender is no member of.
@@ -520,7 +553,7 @@ class Team : public TeamCollectives {
     messaging::invoke_in(function, MessageContext(team.channel(), Rank(relay.origin)),
                          std::move(values)...);
   }
-  /// Acknowledges at its end, however the handler ends.
+  /// Sends the acknowledgement when it is destroyed, however the handler ends.
   class Handled {
    public:
     Handled(const Team& team, const Relay& relay) : team_(team), relay_(relay) {}
@@ -555,7 +588,7 @@ class Team : public TeamCollectives {
               Recipients(invitation.ranks), invitation,
               wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
   }
-  /// Invitation to a team that nobody waits for.
+  /// Makes an invitation to a team that nobody waits for.
   [[nodiscard]] Invitation invite(const RankSet& ranks, const std::string& object);
   template <class Named, class... Values>
   static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
