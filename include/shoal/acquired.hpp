@@ -15,7 +15,7 @@ namespace shoal {
 
 namespace flow {
 
-/// Entry of a queue like a task that does nothing.
+/// Entry in the queue of a datum, as that of a task that does nothing.
 class AcquireTask final : public FlowTask {
  public:
   AcquireTask(Sequence& sequence, const Request& request);
@@ -24,7 +24,7 @@ class AcquireTask final : public FlowTask {
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] Future<void>& future() { return future_; }
   [[nodiscard]] void* object() const { return accesses_[0].object; }
-  /// Abandons the wait: it is released as soon as it is granted.
+  /// Abandons the wait: the datum is released as soon as it is granted.
   void abandon();
 
  private:
@@ -56,7 +56,8 @@ class Acquired {
   /// For the flow.
   explicit Acquired(flow::AcquiredTask task) : task_(std::move(task)) {}
 
-  /// False on ranks that were not asked for the datum, and after release().
+  /// Returns whether this rank holds the datum: false on ranks that did not acquire it, and after
+  /// release().
   [[nodiscard]] bool here() const { return task_ != nullptr; }
   /// The value: const for Mode::read. **Errors**: CheckError unless here().
   [[nodiscard]] decltype(auto) get() const& {
@@ -67,7 +68,8 @@ class Acquired {
       return Traits::write(task_->object());
     }
   }
-  /// The same of a temporary, which gives the datum back at once: a copy of what was read.
+  /// Returns a copy of the value of a temporary, which releases the datum at once. For Mode::read
+  /// only. **Errors**: CheckError unless here().
   [[nodiscard]] auto get() const&& {
     static_assert(
         M == flow::Mode::read,
@@ -76,11 +78,12 @@ class Acquired {
     static_cast<void>(static_cast<const Acquired&>(*this).get());
     return Traits::copy(task_->object());
   }
-  /// As get().
+  /// Returns the value, as get() of a named object does. **Errors**: CheckError unless here().
   [[nodiscard]] decltype(auto) operator*() const& { return get(); }
-  /// As get().
+  /// Returns a copy of the value of a temporary, which releases the datum at once. **Errors**:
+  /// CheckError unless here().
   [[nodiscard]] auto operator*() const&& { return std::move(*this).get(); }
-  /// Gives it back: tasks that wait for it go on.
+  /// Releases the datum: tasks that wait for it continue. **Blocks**: never.
   void release() { task_.reset(); }
 
  private:

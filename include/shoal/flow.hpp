@@ -48,26 +48,30 @@ class Flow {
 
   // --- data. Called on all ranks in the same order, except for data with tags.
 
-  /// A value of any type that messages can carry, in memory of the flow; the owner's `initial`
-  /// counts.
+  /// Registers a value of any type that messages can carry, in memory of the flow. Its first value
+  /// is `initial` on the owner. **Caller**: all ranks in the same order, except for data with tags.
   template <class T>
   [[nodiscard]] Data<T> data(T initial, const DataOptions& options = {}) {
     return add<T>({}, options, new T(std::move(initial)), true);
   }
-  /// The same in the program's memory: `place` is used on the owner only, and must last until
-  /// unregister() or the end of the flow.
+  /// Registers a value in memory of the program. `place` is used on the owner only, and must last
+  /// until unregister() or the end of the flow. **Caller**: all ranks in the same order, except for
+  /// data with tags.
   template <class T>
   [[nodiscard]] Data<T> variable(T* place, const DataOptions& options = {}) {
     return add<T>({}, options, is_owner(options) ? place : nullptr, false);
   }
-  /// A vector of `size` elements at `place`, used on the owner only; nullptr: memory of the flow.
+  /// Registers a vector of `size` elements at `place`, in memory of the program as for variable(),
+  /// or in memory of the flow if `place` is nullptr.
   template <class U>
   [[nodiscard]] Data<std::span<U>> vector(U* place, std::size_t size,
                                           const DataOptions& options = {}) {
     return add<std::span<U>>({size, 1}, options,
                              view_at(options, place, std::span<U>(place, place ? size : 0)), true);
   }
-  /// A matrix or tile, column-major with `stride` >= rows elements between columns; as vector().
+  /// Registers a matrix or tile at `place`, column-major with `stride` >= rows elements from one
+  /// column to the next, in memory of the program or of the flow as for vector(). **Errors**:
+  /// CheckError for a smaller stride.
   template <class U>
   [[nodiscard]] Data<MatrixView<U>> matrix(U* place, std::size_t rows, std::size_t columns,
                                            std::size_t stride, const DataOptions& options = {}) {
@@ -78,8 +82,9 @@ class Flow {
                               true);
   }
 
-  /// Functions of reduction(data): `init(T&)` makes a neutral value, `combine(T& into, const T&
-  /// from)` adds one to another, in any order. (Views for vectors and matrices.)
+  /// Sets the functions of accesses by reduction(data): `init(T&)` sets a neutral value, and
+  /// `combine(T& into, const T& from)` adds one value to another, in any order. For vectors and
+  /// matrices both take views.
   template <class T, class Init, class Combine>
   void set_reduction(Data<T> data, Init init, Combine combine) {
     using Traits = flow::DataTraits<T>;
@@ -106,7 +111,9 @@ class Flow {
   void insert(const Codelet<Parameters>& codelet, Args&&... args) {
     flow::insert(*sequence_, codelet.core(), std::forward<Args>(args)...);
   }
-  /// The same with a function, whose tasks reports call "task".
+  /// Inserts a task that runs `function` with these arguments, as insert() of a codelet does;
+  /// reports call it "task". **Caller**, **Blocks**, **Errors**, **Cost**: as insert() of a
+  /// codelet.
   template <class F, class... Args>
     requires(!flow::is_codelet_v<std::decay_t<F>>)
   void insert(F function, Args&&... args) {
@@ -116,25 +123,28 @@ class Flow {
 
   // --- waiting
 
-  /// Returns when all tasks inserted so far that run on this rank have ended, and the transfers
-  /// that they need. **Blocks**: parks the caller. **Errors**: as Future::get().
+  /// Returns when all tasks of this rank inserted so far have ended, and the transfers that they
+  /// need. **Blocks**: parks the caller. **Errors**: as Future::get().
   void wait();
-  /// The same for the tasks of this rank that use the datum.
+  /// Returns when those tasks of this rank inserted so far that use the datum have ended.
+  /// **Blocks**: parks the caller. **Errors**: as Future::get().
   template <class T>
   void wait(Data<T> data) {
     wait_for(flow::to_request(read(data)));
   }
 
-  /// Waits for the datum on its owner, or on_rank(r); other ranks return at once with nothing.
-  /// Tasks inserted later that conflict wait until it is released. **Caller**: all ranks, as
-  /// insert().
-  /// **Blocks**: parks the caller on that rank. **Errors**: StuckError when it can never come,
-  /// because the caller holds what the tasks before need.
+  /// Acquires the datum on its owner, or on_rank(r): waits until the tasks inserted before it have
+  /// ended; other ranks return at once with nothing. Tasks inserted later that conflict with the
+  /// access wait until the datum is released. **Caller**: all ranks, as insert().
+  /// **Blocks**: parks the caller on that rank. **Errors**: StuckError when it can never be
+  /// granted, because the caller holds data that the tasks before it need.
   template <class T, flow::Mode M>
   [[nodiscard]] Acquired<T, M> acquire(flow::TypedRequest<T, M> what, flow::OnRank where = {}) {
     return Acquired<T, M>(acquire_request(flow::to_request(what), where.rank));
   }
-  /// The same without waiting: in any order with others.
+  /// Acquires the datum on its owner, or on_rank(r), without waiting: returns the future of the
+  /// acquired datum there, of nothing on other ranks, and does not block. Several may be waited for
+  /// in any order. **Caller**: all ranks, as insert(). See acquire().
   template <class T, flow::Mode M>
   [[nodiscard]] Future<Acquired<T, M>> acquire_async(flow::TypedRequest<T, M> what,
                                                      flow::OnRank where = {}) {
@@ -148,8 +158,9 @@ class Flow {
     return granted.then(
         [task = std::move(task)]() mutable { return Acquired<T, M>(std::move(task)); });
   }
-  /// A copy of the value, on every rank: a T, or a std::vector<U> of the elements of a vector or,
-  /// column by column, of a matrix. **Caller** and **Blocks**: all ranks.
+  /// Returns a copy of the value on every rank: a T, or a std::vector<U> of the elements of a
+  /// vector or, column by column, of a matrix. **Caller**: all ranks, as insert(). **Blocks**:
+  /// parks the caller.
   template <class T>
   [[nodiscard]] auto get(Data<T> data) {
     const flow::AcquiredTask task = acquire_everywhere(flow::to_request(read(data)));
@@ -158,21 +169,22 @@ class Flow {
 
   // --- where data are. All ranks.
 
-  /// From here on `rank` owns the datum.
+  /// Makes `rank` the owner of the datum for the tasks inserted after this call.
   template <class T>
   void migrate(Data<T> data, Rank rank) {
     migrate_to(flow::to_request(read(data)), rank);
   }
-  /// Ends the cached copies of the datum.
+  /// Drops the cached copies of the datum.
   template <class T>
   void flush(Data<T> data) {
     flush_one(flow::to_request(read(data)));
   }
-  /// The same for all data.
+  /// Drops the cached copies of all data of the flow.
   void flush();
 
-  /// The datum goes back to the rank and the memory that it was registered with, and is not a datum
-  /// any more. **Blocks**: on that rank, parks the caller until its tasks have ended.
+  /// Unregisters the datum: its value returns to the rank and the memory that it was registered
+  /// with, and the handle is not valid any more. **Blocks**: on that rank, parks the caller until
+  /// the datum's tasks have ended.
   template <class T>
   void unregister(Data<T> data) {
     unregister_request(flow::to_request(read(data)));
@@ -181,7 +193,7 @@ class Flow {
   // --- parts. All ranks.
 
   /// Splits a vector into `count` parts of nearly the same size, which are data of their own, at
-  /// first on the same rank. Until unpartition() the whole must not be used.
+  /// first on the same rank; returns them in order. The whole must not be used until unpartition().
   template <class U>
   [[nodiscard]] std::vector<Data<std::span<U>>> partition(Data<std::span<U>> data,
                                                           std::size_t count) {
@@ -191,7 +203,9 @@ class Flow {
                               return whole.empty() ? whole : whole.subspan(block.row, block.rows);
                             }));
   }
-  /// The same for a matrix: a grid of parts, column by column.
+  /// Splits a matrix into a grid of `row_parts` by `column_parts` parts, which are data of their
+  /// own, at first on the same rank; returns them column by column. The whole must not be used
+  /// until unpartition().
   template <class U>
   [[nodiscard]] std::vector<Data<MatrixView<U>>> partition(Data<MatrixView<U>> data,
                                                            std::size_t row_parts,
@@ -202,7 +216,8 @@ class Flow {
           return whole.block(block.row, block.column, block.rows, block.columns);
         }));
   }
-  /// The parts go back to the rank of the whole, and are not data any more.
+  /// Joins the parts of `data` again: their values return to the rank of the whole, and their
+  /// handles are not valid any more.
   template <class T>
   void unpartition(Data<T> data) {
     unpartition_request(flow::to_request(read(data)));
@@ -222,11 +237,12 @@ class Flow {
     std::uint64_t missed_bytes = 0;          // sizes of the values of missed sends
     std::uint64_t missed_bytes_most = 0;     // size of the largest of them
   };
-  /// Counts of this rank, with those of its sub-flows. **Caller**: any thread.
+  /// Returns the counts of this rank, including those of its sub-flows. **Caller**: any thread.
   [[nodiscard]] TransferCounts transfer_counts() const;
 
-  /// Another inserter of the same flow, for a task or thread of its own: its tasks have their own
-  /// order. Made on all ranks in the same order. A datum is used by one inserter at a time.
+  /// Makes another inserter of the same flow, for a task or thread of its own: its tasks have an
+  /// order of their own. Made on all ranks in the same order. A datum is used by one inserter at a
+  /// time.
   [[nodiscard]] Flow sub_flow(std::string name);
 
   /// Name in reports.

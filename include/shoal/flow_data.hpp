@@ -20,7 +20,7 @@ class Data {
   using value_type = T;
   /// A handle to no datum.
   Data() = default;
-  /// Made by a flow.
+  /// Returns whether a flow has made the handle.
   [[nodiscard]] bool valid() const { return handle_ != nullptr; }
 
   /// For the flow.
@@ -79,7 +79,8 @@ template <class T>
 [[nodiscard]] flow::TypedRequest<T, flow::Mode::read_write> read_write(Data<T> data) {
   return {data};
 }
-/// The same, one task at a time, in any order among tasks that say so.
+/// The task reads and writes the value; consecutive commutative tasks run one at a time, in any
+/// order.
 template <class T>
 [[nodiscard]] flow::TypedRequest<T, flow::Mode::commutative> commutative(Data<T> data) {
   return {data};

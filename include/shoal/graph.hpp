@@ -31,7 +31,8 @@ namespace shoal {
 
 namespace graph {
 
-/// The lines that name what a graph waits for: at most kKeysMax keys, and how many more.
+/// Lines of a report on the tasks that wait in a graph: at most kKeysMax keys, and the number of
+/// the others.
 class WaitingList {
  public:
   static constexpr std::uint64_t kKeysMax = 16;
@@ -57,19 +58,21 @@ inline constexpr bool is_integer_tuple_v<std::tuple<Ts...>> = sizeof...(Ts) > 0 
 template <std::size_t N>
 inline constexpr bool is_integer_tuple_v<std::array<int, N>> = N > 0;
 
-/// The digits of a number: returns how many characters.
+/// Writes the digits of a number; returns the number of characters.
 std::size_t write_number(std::span<char> text, std::int64_t number) noexcept;
-/// "(1" or ", 2": returns how many characters.
+/// Writes one part of a tuple, "(1" or ", 2"; returns the number of characters.
 std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept;
 
-/// "gemm[(1, 2)] has fulfilled 1 of 3 dependencies".
+/// Returns a line such as "gemm[(1, 2)] has fulfilled 1 of 3 dependencies".
 std::string progress_of(const std::string& task, const Entry& entry);
-/// The same for a dense index whose key is not known.
+/// Returns the progress of the task with number `index` of set_dense(), whose key is not known.
 std::string progress_of(std::size_t index, int remaining);
 
-/// Copies what `make` returns into `text`, as far as it goes; returns how much. 0 if it throws.
+/// Copies the string that `make` returns into `text`, as far as there is room; returns the number
+/// of characters, and 0 if `make` throws.
 std::size_t write_text(std::span<char> text, FunctionRef<std::string()> make) noexcept;
-/// The same with the text of a key. Traces write one for each task: keys of integers are fast.
+/// Writes the text of a key into `text`, as far as there is room; returns the number of characters.
+/// Traces write one for each task, so keys of integers take no allocation.
 template <class K>
 std::size_t write_key(std::span<char> text, const K& key) noexcept {
   if constexpr (std::is_integral_v<K> && std::is_signed_v<K> && sizeof(K) > 1) {
@@ -105,7 +108,7 @@ consteval void check_key_parameter() {
                                  const char* function);
 [[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
 [[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
-/// `number` in digits is what the function `set` was given has returned, and no int.
+/// Throws CheckError: the function that was given to `set` has returned `number`, which is no int.
 [[noreturn]] void refuse_number(const std::string& graph, const std::string& key, const char* set,
                                 const std::string& number);
 [[noreturn]] void refuse_worker(const std::string& task, std::int64_t worker, int worker_count);
@@ -179,7 +182,8 @@ class TaskGraph final : private term::Unsatisfied {
     if constexpr (fits) set_inputs<typename Types::template Table<K, F>>(std::move(function));
     return *this;
   }
-  /// The same without inputs: void(const K&).
+  /// Required: the body of task k, void(const K&), for tasks without inputs. **Caller**: the main
+  /// function, before the first fulfill().
   template <class F>
     requires(graph::input_count_v<F> == 0)
   TaskGraph& set_task(F function) {
@@ -346,14 +350,17 @@ class TaskGraph final : private term::Unsatisfied {
       to.one.send(Rank(rank), k, std::forward<V>(value));
     }
   }
-  /// The same with the elements of a view, for a std::vector, a std::string or a view.
+  /// Brings the elements of a view as an input of task k, whose parameter is a std::vector, a
+  /// std::string or a view; the elements are copied. **Caller**, **Blocks**, **Errors**: as send()
+  /// of a value.
   template <class V>
     requires wire::is_view_v<std::decay_t<V>>
   void send(const K& k, int slot, V&& value) {
     send(k, slot, wire::own<wire::Owner<std::decay_t<V>>>(value));
   }
-  /// The same for several tasks: the value travels once to each of their ranks, with the keys; to
-  /// more than one rank as a multicast. Each task has a copy of its own; an Immutable is shared.
+  /// Brings one input to several tasks, and fulfills one dependency of each: the value travels once
+  /// to each of their ranks, with the keys, to more than one rank as a multicast. Each task gets a
+  /// copy of its own; an Immutable is shared. **Caller**, **Blocks**, **Errors**: as send().
   template <class Keys, class V>
   void send_all(const Keys& keys, int slot, V&& value) {
     using T = std::decay_t<V>;
@@ -384,7 +391,8 @@ class TaskGraph final : private term::Unsatisfied {
     }
   }
 
-  /// The same with the elements of a view.
+  /// Brings the elements of a view as one input of several tasks; the elements are copied.
+  /// **Caller**, **Blocks**, **Errors**: as send().
   template <class Keys, class V>
     requires wire::is_view_v<std::decay_t<V>>
   void send_all(const Keys& keys, int slot, V&& value) {
@@ -417,7 +425,7 @@ class TaskGraph final : private term::Unsatisfied {
       graph::refuse_graph_rank(scope_, name_, task_name(k), rank);
     return rank;
   }
-  /// Without set_rank() all tasks are of this rank.
+  /// Returns the rank of task k; without set_rank() all tasks are of this rank.
   [[nodiscard]] int rank_here(const K& k) const {
     return rank_ ? rank_of(k) : scope_.rank().value();
   }

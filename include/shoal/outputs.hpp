@@ -64,7 +64,9 @@ class Outputs {
   void put(const K& key, V value, int readers) {
     put(key, std::make_shared<const V>(std::move(value)), readers);
   }
-  /// The same without a copy, for a value that others share.
+  /// Stores a shared value, without a copy, as the output of `key` for `readers` >= 1 calls of
+  /// take(). **Errors**: CheckError when `readers` is below 1, or the key has an output that was
+  /// not read by all of its readers.
   void put(const K& key, std::shared_ptr<const V> value, int readers) {
     if (readers < 1) graph::refuse_readers(name_, format_key(key), readers);
     const std::uint64_t hash = KeyHash<K>{}(key);

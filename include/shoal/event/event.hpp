@@ -42,9 +42,9 @@ class EventPeer {
 
 /// The calling rank.
 inline constexpr EventPeer self{EventPeer::Kind::self};
-/// As a source: whichever rank. Nothing can be fired to it.
+/// Any one rank, as a source. Nothing can be fired to it.
 inline constexpr EventPeer any{EventPeer::Kind::any};
-/// As a source: one event of every rank. As a target: every rank.
+/// All ranks: as a source, one event of every rank; as a target, every rank.
 inline constexpr EventPeer all{EventPeer::Kind::all};
 
 /// One event that a task needs; with `all`, one per rank, in the order of ranks.
@@ -134,23 +134,25 @@ class Event {
   [[nodiscard]] Rank source() const { return content_->source; }
   /// Name that it was fired with.
   [[nodiscard]] const std::string& name() const& { return content_->name; }
-  /// The same of a temporary, as a copy.
+  /// Returns a copy of the name, for a temporary event.
   [[nodiscard]] std::string name() const&& { return content_->name; }
   /// Kind of its payload.
   [[nodiscard]] EventType type() const { return content_->type; }
-  /// False: it was fired with nothing but its name.
+  /// Returns whether it was fired with a value, an address or raw bytes.
   [[nodiscard]] bool has_value() const { return content_->type != EventType::none; }
 
-  /// A copy of the value. T is the type that was fired; a std::vector or std::string may also be
-  /// got for a view and as a view, which is then valid as long as this event or a copy of it.
-  /// **Errors**: CheckError that names the event and both types when T is another type.
+  /// Returns a copy of the value. T is the type that was fired; a sequence of elements or a text
+  /// may be got as a std::vector or std::string, or as a view, which is valid as long as this event
+  /// or a copy of it. **Errors**: CheckError that names the event and both types when T is another
+  /// type.
   template <class T>
   [[nodiscard]] T get() const& {
     event::check_type(*content_, event::asked_for<wire::Owner<T>>(EventType::value));
     return std::get<0>(decode<T>(content_->bytes));
   }
 
-  /// The same of a temporary, for types that own their elements.
+  /// Returns a copy of the value of a temporary event, for types that own their elements.
+  /// **Errors**: CheckError that names the event and both types when T is another type.
   template <class T>
   [[nodiscard]] T get() const&& {
     static_assert(!wire::is_view_v<T>,
@@ -159,27 +161,28 @@ class Event {
     return static_cast<const Event&>(*this).get<T>();
   }
 
-  /// The elements of a std::vector or std::span of trivially copyable T, where they lie. Valid as
-  /// long as this event or a copy of it; not for temporaries. Errors as get().
+  /// Returns a view of the elements of a std::vector or std::span of trivially copyable T, without
+  /// a copy. It is valid as long as this event or a copy of it; not for temporaries. **Errors**: as
+  /// get().
   template <class T>
   [[nodiscard]] std::span<const T> view() const& {
     return get<std::span<const T>>();
   }
-  /// Refused, as it would outlive the event.
+  /// Rejected at compile time, as the view would outlive the temporary event.
   template <class T>
   [[nodiscard]] std::span<const T> view() const&& {
     return std::move(*this).template get<std::span<const T>>();
   }
 
-  /// Address that fire_address() was given. Errors as get().
+  /// Returns the address that fire_address() was given. **Errors**: as get().
   template <class T>
   [[nodiscard]] T* address() const {
     event::check_type(*content_, event::asked_for<T>(EventType::address));
     return static_cast<T*>(content_->address);
   }
 
-  /// Payload that fire_raw() was given, valid as long as this event or a copy of it; nullptr for
-  /// other events.
+  /// Returns the payload that fire_raw() was given, valid as long as this event or a copy of it;
+  /// nullptr for other events.
   [[nodiscard]] const RawPayload* raw() const& {
     return content_->type == EventType::raw ? &content_->raw : nullptr;
   }
@@ -202,31 +205,31 @@ class EventList : public std::vector<Event> {
  public:
   using Base::Base;
 
-  /// As of a vector.
+  /// Returns event `n`.
   Event& operator[](std::size_t n) & { return Base::operator[](n); }
-  /// As of a vector.
+  /// Returns event `n` of a constant list.
   const Event& operator[](std::size_t n) const& { return Base::operator[](n); }
-  /// Element of a temporary.
+  /// Moves event `n` out of a temporary list.
   Event operator[](std::size_t n) && { return std::move(Base::operator[](n)); }
-  /// The event. **Errors**: CheckError that names the events of the list, behind its end.
+  /// Returns event `n`. **Errors**: CheckError that names the events of the list, behind its end.
   [[nodiscard]] Event& at(std::size_t n) & { return checked(n); }
-  /// The same.
+  /// Returns event `n` of a constant list. **Errors**: as for a list that may change.
   [[nodiscard]] const Event& at(std::size_t n) const& {
     return const_cast<EventList*>(this)->checked(n);
   }
-  /// Element of a temporary.
+  /// Moves event `n` out of a temporary list. **Errors**: as for a list that has a name.
   [[nodiscard]] Event at(std::size_t n) && { return std::move(checked(n)); }
-  /// As of a vector.
+  /// Returns the first event.
   [[nodiscard]] Event& front() & { return Base::front(); }
-  /// As of a vector.
+  /// Returns the first event of a constant list.
   [[nodiscard]] const Event& front() const& { return Base::front(); }
-  /// Element of a temporary.
+  /// Moves the first event out of a temporary list.
   [[nodiscard]] Event front() && { return std::move(Base::front()); }
-  /// As of a vector.
+  /// Returns the last event.
   [[nodiscard]] Event& back() & { return Base::back(); }
-  /// As of a vector.
+  /// Returns the last event of a constant list.
   [[nodiscard]] const Event& back() const& { return Base::back(); }
-  /// Element of a temporary.
+  /// Moves the last event out of a temporary list.
   [[nodiscard]] Event back() && { return std::move(Base::back()); }
 
  private:

@@ -122,32 +122,36 @@ class Events {
   /// **Cost**: one message; to `all`, up to four from
   /// here and each rank that passes them on, log4(size) hops deep.
   void fire(EventPeer target, std::string_view name) { fire_nothing(target, name, false); }
-  /// With a copy of a value of any type that an active message can carry; views and text are got as
-  /// std::vector and std::string, or as views again.
+  /// Fires an event with a copy of `value` to a rank, `self` or `all`. The value is of any type
+  /// that an active message can carry; Event::get() returns views and text as std::vector and
+  /// std::string, or as views again. **Blocks**, **Errors**, **Cost**: as fire() without a value.
   template <class T>
   void fire(EventPeer target, std::string_view name, const T& value) {
     fire_value<event::Fired<T>>(target, name, value, false);
   }
 
-  /// A persistent event is there again, on the target, as soon as a task has got it: all that need
-  /// such a one get it. A persistent task gets it for one set of events after the other; one that
-  /// depends on nothing else runs again and again, until it is removed.
+  /// Fires a persistent event without a value: as soon as a task has got it, it is there again on
+  /// the target, so that all tasks that need such an event get it. A persistent task gets it for
+  /// one set of events after the other; one that depends on nothing else runs again and again,
+  /// until it is removed. **Blocks**, **Errors**, **Cost**: as fire().
   void fire_persistent(EventPeer target, std::string_view name) {
     fire_nothing(target, name, true);
   }
-  /// The same with a value.
+  /// Fires a persistent event with a copy of `value`. **Blocks**, **Errors**, **Cost**: as fire().
+  /// See fire_persistent() without a value.
   template <class T>
   void fire_persistent(EventPeer target, std::string_view name, const T& value) {
     fire_value<event::Fired<T>>(target, name, value, true);
   }
 
-  /// Fires an address, which only means something here. **Errors**: CheckError unless `target` is
-  /// `self` or the own rank.
+  /// Fires an event with an address, which is valid on this rank only. **Blocks**: never.
+  /// **Errors**: CheckError unless `target` is `self` or the caller's rank.
   template <class T>
   void fire_address(EventPeer target, std::string_view name, T* address) {
     fire_pointer(target, name, address, false);
   }
-  /// The same for a persistent event.
+  /// Fires a persistent event with an address, which is valid on this rank only. **Blocks**: never.
+  /// **Errors**: CheckError unless `target` is `self` or the caller's rank.
   template <class T>
   void fire_persistent_address(EventPeer target, std::string_view name, T* address) {
     fire_pointer(target, name, address, true);
@@ -177,18 +181,21 @@ class Events {
   /// Fires an event when the process's resident memory exceeds `size_bytes`.
   std::uint64_t fire_when_memory_above(std::size_t size_bytes, EventPeer target,
                                        std::string_view name);
-  /// False: it has been fired, or is just being fired.
+  /// Cancels an event that the machine was to fire; returns false if it has been fired, or is being
+  /// fired.
   bool cancel(std::uint64_t number);
 
-  /// For interfaces of other languages: a copy of `payload.bytes`.
+  /// Fires an event with a copy of `payload.bytes`, for interfaces of other languages. **Blocks**,
+  /// **Errors**, **Cost**: as fire().
   void fire_raw(EventPeer target, std::string_view name, const RawPayload& payload,
                 bool persistent = false);
-  /// The same once `delay_ns` nanoseconds have passed.
+  /// Fires an event with a copy of `payload.bytes` once `delay_ns` nanoseconds have passed; returns
+  /// the number for cancel(), and does not block. **Errors**: as fire().
   std::uint64_t fire_raw_after(std::uint64_t delay_ns, EventPeer target, std::string_view name,
                                const RawPayload& payload);
 
-  /// The first event that is there for each dependency, if there is one: at most as many as
-  /// dependencies, in their order. **Blocks**: never. Errors as submit().
+  /// Returns the first event that has arrived for each dependency, if there is one: at most as many
+  /// as dependencies, in their order. **Blocks**: never. **Errors**: as submit().
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
 
   /// Returns once the events that it depends on are there, like a task that is submitted here: the
@@ -206,13 +213,13 @@ class Events {
   void lock(std::string_view lock_name);
   /// Releases a lock of this name.
   void unlock(std::string_view lock_name);
-  /// Whether the lock was free and is the caller's now.
+  /// Takes the lock if it is free; returns whether the caller holds it now. **Blocks**: never.
   [[nodiscard]] bool test_lock(std::string_view lock_name);
 
-  /// A task of this name waits for events, or is persistent.
+  /// Returns whether a task of this name waits for events, or is persistent.
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
-  /// Takes back the earliest submitted task of this name; false: there is none. Other tasks get the
-  /// events that it held. It runs still if it is ready.
+  /// Removes the earliest submitted task of this name; returns false if there is none. Other tasks
+  /// get the events that it held. A task that is ready still runs.
   bool remove(std::string_view task_name);
 
   /// Name in reports.

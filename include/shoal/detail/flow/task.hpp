@@ -64,7 +64,8 @@ class FlowTask : public sched::Task {
   [[nodiscard]] virtual bool keeps_accesses() const { return false; }
   /// A task of the program, which a FlowScheduler may order.
   [[nodiscard]] virtual bool is_inserted() const { return false; }
-  /// See TaskOptions::memory_bound. Called when it is ready, in runs with a limit only.
+  /// Returns whether the task counts as memory-bound, see TaskOptions::memory_bound. Called when it
+  /// is ready, in runs with a limit only.
   [[nodiscard]] virtual bool is_memory_bound() { return false; }
 
   [[nodiscard]] std::span<Access> accesses() const { return {accesses_, access_count_}; }

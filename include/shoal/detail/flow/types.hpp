@@ -24,7 +24,7 @@ class MatrixView {
   /// `stride` is the leading dimension.
   MatrixView(T* data, std::size_t rows, std::size_t columns, std::size_t stride)
       : data_(data), rows_(rows), columns_(columns), stride_(stride) {}
-  /// The same elements, which must not be changed through it.
+  /// Converts to a view of the same elements through which they cannot be changed.
   // NOLINTNEXTLINE(google-explicit-constructor): as a pointer to const
   operator MatrixView<const T>() const
     requires(!std::is_const_v<T>)
