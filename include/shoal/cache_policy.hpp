@@ -32,29 +32,29 @@ concept CachePolicy =
 
 /// Keeps nothing: every get() fetches. Requests for one object at the same time still share one.
 struct NoCache {
-  /// See CachePolicy.
+  /// Returns false: copies are not kept for a second get().
   [[nodiscard]] static bool keeps() { return false; }
-  /// See CachePolicy.
+  /// Called when a copy was added; does nothing.
   static void on_insert(const CacheKey& /*key*/, std::size_t /*size_bytes*/) {}
-  /// See CachePolicy.
+  /// Called when a copy was found; does nothing.
   static void on_use(const CacheKey& /*key*/) {}
-  /// See CachePolicy.
+  /// Called when a copy was removed; does nothing.
   static void on_remove(const CacheKey& /*key*/) {}
-  /// See CachePolicy.
+  /// Returns nothing: there is no copy to evict.
   [[nodiscard]] static std::optional<CacheKey> victim() { return std::nullopt; }
 };
 
 /// Keeps everything until it is invalidated.
 struct KeepAll {
-  /// See CachePolicy.
+  /// Returns true: copies are kept for a second get().
   [[nodiscard]] static bool keeps() { return true; }
-  /// See CachePolicy.
+  /// Called when a copy was added; does nothing.
   static void on_insert(const CacheKey& /*key*/, std::size_t /*size_bytes*/) {}
-  /// See CachePolicy.
+  /// Called when a copy was found; does nothing.
   static void on_use(const CacheKey& /*key*/) {}
-  /// See CachePolicy.
+  /// Called when a copy was removed; does nothing.
   static void on_remove(const CacheKey& /*key*/) {}
-  /// See CachePolicy.
+  /// Returns nothing: all copies stay.
   [[nodiscard]] static std::optional<CacheKey> victim() { return std::nullopt; }
 };
 
@@ -64,20 +64,20 @@ class Lru {
   /// Keeps copies of up to `bytes_max` bytes.
   explicit Lru(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// See CachePolicy.
+  /// Returns true: copies are kept for a second get().
   [[nodiscard]] static bool keeps() { return true; }
-  /// See CachePolicy.
+  /// Records a copy that was added, as the one used last.
   void on_insert(const CacheKey& key, std::size_t size_bytes) {
     order_.push_front({key, size_bytes});
     places_.insert(key, order_.begin());
     bytes_ += size_bytes;
   }
-  /// See CachePolicy.
+  /// Records the use of a copy.
   void on_use(const CacheKey& key) {
     const auto* const place = places_.find(key);
     if (place != nullptr) order_.splice(order_.begin(), order_, *place);
   }
-  /// See CachePolicy.
+  /// Forgets a copy that was removed.
   void on_remove(const CacheKey& key) {
     const auto* const place = places_.find(key);
     if (place == nullptr) return;
@@ -85,7 +85,7 @@ class Lru {
     order_.erase(*place);
     places_.erase(key);
   }
-  /// See CachePolicy.
+  /// Returns the copy used least recently while the copies exceed the limit; nothing otherwise.
   [[nodiscard]] std::optional<CacheKey> victim() const {
     if (bytes_ <= bytes_max_ || order_.empty()) return std::nullopt;
     return order_.back().key;

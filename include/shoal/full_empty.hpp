@@ -16,10 +16,11 @@ namespace shoal {
 template <class T>
 class FullEmpty {
  public:
-  /// An empty cell of the rank of the caller.
+  /// Makes an empty cell on the caller's rank. **Caller**: a task, handler or main function.
   explicit FullEmpty(std::string name = "a full/empty cell")
       : FullEmpty(sched::current_scheduler("a full/empty cell"), std::move(name)) {}
-  /// The same for any thread.
+  /// Makes an empty cell on the rank of a team: `FullEmpty<int> cell(world)`. **Caller**: any
+  /// thread.
   explicit FullEmpty(sched::Scheduler& scheduler, const std::string& name = "a full/empty cell")
       : mutex_(scheduler, name),
         full_(scheduler, name + " to be full"),

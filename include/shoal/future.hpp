@@ -75,7 +75,7 @@ class FutureState : public WaitingRoom, public sync::Pooled {
     // acquire pairs with the release in complete()
     return (word_.load(std::memory_order_acquire) & kReady) != 0;
   }
-  /// Waits, and throws the error if there is one.
+  /// Waits for the value, and throws the error if there is one.
   void await();
   void rethrow_error() {
     if (error_ != nullptr) throw_error();
@@ -93,10 +93,11 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   /// "promise 'x'", or "promise of int" without a name.
   [[nodiscard]] std::string promise_name() const;
 
-  /// Called once, by the promise, after the value was stored. `leaves`: its reference is gone then.
+  /// Marks the state as ready; called once, by the promise, after the value was stored. `leaves`:
+  /// gives up the promise's reference.
   void complete(std::exception_ptr error, bool leaves);
 
-  /// A second reference. **Caller**: the owner of the only one.
+  /// Adds a second reference. **Caller**: the owner of the only one.
   void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
   friend void add_reference(FutureState* state) { state->word_.fetch_add(kReference, kRelaxed); }
   // The owner of the only reference needs no read-modify-write: no other thread can add one.
@@ -136,7 +137,7 @@ class FutureState : public WaitingRoom, public sync::Pooled {
   std::exception_ptr error_;                 // written before kReady
 };
 
-/// A result that refers to what may end with the function that returns it.
+/// Whether a result of type T refers to objects that may end with the function that returns it.
 template <class T>
 inline constexpr bool refers_v = std::is_reference_v<T> || wire::is_view_v<std::remove_cv_t<T>>;
 
@@ -161,16 +162,19 @@ class ValueState final : public FutureState {
 template <class T>
 using ValueRef = sync::Ref<ValueState<T>>;
 
-/// Error of a promise that is destroyed without a value: the failure of the caller's scope, which
-/// drops its tasks, else BrokenPromise. Nobody has to take it: it is for those who wait.
+/// Returns the error of a promise that is destroyed without a value: the failure of the caller's
+/// scope, if that has failed and drops its tasks, else BrokenPromise. Nobody has to take it: it is
+/// for those who wait.
 [[nodiscard]] std::exception_ptr broken_promise(FutureState& state);
-/// The exception that is handled; the failure of the caller's scope if that has cancelled it.
+/// Returns the exception that is being handled; the failure of the caller's scope if that has
+/// cancelled the task.
 [[nodiscard]] std::exception_ptr caught_error();
-/// `state` may be nullptr: the promise has given it up.
+/// Throws CheckError for a wrong use of a promise. `state` is nullptr after the promise has given
+/// it up.
 [[noreturn]] void refuse_promise(const FutureState* state, const char* what);
 [[noreturn]] void refuse_future(const char* what);
 
-/// Runs a coroutine on, or ends it if that is not to be.
+/// Task that resumes a coroutine, and destroys it if the task is dropped.
 class CoroutineTask final : public Task {
  public:
   CoroutineTask(TaskScope& in, std::coroutine_handle<> handle) : handle_(handle) { scope = &in; }
@@ -207,8 +211,8 @@ class AsyncTask;
 
 }  // namespace sched
 
-/// The one end of a value that is still to come. Movable; used by one owner, which takes the value.
-/// share() makes a SharedFuture of it, for several.
+/// The receiving end of a value that is still to come. Movable; it has one owner, which takes the
+/// value. share() makes a SharedFuture of it, for several.
 ///
 /// **Errors**: an exception that the promise was given, and that nobody has taken when the last
 /// future of it is gone, fails the team of the task or handler that drops the future, or that gives
@@ -217,8 +221,8 @@ class AsyncTask;
 /// future is dropped while another exception unwinds the stack, when the team has failed, for the
 /// end of a task by CancelledError, and for a BrokenPromise.
 ///
-/// A function that returns a Future may be a coroutine: it starts at once in its caller, and what
-/// follows a co_await of a future that is not ready runs as a task of its own.
+/// A function that returns a Future may be a coroutine: it starts at once in its caller, and the
+/// code after a co_await of a future that is not ready runs as a task of its own.
 template <class T>
 class [[nodiscard]] Future {
  public:
@@ -237,47 +241,50 @@ class [[nodiscard]] Future {
 
   /// Whether a value is still to come, or to be taken.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
-  /// get() would not wait. Any thread.
+  /// Returns whether get() would return at once. **Caller**: any thread. **Blocks**: never.
   [[nodiscard]] bool is_ready() const { return state().is_ready() || sched::poll_missed(); }
 
-  /// Returns when the value or the exception is there.
+  /// Waits for the value or the exception.
   /// **Caller**: a task, the main function, a thread of the program. **Blocks**: parks the task;
-  /// its worker goes on. **Errors**: CheckError in a handler, also if it is there, or without a
-  /// value to come; as sched::wait_for().
+  /// its worker goes on. **Errors**: CheckError in a handler, even if the value is there, and for a
+  /// future without a value to come; as sched::wait_for().
   void wait() const {
     if (!state().is_ready()) return state_->await();
     if (sched::in_handler()) [[unlikely]]
       sched::refuse_in_handler(state_->describe());
   }
-  /// The same, and hands the value over, or throws what the promise was given. Afterwards the
-  /// future is not valid.
+  /// Waits for the value and returns it, or throws the exception that the promise was given.
+  /// Afterwards the future is not valid. **Caller**, **Blocks**, **Errors**: as wait().
   T get() {
     wait();
     return take();
   }
 
-  /// Runs f(value), or f() for void, as a task once the value is there: the future of what it
-  /// returns. An exception goes past f to that future. Afterwards this future is not valid.
-  /// **Blocks**: never. If the value never comes, StuckError names `name`.
+  /// Runs f(value), or f() for void, as a task once the value is there; returns the future of its
+  /// result. If the promise was given an exception, f does not run, and that future gets the
+  /// exception. Afterwards this future is not valid. **Blocks**: never. If the value never comes,
+  /// StuckError names `name`.
   template <class F>
   auto then(F f, std::string name = "a continuation");
 
-  /// Hands the value to a future that can be copied, and read many times. Afterwards this future is
-  /// not valid. **Errors**: CheckError without a value to come.
+  /// Makes a future that can be copied, and read many times, of this one, which is not valid
+  /// afterwards. **Errors**: CheckError without a value to come.
   [[nodiscard]] SharedFuture<T> share() &&;
 
-  /// In a coroutine: suspends it until the value is there, and then as get(). The code after it may
-  /// run as another task, unless the value is there already. So nothing that belongs to a task
-  /// lasts across it: no Mutex that is locked, no named lock of Events, no TaskGroup, and no
-  /// membership in one (is_cancelled()).
+  /// Suspends a coroutine until the value is there, and returns the value or throws the exception
+  /// as get() does. The code after it may run as another task, unless the value is there already.
+  /// So nothing that belongs to a task lasts across it: no Mutex that is locked, no named lock of
+  /// Events, no TaskGroup, and no membership in one (is_cancelled()).
   [[nodiscard]] auto operator co_await() && {
     static_cast<void>(state());
     return sched::Awaiter<Future, T>{std::move(*this)};
   }
-  /// The same for a named future, which is not valid afterwards.
+  /// Suspends a coroutine until the value of a named future is there, and returns the value or
+  /// throws the exception. Afterwards the future is not valid. See co_await of a temporary.
   [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
 
-  /// For what is built on futures. **Errors**: CheckError without a value to come.
+  /// Returns the shared state, for code that is built on futures. **Errors**: CheckError without a
+  /// value to come.
   [[nodiscard]] const sched::ValueRef<T>& shared_state() const {
     static_cast<void>(state());
     return state_;
@@ -292,7 +299,7 @@ class [[nodiscard]] Future {
     if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
     return *state_;
   }
-  /// get() of a value that is there.
+  /// Takes the value, which is there, or throws the exception.
   T take() {
     const sched::ValueRef<T> state = std::move(state_);
     state->rethrow_error();
@@ -302,22 +309,24 @@ class [[nodiscard]] Future {
   sched::ValueRef<T> state_;
 };
 
-/// The other end: fulfilled once, by any thread or task. Movable. Destroying it unfulfilled gives
-/// the future a BrokenPromise.
+/// The sending end of a value that is still to come: any thread or task fulfils it, once. Movable.
+/// If it is destroyed unfulfilled, the future gets a BrokenPromise.
 template <class T>
 class Promise {
  public:
   /// Type of the value.
   using value_type = T;
 
-  /// **Caller**: a task, handler or main function; elsewhere give the world.
-  /// In error reports, one without a name is called by the type of its value: "promise of int".
+  /// Makes a promise on the caller's rank. **Caller**: a task, handler or main function; other
+  /// threads give a team. Error reports call a promise without a name by the type of its value:
+  /// "promise of int".
   explicit Promise(std::string name = {})
       : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
-  /// The same for any thread: `Promise<int> promise(world)`.
+  /// Makes a promise on the rank of a team: `Promise<int> promise(world)`. **Caller**: any thread.
   explicit Promise(sched::Scheduler& scheduler, std::string name = {})
       : Promise(new State(scheduler, std::move(name))) {}
-  /// The same, with a name that is not copied.
+  /// Makes a promise on the rank of a team, with a name that lives as long as the program and is
+  /// not copied. **Caller**: any thread.
   Promise(sched::Scheduler& scheduler, sched::StaticName name)
       : Promise(new State(scheduler, name)) {}
   ~Promise() { break_off(); }
@@ -333,7 +342,8 @@ class Promise {
     return *this;
   }
 
-  /// Once, before or after it is fulfilled. **Errors**: CheckError the second time.
+  /// Returns the future of the promise; called once, before or after it is fulfilled. **Errors**:
+  /// CheckError the second time.
   [[nodiscard]] Future<T> future() {
     check(!future_taken_ && state_ != nullptr, "its future was taken already");
     future_taken_ = true;
@@ -350,12 +360,14 @@ class Promise {
     keep(std::forward<Args>(args)...);
     finish(nullptr);
   }
-  /// Fulfils the promise with an exception; else as set_value().
+  /// Fulfils the promise with an exception. **Caller**, **Blocks**, **Errors**, **Ordering**: as
+  /// set_value().
   void set_exception(std::exception_ptr error) {
     static_cast<void>(fresh());
     finish(std::move(error));
   }
-  /// Fulfils it with what f() returns or throws.
+  /// Calls f(), and fulfils the promise with the value that it returns or the exception that it
+  /// throws. **Errors**: CheckError if the promise was fulfilled before.
   template <class F>
   void set_from(F&& f) {
     try {
@@ -426,14 +438,15 @@ class AnyPromise {
   /// **Precondition**: this is empty.
   AnyPromise& operator=(AnyPromise&&) noexcept = default;
 
-  /// There is a promise.
+  /// Returns whether there is a promise.
   [[nodiscard]] explicit operator bool() const { return state_ != nullptr; }
-  /// The promise. **Precondition**: it was made from one of this type.
+  /// Returns the promise with its type. **Precondition**: it was made from one of this type.
   template <class T>
   [[nodiscard]] Promise<T> as() && {
     return Promise<T>(static_cast<ValueState<T>*>(state_.detach()), true);
   }
-  /// As Promise::set_exception(). **Precondition**: there is a promise.
+  /// Fulfils the promise with an exception, see Promise::set_exception(). **Precondition**: there
+  /// is a promise.
   void fail(std::exception_ptr error);
 
  private:
@@ -492,8 +505,8 @@ struct ThenResult<Argument, F> {
   using type = std::invoke_result_t<F&>;
 };
 
-/// Runs f(value), or f() for void, as a task once the value is there: the future of the result.
-/// Argument: T, and the value is moved out, or const T&.
+/// Runs f(value), or f() for void, as a task once the value is there; returns the future of the
+/// result. `Argument` is T, and the value is moved out, or const T&.
 template <class Argument, class T, class F>
 auto run_after(ValueRef<T> state, F f, std::string name) {
   using Result = typename ThenResult<Argument, F>::type;

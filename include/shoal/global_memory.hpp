@@ -65,43 +65,48 @@ class GlobalMemory {
 
   // --- allocation. Memory is zeros when it is allocated.
 
-  /// `count` elements in the heap of this rank. **Caller**: any thread; never blocks. **Errors**:
-  /// Error with sizes when there is no room. **Cost**: constant.
+  /// Allocates `count` elements in the heap of this rank. **Caller**: any thread. **Blocks**:
+  /// never. **Errors**: Error with sizes when there is no room. **Cost**: constant.
   template <class T>
   [[nodiscard]] GlobalPtr<T> allocate(std::size_t count = 1) {
     return pointer<T>(rank(), core_->allocate(bytes_of<T>(count), alignof(T)));
   }
-  /// The same in the heap of another rank. One message and its answer.
+  /// Allocates `count` elements in the heap of `rank`. **Blocks**: parks the caller, unless `rank`
+  /// is its own. **Errors**: Error with sizes when there is no room. **Cost**: one message and its
+  /// answer.
   template <class T>
   [[nodiscard]] GlobalPtr<T> allocate_on(Rank rank, std::size_t count = 1) {
     if (rank == this->rank()) return allocate<T>(count);
     core_->check_may_wait("allocate_on()");
     return pointer<T>(rank, core_->allocate_on(rank, bytes_of<T>(count), alignof(T)).get());
   }
-  /// Frees what allocate() or allocate_on() gave; of any rank. **Errors**: CheckError for what is
-  /// not allocated (for another rank's memory it fails the team).
+  /// Frees memory of any rank that allocate() or allocate_on() has returned. **Errors**: CheckError
+  /// for memory that is not allocated (if it is another rank's, the error fails the team).
   template <class T>
   void free(GlobalPtr<T> pointer) {
     core_->check_pointer(pointer.memory(), "free");
     core_->free(pointer.rank(), pointer.offset());
   }
-  /// `count` elements in the heap of each rank, at the same offset: p.on(r) is the place on rank r.
-  /// Returns that of this rank. **Caller**: all ranks, in the same order with the same arguments;
-  /// does not wait for the others: a barrier stands between the allocation and the first access to
-  /// another rank's memory. **Errors**: as allocate(); ranks that allocate something else, or at
-  /// another `place` of the program, fail the team with both sizes and places.
+  /// Allocates `count` elements in the heap of each rank, at the same offset; returns the pointer p
+  /// to those of the caller's rank: p.on(r) points to those of rank r. It does not wait for other
+  /// ranks: a barrier is needed between the allocation and the first access to another rank's
+  /// memory. **Caller**: all ranks, in the same order with the same arguments. **Errors**: as
+  /// allocate(); ranks that allocate different sizes, or at different places of the program, fail
+  /// the team with both sizes and places.
   template <class T>
   [[nodiscard]] GlobalPtr<T> collective_allocate(
       std::size_t count = 1, const std::source_location& place = std::source_location::current()) {
     return pointer<T>(rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T), place));
   }
-  /// Collective as well. **Precondition**: no rank accesses the memory any more.
+  /// Frees memory that collective_allocate() has returned. **Caller**: all ranks, in the same
+  /// order. **Precondition**: no rank accesses the memory any more.
   template <class T>
   void collective_free(GlobalPtr<T> pointer) {
     core_->check_pointer(pointer.memory(), "collective_free");
     core_->free_collectively(pointer.offset());
   }
-  /// An object in the heap of this rank, constructed from the arguments; for ObjectCache.
+  /// Constructs an object in the heap of this rank from the arguments, for ObjectCache. **Errors**:
+  /// as allocate(), and exceptions of the constructor.
   template <class T, class... Args>
   [[nodiscard]] GlobalPtr<T> create(Args&&... args) {
     const GlobalPtr<T> pointer = allocate<T>();
@@ -122,21 +127,22 @@ class GlobalMemory {
 
   // --- the local heap of this rank: memory for its own tasks. Zeros when it is allocated.
 
-  /// `count` elements. **Caller**: any thread; never blocks. **Errors**: Error with sizes when
-  /// there is no room. **Cost**: constant.
+  /// Allocates `count` elements in the local heap of this rank. **Caller**: any thread. **Blocks**:
+  /// never. **Errors**: Error with sizes when there is no room. **Cost**: constant.
   template <class T>
     requires std::is_trivially_default_constructible_v<T>
   [[nodiscard]] T* local_allocate(std::size_t count = 1) {
     return reinterpret_cast<T*>(core_->allocate_locally(bytes_of<T>(count), alignof(T)));
   }
-  /// Frees what local_allocate() gave. Null is nothing. **Errors**: CheckError for a pointer that
-  /// was freed before, points into an allocation, or is not of this heap.
+  /// Frees memory that local_allocate() has returned; nullptr is ignored. **Errors**: CheckError
+  /// for a pointer that was freed before, points into an allocation, or is not of this heap.
   template <class T>
   void local_free(T* place) {
     core_->free_locally(place);
   }
 
-  /// The element in this address space. **Errors**: CheckError for a pointer to another rank.
+  /// Returns the address of the element in this process. **Errors**: CheckError for a pointer to
+  /// another rank.
   template <class T>
   [[nodiscard]] T* local(GlobalPtr<T> pointer) const {
     core_->check_pointer(pointer.memory(), "local()");
@@ -148,7 +154,7 @@ class GlobalMemory {
 
   // --- values
 
-  /// The value at the address.
+  /// Reads the value at the address. **Blocks**: parks the caller, unless the memory is in reach.
   template <memory::Copied T>
   [[nodiscard]] std::remove_cv_t<T> get(GlobalPtr<T> from) {
     core_->check_may_wait(from.rank().value(), "get()");
@@ -160,7 +166,7 @@ class GlobalMemory {
     }
     return get_far(from);
   }
-  /// Its future.
+  /// Starts to read the value at the address; returns its future, and does not block. See get().
   template <memory::Copied T>
   [[nodiscard]] Future<std::remove_cv_t<T>> get_async(GlobalPtr<T> from) {
     using Value = std::remove_cv_t<T>;
@@ -176,7 +182,8 @@ class GlobalMemory {
     pending->end_one();
     return value;
   }
-  /// Writes the value to the address. The Transfer may be dropped: see Transfer.
+  /// Writes the value to the address. The Transfer tells when it is complete, and may be dropped:
+  /// see Transfer.
   template <memory::Copied T>
   Transfer put(GlobalPtr<T> to, const std::type_identity_t<T>& value) {
     memory::check_written<T>();
@@ -190,38 +197,45 @@ class GlobalMemory {
 
   // --- ranges
 
-  /// Copies to.size() elements from the address on.
+  /// Reads to.size() elements, beginning at the address, into `to`. **Blocks**: parks the caller,
+  /// unless the memory is in reach.
   template <memory::Copied T>
   void get(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
     core_->check_may_wait(from.rank().value(), "get()");
     get_async(from, to).take();
   }
-  /// The same; `to` is complete, and may be touched, when the Transfer is.
+  /// Starts to read to.size() elements, beginning at the address, into `to`, and does not block for
+  /// the answer. `to` must not be touched before the Transfer is complete.
   template <memory::Copied T>
   [[nodiscard]] Transfer get_async(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
     return get_blocks(from, to, to.size(), 0);
   }
-  /// Copies the elements to the address. They may be reused on return.
+  /// Writes the elements to the address. `from` may be reused on return; the Transfer tells when
+  /// the write is complete, and may be dropped.
   template <memory::Copied T>
   Transfer put(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from) {
     return put_blocks(to, from, from.size(), 0);
   }
-  /// Blocks of `block` elements, from one to the next `stride` elements in global memory and none
-  /// in between here: a tile of a matrix, say. The size of the span is a multiple of `block`.
+  /// Reads blocks of `block` elements, which begin `stride` elements apart in global memory, into
+  /// `to`, one after the other: a tile of a matrix, say. The size of `to` is a multiple of `block`.
+  /// **Blocks**: parks the caller, unless the memory is in reach.
   template <memory::Copied T>
   void get_strided(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to, std::size_t block,
                    std::size_t stride) {
     core_->check_may_wait(from.rank().value(), "get_strided()");
     get_blocks(from, to, block, stride).take();
   }
-  /// Writes blocks that are `stride` elements apart.
+  /// Writes the elements of `from` in blocks of `block` elements, which begin `stride` elements
+  /// apart in global memory. `from` may be reused on return. The size of `from` is a multiple of
+  /// `block`.
   template <memory::Copied T>
   Transfer put_strided(GlobalPtr<T> to, std::span<const std::type_identity_t<T>> from,
                        std::size_t block, std::size_t stride) {
     return put_blocks(to, from, block, stride);
   }
-  /// to[i] is the value at pointers[i]; the pointers are a vector, an array or a span. Elements of
-  /// one rank share messages, which are all under way at once.
+  /// Reads the value at pointers[i] into to[i], for all i; `pointers` is a vector, an array or a
+  /// span. Elements of one rank share messages, which are all in flight at once. **Blocks**: parks
+  /// the caller, unless the memory is in reach.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   void gather(const Pointers& pointers, std::span<std::remove_cv_t<memory::Pointee<Pointers>>> to) {
     const std::span<const GlobalPtr<T>> from(pointers);
@@ -248,9 +262,8 @@ class GlobalMemory {
     pending->end_one();
     transfer.wait();
   }
-  /// Writes from[i] to pointers[i]. **Errors**: also of the operations on many words below: where a
-  /// pointer is refused, the elements before it are written, and where the target refuses one, all
-  /// others are.
+  /// Writes from[i] to pointers[i], for all i. **Errors**: when a pointer is refused here, the
+  /// elements before it are written; when the target refuses one, all others are.
   template <class Pointers, memory::Copied T = memory::Pointee<Pointers>>
   Transfer scatter(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> from) {
     memory::check_written<T>();
@@ -283,7 +296,7 @@ class GlobalMemory {
     signal();
   }
 
-  /// Returns when all puts of this rank that were called before are complete, at all targets.
+  /// Returns when all puts that this rank has called before are complete, at all targets.
   /// **Blocks**: parks the task.
   void quiet() {
     core_->check_may_wait("quiet()");
@@ -291,72 +304,76 @@ class GlobalMemory {
   }
 
   // --- atomic operations on words: arithmetic types, enums, pointers, and small structures, of 1,
-  // 2, 4 or 8 bytes. Each returns the value before. Atomic with each other and with put() and
-  // get() of the word, whichever ways they take.
+  // 2, 4 or 8 bytes. Atomic with each other and with put() and get() of the word, whether they
+  // reach it by instructions or by messages.
 
-  /// Adds `value`, a number other than bool.
+  /// Adds `value`, a number other than bool, to the word; returns the value before.
   template <memory::Atomic T>
   T fetch_add(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_sum<T>();
     return apply(at, memory::WordOp::add, value, T());
   }
-  /// Takes the minimum with `value`, a number or an enum.
+  /// Replaces the word by the minimum of it and `value`, a number or an enum; returns the value
+  /// before.
   template <memory::Atomic T>
   T fetch_min(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_order<T>();
     return apply(at, memory::WordOp::min, value, T());
   }
-  /// Takes the maximum with `value`, a number or an enum.
+  /// Replaces the word by the maximum of it and `value`, a number or an enum; returns the value
+  /// before.
   template <memory::Atomic T>
   T fetch_max(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_order<T>();
     return apply(at, memory::WordOp::max, value, T());
   }
-  /// Bitwise and with `value`.
+  /// Replaces the word by its bitwise and with `value`; returns the value before.
   template <std::integral T>
   T fetch_and(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_written<T>();
     return apply(at, memory::WordOp::bit_and, value, T());
   }
-  /// Bitwise or with `value`.
+  /// Replaces the word by its bitwise or with `value`; returns the value before.
   template <std::integral T>
   T fetch_or(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_written<T>();
     return apply(at, memory::WordOp::bit_or, value, T());
   }
-  /// Bitwise exclusive or with `value`.
+  /// Replaces the word by its bitwise exclusive or with `value`; returns the value before.
   template <std::integral T>
   T fetch_xor(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_written<T>();
     return apply(at, memory::WordOp::bit_xor, value, T());
   }
-  /// Replaces the value.
+  /// Replaces the word by `value`; returns the value before.
   template <memory::Atomic T>
   T swap(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_written<T>();
     return apply(at, memory::WordOp::exchange, value, T());
   }
-  /// Writes `desired` if the value is `expected`, bit by bit: T has no padding.
+  /// Replaces the word by `desired` if it equals `expected`, bit by bit; returns the value before.
+  /// T has no padding.
   template <memory::Atomic T>
   T compare_exchange(GlobalPtr<T> at, std::type_identity_t<T> expected,
                      std::type_identity_t<T> desired) {
     memory::check_compared<T>();
     return apply(at, memory::WordOp::compare, desired, expected);
   }
-  /// Reads the value.
+  /// Reads the word.
   template <memory::Atomic T>
   [[nodiscard]] std::remove_cv_t<T> load(GlobalPtr<T> at) {
     using Value = std::remove_cv_t<T>;
     return apply(at.template cast<Value>(), memory::WordOp::load, Value(), Value());
   }
-  /// Writes the value.
+  /// Writes the word.
   template <memory::Atomic T>
   void store(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_written<T>();
     static_cast<void>(apply(at, memory::WordOp::store, value, T()));
   }
-  /// Reduction of the program's own: replaces the value by function(value), atomically.
-  /// `function` may be called several times. **Cost**: two round trips, more under contention.
+  /// Replaces the word by function(word), atomically, for reductions of the program's own; returns
+  /// the value before. `function` may be called several times. **Cost**: two round trips, more
+  /// under contention.
   template <memory::Atomic T, std::invocable<T> F>
   T fetch_update(GlobalPtr<T> at, F function) {
     memory::check_compared<T>();
@@ -370,32 +387,38 @@ class GlobalMemory {
       old = seen;
     }
   }
-  /// fetch_add() without the result. quiet() waits for it.
+  /// Adds `value` to the word atomically, without returning the value before. The Transfer tells
+  /// when it is complete; quiet() waits for it, too.
   template <memory::Atomic T>
   Transfer add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_sum<T>();
     return update_async<memory::WordOp::add>(at, value);
   }
-  /// fetch_xor() without the result.
+  /// Combines the word with `value` by exclusive or, atomically, without returning the value
+  /// before. The Transfer tells when it is complete; quiet() waits for it, too.
   template <std::integral T>
   Transfer xor_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_written<T>();
     return update_async<memory::WordOp::bit_xor>(at, value);
   }
-  /// Adds values[i] to the word at pointers[i], for all i; a word may occur several times. Faster
-  /// for random updates: words in reach are brought into the cache together.
+  /// Adds values[i] to the word at pointers[i], atomically, for all i; a word may occur several
+  /// times. Faster than single calls for random updates: words in reach are prefetched together.
+  /// **Errors**: as scatter().
   template <class Pointers, memory::Atomic T = memory::Pointee<Pointers>>
   Transfer add_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
     memory::check_sum<T>();
     return update_all_async<memory::WordOp::add, T>(pointers, values);
   }
-  /// The same with exclusive or.
+  /// Combines the word at pointers[i] with values[i] by exclusive or, atomically, for all i; a word
+  /// may occur several times. Faster than single calls for random updates. **Errors**: as
+  /// scatter().
   template <class Pointers, std::integral T = memory::Pointee<Pointers>>
   Transfer xor_async(const Pointers& pointers, std::span<const memory::Pointee<Pointers>> values) {
     memory::check_written<T>();
     return update_all_async<memory::WordOp::bit_xor, T>(pointers, values);
   }
-  /// fetch_add() with the future of the value before.
+  /// Adds `value` to the word atomically; returns the future of the value before, and does not
+  /// block. See fetch_add().
   template <memory::Atomic T>
   [[nodiscard]] Future<T> fetch_add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_sum<T>();
@@ -413,7 +436,7 @@ class GlobalMemory {
     return before;
   }
 
-  /// For what is built on it.
+  /// Returns the core, for code that is built on the memory.
   [[nodiscard]] memory::Core& core() const { return *core_; }
 
  private:
@@ -441,12 +464,14 @@ class GlobalMemory {
   [[nodiscard]] sync::Ref<memory::PendingValue<T>> make_pending() const {
     return sync::Ref(new memory::PendingValue<T>(core_->scope().scheduler()));
   }
-  /// Where it is in this address space; nullptr: use messages.
+  /// Returns the address of the memory in this process, if it is known to be in reach; else
+  /// nullptr.
   template <class T>
   [[nodiscard]] std::byte* direct(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
     return core_->direct(pointer.rank().value(), pointer.offset(), size_bytes, access);
   }
-  /// The same after all that it takes.
+  /// Returns the address of the memory in this process, after finding the way to the heap of its
+  /// rank if necessary; nullptr: use messages. **Errors**: CheckError for a range outside the heap.
   template <class T>
   [[nodiscard]] std::byte* at(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
     std::byte* const place = direct(pointer, size_bytes, access);
@@ -595,9 +620,9 @@ class GlobalMemory {
     return send_many({Access::word_async, op, memory::word_type<T>(), sizeof(T)}, far, values,
                      refused);
   }
-  /// Calls f(place, i) for the elements in this address space, after kTogether of their lines were
-  /// asked for; the others are added to `far`. Returns why a pointer is refused: this one and those
-  /// behind it are left out.
+  /// Calls f(place, i) for the elements that are in reach, after kTogether of their cache lines
+  /// were prefetched; the others are added to `far`. If a pointer is refused, returns the error,
+  /// and leaves out this element and those after it.
   template <std::size_t kTogether, class T, class F>
   std::exception_ptr for_places(std::span<const GlobalPtr<T>> elements, Access access,
                                 std::vector<memory::Element>& far, F f) {

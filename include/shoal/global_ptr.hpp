@@ -29,7 +29,8 @@ class GlobalPtr {
   constexpr GlobalPtr() = default;
   /// Null.
   constexpr GlobalPtr(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): as for pointers
-  /// As a pointer to something more const. (A base class may lie elsewhere in the object.)
+  /// Converts from a pointer to a less const type. (There is no conversion to a base class, which
+  /// may lie elsewhere in the object.)
   template <class U>
     requires(std::is_convertible_v<U*, T*> &&
              (std::is_void_v<T> || std::is_same_v<std::remove_cv_t<U>, std::remove_cv_t<T>>))
@@ -39,20 +40,22 @@ class GlobalPtr {
   constexpr GlobalPtr(Rank rank, std::uint32_t memory, std::uint64_t offset)
       : rank_(rank.value()), memory_(memory), offset_(offset) {}
 
-  /// In the team of the memory.
+  /// Returns the rank, in the team of the memory, in whose heap it points.
   [[nodiscard]] constexpr Rank rank() const { return Rank(rank_); }
-  /// In the heap of the rank, in bytes.
+  /// Returns the offset in the heap of the rank, in bytes.
   [[nodiscard]] constexpr std::uint64_t offset() const { return offset_; }
   /// Number of the memory that it belongs to; 0: none.
   [[nodiscard]] constexpr std::uint32_t memory() const { return memory_; }
-  /// The same place in the heap of another rank: for memory that was allocated collectively.
+  /// Returns a pointer to the same place in the heap of another rank, for memory that was allocated
+  /// collectively.
   [[nodiscard]] constexpr GlobalPtr on(Rank rank) const { return {rank, memory_, offset_}; }
-  /// As a pointer to another type, at the same address.
+  /// Returns a pointer to another type at the same address.
   template <class U>
   [[nodiscard]] constexpr GlobalPtr<U> cast() const {
     return {rank(), memory_, offset_};
   }
-  /// Pointer to a member of the object: cells.member(&Cell::mass). To const, if this is.
+  /// Returns a pointer to a member of the object: cells.member(&Cell::mass). It is a pointer to
+  /// const if this one is.
   template <class Member, class Class>
     requires std::is_base_of_v<Class, std::remove_cv_t<T>>
   [[nodiscard]] auto member(Member Class::*which) const
@@ -67,7 +70,7 @@ class GlobalPtr {
   /// Whether it is not null.
   constexpr explicit operator bool() const { return memory_ != 0; }
   friend constexpr bool operator==(const GlobalPtr&, const GlobalPtr&) = default;
-  /// By rank, then by address.
+  /// Orders pointers by rank, then by address.
   friend constexpr auto operator<=>(const GlobalPtr& a, const GlobalPtr& b) {
     if (const auto by_rank = a.rank_ <=> b.rank_; by_rank != 0) return by_rank;
     if (const auto by_offset = a.offset_ <=> b.offset_; by_offset != 0) return by_offset;

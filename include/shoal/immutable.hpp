@@ -30,9 +30,9 @@ class Immutable {
     SHOAL_CHECK(value_ != nullptr, "an empty Immutable has no value: use make_immutable()");
     return *value_;
   }
-  /// As get().
+  /// Returns a reference to the value. **Errors**: CheckError when the handle is empty.
   [[nodiscard]] const T& operator*() const { return get(); }
-  /// As get().
+  /// Gives access to a member of the value. **Errors**: CheckError when the handle is empty.
   [[nodiscard]] const T* operator->() const { return &get(); }
 
   /// Whether there is a value.

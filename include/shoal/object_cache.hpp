@@ -60,8 +60,8 @@ class ObjectCache {
             },
             messaging::model_options("cache '" + name + "': a copy to compare"), place) {}
 
-  /// The copy, if there is one; else the object is fetched. Requests for one object at the same
-  /// time share a fetch. **Blocks**: parks the task during a fetch.
+  /// Returns the copy of an object, and fetches it first if there is none. Requests for one object
+  /// at the same time share a fetch. **Blocks**: parks the task during a fetch.
   [[nodiscard]] CacheRef<T> get(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
     if (!compares_ && !sched::in_handler()) {
@@ -69,30 +69,32 @@ class ObjectCache {
     }
     return fetch_or_compare(object);
   }
-  /// Fetches the object, and replaces the copy. References to the old one stay as they are.
+  /// Fetches the object, replaces its copy and returns the new one. References to the old copy stay
+  /// valid and unchanged. **Blocks**: parks the task.
   [[nodiscard]] CacheRef<T> rget(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
     memory_.core().check_may_wait("rget() of a cache");
     return as_ref(core_.fetch(key_of(object)));
   }
-  /// The copy. **Blocks**: never. **Errors**: CacheMiss when there is none.
+  /// Returns the copy of an object. **Blocks**: never. **Errors**: CacheMiss when there is none.
   [[nodiscard]] CacheRef<T> lget(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
     if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
     throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
                     to_string(key_of(object)) + ": lget() fetches nothing, get() does");
   }
-  /// Begins to fetch an object of which there is no copy. **Blocks**: never.
+  /// Starts to fetch an object if there is no copy of it. **Blocks**: never.
   void prefetch(GlobalPtr<T> object) {
     if (!is_own(object)) core_.prefetch(key_of(object));
   }
 
-  /// Gives up the copy of one object; that of each (the next phase begins). References stay valid.
+  /// Drops the copy of one object. References to it stay valid.
   void invalidate(GlobalPtr<T> object) { core_.invalidate(key_of(object)); }
-  /// Removes all copies of this rank.
+  /// Drops all copies of this rank, and begins the next phase. References to them stay valid.
   void invalidate() { core_.next_phase(); }
-  /// Collective: no member reads copies of before any more when it returns, and what the members
-  /// did before is visible. `team` is that of the memory.
+  /// Drops the copies of all members. Collective over `team`, that of the memory: when it returns,
+  /// no member reads an old copy, and writes of the members before the call are visible.
+  /// **Blocks**: parks the caller.
   template <class Team>
   void collective_invalidate(Team& team) {
     memory_.quiet();

@@ -9,9 +9,9 @@
 
 namespace shoal {
 
-/// A value that is still to come, and that several read: `std::move(future).share()`. Copyable; the
-/// value lives until its last copy is gone. **Caller**: each copy has one owner; copies may be used
-/// on several threads at once.
+/// Receiving end of a value that is still to come, for several readers:
+/// `std::move(future).share()`. Copyable; the value lives until the last copy is destroyed.
+/// **Caller**: each copy has one owner; copies may be used on several threads at once.
 template <class T>
 class [[nodiscard]] SharedFuture {
  public:
@@ -20,30 +20,34 @@ class [[nodiscard]] SharedFuture {
 
   /// Has no value to come.
   SharedFuture() = default;
-  /// Takes over what the future waits for. **Errors**: CheckError without a value to come.
+  /// Takes over the value of a Future, which is not valid afterwards. **Errors**: CheckError
+  /// without a value to come.
   SharedFuture(Future<T>&& future)  // NOLINT(google-explicit-constructor): as std::shared_future
       : state_(future.shared_state()) {
     future = Future<T>();
   }
 
-  /// Whether there is a value, now or to come.
+  /// Returns whether there is a value, now or to come.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
-  /// get() would not wait. Any thread.
+  /// Returns whether get() would return at once. **Caller**: any thread. **Blocks**: never.
   [[nodiscard]] bool is_ready() const { return state().is_ready() || sched::poll_missed(); }
 
-  /// As Future::wait(), for any number of waiters.
+  /// Waits for the value or the exception; any number of tasks may wait. **Caller**, **Blocks**,
+  /// **Errors**: as Future::wait().
   void wait() const {
     if (!state().is_ready()) return state_->await();
     if (sched::in_handler()) [[unlikely]]
       sched::refuse_in_handler(state_->describe());
   }
-  /// The same, and returns the value, or throws the error that the promise was given, each time.
-  /// **Lifetime**: of the reference: as long as a copy of this future exists.
+  /// Waits for the value and returns a reference to it, or throws the exception that the promise
+  /// was given, at each call. **Caller**, **Blocks**, **Errors**: as Future::wait(). **Lifetime**:
+  /// the reference is valid as long as a copy of this future exists.
   std::add_lvalue_reference_t<const T> get() const& {
     wait();
     return take();
   }
-  /// The same for a temporary, whose value may end with it: returns a copy of the value.
+  /// Waits for the value and returns a copy of it, for a temporary future, with which the value may
+  /// end; or throws the exception. **Caller**, **Blocks**, **Errors**: as Future::wait().
   T get() const&& {
     constexpr bool can_copy = std::is_void_v<T> || std::is_copy_constructible_v<T>;
     static_assert(can_copy,
@@ -51,26 +55,30 @@ class [[nodiscard]] SharedFuture {
     if constexpr (can_copy) return static_cast<T>(std::as_const(*this).get());
   }
 
-  /// Runs f(const value&), or f() for void, as a task once the value is there; else as
-  /// Future::then(). This future stays valid, and takes any number of continuations.
+  /// Runs f(const value&), or f() for void, as a task once the value is there; returns the future
+  /// of its result, and does not block. This future stays valid, and takes any number of
+  /// continuations. Exceptions are passed on as by Future::then().
   template <class F>
   auto then(F f, std::string name = "a continuation") const {
     return sched::run_after<std::add_lvalue_reference_t<const T>>(shared_state(), std::move(f),
                                                                   std::move(name));
   }
 
-  /// In a coroutine: as Future's, and then as get().
+  /// Suspends a coroutine until the value is there, and returns a reference to it or throws the
+  /// exception, as get() does. See Future about objects that must not last across a co_await.
   [[nodiscard]] auto operator co_await() const& {
     static_cast<void>(state());
     return sched::Awaiter<SharedFuture, std::add_lvalue_reference_t<const T>>{*this};
   }
-  /// The same for a temporary: gives a copy of the value.
+  /// Suspends a coroutine until the value of a temporary future is there, and returns a copy of it
+  /// or throws the exception.
   [[nodiscard]] auto operator co_await() && {
     static_cast<void>(state());
     return sched::Awaiter<SharedFuture, T>{std::move(*this)};
   }
 
-  /// For what is built on futures. **Errors**: CheckError without a value to come.
+  /// Returns the shared state, for code that is built on futures. **Errors**: CheckError without a
+  /// value to come.
   [[nodiscard]] const sched::ValueRef<T>& shared_state() const {
     static_cast<void>(state());
     return state_;
@@ -84,7 +92,7 @@ class [[nodiscard]] SharedFuture {
     if (state_ == nullptr) sched::refuse_future("it has no value to come");
     return *state_;
   }
-  /// get() of a value that is there.
+  /// Returns the value, which is there, or throws the exception.
   std::add_lvalue_reference_t<const T> take() const {
     state_->rethrow_error();
     if constexpr (!std::is_void_v<T>) return *state_->value;

@@ -35,23 +35,23 @@ struct LockOwner {
 /// CheckError when the holder locks it again, or another task unlocks it.
 class Mutex final : public sched::WaitingRoom {
  public:
-  /// A mutex of the rank of the caller: a task, handler or main function.
+  /// Makes a mutex on the caller's rank. **Caller**: a task, handler or main function.
   explicit Mutex(std::string name = "a mutex")
       : Mutex(sched::current_scheduler("a mutex"), std::move(name)) {}
-  /// The same for any thread: `Mutex mutex(world, "name")`.
+  /// Makes a mutex on the rank of a team: `Mutex mutex(world, "name")`. **Caller**: any thread.
   explicit Mutex(sched::Scheduler& scheduler, std::string name = "a mutex")
       : WaitingRoom(scheduler), name_(std::move(name)) {}
 
-  /// **Errors**: as sched::wait_for() when another task has it: in a destructor, see
-  /// CancelledError.
+  /// Locks the mutex; waits while another task or thread holds it. **Blocks**: parks the task.
+  /// **Errors**: as sched::wait_for() when it waits: in a destructor, see CancelledError.
   void lock();
-  /// Locks it if it is free; never waits.
+  /// Locks the mutex if it is free; returns whether it did. **Blocks**: never.
   [[nodiscard]] bool try_lock() { return take() || sched::poll_missed(); }
-  /// **Errors**: CheckError when the caller does not hold it.
+  /// Unlocks the mutex. **Blocks**: never. **Errors**: CheckError when the caller does not hold it.
   void unlock();
-  /// For a task that ends without having unlocked it.
+  /// Unlocks the mutex for a task that ends without having unlocked it.
   void unlock_for(const sched::Task& task);
-  /// The caller has it.
+  /// Returns whether the caller holds the mutex.
   [[nodiscard]] bool is_mine() const;
 
   /// Name in reports.
@@ -74,17 +74,18 @@ class Mutex final : public sched::WaitingRoom {
 /// Waiting for something that a Mutex protects.
 class Condition final {
  public:
-  /// A condition of the rank of the caller.
+  /// Makes a condition on the caller's rank. **Caller**: a task, handler or main function.
   explicit Condition(std::string name = "a condition")
       : Condition(sched::current_scheduler("a condition"), std::move(name)) {}
-  /// The same for any thread.
+  /// Makes a condition on the rank of a team: `Condition condition(world)`. **Caller**: any thread.
   explicit Condition(sched::Scheduler& scheduler, std::string name = "a condition")
       : scheduler_(scheduler), name_(std::move(name)) {}
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
 
-  /// Leaves the lock while it waits. No notification that comes after that is missed. The caller
-  /// has it again when this returns or throws; but after CancelledError `lock` owns nothing.
+  /// Unlocks `lock`, waits for a notification, and locks it again. No notification that comes after
+  /// the unlocking is missed. The caller holds the lock again when this returns or throws; but
+  /// after CancelledError `lock` owns nothing. **Blocks**: parks the task.
   void wait(std::unique_lock<Mutex>& lock);
   /// Waits until `predicate()` is true; calls it with the lock held.
   template <class Predicate>

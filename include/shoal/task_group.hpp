@@ -24,17 +24,20 @@ class TaskGroup {
  public:
   /// A group of the rank of the caller; `name` is used in reports.
   explicit TaskGroup(std::string name = "a task group");
-  /// Waits. An exception that wait() has not thrown fails the world.
+  /// Waits for the tasks of the group. **Blocks**: parks the caller. **Errors**: an exception that
+  /// wait() has not thrown fails the world.
   ~TaskGroup();
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  /// Runs f() as a task of this rank; not at all if the group is cancelled before it begins.
+  /// Runs f() as a task of the group on this rank; f() is not called if the group is cancelled
+  /// before the task begins. **Blocks**: never.
   template <class F>
   void spawn(F f) {
     submit(std::unique_ptr<sched::Task>(new GroupTask<F>(*this, std::move(f))));
   }
-  /// The same with a name for reports.
+  /// Runs f() as a task of the group on this rank, with a name for reports; f() is not called if
+  /// the group is cancelled before the task begins. **Blocks**: never.
   template <class F>
   void spawn(F f, std::string name) {
     submit(std::unique_ptr<sched::Task>(

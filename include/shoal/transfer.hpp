@@ -24,29 +24,30 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   explicit Pending(sched::Scheduler& scheduler) : WaitingRoom(scheduler) {}
   virtual ~Pending() = default;
 
-  /// One request more, before it is sent. The sender holds one from the beginning.
+  /// Adds one request, before it is sent. The sender holds one from the beginning.
   void add() { left_.fetch_add(1, std::memory_order_relaxed); }
-  /// One has ended. The last one runs finish(). acq_rel: the writes of each are visible there.
+  /// Ends one request. The last one runs finish(). acq_rel: the writes of each are visible there.
   void end_one() {
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) finish_all();
   }
-  /// Keeps the first error.
+  /// Records an error; the first one counts.
   void fail(std::exception_ptr error);
-  /// The same for an error of the target. False: the Transfer was dropped, and the caller reports
-  /// the error.
+  /// Records an error of the target; the first one counts. Returns false if the Transfer was
+  /// dropped: then the caller reports the error.
   [[nodiscard]] bool refuse(std::exception_ptr error);
-  /// The Transfer of puts goes, and nothing has waited for it. An error that has come is reported:
-  /// it fails the run.
+  /// Called when the Transfer of puts is destroyed without a wait. An error that has arrived is
+  /// reported: it fails the run.
   void drop() noexcept {
     if ((fate_.fetch_or(kDropped, std::memory_order_acq_rel) & kRefused) != 0) report();
   }
-  /// `next` has one request more, which ends with the last of these. Before end_one().
+  /// Adds a request to `next` that ends with the last of these. Called before end_one().
   void then(sync::Ref<Pending> next) { then_ = std::move(next); }
 
-  /// See then().
+  /// Returns the requests that then() has added, or nullptr.
   [[nodiscard]] const Pending* next() const { return then_.get(); }
 
-  /// An answer is about to be written. True: leave() must follow; false: the request was abandoned.
+  /// Called before an answer is written. True: leave() must follow; false: the request was
+  /// abandoned.
   [[nodiscard]] bool enter();
   void leave();
   /// Returns when no handler writes answers, or will. Parks the caller if necessary.

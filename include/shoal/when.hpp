@@ -17,9 +17,9 @@ namespace sched {
 
 using FutureStates = std::vector<sync::Ref<FutureState>>;
 
-/// The first error, in order, among the futures, which are ready; nullptr without one. It stands
-/// for the others, which nobody has to take. For code that forwards the error: unlike get(), it
-/// does not count as telling the main function of a failure.
+/// Returns the first error, in order, among the futures that are ready; nullptr without one. It
+/// stands for the others, which nobody has to take. For code that forwards the error: unlike get(),
+/// it does not count as reporting a failure to the main function.
 [[nodiscard]] std::exception_ptr first_error(const FutureStates& futures);
 
 /// Calls `done` once, in the context that makes the last of `needed` futures ready. Lives until all
@@ -31,8 +31,8 @@ class ReadyGate {
 
 }  // namespace sched
 
-/// Ready when all are: their values in order, or the first exception in that order. For futures of
-/// void there are no values. **Blocks**: never.
+/// Returns a future that is ready when all `futures` are: it has their values in order, or the
+/// first exception in that order; for futures of void, no values. **Blocks**: never.
 template <class T>
 auto when_all(std::vector<Future<T>> futures) {
   using Values = std::conditional_t<std::is_void_v<T>, void, std::vector<sched::Stored<T>>>;
@@ -60,7 +60,8 @@ auto when_all(std::vector<Future<T>> futures) {
   return result;
 }
 
-/// The same for futures of different types, none of them void.
+/// Returns a future that is ready when all `futures`, of different types and none of them void,
+/// are: it has a tuple of their values, or the first exception in that order. **Blocks**: never.
 template <class... Ts>
 Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
   static_assert(sizeof...(Ts) > 0 && (!std::is_void_v<Ts> && ...));
