@@ -26,15 +26,16 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
   /// Type of an inner array.
   using value_type = distributed_array<T>;
 
-  /// Inner array i has `sizes[i]` elements, on all ranks.
+  /// Makes sizes.size() inner arrays, with `sizes[i]` elements on all ranks of `team`. Collective:
+  /// `sizes` is the same on all ranks.
   distributed_array(Team& team, const std::vector<std::size_t>& sizes)
       : distributed_array(team, sizes, [&team](std::size_t /*which*/) {
           std::vector<Rank> all;
           for (int rank = 0; rank < team.size(); ++rank) all.emplace_back(rank);
           return all;
         }) {}
-  /// The same on the ranks `ranks_of(i)` of `team`, a std::vector<Rank>. Both are the same on all
-  /// ranks.
+  /// Makes sizes.size() inner arrays: array i has `sizes[i]` elements on the ranks `ranks_of(i)` of
+  /// `team`, a std::vector<Rank>. Collective: `sizes` and `ranks_of` are the same on all ranks.
   template <class RanksOf>
     requires std::is_invocable_r_v<std::vector<Rank>, RanksOf&, std::size_t>
   distributed_array(Team& team, const std::vector<std::size_t>& sizes, RanksOf ranks_of)
@@ -50,27 +51,29 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
   [[nodiscard]] std::size_t size() const { return inner_.size(); }
   /// Number of elements of one.
   [[nodiscard]] std::size_t size(std::size_t which) const { return at(which).elements.size(); }
-  /// This rank is in the team of an inner array.
+  /// Returns whether this rank is a member of the team of an inner array.
   [[nodiscard]] bool is_member(std::size_t which) const { return at(which).team.is_member(); }
   /// Rank that owns an element.
   [[nodiscard]] Rank owner(std::size_t which, std::size_t index) const {
     const Inner& inner = at(which);
     return inner.ranks[static_cast<std::size_t>(inner.elements.owner(index).value())];
   }
-  /// An inner array. **Errors**: CheckError on a rank that is not in its team.
+  /// Returns an inner array. **Errors**: CheckError on a rank that is no member of its team.
   [[nodiscard]] distributed_array<T>& inner(std::size_t which) { return *checked(which).array; }
-  /// The same, to read.
+  /// Returns an inner array that cannot be changed. **Errors**: CheckError on a rank that is no
+  /// member of its team.
   [[nodiscard]] const distributed_array<T>& inner(std::size_t which) const {
     return *checked(which).array;
   }
-  /// Calls f(which, inner array) for those that this rank is in the team of, in order.
+  /// Calls f(index, array) for the inner arrays of whose team this rank is a member, in order.
   template <class F>
   void for_each_local(F f) {
     for (std::size_t which = 0; which < size(); ++which) {
       if (is_member(which)) f(which, inner(which));
     }
   }
-  /// The same, to read.
+  /// Calls f(index, array) for the inner arrays of whose team this rank is a member, in order; f
+  /// cannot change them.
   template <class F>
   void for_each_local(F f) const {
     for (std::size_t which = 0; which < size(); ++which) {
@@ -160,9 +163,10 @@ void for_each(composed_array<T>& array, F f) {
   array.barrier();
 }
 
-/// operation(a, b) over map(inner array), which all its members call and of which rank 0 of its
-/// team gives the value, or, if map takes elements, over map(element); nothing for none. The order
-/// is that of the ranks which have the values.
+/// Combines values of `map` with operation(a, b), in the order of the ranks that have the values;
+/// returns the result on all ranks, or nothing if there is no value. If `map` takes an inner array,
+/// all members of that array call it, and the value of rank 0 of its team counts; else `map` takes
+/// each element.
 template <class T, class Map, class Operation>
 [[nodiscard]] auto map_reduce(const composed_array<T>& array, Map map, Operation operation) {
   const auto of_inner = [&](const distributed_array<T>& inner) {

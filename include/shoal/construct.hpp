@@ -26,7 +26,8 @@ class Constructed final : public Kept {
   std::unique_ptr<T> object_;
 };
 
-/// The section of the new team. One member reports the first constructor, by rank, that threw.
+/// Constructs the representative of one member: the section of the new team. The first member, by
+/// rank, whose constructor threw reports the error.
 template <class T, class... Args>
 void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, Args... args) {
   Handle<RootOf<T>> handle;
@@ -87,7 +88,10 @@ Handle<RootOf<T>> construct_over(R& representative, const RankSet& ranks, Args..
 
 }  // namespace object
 
-/// The same over some ranks of the team of another object; the caller need not be a member.
+/// Makes a new team of `ranks` of the team of another object, `over`, and on each member a
+/// representative `T(new_team, args...)` of a distributed object; returns the future of its handle,
+/// and does not block. The caller's rank need not be a member of that team. **Errors**, **Cost**:
+/// as construct() of a team.
 template <class T, class R, class... Args>
 [[nodiscard]] Future<Handle<object::RootOf<T>>> construct(const Handle<R>& over,
                                                           const RankSet& ranks, Args... args) {
@@ -98,16 +102,19 @@ template <class T, class R, class... Args>
   return over.template call<&object::construct_over<T, R, Args...>>(Rank(0), ranks,
                                                                     std::move(args)...);
 }
-/// The same over all of them.
+/// Makes a new team of all ranks of the team of another object, `over`, and on each member a
+/// representative `T(new_team, args...)` of a distributed object; returns the future of its handle,
+/// and does not block. The caller's rank need not be a member of that team. **Errors**, **Cost**:
+/// as construct() of a team.
 template <class T, class R, class... Args>
 [[nodiscard]] Future<Handle<object::RootOf<T>>> construct(const Handle<R>& over, AllRanks /*all*/,
                                                           Args... args) {
   return construct<T>(over, RankSet::range(Rank(0), over.address().size), std::move(args)...);
 }
 
-/// Deletes all representatives of an object that are on the heap, or were made by construct();
-/// called by one rank. The object must not be deleted elsewhere, too. Invocations of the caller
-/// that came before run before.
+/// Deletes all representatives of an object, each of which was made by `new` or by construct().
+/// Called by one rank; nothing else may delete the object. Invocations that the caller made before
+/// run before.
 template <class T>
 struct ObjectDeleter {
   /// Deletes them all.

@@ -27,10 +27,10 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
                 "shoal: a distributed_array keeps its elements, and a view owns none: take "
                 "std::string or std::vector");
 
-  /// Balanced, with elements that are T().
+  /// Makes an array of `size` elements T(), distributed evenly.
   distributed_array(Team& team, std::size_t size)
       : distributed_array(team, Distribution::balanced(size, team.size())) {}
-  /// With a given distribution, and elements that are T().
+  /// Makes an array of elements T() with the given distribution.
   distributed_array(Team& team, Distribution distribution)
       : DistributedObject<distributed_array>(team),
         distribution_(std::move(distribution)),
@@ -43,7 +43,8 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   /// Elements of this rank, in the order of their indices. They may be used where no invocation
   /// runs: see DistributedObject.
   [[nodiscard]] std::vector<T>& local() { return elements_; }
-  /// The same elements, to read.
+  /// Returns the elements of this rank, in the order of their indices; they cannot be changed. They
+  /// may be used where no invocation runs: see DistributedObject.
   [[nodiscard]] const std::vector<T>& local() const { return elements_; }
   /// Index of an element of this rank.
   [[nodiscard]] std::size_t index_of(std::size_t place) const {
@@ -62,14 +63,16 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
     const Where at = where(index);
     this->template async<&distributed_array::set_here>(at.owner, at.place, std::move(value));
   }
-  /// Runs `Function(element, args...)` on its owner: a function, or a lambda without captures.
+  /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
+  /// the element.
   template <auto Function, class... Args>
   void apply(std::size_t index, Args&&... args) const {
     const Where at = where(index);
     this->template async<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
         at.owner, at.place, std::forward<Args>(args)...);
   }
-  /// The same with the future of what it returns.
+  /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
+  /// the element; returns the future of its result.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
     const Where at = where(index);
@@ -129,7 +132,8 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
     const auto first = elements_.begin() + static_cast<std::ptrdiff_t>(place);
     return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(count));
   }
-  /// run(owner, place, offset, length) for the longest runs that lie together on their owners.
+  /// Calls run(owner, place, offset, length) for each longest run of elements that are contiguous
+  /// on one owner.
   template <class Run>
   void for_runs(std::size_t first, std::size_t count, Run run) const {
     for (std::size_t at = 0; at < count;) {

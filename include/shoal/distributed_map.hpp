@@ -34,10 +34,11 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
   }
   /// Entries of this rank. They may be used where no invocation runs: see DistributedObject.
   [[nodiscard]] Local& local() { return entries_; }
-  /// The same entries, to read.
+  /// Returns the entries of this rank; they cannot be changed. They may be used where no invocation
+  /// runs: see DistributedObject.
   [[nodiscard]] const Local& local() const { return entries_; }
 
-  /// In place of an earlier value.
+  /// Sets the value of an entry, and replaces an earlier one.
   void insert(const K& key, V value) const {
     this->template async<&distributed_map::insert_here>(owner(key), key, std::move(value));
   }
@@ -49,21 +50,22 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
   [[nodiscard]] Future<std::optional<V>> find(const K& key) const {
     return this->template call<&distributed_map::find_here>(owner(key), key);
   }
-  /// Runs `Function(value, args...)` on the entry, which is V() if there was none: a function, or a
-  /// lambda without captures.
+  /// Runs `Function(value, args...)`, a function or a lambda without captures, on the rank of the
+  /// entry; the entry is V() if there was none.
   template <auto Function, class... Args>
   void apply(const K& key, Args&&... args) const {
     this->template async<&distributed_map::template apply_here<Function, std::decay_t<Args>...>>(
         owner(key), key, std::forward<Args>(args)...);
   }
-  /// The same with the future of what it returns.
+  /// Runs `Function(value, args...)`, a function or a lambda without captures, on the rank of the
+  /// entry; returns the future of its result. The entry is V() if there was none.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(const K& key, Args&&... args) const {
     return this
         ->template call<&distributed_map::template apply_here<Function, std::decay_t<Args>...>>(
             owner(key), key, std::forward<Args>(args)...);
   }
-  /// Runs `Function(key, value, args...)` if there is an entry.
+  /// Runs `Function(key, value, args...)` on the rank of the entry, if there is one.
   template <auto Function, class... Args>
   void visit(const K& key, Args&&... args) const {
     this->template async<&distributed_map::template visit_here<Function, std::decay_t<Args>...>>(

@@ -126,7 +126,8 @@ class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
   ~DistributedObject() = default;
 
  private:
-  /// See object::root_at().
+  /// Address under which the representative is registered; object::root_at() finds the object by
+  /// it.
   void* self() { return this; }
 
   std::unique_ptr<object::Registration> registration_;

@@ -104,17 +104,18 @@ class Executor : public DistributedObject<Executor> {
     add(std::unique_ptr<object::ExecutorTask>(
         new object::LocalExecutorTask<F>(priority, std::move(function))));
   }
-  /// Adds a task `Function(args...)`, which runs on another rank if that has none and the policy is
-  /// `stealing`. `Function`: a function, or a lambda without captures. The arguments travel as in
-  /// messages; handles of distributed objects are a way to the representative of the rank that runs
-  /// it.
+  /// Adds a task `Function(args...)`, which runs on another rank if that has no task and the policy
+  /// is `stealing`. `Function` is a function, or a lambda without captures. The arguments travel as
+  /// in messages; a handle of a distributed object gives access to the representative on the rank
+  /// that runs the task.
   template <auto Function, class... Args>
   void submit_with_priority(int priority, Args... args) {
     add(std::unique_ptr<object::ExecutorTask>(
         new object::MovableExecutorTask<Function, wire::Owner<Args>...>(
             priority, wire::own<wire::Owner<Args>>(std::move(args))...)));
   }
-  /// The same with priority 0.
+  /// Adds a task `Function(args...)` with priority 0, which may run on another rank. See
+  /// submit_with_priority().
   template <auto Function, class... Args>
   void submit(Args... args) {
     submit_with_priority<Function>(0, std::move(args)...);

@@ -117,23 +117,25 @@ class Handle : public object::Invoker<Handle<T>, T> {
   Handle(const X* object)  // NOLINT(google-explicit-constructor): nullptr names no object
       : address_(object != nullptr ? object->handle().address() : object::Address()) {}
 
-  /// It names an object.
+  /// Returns whether it names an object.
   [[nodiscard]] explicit operator bool() const { return address_.number != 0; }
-  /// Both name the same object.
+  /// Returns whether both name the same object.
   [[nodiscard]] bool operator==(const Handle& other) const { return address_ == other.address_; }
-  /// A total order.
+  /// Compares in a total order.
   [[nodiscard]] auto operator<=>(const Handle& other) const { return address_ <=> other.address_; }
 
-  /// The representative on the calling rank; nullptr if there is none. **Errors**: CheckError when
-  /// this rank has made an object of another class in its place.
-  /// **Caller**: a task, handler or main function.
+  /// Returns the representative on the calling rank; nullptr if there is none. **Errors**:
+  /// CheckError when this rank has made an object of another class in its place. **Caller**: a
+  /// task, handler or main function.
   [[nodiscard]] T* find() const {
     const object::Objects* const objects = object::Objects::find(address_.team, "a handle");
     void* const representative =
         objects != nullptr ? objects->find(address_.number, object::object_class<T>) : nullptr;
     return representative != nullptr ? &object::root_at<T>(representative) : nullptr;
   }
-  /// The same. **Errors**: CheckError that says why there is none.
+  /// Returns the representative on the calling rank. **Errors**: CheckError that says why there is
+  /// none, or names the class of another object that was made in its place. **Caller**: a task,
+  /// handler or main function.
   [[nodiscard]] T& get() const {
     const object::Objects& objects = object::objects_for(address_, "a handle");
     return object::root_at<T>(objects.get(address_, object::object_class<T>));

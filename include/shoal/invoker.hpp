@@ -16,63 +16,68 @@ inline constexpr AllRanks all_ranks{};
 
 namespace object {
 
-/// Table of the object's team. **Errors**: CheckError when the caller's rank is no member.
+/// Returns the table of the object's team. **Errors**: CheckError when the caller's rank is no
+/// member.
 [[nodiscard]] Objects& sender_of(const Place& place);
-/// **Errors**: CheckError, for an empty handle.
+/// Throws CheckError for the use of an empty handle.
 [[noreturn]] void refuse_empty_handle();
 /// Channel of the promises for results.
 [[nodiscard]] messaging::Channel& reply_channel(const Place& place);
-/// fence() and barrier() of the object's team.
+/// Waits for the end of all work of the object's team, as Invoker::fence() does.
 void fence(Objects& objects);
 /// Ends a tunnel on `to`.
 void close_tunnel(Objects& objects, Rank to, std::uint64_t context);
 
-/// Operations of a distributed object, by its handle or on a representative. `Self` has place(). In
-/// each operation, `Function` is a method of the object's class, of a base of it or of a class
-/// derived from it, or a function or lambda that takes the object first; its parameters take copies
-/// of the arguments, and references and pointers to distributed objects become those of the
-/// receiver. A moved argument is moved, not copied, within a process.
+/// Operations of a distributed object, by its handle or on a representative. `Self` has
+/// place_of_object(). In each operation, `Function` is a method of the object's class, of a base of
+/// it or of a class derived from it, or a function or lambda that takes the object first; its
+/// parameters take copies of the arguments, and references and pointers to distributed objects
+/// become those of the receiver. A moved argument is moved, not copied, within a process.
 ///
-/// Where nothing else is said: **Caller**: any task, handler or main function, on a rank outside
-/// the object's team, too; threads outside the workers, by a representative. Operations that return
-/// a Future or nothing block only as ActiveMessage::send does. A task or handler of another team
-/// that invokes is waited for by that team's wait(), until the invocation has run. **Ordering**:
-/// invocations of one task, or of one context, on one rank run in the order in which they were
-/// invoked, whatever the object; each after what its caller did before it (docs/design/objects.md).
-/// On one rank, one invocation runs at a time, whatever its team; while it waits, others may run.
-/// **Errors**: an exception of the method fails the team, unless a future gets it: as RemoteError.
-/// So does an object that was destroyed on the target; one that is not made there yet is waited
-/// for, and so is the epoch of the caller, of the object, and of objects among the arguments, the
-/// latest of them, if the target is in an earlier one.
+/// Where nothing else is said: **Caller**: any task, handler or main function, also on a rank
+/// outside the object's team; threads outside the workers, by a representative. Operations that
+/// return a Future or nothing block only as ActiveMessage::send() does. If a task or handler of
+/// another team invokes a method, that team's wait() also waits until the invocation has run.
+/// **Ordering**: invocations of one task, or of one context, on one rank run in the order in which
+/// they were invoked, whatever the object; each after everything that its caller did before it
+/// (docs/design/objects.md). On one rank, one invocation runs at a time, whatever its team; while
+/// it waits, others may run. **Errors**: an exception of the method fails the team, unless a future
+/// gets it as a RemoteError; so does an object that was destroyed on the target. An invocation
+/// waits on the target until the object is made there, and until the target has reached the latest
+/// of three epochs: the caller's, the object's, and those of objects among the arguments.
 template <class Self, class Root>
 class Invoker {
  public:
-  /// Invokes it on `target`, and ignores what it returns.
+  /// Invokes `Function` on the representative of `target`, and ignores its result.
   template <auto Function, class... Args>
   void async(Rank target, Args&&... args) const {
     send<Function, Kind::plain>(target, std::forward<Args>(args)...);
   }
-  /// The same on all ranks of the team. **Cost**: a message for each.
+  /// Invokes `Function` on the representatives of all ranks of the team, and ignores their results.
+  /// **Cost**: one message for each rank.
   template <auto Function, class... Args>
   void async(AllRanks /*all*/, const Args&... args) const {
     send_to_all<Function, Kind::plain>(args...);
   }
-  /// As async(), but ignored if the object is gone from the target.
+  /// Invokes `Function` on the representative of `target`, and ignores its result; if the object
+  /// was destroyed there, does nothing, where async() fails the team.
   template <auto Function, class... Args>
   void try_async(Rank target, Args&&... args) const {
     send<Function, Kind::attempt>(target, std::forward<Args>(args)...);
   }
-  /// The same on all ranks of the team.
+  /// Invokes `Function` on all ranks of the team where the object was not destroyed, and ignores
+  /// the results. **Cost**: one message for each rank. See try_async() of one rank.
   template <auto Function, class... Args>
   void try_async(AllRanks /*all*/, const Args&... args) const {
     send_to_all<Function, Kind::attempt>(args...);
   }
-  /// The future of what it returns on `target`.
+  /// Invokes `Function` on the representative of `target`; returns the future of its result.
   template <auto Function, class... Args>
   [[nodiscard]] auto call(Rank target, Args&&... args) const {
     return call_at<Function>(place(), target, std::forward<Args>(args)...);
   }
-  /// Waits for what it returns. **Blocks**: parks the caller; its worker goes on.
+  /// Invokes `Function` on the representative of `target`, waits for its result and returns it.
+  /// **Blocks**: parks the caller; its worker goes on.
   template <auto Function, class... Args>
   auto sync(Rank target, Args&&... args) const {
     sched::check_may_wait("sync() of an object");
@@ -81,18 +86,19 @@ class Invoker {
 
   // --- one-sided collectives: called by one rank, run on all
 
-  /// The futures of what it returns on all ranks.
+  /// Invokes `Function` on all ranks; returns the futures of its results.
   template <auto Function, class... Args>
   [[nodiscard]] auto call(AllRanks /*all*/, const Args&... args) const {
     return call_all<Function>(args...);
   }
-  /// Waits for what it returns on all ranks: a vector in the order of ranks, or nothing.
+  /// Invokes `Function` on all ranks and waits; returns a vector of its results in the order of
+  /// ranks, or nothing if it returns void. **Blocks**: parks the caller; its worker goes on.
   template <auto Function, class... Args>
   auto sync(AllRanks /*all*/, const Args&... args) const {
     sched::check_may_wait("sync() of an object");
     return call_all<Function>(args...).get();
   }
-  /// The futures of what it returns on all ranks.
+  /// Invokes `Function` on all ranks; returns the futures of its results.
   template <auto Function, class... Args>
   [[nodiscard]] auto call_all(const Args&... args) const {
     using Result = typename Method<Function, Root>::Result;
@@ -104,7 +110,8 @@ class Invoker {
     }
     return Futures<Result>(std::move(each));
   }
-  /// operation(a, b) over what it returns on all ranks, in the order of ranks.
+  /// Invokes `Function` on all ranks; returns the future of its results, combined with operation(a,
+  /// b) in the order of ranks.
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto reduce(Operation operation, const Args&... args) const {
     using Result = typename Method<Function, Root>::Result;
@@ -121,7 +128,8 @@ class Invoker {
   // --- collectives: called by all ranks of the team, in the same order as its other collective
   // operations. Each invokes `Function` on its own rank, and waits until it has run there.
 
-  /// Results of all ranks.
+  /// Invokes `Function` on the caller's own rank, and gathers the results of all ranks; returns
+  /// their futures, in the order of ranks.
   template <auto Function, class... Args>
   [[nodiscard]] auto allgather(Args&&... args) const {
     Team& team = this->team_here();
@@ -129,18 +137,20 @@ class Invoker {
     return Futures<typename decltype(values)::value_type::value_type>(
         std::move(values), static_cast<std::size_t>(team.size()));
   }
-  /// operation(a, b) over what it returned on all ranks.
+  /// Invokes `Function` on the caller's own rank, and combines the results of all ranks with
+  /// operation(a, b); returns the future of the result on every rank.
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto allreduce(Operation operation, Args&&... args) const {
     return team_here().allreduce_async(own<Function>(std::forward<Args>(args)...),
                                        std::move(operation));
   }
-  /// operation(a, b) over what it returned on rank 0 to this one.
+  /// Invokes `Function` on the caller's own rank, and combines the results of ranks 0 to the
+  /// caller's, inclusive, with operation(a, b); returns the future of the result.
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto scan(Operation operation, Args&&... args) const {
     return team_here().scan_async(own<Function>(std::forward<Args>(args)...), std::move(operation));
   }
-  /// Result on `root`, the only rank on which it is invoked.
+  /// Invokes `Function` on `root` only; returns the future of its result on every rank.
   template <auto Function, class... Args>
   [[nodiscard]] auto broadcast(Rank root, Args&&... args) const {
     using Result = typename Method<Function, Root>::Result;
@@ -151,10 +161,11 @@ class Invoker {
 
   // --- synchronization: collective over the team, as Team::wait()
 
-  /// Returns when all invocations, and all other work of the team, have run on all ranks, and
-  /// advances the epoch. **Errors**, **Caller**: as Team::wait().
+  /// Returns when all invocations, and all other work of the team, have ended on all ranks, and
+  /// advances the epoch. Collective. **Caller**, **Blocks**, **Errors**: as Team::wait().
   void fence() const { object::fence(sender_of(place())); }
-  /// As Team::barrier().
+  /// Returns when all ranks of the team have called it; invocations may still be in flight.
+  /// Collective. **Caller**, **Blocks**, **Errors**: as Team::barrier().
   void barrier() const { team_here().barrier(); }
   /// Advances the epoch of this rank in the object's team, and that of the object. Invocations that
   /// the caller makes from now on, and those of the object, run on another rank only when that has
@@ -165,8 +176,8 @@ class Invoker {
     sender_of(place).advance_epoch(place.address.number);
   }
 
-  /// The same object for invocations without an order: each runs before or after any other. Still
-  /// one at a time.
+  /// Returns a handle by which invocations have no order: each may run before or after any other.
+  /// On a rank they still run one at a time.
   [[nodiscard]] auto unordered() const;
 
  protected:
@@ -220,7 +231,7 @@ class Invoker {
   }
 };
 
-/// See Invoker::unordered().
+/// Handle of an object whose invocations have no order; made by Invoker::unordered().
 template <class Root>
 class Unordered final : public Invoker<Unordered<Root>, Root> {
  public:

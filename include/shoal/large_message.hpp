@@ -124,7 +124,8 @@ Function<void()> share_function(F f) {
 /// Takes part in the multicast of a payload that `message` announces.
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                     CastSteps steps);
-/// As receive_large() and drop_large(), also of a multicast.
+/// Receives a payload, by receive_large() or as part of a multicast, in `place`, and then calls
+/// `arrived`; drops it, and throws, where that cannot be prepared.
 template <class F>
 void receive_payload(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                      const std::string& name, F arrived) {
@@ -140,8 +141,8 @@ void receive_payload(const Message& message, const LargeHeader& header, std::spa
   }
   receive_large(message, header, place, std::move(event));
 }
-/// The same for a recipient that only reads: `steps.arrived` runs when the payload is there, and
-/// `steps.done` afterwards, when this rank has passed it on.
+/// Receives a payload for a recipient that only reads it: `steps.arrived` runs when the payload is
+/// there, and `steps.done` afterwards, when this rank has forwarded it.
 void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                       const std::string& name, CastSteps steps);
 void drop_payload(const Message& message, const LargeHeader& header);

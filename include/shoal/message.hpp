@@ -74,18 +74,19 @@ void send(Channel& channel, Rank target, StaticAm<Function, How> /*handler*/, Ar
 
 }  // namespace messaging
 
-/// Names a function as a handler: world.send(am<greet>, Rank(1), 42). It registers itself; no rank
-/// has to do anything. The function may take World& first.
+/// Names a function as a handler: world.send(am<greet>, Rank(1), 42). It registers itself, on all
+/// ranks. The function may take World& first.
 template <auto Function, Delivery How = Delivery::inlined>
 inline constexpr messaging::StaticAm<Function, How> am{};
 
-/// A handler with captures, made on a World in the same order on all ranks (World::make_am).
+/// A handler with captures, made by Team::make_am() on all ranks in the same order.
 ///
 /// **Guarantees**: the handler runs once on the target per send(); messages from one rank to
 /// another start their handlers in the order sent (with Delivery::task: the tasks are made in that
-/// order). A message is handled by the handler of the same number if that has the same name, type
-/// and place in the source, or fails the team with an error that names both: ranks that make theirs
-/// in another order, unless these are of one type, from one place, and without names of their own.
+/// order). A message runs the handler with the same number if that has the same name, type and
+/// place in the source; else it fails the team with an error that names both handlers. So it finds
+/// ranks that make their handlers in another order, unless these are of one type, from one place,
+/// and without names of their own.
 /// **Lifetime**: keep it, and all that the handler captures, until wait() has returned.
 template <class... Wires>
 class ActiveMessage {
@@ -132,29 +133,30 @@ class ActiveMessage {
     return *this;
   }
 
-  /// Runs the handler on `target` with copies of the arguments.
+  /// Sends a message that runs the handler on `target` with copies of the arguments.
   ///
   /// The arguments may be reused at once; a moved one is moved, not copied, when both ranks share a
-  /// process. **Caller**: any thread, task or handler. **Blocks**: a task, when the bytes in flight
-  /// to `target` exceed the window, is suspended until there is room, and now and then for a moment
-  /// to let handlers run; a foreign thread sleeps; handlers never wait. **Errors**: CheckError when
-  /// `target` is not a rank.
+  /// process. **Caller**: any thread, task or handler. **Blocks**: a task is suspended while the
+  /// bytes in flight to `target` exceed the window, and now and then for a moment to let handlers
+  /// run; a thread of the program sleeps; handlers never wait. **Errors**: CheckError when `target`
+  /// is not a rank.
   /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
   template <class... Args>
   void send(Rank target, Args&&... args) const {
     const messaging::Route route{handler_, signature_, target};
     messaging::send_message(*channel_, route, TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
-  /// The same in the urgent lane: the message overtakes those that send() has sent to `target`, in
-  /// queues and on the way, and keeps its order with others of that lane. For few and short ones:
-  /// transports do not hold them back.
+  /// Sends an urgent message that runs the handler on `target`: it overtakes messages sent there by
+  /// send(), in queues and in flight, and keeps its order with other urgent ones. For few and short
+  /// messages: transports do not hold them back. **Caller**, **Blocks**, **Errors**: as send().
   template <class... Args>
   void send_urgent(Rank target, Args&&... args) const {
     const messaging::Route route{handler_, signature_, target};
     messaging::send_message<net::Lane::urgent>(*channel_, route, TypeList<Wires...>{},
                                                std::forward<Args>(args)...);
   }
-  /// Runs the handler once on each recipient, along a tree; see Team::multicast.
+  /// Sends a message along a tree that runs the handler once on each recipient. **Caller**,
+  /// **Blocks**, **Errors**, **Ordering**: as Team::multicast().
   template <class... Args>
   void multicast(const Recipients& recipients, Args&&... args) const {
     messaging::multicast_message(*channel_, {handler_, signature_}, recipients,
@@ -184,7 +186,7 @@ struct AmTypeOf<F, TypeList<Ws...>> {
 
 }  // namespace messaging
 
-/// The type that World::make_am returns for a handler of type F.
+/// The type that Team::make_am() returns for a handler of type F.
 template <class F>
 using ActiveMessageFor =
     typename messaging::AmTypeOf<F,

@@ -51,7 +51,7 @@ class Recipients {
     for (Index i = 0; i < ranks.size(); ++i) ranks_.push_back(ranks[i]);
   }
 
-  /// Sends in the urgent lane; see ActiveMessage::send_urgent.
+  /// Makes the multicast urgent: it travels in the urgent lane, see ActiveMessage::send_urgent().
   Recipients&& urgent() && {
     urgent_ = true;
     return std::move(*this);

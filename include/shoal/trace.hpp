@@ -34,7 +34,7 @@ class Name {
 
   /// The text.
   [[nodiscard]] const char* text() const { return text_; }
-  /// Its number. Any thread. 0 without memory.
+  /// Returns the number of the name; 0 if there is no memory for it. **Caller**: any thread.
   [[nodiscard]] NameId id() const noexcept {
     const NameId known = known_.load(std::memory_order_relaxed);
     return known != 0 ? known : find();
@@ -44,7 +44,7 @@ class Name {
   NameId find() const noexcept;
 
   const char* text_;
-  // Any thread writes, all the same; relaxed: a thread that does not see it looks it up again.
+  // All threads write the same number; relaxed: a thread that does not see it looks it up again.
   mutable std::atomic<NameId> known_{0};
 };
 
@@ -57,7 +57,8 @@ class Span {
     if (on<Category::user>()) [[unlikely]]
       begin(name.id(), value);
   }
-  /// The same; looks the name up.
+  /// Begins the span; looks the name up, which takes longer than with a Name. `value` is shown with
+  /// it.
   explicit Span(std::string_view name, std::uint64_t value = 0) noexcept {
     if (on<Category::user>()) [[unlikely]]
       begin(detail::name_of(name), value);

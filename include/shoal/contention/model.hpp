@@ -61,13 +61,14 @@ struct Model {
 /// Capacity of the memory system with `cores` computing cores (equation 6.1, algorithm 3).
 [[nodiscard]] double total_mb_s(const Parameters& parameters, int cores);
 
-/// Bandwidths with 1 to `cores` computing cores, at index cores - 1 (equations 6.2 to 6.6,
-/// algorithm 4). The thesis leaves the interpolation 6.5 open when not even one core fits beside
-/// the minimum of communication; it then starts from communication alone.
+/// Returns the bandwidths with 1 to `cores` computing cores, at index cores - 1 (equations 6.2 to
+/// 6.6, algorithm 4). The thesis leaves the interpolation 6.5 open when not even one core fits
+/// beside the minimum of communication; then this starts from communication alone.
 /// **Errors**: ConfigError from check().
 [[nodiscard]] std::vector<Bandwidths> predict(const Parameters& parameters, int cores);
 
-/// The same for a placement of the data (equations 6.7 and 6.8, algorithms 5 and 6).
+/// Returns the bandwidths with 1 to `model.cores` computing cores for a placement of the data, at
+/// index cores - 1 (equations 6.7 and 6.8, algorithms 5 and 6).
 /// **Errors**: ConfigError from check(), and for a node that the machine does not have.
 [[nodiscard]] std::vector<Bandwidths> predict(const Model& model, const Placement& placement);
 
