@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-class PerformanceModels;  // <shoal/flow/performance_models.hpp>
+class PerformanceModels;  // src/flow/performance_models.hpp
 
 namespace flow {
 

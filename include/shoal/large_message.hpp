@@ -22,13 +22,13 @@ struct ReadOnly {
   PassedOn passed_on;
 };
 
-/// In place of the arrival function of a large message: `arrival(data, args...)`, which takes a
-/// std::span<const T>, runs as soon as the payload is there, while the recipient of a multicast
-/// still passes it on to others. The buffer stays valid and unchanged until `passed_on(data,
-/// args...)` runs, once, after `arrival` and when this rank has passed everything on. It takes a
-/// std::span<T>, and may leave out the last arguments, or all. Where nothing is passed on it comes
-/// right after `arrival`. **Caller**: the progress context; with Delivery::task perhaps the task of
-/// `arrival`. Neither runs any more when the world has failed.
+/// Makes the arrival function of a recipient that only reads its payload. `arrival(data, args...)`,
+/// which takes a std::span<const T>, runs as soon as the payload is there, while the recipient of a
+/// multicast still forwards it to others. The buffer stays valid and unchanged until
+/// `passed_on(data, args...)` runs, once, after `arrival` and when this rank has forwarded
+/// everything; if it forwards nothing, right after `arrival`. `passed_on` takes a std::span<T>, and
+/// may leave out the last arguments, or all. **Caller**: the progress context; with Delivery::task
+/// perhaps the task of `arrival`. Neither function runs after the world has failed.
 template <class Arrival, class PassedOn>
 [[nodiscard]] ReadOnly<Arrival, PassedOn> read_only(Arrival arrival, PassedOn passed_on) {
   return {std::move(arrival), std::move(passed_on)};
@@ -41,14 +41,14 @@ struct LargeHeader {
   std::uint64_t size_bytes = 0;
   std::uint64_t count = 0;          // elements
   std::uint64_t local_payload = 0;  // address in this process, or 0: it comes by the transport
-  std::uint64_t local_release = 0;  // address of the sender's ReleaseEvent, with local_payload
+  std::uint64_t local_release = 0;  // address of the sender's CountedEvent, with local_payload
   std::uint32_t tag = 0;            // of the transport, without local_payload
   std::uint32_t checked = 0;        // 1: `checksum` is that of the payload
   std::uint64_t checksum = 0;
 };
 
-/// Event that runs on a rank's progress, as the end of a counted happening: from the constructor to
-/// the destructor, whether it ran or sending failed before.
+/// Event that runs in the progress context of a rank. The scope counts it as a message from its
+/// construction to its destruction, whether it ran or sending failed before.
 class CountedEvent : public net::Completion {
  public:
   CountedEvent(Channel& channel, std::string name) : channel_(channel), name_(std::move(name)) {
@@ -99,16 +99,16 @@ struct Payload {
   std::size_t count;  // of elements
 };
 
-/// Sends header and arguments, and the payload after them; `release` runs here when the payload may
-/// be reused.
+/// Sends the header and the arguments, and the payload after them; `release` runs on this rank when
+/// the payload may be reused.
 void send_large(Channel& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release);
 
-/// Brings the payload into `place` and then runs `arrived`, at once or later.
+/// Receives the payload in `place`, and then runs `arrived`, at once or later.
 void receive_large(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                    std::unique_ptr<CountedEvent> arrived);
-/// Multicasts the payload with its arguments; `release` runs here, in a handler, when it may be
-/// reused.
+/// Multicasts the payload with its arguments; `release` runs on this rank, in a handler, when the
+/// payload may be reused.
 void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release);
@@ -146,7 +146,7 @@ void receive_payload(const Message& message, const LargeHeader& header, std::spa
 void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                       const std::string& name, CastSteps steps);
 void drop_payload(const Message& message, const LargeHeader& header);
-/// Reads the header; `arguments` becomes the bytes behind it.
+/// Reads the header of a large message; sets `arguments` to the bytes after it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);
 /// A payload has arrived. **Errors**: CheckError if its handler was removed since it was announced.
 void check_live(const Channel& channel, const Handler& handler);
@@ -191,7 +191,7 @@ decltype(auto) call_with_first(F& f, Args&&... args) {
   };
   return call(std::make_index_sequence<parameter_count<F>(sizeof...(Args))>());
 }
-/// Whether it can, with at least `least` of them.
+/// Whether F can be called so, with at least `least` of the arguments.
 template <class F, class... Args>
 consteval bool takes_first(std::size_t least) {
   constexpr std::size_t kCount = parameter_count<F>(sizeof...(Args));
@@ -204,7 +204,7 @@ consteval bool takes_first(std::size_t least) {
   }
 }
 
-/// Parameters behind the first one, as they travel.
+/// Parameters after the first one, as they travel.
 template <class Wires>
 struct BehindFirst {
   using type = TypeList<>;
@@ -302,7 +302,7 @@ inline constexpr bool is_on_release_v<OnRelease<F>> = true;
 
 /// An active message whose first argument, a span of T, is moved by the transport from the sender's
 /// memory into memory that the receiver supplies, without a copy in between (within a process: one
-/// copy). Made by World::make_large_am in the same order on all ranks.
+/// copy). Made by Team::make_large_am() in the same order on all ranks.
 ///
 /// Functions (tasktorrent paper, section II-A2): `buffer(count, args...)` on the receiver returns a
 /// span of exactly `count` elements; `arrival(data, args...)` on the receiver processes them;
@@ -327,11 +327,11 @@ class LargeMessage {
                 "std::string instead of views");
 
  public:
-  /// Supplies the memory of the receiver.
+  /// Function that supplies the memory of the receiver.
   using Buffer = Function<std::span<T>(std::size_t, const Wires&...)>;
-  /// Processes the elements on the receiver.
+  /// Function that processes the elements on the receiver.
   using Arrival = Function<void(std::span<T>, const Wires&...)>;
-  /// Runs on the sender when the payload may be reused.
+  /// Function that runs on the sender when the payload may be reused.
   using Release = Function<void(const Wires&...)>;
 
   /// Made by Team::make_large_am().
@@ -371,19 +371,20 @@ class LargeMessage {
         signature_(other.signature_) {}
   LargeMessage& operator=(LargeMessage&&) = delete;
 
-  /// Sends `payload` (0 bytes to beyond 2^31) and copies of the arguments; an on_release() may
-  /// follow them.
+  /// Sends `payload` (0 bytes to beyond 2^31) and copies of the arguments to `target`; an
+  /// on_release() may follow them.
   ///
-  /// **Caller**, **Blocks**, **Errors**: as ActiveMessage::send. **Cost**: no copy of the payload
+  /// **Caller**, **Blocks**, **Errors**: as ActiveMessage::send(). **Cost**: no copy of the payload
   /// in this process.
   template <class... Args>
   void send(Rank target, std::span<const T> payload, Args&&... args) const {
     deliver(target, payload, std::forward<Args>(args)...);
   }
-  /// Sends `payload` and copies of the arguments once to each recipient, along a tree; see
-  /// Team::multicast. The payload travels in segments that recipients pass on while others arrive:
-  /// the buffer of a recipient stays unchanged until its `arrival` runs, which is when it has
-  /// passed on everything; with read_only() it runs before that. `release` runs once.
+  /// Sends `payload` and copies of the arguments once to each recipient, along a tree. The payload
+  /// travels in segments that a recipient forwards while others arrive. `arrival` of a recipient
+  /// runs when it has forwarded everything, and its buffer stays unchanged until then; with
+  /// read_only(), `arrival` runs as soon as the payload is there. `release` runs once. **Caller**,
+  /// **Blocks**, **Errors**: as Team::multicast().
   template <class... Args>
   void multicast(const Recipients& recipients, std::span<const T> payload, Args&&... args) const {
     deliver(recipients, payload, std::forward<Args>(args)...);
@@ -608,7 +609,7 @@ struct LargeTypeOf<T, TypeList<Ws...>> {
 
 }  // namespace messaging
 
-/// The type that World::make_large_am<T> returns for buffer and arrival functions of these types.
+/// The type that Team::make_large_am<T>() returns for buffer and arrival functions of these types.
 template <class T, class Buffer, class Arrival = Buffer>
 using LargeMessageFor = typename messaging::LargeTypeOf<
     T, typename messaging::LargeWires<std::decay_t<Buffer>, std::decay_t<Arrival>>::type>::type;

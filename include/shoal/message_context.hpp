@@ -10,7 +10,7 @@ namespace shoal {
 namespace messaging {
 class Channel;
 /// Specialized for the types that handlers may take by reference as their first parameter, with
-/// `static T& get(const MessageContext&)`: see ServiceContext in am/reply.hpp.
+/// `static T& get(const MessageContext&)`: see ServiceContext in remote_promise.hpp.
 template <class T>
 struct ContextOf {};
 }  // namespace messaging

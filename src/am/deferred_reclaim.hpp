@@ -12,8 +12,8 @@
 
 namespace shoal::messaging {
 
-/// One thread at a time handles packets, with handlers that it need not own: one that is removed
-/// meanwhile lives until the packet at hand has been handled. Any thread removes.
+/// One thread at a time handles packets, with handlers that it need not own: a handler that is
+/// removed meanwhile lives until the packet at hand has been handled. Any thread removes.
 ///
 /// The remover keeps the handler in removed_ and counts it (A), and then looks whether a packet is
 /// being handled (B); if not, it destroys that handler. The packet's thread announces itself (C),

@@ -77,7 +77,7 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
 
 }  // namespace
 
-// The message that announces the payload says in `tag` which one it is.
+// The message that announces the payload names it by its number, in `checksum`.
 // NOLINTNEXTLINE(readability-function-size): the parts of a message
 void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,

@@ -15,7 +15,7 @@ namespace shoal::messaging {
 /// passes on to are in between.
 struct MulticastHeader {
   std::int32_t origin = 0;      // world rank of the sender
-  std::uint32_t run_count = 0;  // of RankRuns
+  std::uint32_t run_count = 0;  // number of RankRun that follow
   std::uint32_t path = 0;       // hash of all recipients and the tree
   std::uint16_t arity = 0;
   TreeShape shape{};

@@ -43,9 +43,9 @@ std::uint64_t Network::arrival_ns(Rank source, Rank target, std::uint64_t left_n
          simulator_.order().travel_ns(source, target, travel_ns) + mishap.delay_ns;
 }
 
-// An eager payload is under way since it was sent; a larger one leaves when the sender knows the
-// receiver's place. Both sides are notified only after its header was handled: see
-// messaging::PacketReader::unprocessed_from().
+// An eager payload is in flight from the time it was sent; a larger one leaves when the sender
+// knows the receiver's place. Both sides are notified only after its header was handled: see
+// messaging::PacketReader::unprocessed().
 void Network::move_payload(int process, std::uint32_t tag) {
   const Payload payload = payloads_.extract({process, tag}).mapped();
   ++payloads_under_way_;

@@ -54,8 +54,8 @@ class MpiPayloadSend final : public MpiPayload {
   MpiPayloadSend(std::span<const std::byte> bytes, const Route& route, MpiPayloads& all)
       : MpiPayload(route, all), bytes_(bytes) {}
   void start() override {
-    // Synchronous: completion counting relies on it that the release of a large message never ends
-    // before its header was handled (PacketReader::unprocessed_from()). Nor does MPI then buffer
+    // Synchronous: the counts of completion require that the release of a large message does not
+    // end before its header was handled (PacketReader::unprocessed()). Nor does MPI then buffer
     // payloads that were not requested.
     all_.transfers.send(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag,
                         MpiTransfers::SendMode::synchronous);

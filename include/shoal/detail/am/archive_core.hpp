@@ -129,7 +129,7 @@ class ReadArchive {
   /// The opposite.
   static constexpr bool is_saving = false;
 
-  /// As for WriteArchive; outlives every view taken from it, too.
+  /// Reads from `bytes`, which outlive the archive and every view taken from it.
   explicit ReadArchive(std::span<const std::byte> bytes)
       : data_(bytes.data()), size_(bytes.size()) {}
 

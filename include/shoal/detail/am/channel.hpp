@@ -54,7 +54,7 @@ class Channel {
     }
     return admit_to(target, net::Lane::normal, handler);
   }
-  /// The same for a lane that is known at run time.
+  /// Returns the link to a rank of the team in a lane that is known at run time only; see admit().
   net::Link& admit_to(Rank target, net::Lane lane, std::uint32_t handler);
   /// Name of a handler with flag bits, as users know it.
   [[nodiscard]] std::string name_of(std::uint32_t handler) const;
@@ -113,7 +113,7 @@ class Channel {
   /// functions and tasks. One made by a main function is closed until the next open_handlers().
   std::uint32_t add_handler(std::shared_ptr<Handler> handler, const std::string& name,
                             const HandlerSource& source);
-  /// See HandlerTable::set_numbered().
+  /// Sets whether handlers are identified by their numbers, see HandlerTable::set_numbered().
   void number_handlers(bool numbered) { handlers_.set_numbered(numbered); }
   void open_handlers();
   /// Messages for it that are handled after this are errors; a handler that runs goes on.
@@ -145,7 +145,7 @@ class Channel {
   const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
   const net::Layout& layout_;
   std::atomic<bool> crosses_;
-  const std::atomic<int>& polls_next_;  // see ChannelHost
+  const std::atomic<int>& polls_next_;  // see ChannelHost::polls_next()
   bool run_has_ended_ = false;          // written when the workers have stopped
   HandlerTable handlers_;
   Services services_;

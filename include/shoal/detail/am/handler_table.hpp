@@ -49,7 +49,7 @@ class HandlerTable {
   [[nodiscard]] std::size_t live_count() const;
   /// Name in reports.
   [[nodiscard]] std::string name_of(std::uint32_t index) const;
-  /// The same with the place in the source.
+  /// Returns the name in reports and the place in the source.
   [[nodiscard]] std::string describe(std::uint32_t index) const;
 
  private:

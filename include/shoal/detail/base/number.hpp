@@ -26,7 +26,8 @@ template <class From, class To>
 inline constexpr bool truncates_v<From, To> = sizeof(std::remove_cvref_t<From>) >
                                               sizeof(std::remove_cvref_t<To>);
 
-/// The same for the result of a computation, which is an int where the operands are smaller.
+/// The conversion cuts off a fraction, or the upper bits of an integer, of the result of a
+/// computation; a result of type int does not count, as operands of smaller types give one.
 template <class From, class To>
 inline constexpr bool truncates_result_v =
     loses_fraction_v<From, To> || (truncates_v<From, To> && sizeof(From) > sizeof(int));

@@ -119,15 +119,17 @@ class Collectives {
   SharedOperation barrier();
   /// One result: the root's value. Depth log2(n).
   SharedOperation broadcast(const Values& values, Block mine, Rank root);
-  /// The same in place: no results.
+  /// Copies the array of the root into `place` of the others. No results.
   SharedOperation broadcast(const Values& values, std::span<std::byte> place, Rank root);
   /// One result on the root. Values are combined in the order of ranks. Depth log2(n) + 1.
   SharedOperation reduce(const Values& values, Block mine, Combine combine, Rank root);
-  /// Into the root's array; one result there, if it is small. Large ones go along a chain.
+  /// Combines the arrays of all members into that of the root; if it is small, into one result
+  /// there. Large ones go along a chain.
   SharedOperation reduce(const Values& values, Array mine, CombineInto combine, Rank root);
   /// One result. Values are combined in the order of ranks, alike on all. Depth log2(n) + 2.
   SharedOperation allreduce(const Values& values, Block mine, Combine combine);
-  /// The same in place: no results. Large ones are combined in the order of a ring.
+  /// Combines the arrays of all members into `mine` of each. No results. Large ones are combined in
+  /// the order of a ring.
   SharedOperation allreduce(const Values& values, Array mine, CombineInto combine);
   /// n results on the root. Depth log2(n). Large values go to the root directly.
   SharedOperation gather(const Values& values, Block mine, Rank root);

@@ -76,7 +76,7 @@ enum class Access : std::uint8_t {
   cached
 };
 
-/// As reports name it.
+/// Returns the name of an access in reports.
 [[nodiscard]] const char* to_text(Access access);
 
 /// Whether --sim-races takes it for an access of its own strand, which is ordered only by its end.
@@ -193,8 +193,9 @@ class Core {
     }
     return nullptr;
   }
-  /// The same after all that it takes: finds the way to the rank's heap first, which parks the
-  /// caller once for each rank, and checks the range. nullptr: use messages. Throws CheckError.
+  /// Returns the address of a range in this process, after finding the way to the rank's heap,
+  /// which parks the caller once for each rank; nullptr: use messages. Throws CheckError for a
+  /// range outside the heap.
   [[nodiscard]] std::byte* reach(const Range& range, Access access);
   /// Throws CheckError for a pointer of another memory, or null.
   void check_pointer(std::uint32_t memory, Access access) const {
@@ -206,13 +207,13 @@ class Core {
       refuse_pointer(memory, what);
   }
 
-  /// For calls that may wait: refuses them in a handler.
+  /// Throws CheckError in a handler, for calls that may wait.
   void check_may_wait(const char* call) const {
     if (sched::in_handler()) [[unlikely]]
       refuse_in_handler(call);
   }
-  /// The same for memory of `rank`, whether it is reached by messages or not. That of the own rank
-  /// is never waited for.
+  /// Throws CheckError in a handler, for calls that may wait for memory of another rank, even if it
+  /// is in reach. A call on memory of the caller's rank never waits.
   void check_may_wait(int rank, const char* call) const {
     if (rank != rank_) check_may_wait(call);
   }

@@ -77,10 +77,12 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// The representative has moved.
   void move(const Address& address, void* representative);
   void remove(const Address& address) noexcept;
-  /// nullptr: there is none here. **Errors**: CheckError that names both classes, if it is of
-  /// another one than `wanted`: ranks have made their objects in different orders.
+  /// Returns the representative of an object on this rank; nullptr if there is none. **Errors**:
+  /// CheckError that names both classes, if it is of another class than `wanted`: ranks have made
+  /// their objects in different orders.
   [[nodiscard]] void* find(std::uint32_t number, const ObjectClass& wanted) const;
-  /// The same. **Errors**: CheckError with the reason.
+  /// Returns the representative of an object on this rank. **Errors**: CheckError that says why
+  /// there is none, or names both classes if it is of another class than `wanted`.
   [[nodiscard]] void* get(const Address& address, const ObjectClass& wanted) const;
   /// Text of the error for an invocation of `method`, or a use, of an object that is not here.
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
@@ -103,8 +105,8 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// Wire header of the caller's next invocation of an object on `to`, with the caller's epoch. Its
   /// number is 0 if the caller is counted outside the team. **Caller**: any thread.
   [[nodiscard]] Target target(std::uint32_t number, Rank to, Order order);
-  /// The same for a context of its own, with this epoch, or that of the rank if `follows` and it is
-  /// larger: see Tunnel.
+  /// Wire header of the next invocation in `context`, which is that of a Tunnel, of an object on
+  /// `to`. Its epoch is `epoch`, or that of the rank if `follows` and that is larger.
   [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to,
                                  std::uint32_t epoch, bool follows) const;
   /// The epoch of the running code is, and will be, that of the rank.

@@ -217,7 +217,7 @@ void drop_all(messaging::Batch& batch) {
   while (const messaging::Message* message = batch.next())
     messaging::with_arguments(*message, Wires{}, [](auto&... /*values*/) {});
 }
-/// Queues what is left of a batch together; see PackedInvocations.
+/// Queues what is left of a batch together, in its packet; see PackedInvocations.
 template <auto Function, class Root, Kind How, class Wires, class... Fixed>
 void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   using Together = PackedInvocations<Function, Root, How, Wires, Fixed...>;
@@ -316,19 +316,20 @@ struct Receiver {
     return epoch;
   }
 
-  /// Arguments: the leads, and those of the method.
+  /// Sends an invocation to a member. `args` are the leads, and the arguments of the method.
   template <class... Args>
   static void send(Objects& objects, Rank to, const Target& target, Args&&... args) {
     send_to_target<All>(handler, objects, to, target, std::forward<Args>(args)...);
   }
   // Out of line, so that the ways inside of the team are inlined.
-  /// The same from outside the team.
+  /// Sends an invocation that is counted outside the team, in the context of the caller; see
+  /// Outside.
   template <class... Args>
   [[gnu::noinline]] static void send_outside(const Place& place, Rank to, const Args&... args) {
     object::send_outside(place, to, handler, encoded(All{}, args...),
                          epoch_of(place.address, args...), 0, How == Kind::attempt);
   }
-  /// The same in a context of its own.
+  /// Sends an invocation that is counted outside the team, in the given context; see Outside.
   template <class... Args>
   [[gnu::noinline]] static void send_outside_in(std::uint64_t context, const Place& place, Rank to,
                                                 const Args&... args) {

@@ -17,7 +17,7 @@ class Worker;
 /// Marks the calling worker as running handlers (or other code that must not block).
 class HandlerMark {
  public:
-  /// Unless `counts`, the handler is not counted in Scheduler::begun(): messages of shoal itself.
+  /// Unless `counts`, Inspector::begun() does not count the handler: it is one of shoal itself.
   explicit HandlerMark(bool counts = true);
   ~HandlerMark();
   HandlerMark(const HandlerMark&) = delete;

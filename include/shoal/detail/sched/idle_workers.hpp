@@ -57,7 +57,8 @@ class IdleWorkers {
   /// Pauses or yields; false when that has been done often enough, and sleep is due.
   /// `must_poll`: see Progress.
   [[nodiscard]] bool pause(IdleWorker& me, const Progress& progress, bool must_poll);
-  /// The same for a worker that would park the task that it runs.
+  /// Pauses or yields, for a worker that would park the task that it runs; returns false when that
+  /// has been done often enough. `must_poll`: see Progress.
   [[nodiscard]] bool pause_in_task(unsigned rounds, bool must_poll);
   /// Sleeps until woken, or for a short time if this is the worker that polls, unless there is
   /// something to do. `stepping`: driven by step(), which returns between this and wake_up().

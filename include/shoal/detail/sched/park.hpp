@@ -49,7 +49,7 @@ class Waitable {
  protected:
   explicit Waitable(Scheduler& scheduler) : scheduler_(scheduler) {}
   ~Waitable() = default;
-  /// See wait_for().
+  /// Waits for this, see wait_for().
   void wait_here();
 
  private:
@@ -126,7 +126,7 @@ void submit_after(Waitable& what, std::unique_ptr<Task> task);
 /// runs. **Caller**: the thread that has taken it out of the list of its Waitable.
 void drop_deferred(sync::Waiter& waiter);
 
-/// See shoal::yield().
+/// Lets other tasks run, see shoal::yield().
 void yield();
 
 /// Where the caller's tasks and messages are counted, and its worker's rank.
@@ -138,7 +138,7 @@ void yield();
 /// The task that runs here, or nullptr, in a handler too. The main function is one.
 [[nodiscard]] Task* current_task();
 
-/// Tells the TaskLocals of the running task, if there is one, that it is about to be parked, and
+/// Tells each TaskLocal of the running task, if there is one, that it is about to be parked, and
 /// that it continues.
 void tell_parks();
 void tell_goes_on();

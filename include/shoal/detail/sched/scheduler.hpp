@@ -71,9 +71,9 @@ class Scheduler {
 
   // --- Any thread. Never block.
 
-  /// Hands a task over and counts it in its scope.
+  /// Queues a task and counts it in its scope.
   void submit(std::unique_ptr<Task> task) { submit_owned(task.release()); }
-  /// The same for a task that is counted already. It does not go to the caller's own deque.
+  /// Queues a task that is counted in its scope already; not in the caller's own deque.
   void submit_counted(std::unique_ptr<Task> task);
   /// Queues a task that was submitted before, and taken out of the queues.
   void queue_again(Task* task) { enqueue(task); }

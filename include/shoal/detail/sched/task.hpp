@@ -107,7 +107,7 @@ class Task : public sync::Pooled, public TaskPlacement {
     local->next_ = std::move(local_);
     local_.reset(local.release());
   }
-  /// Notifies its TaskLocals. **Caller**: the task.
+  /// Tells each TaskLocal that the task is about to be parked. **Caller**: the task.
   void tell_parks() const {
     for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) one->parks();
   }

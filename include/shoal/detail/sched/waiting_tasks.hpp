@@ -26,7 +26,8 @@ class WaitingTasks {
   [[nodiscard]] std::vector<std::string> describe() const;
   /// A scope has failed: its parked tasks and threads continue with an exception.
   void cancel(const TaskScope& scope);
-  /// The same for the main function, of which its scope keeps track. False: it is not parked.
+  /// Continues the parked main function of a failed world with an exception; returns false if it is
+  /// not parked.
   bool cancel_main();
   /// The operation in which the main function waits and cannot be cancelled, or "".
   [[nodiscard]] std::string keeps_main() const;

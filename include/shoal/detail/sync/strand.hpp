@@ -103,7 +103,7 @@ class StrandHere {
   StrandHere() {
     if constexpr (kThreadSanitizer) state_ = detail::current_strand();
   }
-  /// As Strand::run().
+  /// Runs f as a part of the strand, see Strand::run().
   template <class F>
   void run(F f) {
     if constexpr (kThreadSanitizer) {

@@ -164,7 +164,7 @@ class WorldScope final : public Scope {
   /// later. Their calls, except for destructors, throw from now on.
   [[nodiscard]] bool end_run();
 
-  /// See checks_graphs(). Before the first task graph is made.
+  /// Sets checks_graphs(), before the first task graph is made.
   void set_checks_graphs(bool checks);
   /// Called on the root when detection has found the scope complete or stuck, before any rank
   /// learns of it. Set before the first step; may throw nothing.
@@ -190,13 +190,13 @@ class TeamScope final : public Scope {
   /// Waits until all members have called it and no task or message of the scope is left. A failure
   /// that was thrown on no member fails the outer scope. **Caller** and **Blocks**: as wait().
   void end() noexcept;
-  /// As end(), for a caller that waits for the team from outside: returns the failure, if there was
-  /// one, and does not fail the outer scope.
+  /// Ends the team as end() does, for a caller that waits for the team from outside: returns the
+  /// failure, if there was one, and does not fail the outer scope.
   [[nodiscard]] std::exception_ptr end_and_take_failure() noexcept;
   /// Gives the scope up after end(). **Lifetime**: the caller must not use it afterwards.
   void release();
-  /// As release(), without end(): an outer scope has failed. `owner` is destroyed when nothing of
-  /// this scope is left.
+  /// Gives the scope up without end(), as an outer scope has failed. `owner` is destroyed when
+  /// nothing of this scope is left. **Lifetime**: the caller must not use the scope afterwards.
   void abandon(std::unique_ptr<ScopeOwner> owner);
 
  private:
