@@ -7,7 +7,7 @@ namespace shoal {
 
 namespace wire {
 
-/// Views are arguments of their own, in the format of the container that they may have come from.
+/// Codec of views: a view is encoded in the format of the container of its elements.
 template <class T>
 struct ViewCodec;
 
@@ -80,9 +80,9 @@ constexpr std::uint32_t fnv1a(std::string_view text) {
 
 }  // namespace wire
 
-/// Bytes that encode() needs for these values, at a start that is a multiple of 16.
-/// With explicit types the values are converted first: encoded_size<std::span<const
-/// double>>(vector). Cost: a constant when all types are trivially copyable; else one walk over the
+/// Returns the number of bytes that encode() needs for these values, from an address that is a
+/// multiple of 16. With explicit types the values are converted first: encoded_size<std::span<const
+/// double>>(vector). Cost: a constant when all types are trivially copyable; else one pass over the
 /// values.
 template <class... Ts>
 constexpr std::size_t encoded_size(const Ts&... values) {
@@ -95,9 +95,8 @@ constexpr std::size_t encoded_size(const Ts&... values) {
   }
 }
 
-/// Writes the values into `bytes`, which starts at a multiple of 16 and has
-/// encoded_size(values...). Errors: CheckError when the size differs; what a serialize() of the
-/// program throws.
+/// Writes the values into `bytes`, which starts at a multiple of 16 and has encoded_size(values...)
+/// bytes. Errors: CheckError when the size differs; exceptions of a serialize() of the program.
 template <class... Ts>
 void encode(std::span<std::byte> bytes, const Ts&... values) {
   if constexpr ((wire::is_raw_v<Ts> && ...)) {
@@ -115,7 +114,8 @@ void encode(std::span<std::byte> bytes, const Ts&... values) {
   }
 }
 
-/// What encode() writes for these values.
+/// Returns the bytes that encode() writes for these values. **Errors**: exceptions of a serialize()
+/// of the program.
 template <class... Ts>
 std::vector<std::byte> encoded(const Ts&... values) {
   std::vector<std::byte> bytes(encoded_size<Ts...>(values...));
@@ -123,10 +123,10 @@ std::vector<std::byte> encoded(const Ts&... values) {
   return bytes;
 }
 
-/// Reads back what encode() wrote, and all of it. std::span<const T> and std::string_view are views
-/// into `bytes`, which starts at a multiple of 16; every other type owns its value.
-/// Errors: DecodeError when `bytes` is too short, too long or holds an impossible value.
-/// Lifetime: views are valid as long as `bytes`.
+/// Reads the values that encode() wrote, which take up all of `bytes`. Values of type
+/// std::span<const T> and std::string_view are views into `bytes`, which starts at a multiple of
+/// 16; every other type owns its value. Errors: DecodeError when `bytes` is too short, too long or
+/// holds an impossible value. Lifetime: views are valid as long as `bytes`.
 template <class... Ts>
 std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
   if constexpr ((wire::is_raw_v<Ts> && ...)) {

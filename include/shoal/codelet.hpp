@@ -51,23 +51,22 @@ struct TypedCodelet : CodeletCore {
   Function<std::size_t(Ps...)> choose;
 };
 
-/// Its name in 0.1.
+/// Name of TypeList in 0.1.
 template <class... Ps>
 using ParameterList [[deprecated("use shoal::TypeList")]] = TypeList<Ps...>;
 
 }  // namespace flow
 
-/// A kind of task: its name, its function, and what is known of it. The parameters of the function
-/// are those of Flow::insert() in the same order: const T& or T& for a datum, `std::span<const U>`
-/// or `std::span<U>` for a vector, `MatrixView<const U>` or `MatrixView<U>` for a matrix, and
-/// values.
+/// A kind of task: its name, its function, and its properties. The parameters of the function are
+/// those of Flow::insert() in the same order: const T& or T& for a datum, `std::span<const U>` or
+/// `std::span<U>` for a vector, `MatrixView<const U>` or `MatrixView<U>` for a matrix, and values.
 ///
-/// Several implementations: the first one runs unless set_choice() names another. **Caller**: the
-/// set_ functions before the first insertion. Copies are the same codelet.
+/// If there are several implementations, the first one runs unless set_choice() names another.
+/// **Caller**: the set_ functions before the first insertion. Copies refer to the same codelet.
 template <class Parameters>
 class Codelet;
 
-/// The only form that there is, made as Codelet c("name", function).
+/// The codelet of a function with parameters Ps..., made as Codelet c("name", function).
 template <class... Ps>
 class Codelet<TypeList<Ps...>> {
  public:
@@ -78,13 +77,15 @@ class Codelet<TypeList<Ps...>> {
     core_->implementations.emplace_back(std::move(function));
   }
 
-  /// Another function for the same task; they are numbered from 0 in the order added.
+  /// Adds another implementation of the task; implementations are numbered from 0 in the order in
+  /// which they were added.
   template <class F>
   Codelet& add_implementation(F function) {
     core_->implementations.emplace_back(std::move(function));
     return *this;
   }
-  /// std::size_t(parameters...): the implementation that runs.
+  /// Sets the function std::size_t(parameters...) that returns the number of the implementation to
+  /// run.
   template <class F>
   Codelet& set_choice(F function) {
     constexpr bool fits = CallableAs<F, std::size_t, Ps...>;
@@ -95,25 +96,26 @@ class Codelet<TypeList<Ps...>> {
     if constexpr (fits) core_->choose = std::move(function);
     return *this;
   }
-  /// Cost(parameters...): how long it takes in a simulated world. In runs with a limit for
-  /// memory-bound tasks (--memory-bound-max) it is also called when a task without scratch memory
-  /// and reductions is ready, and marks it if Cost::is_memory_bound().
+  /// Sets the function Cost(parameters...) that returns how long the task takes in a simulated
+  /// world. In runs with a limit for memory-bound tasks (--memory-bound-max) it is also called when
+  /// a task without scratch memory and reductions is ready, and marks the task if
+  /// Cost::is_memory_bound().
   template <class F>
   Codelet& set_cost(F function) {
     core_->cost = std::move(function);
     return *this;
   }
-  /// Larger first. Default 0.
+  /// Sets the priority of its tasks: larger ones run first. Default: 0.
   Codelet& set_priority(int priority) {
     core_->priority = priority;
     return *this;
   }
-  /// Marks its tasks as TaskOptions::memory_bound does.
+  /// Marks its tasks as memory-bound; see TaskOptions::memory_bound.
   Codelet& set_memory_bound(bool memory_bound = true) {
     core_->memory_bound = memory_bound;
     return *this;
   }
-  /// 0xRRGGBB, for pictures of traces.
+  /// Sets the colour of its tasks in pictures of traces, 0xRRGGBB.
   Codelet& set_colour(std::uint32_t colour) {
     core_->colour = colour;
     return *this;
@@ -121,7 +123,7 @@ class Codelet<TypeList<Ps...>> {
   /// Name in reports.
   [[nodiscard]] const std::string& name() const { return core_->name; }
 
-  /// For the flow.
+  /// Returns the core of the codelet, for the flow.
   [[nodiscard]] const std::shared_ptr<flow::TypedCodelet<Ps...>>& core() const { return core_; }
 
  private:

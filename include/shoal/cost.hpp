@@ -3,9 +3,9 @@
 
 namespace shoal {
 
-/// The time that a piece of work takes on one worker: `seconds`, and what `flops` floating-point
-/// operations take at the rate of --sim-flops; or longer, if its memory traffic takes longer on the
-/// machine of --sim-memory. Without that, memory traffic costs nothing.
+/// Time that a piece of work takes on one worker: `seconds`, and the time of `flops` floating-point
+/// operations at the rate of --sim-flops; or longer, if its memory traffic takes longer on the
+/// machine of --sim-memory. Without --sim-memory, memory traffic takes no time.
 struct Cost {
   /// Time that does not depend on the rate.
   double seconds = 0;
@@ -23,11 +23,11 @@ struct Cost {
     return {0, flops, bytes};
   }
 
-  /// Below this number of floating-point operations per byte, work is memory-bound: on henri of the
-  /// thesis on interactions of computation and communication (section 5.3.5); other machines have
-  /// 20.
+  /// Number of floating-point operations per byte below which work is memory-bound: that of machine
+  /// henri in the thesis on interactions of computation and communication (section 5.3.5); other
+  /// machines have 20.
   static constexpr double kMemoryBoundIntensity = 6;
-  /// Work of this cost competes with transfers for memory bandwidth.
+  /// Returns whether work of this cost competes with transfers for memory bandwidth.
   [[nodiscard]] constexpr bool is_memory_bound() const {
     return bytes > 0 && flops < kMemoryBoundIntensity * bytes;
   }

@@ -12,7 +12,7 @@ namespace shoal {
 
 namespace object {
 
-/// Registration of a representative, for as long as it lives. Not a template.
+/// Registration of a representative during its lifetime.
 class Registration {
  public:
   /// Registers a representative of this class.
@@ -31,7 +31,7 @@ class Registration {
   }
   /// Place of the object.
   [[nodiscard]] Place place() const { return {objects_.get(), address(), Order::causal}; }
-  /// Goes with a representative that has moved.
+  /// Registers the new address of a representative that has moved.
   void move_to(void* representative) { objects_->move(address_, representative); }
 
  private:
@@ -43,7 +43,8 @@ class Registration {
 }  // namespace object
 
 /// A member that makes its class a class of distributed objects: `OwnedHandle<A> handle_{team,
-/// *this}`, with `const OwnedHandle<A>& handle() const`. As DistributedObject otherwise.
+/// *this}`, with `const OwnedHandle<A>& handle() const`. Everything else is as for
+/// DistributedObject.
 template <class T>
 class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
  public:
@@ -77,14 +78,14 @@ class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
 
 /// Base of a class T of distributed objects: `class A : public DistributedObject<A>`. All members
 /// of a team make it, in their main functions or in one task each, in the same order as their other
-/// distributed objects on the team; each has its own representative. Making it sends nothing.
+/// distributed objects on the team; each has its own representative. The constructor sends nothing.
 /// Representatives may be destroyed in any order, each rank for itself: an invocation that arrives
 /// later is an error that names the object.
 ///
-/// Between two points at which it waits, the code that has made it may use its representative
-/// freely: no invocation runs on that rank meanwhile, whatever its team. (So constructors and
-/// destructors are not interrupted.) Copying makes another object, on all ranks; moving does not.
-/// **Source**: stapl-rts thesis, sections 3.3 and 3.4.
+/// Between two points at which it waits, the code that has made the object may use its
+/// representative freely: no invocation runs on that rank meanwhile, whatever its team. (So
+/// constructors and destructors are not interrupted.) A copy is another object, on all ranks; a
+/// moved representative is not. **Source**: stapl-rts thesis, sections 3.3 and 3.4.
 template <class T>
 class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
  public:
@@ -105,17 +106,17 @@ class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
   explicit DistributedObject(Team& team)
       : registration_(
             std::make_unique<object::Registration>(team, self(), object::object_class<T>)) {}
-  /// Another object, on all ranks.
+  /// Makes another object. Collective: all ranks copy theirs in the same order.
   DistributedObject(const DistributedObject& other) : DistributedObject(other.team()) {}
-  /// Takes the registration over.
+  /// Takes over the registration of the object that was moved.
   DistributedObject(DistributedObject&& other) noexcept
       : registration_(std::move(other.registration_)) {
     registration_->move_to(self());
   }
-  /// Each keeps its registration.
+  /// Leaves the registrations unchanged: each object keeps its own.
   // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   DistributedObject& operator=(const DistributedObject& /*other*/) { return *this; }
-  /// Takes the registration over.
+  /// Takes over the registration of the object that was moved.
   DistributedObject& operator=(DistributedObject&& other) noexcept {
     if (this != &other) {
       registration_ = std::move(other.registration_);

@@ -58,16 +58,17 @@ class TaskError : public Error {
   std::string text_;
 };
 
-/// Nothing runs, nothing travels, and something still waits. what() lists it for every rank.
+/// Deadlock: no task runs, no message is in flight, and something still waits. what() lists it for
+/// every rank.
 class StuckError : public Error {
  public:
   using Error::Error;
 };
 
-/// The wait of a task has been cancelled, because its world has failed or ends. Thrown by the call
-/// in which the task waits, so that its stack unwinds; let it pass. A destructor that waits cannot
-/// let it pass: the process terminates there without the reason of the failure. Catch it there, or
-/// do not wait.
+/// The wait of a task was cancelled, because its world has failed or ends. The call in which the
+/// task waits throws it, so that the stack of the task unwinds; let it pass. A destructor that
+/// waits cannot let it pass: the process would terminate there without the reason of the failure.
+/// Catch it in the destructor, or do not wait there.
 class CancelledError : public Error {
  public:
   using Error::Error;

@@ -35,7 +35,7 @@ class ExecutorTask {
 
   virtual void run() = 0;
   [[nodiscard]] virtual bool may_move() const { return false; }
-  /// Submits it on another rank. Afterwards it is not run here.
+  /// Submits the task on another rank; it does not run on this one afterwards.
   virtual void send(const Executor& /*executor*/, Rank /*to*/) {}
 
   const int priority;
@@ -87,9 +87,10 @@ class MovableExecutorTask final : public ExecutorTask {
 /// **Source**: stapl-rts thesis, sections 3.2.2 and 7.9.
 class Executor : public DistributedObject<Executor> {
  public:
-  /// Outermost executor of a section.
+  /// Makes the outermost executor of a section.
   explicit Executor(Team& section, Policy policy = Policy::fifo);
-  /// Executor of a section within that of `parent`, or of a part of the same one.
+  /// Makes an executor of a section within the section of `parent`, or of a part of the same one,
+  /// with its `priority` in the queue of `parent`.
   Executor(Team& section, Executor& parent, Policy policy = Policy::fifo, int priority = 0);
   ~Executor();
   Executor(const Executor&) = delete;
@@ -121,10 +122,11 @@ class Executor : public DistributedObject<Executor> {
     submit_with_priority<Function>(0, std::move(args)...);
   }
 
-  /// Tasks of this rank that have not begun. May be out of date at once.
+  /// Returns the number of tasks of this rank that have not begun; it may be out of date at once.
   [[nodiscard]] std::size_t waiting_count() const;
 
-  /// Collective: returns when all tasks have run, on all ranks: a fence() of the section.
+  /// Returns when all tasks have run on all ranks; a fence() of the section. Collective.
+  /// **Blocks**: parks the caller.
   void wait();
 
  private:

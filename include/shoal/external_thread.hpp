@@ -22,10 +22,9 @@ class external_thread {  // NOLINT(readability-identifier-naming)
   explicit external_thread(Team& team);
 
   /// Takes part in the next fence() that the main function, or section, of this rank calls on an
-  /// object of the team: returns when that does. So each registered thread of each rank calls it as
-  /// often as the section does from the registration on. **Caller**: the thread. **Blocks**: the
-  /// thread.
-  /// **Errors**: CancelledError if the team fails.
+  /// object of the team, and returns when that does. So each registered thread of each rank calls
+  /// it as often as the section calls fence() after the registration. **Caller**: the thread.
+  /// **Blocks**: the thread. **Errors**: CancelledError if the team fails.
   void fence();
 
  private:
@@ -33,14 +32,15 @@ class external_thread {  // NOLINT(readability-identifier-naming)
   std::optional<Hold> hold_;
 };
 
-/// Ranks of a team for which external_call() calls: the first one in each process.
+/// Returns the ranks of a team on which external_call() calls its function: the first one in each
+/// process.
 [[nodiscard]] std::vector<Rank> external_callers(const Team& team);
 
-/// Collective: waits until all work of the team has ended, as Team::wait(), and calls f(args...) on
-/// one rank of each process, for a library that uses MPI itself, say, while the others wait.
-/// Returns what it returned, and on the other ranks nothing; for a function without a result,
-/// whether this rank has called it. f must not use shoal. MPI must have been initialized as
-/// docs/mpi.md says for programs that call it during a run. **Source**: stapl-rts thesis, 3.5.1.
+/// Waits until all work of the team has ended, as Team::wait(), and then calls f(args...) on one
+/// rank of each process while the others wait: for a library that uses MPI itself, say. Collective.
+/// Returns the result of f on these ranks, and nothing on the others; if f returns void, whether
+/// this rank has called it. f must not use shoal. MPI must have been initialized as docs/mpi.md
+/// says for programs that call it during a run. **Source**: stapl-rts thesis, 3.5.1.
 template <class F, class... Args>
 auto external_call(Team& team, F f, Args... args) {
   using Result = std::invoke_result_t<F&, Args...>;

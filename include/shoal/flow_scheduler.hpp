@@ -15,7 +15,7 @@ namespace flow {
 
 class FlowTask;
 
-/// Settings of a run for flows that say nothing else. A service of the rank.
+/// Default settings of the flows of a run. A service of the rank.
 struct Defaults {
   std::string scheduler = "locality";         // see make_flow_scheduler()
   std::shared_ptr<PerformanceModels> models;  // nullptr: each flow has its own
@@ -32,14 +32,14 @@ struct ReadyTask {
   std::size_t size_bytes = 0;      // of its data
   flow::FlowTask* task = nullptr;  // for the flow itself
 
-  /// Bytes of its data that another worker than `worker` has used last.
+  /// Returns the bytes of its data that a worker other than `worker` has used last.
   [[nodiscard]] std::size_t bytes_elsewhere(int worker) const;
 };
 
-/// Orders the ready tasks of one flow on one rank. A program's own scheduler derives from this and
-/// is given to FlowOptions::scheduler; apps/tutorial/flow_scheduler.cpp is one.
+/// Orders the ready tasks of one flow on one rank. A program's own scheduler derives from this, and
+/// FlowOptions::scheduler names it; apps/tutorial/flow_scheduler.cpp is an example.
 ///
-/// **Caller**: workers, several at a time: an implementation has a lock. **Blocks**: never.
+/// **Caller**: workers, several at a time: an implementation needs a lock. **Blocks**: never.
 /// **Source**: the push and pop of StarPU's schedulers.
 class FlowScheduler {
  public:
@@ -48,36 +48,40 @@ class FlowScheduler {
   virtual ~FlowScheduler() = default;
   /// Called once, before the first push(), with the number of workers of the rank.
   virtual void begin(int /*workers*/) {}
-  /// Takes a task. Returns the worker that is to run a task for it, or kAnyWorker.
+  /// Adds a ready task; returns the worker that is to call pop() for it, or kAnyWorker.
   [[nodiscard]] virtual int push(const ReadyTask& task) = 0;
-  /// Gives a task to `worker`. Called once for each push(), by the worker that it has returned: so
-  /// there is a task.
+  /// Returns the task that `worker` runs next. Called once for each push(), by the worker that
+  /// push() has returned: so there is a task.
   [[nodiscard]] virtual ReadyTask pop(int worker, std::uint64_t now_ns) = 0;
-  /// The task has run on `worker`.
+  /// Called when the task has run on `worker`.
   virtual void ended(const ReadyTask& /*task*/, int /*worker*/, std::uint64_t /*begin_ns*/,
                      std::uint64_t /*end_ns*/) {}
 };
 
-/// Tasks in the order in which they became ready.
+/// Makes a scheduler that runs tasks in the order in which they became ready.
 [[nodiscard]] std::shared_ptr<FlowScheduler> fifo_scheduler();
-/// The task of the highest priority; of several, the one that became ready first.
+/// Makes a scheduler that runs the task of the highest priority first; of several, the one that
+/// became ready first.
 [[nodiscard]] std::shared_ptr<FlowScheduler> priority_scheduler();
 
 /// Options of completion_scheduler().
 struct CompletionOptions {
-  /// Time to bring a byte that another worker has used last into the caches of a worker.
+  /// Time that it takes to move one byte from the caches of the worker that used it last to those
+  /// of another.
   double transfer_ns_per_byte = 0.1;
-  /// Expected times; nullptr: of its own, for the time of the flow.
+  /// Performance models of the tasks; nullptr: models of its own, which last as long as the flow.
   std::shared_ptr<PerformanceModels> models = nullptr;
 };
-/// Each task goes to the worker that is expected to end it first, by a performance model of its
-/// codelet and the bytes that have to be brought there; higher priorities first on each worker.
-/// Workers do not steal. **Source**: Topcuoglu et al., HEFT; "dmda" of StarPU.
+/// Makes a scheduler that gives each task to the worker that is expected to end it first, by a
+/// performance model of its codelet and the bytes of data that have to be moved there; each worker
+/// runs higher priorities first. Workers do not steal. **Source**: Topcuoglu et al., HEFT; "dmda"
+/// of StarPU.
 [[nodiscard]] std::shared_ptr<FlowScheduler> completion_scheduler(
     const CompletionOptions& options = {});
 
-/// By its name, as --flow-scheduler has it: "fifo", "priority", "completion"; "locality" is the
-/// stealing of shoal's own workers, which is nullptr. **Errors**: CheckError for another name.
+/// Makes the scheduler with the name that --flow-scheduler takes: "fifo", "priority" or
+/// "completion"; for "locality" returns nullptr, and shoal's own workers steal tasks. **Errors**:
+/// CheckError for another name.
 [[nodiscard]] std::shared_ptr<FlowScheduler> make_flow_scheduler(
     std::string_view name, std::shared_ptr<PerformanceModels> models = nullptr);
 

@@ -23,13 +23,13 @@ class [[nodiscard]] Futures {
   Futures() = default;
   /// Futures of all ranks, one for each.
   explicit Futures(std::vector<Future<T>> each) : each_(std::move(each)) {}
-  /// Futures of results that come together. `count`: their number.
+  /// Futures of `count` results that arrive together.
   Futures(Future<Values> whole, std::size_t count)
       : each_(count), whole_(std::move(whole)), taken_(count) {}
 
   /// Number of ranks.
   [[nodiscard]] std::size_t size() const { return each_.size(); }
-  /// All results are there, or that of rank n.
+  /// Returns whether all results are there.
   [[nodiscard]] bool is_ready() const {
     if (whole_.valid()) return whole_.is_ready();
     for (const Future<T>& one : each_) {
@@ -37,26 +37,26 @@ class [[nodiscard]] Futures {
     }
     return true;
   }
-  /// The result of rank n is there.
+  /// Returns whether the result of rank n is there.
   [[nodiscard]] bool is_ready(std::size_t n) const {
     const Future<T>& one = at(n);
     return whole_.valid() ? whole_.is_ready() : one.is_ready();
   }
 
-  /// Waits for all results, or for that of rank n. As Future::wait().
+  /// Waits for all results. **Caller**, **Blocks**, **Errors**: as Future::wait().
   void wait() const {
     if (whole_.valid()) return whole_.wait();
     for (const Future<T>& one : each_) one.wait();
   }
-  /// Waits for the result of rank n.
+  /// Waits for the result of rank n. **Caller**, **Blocks**, **Errors**: as Future::wait().
   void wait(std::size_t n) const {
     const Future<T>& one = at(n);
     if (whole_.valid()) return whole_.wait();
     one.wait();
   }
 
-  /// Takes all results, or that of rank n, or throws its exception. As Future::get(). The first
-  /// exception, in the order of ranks, stands for the others.
+  /// Waits for all results and returns them, or throws the first exception in the order of ranks,
+  /// which stands for the others. **Caller**, **Blocks**, **Errors**: as Future::get().
   Values get() {
     if (whole_.valid()) return take_whole().get();
     const GivesUpErrors others{each_};
@@ -69,7 +69,8 @@ class [[nodiscard]] Futures {
       return values;
     }
   }
-  /// Takes the result of rank n.
+  /// Waits for the result of rank n and returns it, or throws its exception. **Caller**,
+  /// **Blocks**, **Errors**: as Future::get().
   T get(std::size_t n) {
     Future<T>& one = at(n);
     if constexpr (!std::is_void_v<T>) {
@@ -78,11 +79,12 @@ class [[nodiscard]] Futures {
     return one.get();
   }
 
-  /// One future of all results. Afterwards this has none.
+  /// Makes one future of all results of these futures, which are not valid afterwards.
   [[nodiscard]] Future<Values> whole() && {
     return whole_.valid() ? take_whole() : when_all(std::move(each_));
   }
-  /// Runs f(results) as a task once all are there; see Future::then().
+  /// Runs f(results) as a task once all results are there; returns the future of its result, and
+  /// does not block. See Future::then().
   template <class F>
   auto then(F f, std::string name = "a continuation") {
     return std::move(*this).whole().then(std::move(f), std::move(name));

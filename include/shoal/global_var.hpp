@@ -11,15 +11,15 @@
 namespace shoal {
 
 /// A variable of one rank, its owner, that others read (ppl paper, section 2.3: gvar). A rank
-/// fetches the value when it first reads it, and keeps it until refresh(): that the copy is fresh
-/// is the program's business, as with ObjectCache.
+/// fetches the value when it first reads it, and keeps the copy until refresh(): the program has to
+/// call that when a copy is out of date, as with ObjectCache.
 ///
 /// **Caller** of constructor and destructor: all ranks, in the same order, with barriers as for
 /// GlobalVector.
 template <memory::Copied T>
 class GlobalVar {
  public:
-  /// Zero until the owner sets it.
+  /// Makes a variable of `owner`, which is zero until the owner sets it.
   GlobalVar(GlobalMemory& memory, Rank owner,
             const std::source_location& place = std::source_location::current())
       : memory_(memory), place_(memory.collective_allocate<T>(1, place).on(owner)) {}
@@ -30,14 +30,15 @@ class GlobalVar {
   /// Rank that has the value.
   [[nodiscard]] Rank owner() const { return place_.rank(); }
 
-  /// **Caller**: the owner. **Errors**: CheckError on other ranks.
+  /// Sets the value. **Caller**: the owner. **Errors**: CheckError on other ranks.
   void set(const T& value) {
     SHOAL_CHECK(memory_.rank() == owner(),
                 "memory '{}': set() of a GlobalVar of rank {} on rank {}: only its owner writes it",
                 memory_.name(), owner().value(), memory_.rank().value());
     static_cast<void>(memory_.put(place_, value));
   }
-  /// **Blocks**: parks the task when the value must be fetched.
+  /// Returns the value, and fetches it first if this rank has no copy. **Blocks**: parks the task
+  /// when the value must be fetched.
   [[nodiscard]] T get() {
     if (memory_.rank() == owner()) return memory_.get(place_);
     memory_.core().check_may_wait("get() of a GlobalVar");
@@ -52,7 +53,7 @@ class GlobalVar {
     if (refreshes == refreshes_) copy_ = value;  // else it may be from before the refresh
     return value;
   }
-  /// The next get() on this rank fetches the value again.
+  /// Drops the copy of this rank: the next get() fetches the value again.
   void refresh() {
     const sync::Lock lock(mutex_);
     copy_.reset();

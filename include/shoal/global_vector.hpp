@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-/// How the elements 0 to count - 1 are dealt to the ranks: in blocks of `block` elements, round
+/// Distribution of the elements 0 to count - 1 to the ranks: in blocks of `block` elements, round
 /// robin. Blocked: one block for each rank. Cyclic: blocks of one element.
 struct VectorDistribution {
   std::size_t block = 0;  // 0: blocked
@@ -31,8 +31,9 @@ struct VectorDistribution {
 /// first.
 ///
 /// **Caller** of constructor and destructor: all ranks, in the same order. They do not wait for
-/// each other: a barrier stands between the constructor and the first access to other ranks'
-/// elements, and between the last one and the destructor. The rest as GlobalMemory.
+/// each other: a barrier is needed between the constructor and the first access to other ranks'
+/// elements, and between the last one and the destructor. **Blocks**, **Errors**, **Ordering**: as
+/// GlobalMemory.
 template <class T>
 class GlobalVector {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -59,7 +60,8 @@ class GlobalVector {
   [[nodiscard]] std::size_t size() const { return count_; }
   /// Memory of the elements.
   [[nodiscard]] GlobalMemory& memory() const { return memory_; }
-  /// Rank that has element `i`; local_index() is its place there, and index_of() the way back.
+  /// Returns the rank that has element `i`. local_index() returns its place there; index_of() is
+  /// the inverse of both.
   [[nodiscard]] Rank owner(std::size_t i) const {
     return Rank(static_cast<int>(i / block_ % ranks_));
   }
@@ -79,20 +81,20 @@ class GlobalVector {
     const std::size_t before = static_cast<std::size_t>(rank.value()) * block_;
     return whole * block_ + (rest > before ? std::min(block_, rest - before) : 0);
   }
-  /// Number of elements that each rank has room for: as co-array, at() reaches them all.
+  /// Returns the number of elements that each rank has room for, all of which at() reaches.
   [[nodiscard]] std::size_t capacity() const { return each_; }
 
-  /// Address of element `i`. **Errors**: CheckError behind the end.
+  /// Returns the address of element `i`. **Errors**: CheckError for an index of size() or more.
   [[nodiscard]] GlobalPtr<T> operator[](std::size_t i) const {
     if (i >= count_) [[unlikely]]
       refuse_element(i);
     return at(owner(i), local_index(i));
   }
-  /// Address of the place `local` of a rank, as of a co-array.
+  /// Returns the address of the place `local` on a rank.
   [[nodiscard]] GlobalPtr<T> at(Rank rank, std::size_t local) const {
     return begin_.on(rank) + static_cast<std::ptrdiff_t>(local);
   }
-  /// The elements of this rank, as memory.
+  /// Returns the elements of this rank, in its memory.
   [[nodiscard]] std::span<T> local() const {
     return {memory_.local(begin_), local_size(memory_.rank())};
   }
@@ -101,7 +103,8 @@ class GlobalVector {
   [[nodiscard]] T get(std::size_t i) const { return memory_.get((*this)[i]); }
   /// Writes element `i`; see GlobalMemory::put().
   Transfer put(std::size_t i, const T& value) const { return memory_.put((*this)[i], value); }
-  /// Elements `first` to first + to.size() - 1, from all ranks that have some of them at once.
+  /// Reads the elements from `first` to first + to.size() - 1 into `to`, from all ranks that have
+  /// some of them at once. **Blocks**: parks the task, unless all are in reach.
   void get(std::size_t first, std::span<T> to) const {
     std::vector<Transfer> transfers;
     for_pieces(first, to.size(), [&](GlobalPtr<T> from, std::size_t at, std::size_t count) {
@@ -110,7 +113,8 @@ class GlobalVector {
     });
     for (Transfer& transfer : transfers) transfer.take();
   }
-  /// Complete at their places after GlobalMemory::quiet().
+  /// Writes `from` to the elements from `first` on. The writes are complete after
+  /// GlobalMemory::quiet().
   void put(std::size_t first, std::span<const T> from) const {
     for_pieces(first, from.size(), [&](GlobalPtr<T> to, std::size_t at, std::size_t count) {
       static_cast<void>(memory_.put(to, from.subspan(at, count)));

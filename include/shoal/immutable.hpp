@@ -25,7 +25,7 @@ class Immutable {
   /// A handle to an existing value that does not change any more.
   explicit Immutable(std::shared_ptr<const T> value) : value_(std::move(value)) {}
 
-  /// The value. Errors: CheckError when the handle is empty.
+  /// Returns the value. **Errors**: CheckError when the handle is empty.
   [[nodiscard]] const T& get() const {
     SHOAL_CHECK(value_ != nullptr, "an empty Immutable has no value: use make_immutable()");
     return *value_;
@@ -55,10 +55,10 @@ template <class T, class... Args>
   return Immutable<T>(std::make_shared<const T>(std::forward<Args>(args)...));
 }
 
-/// A handle to a value of the caller's, which owns nothing: ranks of the process get the value
-/// itself, without a copy. **Lifetime**: `value` is neither changed nor destroyed before the next
-/// synchronization of all its receivers: a wait() or fence(). **Source**: stapl-rts thesis, section
-/// 6.2.1.3, "temporarily immutable objects".
+/// Makes a handle to a value of the caller's, which owns nothing: ranks of the process get the
+/// value itself, without a copy. **Lifetime**: `value` is neither changed nor destroyed before the
+/// next synchronization of all its receivers: a wait() or fence(). **Source**: stapl-rts thesis,
+/// section 6.2.1.3, "temporarily immutable objects".
 template <class T>
 [[nodiscard]] Immutable<T> immutable(const T& value) {
   return Immutable<T>(std::shared_ptr<const T>(std::shared_ptr<const T>(), &value));
@@ -69,7 +69,8 @@ namespace wire {
 template <class T>
 struct IsPlain<Immutable<T>> : IsPlain<T> {};
 
-/// Between processes the value itself travels, and the receiver has its own copy of it.
+/// Codec of an Immutable between processes: the value itself travels, and the receiver has its own
+/// copy.
 template <class T>
 struct Codec<Immutable<T>> {
   template <class Archive>

@@ -82,14 +82,14 @@ constexpr std::uint64_t hash_parts(std::index_sequence<I...> /*indices*/, Bits..
 
 }  // namespace detail
 
-/// K can be hashed and compared, so it can be the key of a task graph.
+/// A type that can be hashed and compared: it can be the key of a task graph.
 template <class K>
 concept HashableKey = detail::IsHashable<K>::value && std::equality_comparable<K>;
 
 /// Hash of a key: 64 bits, each of which depends on all of the key, so that any of them may choose
-/// a slot or a shard. Integers, enums, strings; pairs, tuples and arrays of keys; types with
-/// `std::uint64_t shoal_hash(const K&)` beside them or with std::hash<K>, in this order.
-/// The same on all ranks that run one binary, unless the hash of the program's own type is not.
+/// a slot or a shard. K is an integer, enum or string; a pair, tuple or array of keys; or a type
+/// with `std::uint64_t shoal_hash(const K&)` beside it or with std::hash<K>, in this order. The
+/// hash is the same on all ranks that run one binary, if that of the program's own types is.
 template <class K>
 struct KeyHash {
   static_assert(detail::IsHashable<K>::value,
@@ -143,8 +143,9 @@ constexpr bool key_equal(const std::array<T, N>& a, const std::array<T, N>& b) {
   return true;
 }
 
-/// A key as people read it: "7", "(1, 2, 3)", "\"panel\"". Types of the program by a to_string() or
-/// an operator<< that argument-dependent lookup finds, or else as their hash.
+/// Returns the text of a key for reports: "7", "(1, 2, 3)", "\"panel\"". For types of the program
+/// it calls a to_string() or an operator<< that argument-dependent lookup finds; for others it
+/// writes the hash.
 template <class K>
 std::string format_key(const K& key) {
   if constexpr (detail::StringKey<K>) {

@@ -16,8 +16,9 @@ enum class MachineLevel {
   numa,    // one NUMA node
 };
 
-/// Place of each rank of the world. A rank is where its first worker is bound; if it is not bound,
-/// where the first processor is that it may use. Simulated: nodes of --sim-node-ranks ranks.
+/// Place of each rank of the world in the machine. The place of a rank is that of the processor to
+/// which its first worker is bound; if it is not bound, that of the first processor that it may
+/// use. A simulated machine has nodes of --sim-node-ranks ranks.
 class Machine {
  public:
   /// Numbers of the parts of each level that a rank is in: unique in the world.
@@ -26,7 +27,7 @@ class Machine {
     int socket = 0;  // package
     int numa = 0;    // NUMA node
   };
-  /// One part of each level.
+  /// A machine with one part of each level.
   Machine() = default;
   /// Places of all ranks.
   explicit Machine(std::vector<Place> places) : places_(std::move(places)) {}

@@ -15,7 +15,8 @@ template <class T>
 struct ContextOf {};
 }  // namespace messaging
 
-/// A handler may take it as its first parameter, by value or const reference. Valid in tasks, too.
+/// Sender and team of a message. A handler, or a task made from a message, may take it as its first
+/// parameter, by value or const reference.
 class MessageContext {
  public:
   /// Made by shoal for each message.
@@ -26,8 +27,8 @@ class MessageContext {
   [[nodiscard]] Rank source() const;
   /// Rank of the sender in the world.
   [[nodiscard]] Rank world_source() const { return world_source_; }
-  /// The receiving rank's World, its Team of the message, or a service. **Errors**: CheckError when
-  /// there is no such service.
+  /// Returns the receiving rank's World, its Team of the message, or a service. **Errors**:
+  /// CheckError when there is no such service.
   template <class T>
   [[nodiscard]] T& get() const {
     return messaging::ContextOf<T>::get(*this);

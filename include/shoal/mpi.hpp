@@ -21,18 +21,18 @@ inline constexpr const char* kMpiHeader = "";
 #endif
 }  // namespace runtime
 
-/// run() on the processes of `communicator`, an intracommunicator; all of them call it. MPI was
-/// initialized by the program, or by an earlier run(), and stays so; the communicator is
-/// duplicated, so that messages do not mix with the program's. shoal loads its plug-in for the MPI
-/// library that the process has loaded. The program may call MPI before and
-/// after; from a main function during the run if MPI was initialized with MPI_THREAD_MULTIPLE, or
-/// with --progress main and one rank per process.
+/// Runs `function(world)` as the main function of every rank, as run() does, on the processes of
+/// `communicator`, an intracommunicator; all of them call it. MPI was initialized by the program,
+/// or by an earlier run(), and stays initialized; the communicator is duplicated, so that messages
+/// do not mix with the program's. shoal loads its plug-in for the MPI library that the process has
+/// loaded. The program may call MPI before and after; from a main function during the run if MPI
+/// was initialized with MPI_THREAD_MULTIPLE, or with --progress main and one rank per process.
 ///
 /// **Thread level** that MPI must have been initialized with (docs/mpi.md):
 /// - MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE: enough for everything.
 /// - MPI_THREAD_FUNNELED: messages move when the main thread polls, as with --progress main.
 /// - MPI_THREAD_SINGLE, which MPI_Init() gives: the same, with --progress main, or with one worker
-///   and one rank per process; refused otherwise.
+/// and one rank per process; refused otherwise.
 ///
 /// **Errors**: written to standard error, with the return value 1: for MPI_COMM_NULL, an
 /// intercommunicator, a communicator that MPI no longer knows, a thread level that is too low, and

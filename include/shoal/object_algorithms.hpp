@@ -12,16 +12,16 @@
 
 namespace shoal {
 
-/// Runs f(element) on each element, on its owner, and returns when all ranks have. Where elements
-/// are distributed themselves, f may call algorithms on them.
+/// Calls f(element) for each element, on its owner; returns when all ranks have done so.
+/// Collective. If the elements are distributed objects themselves, f may call algorithms on them.
 template <class T, class F>
 void for_each(distributed_array<T>& array, F f) {
   for (T& element : array.local()) f(element);
   array.barrier();
 }
 
-/// operation(a, b) over map(element), in the order of ranks and, on each, of indices; nothing for
-/// an empty array. Each rank gets it.
+/// Combines map(element) of all elements with operation(a, b), in the order of ranks and, on each,
+/// of indices; returns the result on every rank, and nothing for an empty array. Collective.
 template <class T, class Map, class Operation>
 [[nodiscard]] auto map_reduce(const distributed_array<T>& array, Map map, Operation operation) {
   using Value = std::decay_t<decltype(map(std::declval<const T&>()))>;
@@ -38,7 +38,7 @@ template <class T, class Map, class Operation>
       });
 }
 
-/// The least element; nothing for an empty array.
+/// Returns the smallest element on every rank; nothing for an empty array. Collective.
 template <class T>
 [[nodiscard]] std::optional<T> min_element(const distributed_array<T>& array) {
   return map_reduce(
@@ -46,7 +46,8 @@ template <class T>
       [](const T& a, const T& b) { return std::min(a, b); });
 }
 
-/// Sum of the products of elements, which are distributed alike.
+/// Returns the sum of the products of the elements of two arrays with the same distribution, on
+/// every rank. Collective.
 template <class T>
 [[nodiscard]] T inner_product(const distributed_array<T>& a, const distributed_array<T>& b) {
   SHOAL_CHECK(a.local().size() == b.local().size(),
@@ -58,8 +59,7 @@ template <class T>
   return a.team().allreduce(own, std::plus<>());
 }
 
-/// Sorts the elements of a balanced array in ascending order: by samples, which choose the parts of
-/// the ranks.
+/// Sorts the elements of a balanced array in ascending order, by a sample sort. Collective.
 template <class T>
 void sort(distributed_array<T>& array) {
   Team& team = array.team();

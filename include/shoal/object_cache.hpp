@@ -26,17 +26,17 @@ namespace shoal {
 template <class T>
 using CacheRef = std::shared_ptr<const T>;
 
-/// Copies of objects of other ranks' global heaps, of any type that a message can carry and of any
+/// Cache of objects of other ranks' global heaps, of any type that a message can carry and of any
 /// size (ppl paper, section 2.3). All ranks make theirs in the same order.
 ///
 /// The cache lines are objects: those made by GlobalMemory::create(), or values in the heap. The
-/// program keeps copies fresh, as in the paper: it changes objects in phases, and between a change
-/// and the reads that must see it calls invalidate(). With checks of the memory on, each get() that
-/// finds a copy compares it with the object, and a copy that differs ends the read with a
-/// StaleReadError.
+/// program keeps copies up to date, as in the paper: it changes objects in phases, and calls
+/// invalidate() between a change and the reads that must see it. If the memory checks accesses,
+/// each get() that finds a copy compares it with the object, and throws StaleReadError if they
+/// differ.
 ///
-/// An object of the calling rank is not copied: its reference is that of the object itself, valid
-/// as long as that.
+/// An object of the calling rank is not copied: its reference is to the object itself, and valid as
+/// long as the object.
 /// **Caller**: tasks and main functions. **Errors**: as GlobalMemory.
 template <class T, CachePolicy Policy = KeepAll>
 class ObjectCache {

@@ -33,15 +33,15 @@ void warn_of_unread(const std::string& text);
 
 }  // namespace graph
 
-/// The results of tasks of one rank, by key. A task puts its result with the number of tasks that
-/// will read it, before it fulfills them; each of those takes it once. The last one takes it out:
-/// the value is destroyed with the last pointer to it.
+/// Results of tasks of one rank, by key. A task puts its result with the number of tasks that will
+/// read it, before it fulfills them; each of those takes it once. The last take() removes it from
+/// the table: the value is destroyed with the last pointer to it.
 ///
-/// **Caller**: any task, handler, main function or thread. **Blocks**: never. **Ordering**: what
-/// came before put() is visible after take(). **Cost**: a hash and a short lock of one of several
-/// parts of the table; one allocation per output. **Lifetime**: until wait() has returned; outputs
-/// may stay in it from one wait() to the next. When it is destroyed with outputs that were not read
-/// by all readers, and the world has not failed, it names them on standard error.
+/// **Caller**: any task, handler, main function or thread. **Blocks**: never. **Ordering**: writes
+/// before put() are visible after take(). **Cost**: a hash and a short lock of one of several parts
+/// of the table; one allocation per output. **Lifetime**: until wait() has returned; outputs may
+/// stay in it from one wait() to the next. If it is destroyed with outputs that were not read by
+/// all readers, and the world has not failed, it names them on standard error.
 template <class K, class V>
 class Outputs {
   static_assert(!wire::holds_view_v<K>,
@@ -84,8 +84,8 @@ class Outputs {
     graph::refuse_second_put(name_, format_key(key), left);
   }
 
-  /// The output of `key`, for one of its readers. **Errors**: CheckError when there is none: it was
-  /// not put yet, or all of its readers have taken it.
+  /// Returns the output of `key`, for one of its readers. **Errors**: CheckError when there is
+  /// none: it was not put yet, or all of its readers have taken it.
   [[nodiscard]] std::shared_ptr<const V> take(const K& key) {
     const std::uint64_t hash = KeyHash<K>{}(key);
     Shard& shard = shard_of(hash);
@@ -104,7 +104,8 @@ class Outputs {
     return value;
   }
 
-  /// Outputs that were not read by all of their readers. Any thread.
+  /// Returns the number of outputs that were not read by all of their readers. **Caller**: any
+  /// thread.
   [[nodiscard]] std::uint64_t size() const {
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < kShards; ++i) {
@@ -113,8 +114,8 @@ class Outputs {
     }
     return count;
   }
-  /// **Errors**: CheckError that names outputs which were not read by all of their readers. For the
-  /// main function, where there should be none: after the last wait(), say.
+  /// Checks that all outputs were read by all of their readers: for the main function, after the
+  /// last wait(), say. **Errors**: CheckError that names the others.
   void check_all_read() const {
     const std::string text = unread();
     if (!text.empty()) graph::refuse_unread(text);

@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-/// Picks one of several methods of a name by the types of its parameters:
-/// `overload<int>(&A::write)`; const_overload picks the one that is const.
+/// Selects one of several methods of a name by the types of its parameters:
+/// `overload<int>(&A::write)`. For a const method use const_overload.
 template <class... Ps>
 struct Overload {
   /// The method.
@@ -21,7 +21,8 @@ struct Overload {
     return method;
   }
 };
-/// Picks a const method; see Overload.
+/// Selects one of several const methods of a name by the types of its parameters:
+/// `const_overload<int>(&A::read)`.
 template <class... Ps>
 struct ConstOverload {
   /// The method.
@@ -38,7 +39,7 @@ inline constexpr ConstOverload<Ps...> const_overload{};
 /// @cond internals
 namespace object {
 
-/// Class, result and parameters of a function that takes the object first,
+/// Class, result and parameters of a function that takes the object first.
 template <class Result, class Parameters>
 struct TakesObject;
 template <class R, class X, class... Ps>
@@ -47,7 +48,7 @@ struct TakesObject<R, TypeList<X&, Ps...>> {
   using Result = R;
   using Parameters = TypeList<Ps...>;
 };
-/// and of whatever can be invoked.
+/// Class, result and parameters of anything that can be invoked on an object.
 template <class F>
 struct MethodTraits : TakesObject<typename SignatureOf<F>::Result, ParametersOf<F>> {};
 template <class F>
@@ -62,7 +63,8 @@ template <class P>
 inline constexpr bool is_object_reference_v =
     std::is_lvalue_reference_v<P> && Distributed<std::remove_cvref_t<P>>;
 
-/// How a parameter travels (Wire), is kept, and is given to the method: as values do in messages,
+/// Forms of a parameter: as it travels (Wire), as it is stored, and as the method takes it. A value
+/// travels as in messages.
 template <class P>
 struct Parameter {
   static_assert(messaging::check_parameter<P>());
@@ -72,7 +74,8 @@ struct Parameter {
     return messaging::as_argument<Wire>(value);
   }
 };
-/// but a pointer to a distributed object as a handle, and then as the receiver's representative,
+/// Forms of a pointer to a distributed object: it travels as a handle, and becomes a pointer to the
+/// receiver's representative.
 template <class P>
   requires is_object_pointer_v<std::remove_cvref_t<P>>
 struct Parameter<P> {
@@ -82,7 +85,8 @@ struct Parameter<P> {
     return handle ? &as_class<X>(handle.get()) : nullptr;
   }
 };
-/// and a reference likewise.
+/// Forms of a reference to a distributed object: it travels as a handle, and becomes a reference to
+/// the receiver's representative.
 template <class P>
   requires is_object_reference_v<P>
 struct Parameter<P> {
@@ -96,20 +100,20 @@ template <class R>
 struct ResultOf {
   using type = wire::Owner<std::remove_cvref_t<R>>;
 };
-/// A pointer to an object comes back as a handle.
+/// Result of a method that returns a pointer to a distributed object: its handle.
 template <class R>
   requires(is_object_pointer_v<std::remove_cvref_t<R>>)
 struct ResultOf<R> {
   using type = Handle<RootOf<std::remove_const_t<std::remove_pointer_t<std::remove_cvref_t<R>>>>>;
 };
-/// So does a reference.
+/// Result of a method that returns a reference to a distributed object: its handle.
 template <class R>
   requires(is_object_reference_v<R>)
 struct ResultOf<R> {
   using type = Handle<RootOf<std::remove_cvref_t<R>>>;
 };
 
-/// `Function` as it is invoked on objects that are registered as a Root.
+/// Properties of `Function` as a method of objects that are registered as a Root.
 template <auto Function, class Root>
 struct Method {
   using Traits = MethodTraits<std::remove_const_t<decltype(Function)>>;

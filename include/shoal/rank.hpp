@@ -24,9 +24,10 @@ class StrongId {
 
 }  // namespace detail
 
-/// An isolated address space in the program's eyes: 0 <= rank < world.size().
+/// Number of a rank in a team: 0 <= rank < team.size(). To the program, each rank is an address
+/// space of its own.
 using Rank = detail::StrongId<struct RankTag>;
-/// One executor of tasks within a rank: 0 <= worker < world.worker_count().
+/// Number of a worker, which runs tasks of its rank: 0 <= worker < world.worker_count().
 using WorkerId = detail::StrongId<struct WorkerTag>;
 /// Index of a handler in the static table, or of an instance handler on its World.
 using HandlerId = detail::StrongId<struct HandlerTag>;

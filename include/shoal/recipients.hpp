@@ -12,8 +12,8 @@
 
 namespace shoal {
 
-/// Shape of a multicast's tree. In all of them the first recipients of the list are nearest to the
-/// sender.
+/// Shape of the tree of a multicast. In every shape the first recipients of the list are nearest to
+/// the sender.
 enum class TreeShape : std::uint8_t {
   automatic,  // by the number of recipients and the size: see docs/messages.md
   flat,       // the sender sends to all
@@ -76,26 +76,28 @@ class Recipients {
 
 namespace messaging {
 
-/// first, first + stride, ...: a part of a list of ranks as it travels.
+/// Ranks first, first + stride, ...: a part of a list of ranks as it travels.
 struct RankRun {
   std::int32_t first = 0;
   std::int32_t stride = 1;
   std::uint32_t count = 0;
 };
 
-/// The ranks in as few runs as a single pass finds.
+/// Returns the ranks in as few runs as a single pass finds.
 [[nodiscard]] std::vector<RankRun> compress(std::span<const Rank> ranks);
 [[nodiscard]] std::vector<Rank> expand(std::span<const RankRun> runs);
 
-/// A recipient that is sent to directly, and those that it passes on to.
+/// Branch of a tree: a recipient that the message is sent to directly, and those to which it
+/// forwards the message.
 struct Branch {
   Rank child;
   std::span<const Rank> rest;
 };
 
-/// The tree with its shape decided, for so many recipients.
+/// Returns the tree with its shape decided, for `count` recipients.
 [[nodiscard]] MulticastTree resolve(const MulticastTree& tree, std::size_t count);
-/// The branches at the sender, or at a recipient, of a tree over `ranks` whose shape is decided.
+/// Returns the branches at the sender, or at a recipient, of a tree over `ranks` with a shape other
+/// than automatic.
 [[nodiscard]] std::vector<Branch> branches_of(const MulticastTree& tree,
                                               std::span<const Rank> ranks);
 /// Neighbours of a rank in a tree.
@@ -103,11 +105,11 @@ struct TreePlace {
   Rank parent;
   std::vector<Rank> children;
 };
-/// Place of `rank`, which is `root` or one of `ranks`, in a tree from `root` to `ranks` whose shape
-/// is decided. All ranks that know the tree find the same.
+/// Returns the place of `rank`, which is `root` or one of `ranks`, in a tree from `root` to `ranks`
+/// with a shape other than automatic. All ranks find the same tree.
 [[nodiscard]] TreePlace place_in(const MulticastTree& tree, Rank root, std::span<const Rank> ranks,
                                  Rank rank);
-/// The tree as the children of its sender see it.
+/// Returns the tree as the children of its sender see it.
 [[nodiscard]] MulticastTree below(const MulticastTree& tree);
 
 }  // namespace messaging

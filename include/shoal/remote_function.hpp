@@ -17,7 +17,7 @@ namespace shoal {
 
 namespace messaging {
 
-/// function(values...) with its context before them, if it takes one.
+/// Calls function(values...), with its context before them if it takes one.
 template <class F, class... Values>
 decltype(auto) invoke_in(F& function, const MessageContext& context, Values&&... values) {
   using Traits = FunctionTraits<std::remove_cvref_t<F>>;
@@ -29,7 +29,8 @@ decltype(auto) invoke_in(F& function, const MessageContext& context, Values&&...
   }
 }
 
-/// Runs `run` and sends what it returns or throws, with the name of the running task or handler.
+/// Calls `run`, and sends the result or the exception to the promise, with the name of the running
+/// task or handler.
 template <class Result, class Run>
 void reply_with(const MessageContext& context, const RemotePromise<Result>& reply, Run run) {
   Channel& channel = context.channel();
@@ -139,8 +140,8 @@ struct NamedClosure {
   static Closure function() { return {}; }
 };
 
-/// Runs the named function as a task on `target`. **Future**: its result, or RemoteError when it
-/// throws.
+/// Runs the named function as a task on `target`; returns the future of its result, which gets a
+/// RemoteError when the function throws.
 template <class Named, class... Args>
 auto call(Channel& channel, Rank target, Args&&... args) {
   using Traits = FunctionTraits<decltype(Named::function())>;
@@ -149,8 +150,8 @@ auto call(Channel& channel, Rank target, Args&&... args) {
 
 }  // namespace messaging
 
-/// A function with captures that other ranks call, made on a team in the same order on all ranks
-/// (Team::make_function).
+/// A function with captures that other ranks call and that returns a result; made by
+/// Team::make_function() on all ranks in the same order.
 ///
 /// **Guarantees**: as ActiveMessage; each call brings back the result. **Lifetime**: keep it, and
 /// all that the function captures, until wait() has returned.
@@ -166,9 +167,9 @@ class RemoteFunction {
              wrap(std::move(function), typename messaging::FunctionTraits<F>::Parameters{}),
              options, place) {}
 
-  /// Runs the function on `target` with copies of the arguments. **Caller**, **Blocks**,
-  /// **Errors**: as ActiveMessage::send. **Future**: the result, or RemoteError when the function
-  /// throws, and then the scope does not fail.
+  /// Runs the function on `target` with copies of the arguments; returns the future of its result.
+  /// **Caller**, **Blocks**, **Errors**: as ActiveMessage::send(). **Future**: gets a RemoteError
+  /// when the function throws; the team does not fail then.
   template <class... Args>
   [[nodiscard]] Future<Result> call(Rank target, Args&&... args) const {
     messaging::Awaited<Result> awaited(*channel_);

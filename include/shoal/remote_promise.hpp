@@ -69,16 +69,16 @@ struct Replies {
                            const std::string& function, const std::string& text);
 };
 
-/// Channel and rank there of a message to a rank of the world: over `channel` if that rank is a
-/// member, else over the world's.
+/// Channel of a message to a rank of the world, and the rank in its team: `channel` if the rank is
+/// a member, else the channel of the world.
 struct Address {
   Channel& channel;
   Rank member;
 };
 [[nodiscard]] Address address_of(Channel& channel, int world_rank);
 
-/// Lets other ranks fulfil the promise, once. It gets TaskError if the team of `channel` fails
-/// before, unless that is the world. Any thread.
+/// Publishes the promise: other ranks can fulfil it, once. If the team of `channel` fails first,
+/// and is not the world, it gets a TaskError. **Caller**: any thread.
 template <class T>
 [[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T>&& promise) {
   static_assert(!wire::is_view_v<T>,
@@ -87,8 +87,9 @@ template <class T>
   return {world_rank_of(channel), promises_of(channel).add(std::move(promise), channel)};
 }
 
-/// Fulfils a promise of some rank by a message. **Caller**, **Blocks**: as ActiveMessage::send.
-/// **Errors**: the scope fails at the promise's rank when it was fulfilled already.
+/// Fulfils a published promise of any rank by a message. **Caller**, **Blocks**: as
+/// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
+/// already.
 template <class T, class Value>
 void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();

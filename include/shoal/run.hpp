@@ -14,7 +14,7 @@ namespace runtime {
 
 using MainFunction = Function<int(World&)>;
 
-/// MPI as the program itself uses it.
+/// Use of MPI by the program itself.
 struct ProgramMpi {
   const void* communicator = nullptr;  // an MPI_Comm; nullptr: none was given
   const char* header = "";             // MPI of its mpi.h; "": not known
@@ -37,23 +37,25 @@ MainFunction as_main(F function) {
 
 }  // namespace runtime
 
-/// Runs `function(world)` as the main function of every rank and returns when all have ended.
+/// Runs `function(world)` as the main function of every rank, and returns when all have ended.
 ///
 /// The ranks are those of the MPI launch, if the process was started by mpirun or srun, else
-/// `--ranks N` of this process. Options: command line (--help lists them), SHOAL_* environment
-/// variables, --config file, in that order; the program's own arguments are in world.args().
+/// `--ranks N` of this process. Options are read from the command line (--help lists them), SHOAL_*
+/// environment variables and the --config file, in that order; the program's own arguments are in
+/// world.args().
 ///
 /// Each main function is a task on worker 0 of its rank. When it returns, an implicit wait() lets
-/// everything finish. A main function that throws fails the world. Its stack unwinds when all main
-/// functions are parked or have ended and no task and no message exists that may use objects on it:
-/// they must not wait for a destructor on that stack.
+/// everything finish. A main function that throws fails the world. Its stack unwinds only when all
+/// main functions are parked or have ended, and no task and no message exists that may use objects
+/// on it: so tasks must not wait for a destructor on that stack.
 ///
-/// **Returns**: the largest value that the main functions of this process returned, the smallest if
-/// none is positive; at least 1 after an error that one of them let through. An error was written
-/// to standard error by the process that it began in. **Caller**: the process's main thread, once
-/// at a time; a main function, a task or a handler is refused. Under MPI all processes call it
+/// **Returns**: the largest value that the main functions of this process returned, or the smallest
+/// if none is positive; at least 1 after an error that one of them did not catch, which the process
+/// where it began has written to standard error. **Caller**: the main thread of the process, one
+/// call at a time; a main function, a task or a handler is refused. Under MPI all processes call it
 /// equally often: the first call initializes MPI unless the program has, and the end of the process
-/// finalizes it. **Errors**: none are thrown: they are written, and 1 is returned.
+/// finalizes it. **Errors**: none are thrown: they are written to standard error, and 1 is
+/// returned.
 template <class F>
 int run(int argc, const char* const* argv, F function) {
   return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), {});

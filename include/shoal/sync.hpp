@@ -1,12 +1,12 @@
 #pragma once
 // Locks and meeting points for tasks: waiting parks the task, and its worker runs others.
 //
-// Each outlives all calls on it; but a task that returns from the wait() of a Counter may destroy
-// it, if no other one is in its wait(): count_down() does not touch it any more. Each is made on a
-// rank, for the tasks, the main function and the threads of that rank. Handlers may use calls that
-// never block. lock(), acquire(), wait() and arrive_and_wait() are refused in handlers and on other
-// ranks with CheckError, even where they would not have to wait. StuckError names waiters that
-// nothing can wake any more, and cycles of locks.
+// Each object outlives all calls on it; but a task that returns from the wait() of a Counter may
+// destroy it, if no other task is in its wait(): count_down() does not touch it any more. Each is
+// made on a rank, for the tasks, the main function and the threads of that rank. Handlers may use
+// calls that never block. lock(), acquire(), wait() and arrive_and_wait() are refused in handlers
+// and on other ranks with CheckError, even where they would not have to wait. StuckError names
+// waiters that nothing can wake any more, and cycles of locks.
 
 #include <shoal/detail/sched/park.hpp>
 
@@ -71,7 +71,7 @@ class Mutex final : public sched::WaitingRoom {
   sched::LockOwner owner_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// Waiting for something that a Mutex protects.
+/// Condition variable: waits for a change of data that a Mutex protects.
 class Condition final {
  public:
   /// Makes a condition on the caller's rank. **Caller**: a task, handler or main function.
@@ -87,14 +87,15 @@ class Condition final {
   /// the unlocking is missed. The caller holds the lock again when this returns or throws; but
   /// after CancelledError `lock` owns nothing. **Blocks**: parks the task.
   void wait(std::unique_lock<Mutex>& lock);
-  /// Waits until `predicate()` is true; calls it with the lock held.
+  /// Waits until `predicate()` is true; calls it with the lock held. **Blocks**, **Errors**: as
+  /// wait(lock).
   template <class Predicate>
   void wait(std::unique_lock<Mutex>& lock, Predicate predicate) {
     while (!predicate()) wait(lock);
   }
-  /// Wakes the first waiter.
+  /// Wakes the first waiter. **Blocks**: never.
   void notify_one();
-  /// Wakes all waiters.
+  /// Wakes all waiters. **Blocks**: never.
   void notify_all();
 
  private:
@@ -111,18 +112,20 @@ class Condition final {
 /// A number of permits; waiters get them in the order they came.
 class Semaphore final : public sched::WaitingRoom {
  public:
-  /// A semaphore of the rank of the caller.
+  /// Makes a semaphore on the caller's rank. **Caller**: a task, handler or main function.
   explicit Semaphore(std::int64_t permits, std::string name = "a semaphore")
       : Semaphore(sched::current_scheduler("a semaphore"), permits, std::move(name)) {}
-  /// **Errors**: CheckError for a negative number.
+  /// Makes a semaphore on the rank of a team: `Semaphore semaphore(world, 4)`. **Caller**: any
+  /// thread. **Errors**: CheckError for a negative number of permits.
   Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::string name = "a semaphore");
 
-  /// Takes one permit; waits until there is one.
+  /// Takes one permit; waits until there is one. **Blocks**: parks the task. **Errors**: as
+  /// sched::wait_for().
   void acquire();
-  /// Takes one permit if there is one; never waits.
+  /// Takes one permit if there is one; returns whether it did. **Blocks**: never.
   [[nodiscard]] bool try_acquire() { return take() || sched::poll_missed(); }
-  /// **Errors**: CheckError, and nothing has changed, for a count below 1 and when more permits
-  /// than 2^63 - 1 would be left.
+  /// Returns `count` permits, and wakes waiters. **Blocks**: never. **Errors**: CheckError, and
+  /// nothing changes, for a count below 1 and when there would be more than 2^63 - 1 permits.
   void release(std::int64_t count = 1);
 
   bool enlist(sync::Waiter& waiter) override;
@@ -135,20 +138,22 @@ class Semaphore final : public sched::WaitingRoom {
   std::int64_t permits_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// `count` tasks meet here, as often as they like. (World::barrier() is that of all ranks.)
+/// Reusable barrier of `count` tasks of one rank. (Team::barrier() is the barrier of ranks.)
 class Barrier final {
  public:
-  /// A barrier of the rank of the caller.
+  /// Makes a barrier on the caller's rank. **Caller**: a task, handler or main function.
   explicit Barrier(std::int64_t count, std::string name = "a barrier")
       : Barrier(sched::current_scheduler("a barrier"), count, std::move(name)) {}
+  /// Makes a barrier on the rank of a team: `Barrier barrier(world, 4)`. **Caller**: any thread.
   /// **Errors**: CheckError for a count below 1.
   Barrier(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a barrier");
 
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
 
-  /// A caller that leaves by an exception does not count as arrived: the main function may catch a
-  /// StuckError, repair the cause, and arrive again.
+  /// Arrives, and waits until `count` tasks have arrived. A caller that leaves by an exception does
+  /// not count as arrived: the main function may catch a StuckError, repair the cause, and arrive
+  /// again. **Blocks**: parks the task. **Errors**: as sched::wait_for().
   void arrive_and_wait();
 
  private:
@@ -162,24 +167,27 @@ class Barrier final {
   std::uint64_t phase_ SHOAL_GUARDED_BY(mutex_) = 0;  // number of the current one
 };
 
-/// Counts down to zero, once; then all waiters continue.
+/// Latch: counts down to zero, once; then all waiters continue.
 class Counter : public sched::WaitingRoom {
  public:
   virtual ~Counter() = default;
-  /// A counter of the rank of the caller.
+  /// Makes a counter on the caller's rank. **Caller**: a task, handler or main function.
   explicit Counter(std::int64_t count, std::string name = "a counter")
       : Counter(sched::current_scheduler("a counter"), count, std::move(name)) {}
+  /// Makes a counter on the rank of a team: `Counter counter(world, 4)`. **Caller**: any thread.
   /// **Errors**: CheckError for a negative count.
   Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a counter");
 
-  /// **Errors**: CheckError, and nothing has changed, when it is at zero already (waiters may have
-  /// destroyed it), for a count below 1, and when that would lead above 2^63 - 1.
+  /// Adds to the count. **Blocks**: never. **Errors**: CheckError, and nothing changes, when the
+  /// count is zero already (waiters may have destroyed the counter), for a count below 1, and when
+  /// the count would exceed 2^63 - 1.
   void add(std::int64_t count);
-  /// **Errors**: CheckError when that would lead below zero.
+  /// Subtracts from the count; wakes all waiters when it reaches zero. **Blocks**: never.
+  /// **Errors**: CheckError when the count would fall below zero.
   void count_down(std::int64_t count = 1);
-  /// Whether wait() would return at once.
+  /// Returns whether wait() would return at once.
   [[nodiscard]] bool is_zero() const;
-  /// Waits until the count is zero.
+  /// Waits until the count is zero. **Blocks**: parks the task. **Errors**: as sched::wait_for().
   void wait();
 
   bool enlist(sync::Waiter& waiter) override;

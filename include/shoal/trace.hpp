@@ -16,11 +16,12 @@ namespace shoal::trace {
 // there is no recording. Events of other threads near the edge may be in or out.
 void resume();
 void pause();
-/// Nothing is recorded, or there is no recording.
+/// Returns whether nothing is recorded: the recording is paused, or there is none.
 [[nodiscard]] bool is_paused();
 
-/// Number of a text, for events of this process. Any thread. 0 while nothing is recorded.
-/// **Cost**: a look-up by content in a table of the thread; a lock when a text is new to it.
+/// Returns the number of a text in the events of this process; 0 while nothing is recorded.
+/// **Caller**: any thread. **Cost**: a look-up by content in a table of the thread; a lock when a
+/// text is new to it.
 [[nodiscard]] NameId intern(std::string_view text) noexcept;
 
 /// A text that lasts as long as the program, and remembers its number:
@@ -80,7 +81,7 @@ class Span {
   std::uint64_t id_ = 0;
 };
 
-/// A moment of the program. Any thread.
+/// Records a moment of the program. **Caller**: any thread.
 inline void mark(const Name& name, std::uint64_t value = 0) {
   if (on<Category::user>()) [[unlikely]]
     detail::record(Kind::mark, 0, value, name.id());
@@ -90,7 +91,7 @@ inline void mark(std::string_view name, std::uint64_t value = 0) {
     detail::record(Kind::mark, 0, value, detail::name_of(name));
 }
 
-/// The value that a quantity of the program has from now on. Any thread.
+/// Records the value that a quantity of the program has from now on. **Caller**: any thread.
 inline void counter(const Name& name, double value) {
   if (on<Category::user>()) [[unlikely]] {
     detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), name.id());

@@ -15,10 +15,10 @@
 
 namespace shoal::memory {
 
-/// A number of requests whose end is one happening. Each request refers to it.
+/// Completion of a number of requests, each of which refers to it.
 ///
-/// The destination of answers may be destroyed before they come, when the stack of a failed task
-/// unwinds: abandon() returns once no handler writes there, or will.
+/// The destination of answers may be destroyed before they arrive, when the stack of a failed task
+/// unwinds: abandon() returns when no handler writes to the destination any more.
 class Pending : public sched::WaitingRoom, public sync::Pooled {
  public:
   explicit Pending(sched::Scheduler& scheduler) : WaitingRoom(scheduler) {}
@@ -50,7 +50,7 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   /// abandoned.
   [[nodiscard]] bool enter();
   void leave();
-  /// Returns when no handler writes answers, or will. Parks the caller if necessary.
+  /// Returns when no handler writes answers any more. Parks the caller if necessary.
   void abandon() noexcept;
 
   friend void add_reference(Pending* pending) {
@@ -69,7 +69,7 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   [[nodiscard]] bool is_cancellable() const override { return false; }
 
  protected:
-  /// All requests have ended, with an error perhaps.
+  /// Called when all requests have ended, with the error if there was one.
   virtual void finish(std::exception_ptr error) = 0;
 
  private:
@@ -89,7 +89,7 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   sync::Ref<Pending> then_;
 };
 
-/// Ends the sender's own request at the end of a block, also where an error leaves it.
+/// Ends the sender's own request at the end of a block, also when an exception leaves it.
 class Sending {
  public:
   explicit Sending(Pending& pending) : pending_(pending) {}
@@ -101,7 +101,7 @@ class Sending {
   Pending& pending_;
 };
 
-/// Ends in a promise.
+/// Completion that fulfils a promise.
 template <class T>
 class PendingValue final : public Pending {
  public:
@@ -124,7 +124,7 @@ class PendingValue final : public Pending {
   Promise<T> promise_;
 };
 
-/// Ends in a promise of the word that was answered.
+/// Completion that fulfils a promise with the word of the answer.
 template <class T>
 class PendingWord final : public Pending {
  public:
@@ -153,11 +153,11 @@ class GlobalMemory;
 template <class T>
 class GlobalVector;
 
-/// An access to global memory that goes on: its remote completion. Movable.
+/// Remote completion of an access to global memory. Movable.
 ///
 /// A put may be dropped: the data travels on, and GlobalMemory::quiet() and Team::wait() wait for
-/// it. If its target refuses it then, the team fails. A get waits in its destructor until its
-/// memory is not written any more, or takes the request back.
+/// it. If its target then refuses it, the team fails. The destructor of a get waits until its
+/// memory is not written any more, or cancels the request.
 class Transfer {
  public:
   /// A complete transfer.
@@ -176,16 +176,16 @@ class Transfer {
   }
   ~Transfer() { release(); }
 
-  /// Any thread; never blocks.
+  /// Returns whether the transfer is complete. **Caller**: any thread. **Blocks**: never.
   [[nodiscard]] bool is_ready() const {
     if (!future_.valid()) return true;
     if (!future_.is_ready()) return false;
     sync::observe(pending_.get());
     return true;
   }
-  /// Returns when it is complete: the data is at its place, and visible to the caller. **Caller**:
-  /// a task, the main function. **Blocks**: parks the task. **Errors**: those of the target, such
-  /// as CheckError for memory that is not allocated; as Future::wait().
+  /// Returns when the transfer is complete: the data is at its place, and visible to the caller.
+  /// **Caller**: a task, the main function. **Blocks**: parks the task. **Errors**: those of the
+  /// target, such as CheckError for memory that is not allocated; as Future::wait().
   void wait() {
     if (!future_.valid()) return sched::check_may_wait("wait() of a Transfer");
     take();
@@ -195,7 +195,7 @@ class Transfer {
   friend class GlobalMemory;
   template <class T>
   friend class GlobalVector;
-  /// wait() of a caller that may wait, or need not.
+  /// Waits without checking the caller: it may wait, or need not.
   void take() {
     if (!future_.valid()) return;
     future_.get();

@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-/// The target of a tunnel is given in each call.
+/// Target of a tunnel whose calls name the rank each.
 struct AnyRank {};
 inline constexpr AnyRank any_rank{};
 
@@ -48,7 +48,7 @@ struct TunnelReceiver {
     Kept fixed;
   };
 
-  /// Messages that open it here.
+  /// Handles the messages that open the tunnel on this rank.
   static void invoke_open(void* /*self*/, messaging::Batch& batch) {
     while (const messaging::Message* message = batch.next()) open(*message, FixedWires{});
   }
@@ -89,15 +89,15 @@ struct TunnelReceiver {
 
 }  // namespace object
 
-/// Invokes one method of one object, with its first arguments fixed: made by bind(). Fixed
-/// arguments travel once to each rank; an invocation carries the other arguments, and the target
-/// travels once for consecutive ones.
+/// Invokes one method of one object, with its first arguments fixed; made by bind(). Fixed
+/// arguments travel once to each rank; an invocation carries the other arguments, and consecutive
+/// invocations carry the target once.
 ///
-/// **Ordering**: invocations through one tunnel on one rank come in their order; with respect to
-/// all others, other tunnels among them, they have none. They have the epoch of the code that made
-/// the tunnel, where it was then; a section's goes on with its rank. **Caller**: one task or thread
-/// at a time.
-/// On a rank that is no member of the object's team, the fixed arguments travel each time.
+/// **Ordering**: invocations through one tunnel on one rank run in the order in which they were
+/// made; they have no order with any others, those of other tunnels included. Their epoch is the
+/// one that the code which made the tunnel had then; if a section made it, the present epoch of its
+/// rank. **Caller**: one task or thread at a time. On a rank that is no member of the object's
+/// team, the fixed arguments travel with each invocation.
 template <auto Function, class Root, class Target, class... Fixed>
 class Tunnel {
  public:
@@ -125,7 +125,8 @@ class Tunnel {
     }
   }
 
-  /// With the rank, unless that is fixed, and the arguments that are not.
+  /// Invokes the method with the rank, unless it is fixed, and the arguments that are not fixed.
+  /// **Blocks**: as ActiveMessage::send().
   template <class... Args>
   void operator()(Args&&... args) {
     if constexpr (std::is_same_v<Target, Rank>) {
@@ -185,9 +186,9 @@ class Tunnel {
   std::tuple<Fixed...> fixed_;
 };
 
-/// A tunnel to `Function` of an object, by its handle or a representative, with the target and the
-/// first arguments fixed: `auto set = bind<&A::set>(a, Rank(1)); set(index, value);` With any_rank,
-/// the target is left open: `set(rank, index, value)`.
+/// Makes a tunnel to `Function` of an object, by its handle or a representative, with the target
+/// and the first arguments fixed: `auto set = bind<&A::set>(a, Rank(1)); set(index, value);` With
+/// any_rank, each call names the target: `set(rank, index, value)`.
 template <auto Function, class Object, class Target, class... Fixed>
   requires(std::is_same_v<Target, Rank> || std::is_same_v<Target, AnyRank>)
 [[nodiscard]] auto bind(const Object& object, Target target, Fixed... fixed) {

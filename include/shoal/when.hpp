@@ -83,7 +83,7 @@ Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
   return result;
 }
 
-/// One of several that is ready, and all of them.
+/// Result of when_any(): a future that is ready, and all of them.
 template <class T>
 struct AnyReady {
   /// Position of the future that is ready.
@@ -92,7 +92,8 @@ struct AnyReady {
   std::vector<Future<T>> futures;
 };
 
-/// Ready when one is. **Errors**: CheckError when there is none. **Blocks**: never.
+/// Returns a future that is ready when one of `futures` is. **Errors**: CheckError when there is
+/// none. **Blocks**: never.
 template <class T>
 Future<AnyReady<T>> when_any(std::vector<Future<T>> futures) {
   SHOAL_CHECK(!futures.empty(), "when_any() of no futures would never be ready");

@@ -44,15 +44,17 @@ class World : public Team {
   [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }
   /// How the ranks were started.
   [[nodiscard]] Launch launch() const { return parts_.launch; }
-  /// The world is simulated with --sim-dry: compute() skips its work, and payloads of large
-  /// messages do not arrive in their buffers. Programs need no memory for their data.
+  /// Returns whether the world is simulated with --sim-dry: compute() skips its work, and payloads
+  /// of large messages do not arrive in their buffers, so that programs need no memory for their
+  /// data.
   [[nodiscard]] bool is_dry() const { return parts_.dry; }
   /// Places of all ranks; see Team::ranks_sharing().
   [[nodiscard]] const Machine& machine() const { return *parts_.machine; }
   /// Counters of this rank, in all teams.
   [[nodiscard]] Stats stats() const;
-  /// Team of a handle; nullptr if this rank is no member, or the team has not arrived here yet, or
-  /// the team has ended here. Any thread. **Lifetime**: as long as the team.
+  /// Returns the team of a handle; nullptr if this rank is no member, the team does not exist on
+  /// this rank yet, or it has ended on this rank. **Caller**: any thread. **Lifetime**: as long as
+  /// the team.
   [[nodiscard]] Team* find(const TeamHandle& handle);
 
   /// Called by run() when the workers have stopped: calls are refused from now on.

@@ -137,8 +137,8 @@ class Events {
   void fire_persistent(EventPeer target, std::string_view name) {
     fire_nothing(target, name, true);
   }
-  /// Fires a persistent event with a copy of `value`. **Blocks**, **Errors**, **Cost**: as fire().
-  /// See fire_persistent() without a value.
+  /// Fires a persistent event with a copy of `value`: it is there again on the target as soon as a
+  /// task has got it. **Blocks**, **Errors**, **Cost**: as fire().
   template <class T>
   void fire_persistent(EventPeer target, std::string_view name, const T& value) {
     fire_value<event::Fired<T>>(target, name, value, true);
