@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "am/backlog.hpp"
 #include "am/messenger.hpp"
+#include "am/unexpected_messages.hpp"
 
 namespace shoal::messaging {
 

@@ -1,12 +1,15 @@
 #pragma once
-// Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
+// Options of a rank's messenger, and what it calls.
 
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/am/promise_table.hpp>
 #include <shoal/detail/am/services.hpp>
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -15,12 +18,96 @@
 #include <memory>
 #include <span>
 #include <string>
-
-#include "am/channel_host.hpp"
-#include "am/channel_table.hpp"
-#include "am/messenger_options.hpp"
+#include <vector>
 
 namespace shoal::messaging {
+
+/// Teams of the rank, for the messenger: implemented by the term layer.
+class TeamListener {
+ public:
+  /// Called now and then by workers that are busy, while the rank has teams beside the world.
+  virtual bool on_busy() = 0;
+  /// Messages of a team that does not exist here yet have come from `source`, the first ones or the
+  /// first ones since Backlog::drop_early().
+  virtual void on_unknown_team(std::uint64_t team, Rank source) = 0;
+  /// `count` messages, which tasks or handlers of `team` on rank `sender` have sent to others, were
+  /// handled here. Before they are counted as processed. Caller: a handler.
+  virtual void acknowledge(Rank sender, std::uint64_t team, std::uint64_t count) = 0;
+
+ protected:
+  ~TeamListener() = default;
+};
+
+struct MessengerOptions {
+  Rank rank;
+  bool polls_transport = false;  // workers of this rank poll the transport
+  int only_poller = -1;          // if >= 0: only this worker may, being the process's main thread
+  bool check_payloads = false;   // sent by this rank to other processes, with a checksum
+  bool carries_payloads = true;  // no: a dry run, in which the bytes of payloads do not travel
+  bool may_linger = false;       // senders run on other CPUs: see RankProgress::wait_for_batch()
+  Function<void(std::span<std::byte>)> place_buffer{};  // of a large transfer; may be empty
+};
+
+/// Payloads of at least this size from other processes are large transfers: from 64 KB on,
+/// communication suffers beside a few cores that use the memory (thesis on interactions, section
+/// 5.3.4).
+inline constexpr std::size_t kLargeTransferBytes = 64UL << 10U;
+
+/// Ends the process after an error that cannot be reported in an orderly way; does not return.
+using FatalHandler = Function<void(const std::string& text)>;
+
+// Services of a rank that its channels use.
+
+class Channel;
+struct Handler;
+
+/// Implemented by the Messenger. Any thread; calls do not block,
+/// except for await_reclaimed().
+class ChannelHost {
+ public:
+  virtual ~ChannelHost() = default;
+  /// Messages that came for the channel before it was there are handled after this. The first
+  /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
+  /// team with this id.
+  virtual void add(Channel& channel) = 0;
+  /// The team is complete on this rank.
+  virtual void remove(Channel& channel) = 0;
+  /// Handlers were opened: messages that wait are tried again.
+  virtual void retry_if_early() = 0;
+  /// Ends a handler that was taken out of its table, once it is not in use.
+  virtual void reclaim(const std::shared_ptr<Handler>& handler) = 0;
+  /// Returns when no handler runs that was given to reclaim() before. Not in a handler.
+  virtual void await_reclaimed() = 0;
+  /// See Messenger::flush().
+  virtual void flush() = 0;
+  /// Something has arrived that no worker is handling.
+  [[nodiscard]] virtual bool looks_busy() const = 0;
+  /// Index of the worker whose handlers' messages the transport looks for next; else negative.
+  [[nodiscard]] virtual const std::atomic<int>& polls_next() const = 0;
+};
+
+// Channels of the teams of one rank, by the id of the team.
+
+class Channel;
+
+/// The first channel that is added is the world's. Any thread.
+class ChannelTable {
+ public:
+  /// False: this rank has a team with this id.
+  [[nodiscard]] bool add(Channel& channel);
+  /// False: it was not there.
+  bool remove(const Channel& channel);
+  /// nullptr: this rank has no such team (yet).
+  [[nodiscard]] Channel* find(std::uint64_t team) const;
+  [[nodiscard]] Channel& world() const { return *world_; }
+
+ private:
+  Channel* world_ = nullptr;  // set before the first step
+  mutable sync::Mutex mutex_;
+  std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
+};
+
+// Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
 
 class ArrivalCounts;
 class Backlog;

@@ -1,6 +1,6 @@
 #include "am/messenger.hpp"
 #include "am/multicast_wire.hpp"
-#include "am/payload_cast.hpp"
+#include "am/payload_multicast.hpp"
 
 #include <shoal/detail/am/tree_costs.hpp>
 #include <shoal/detail/base/check.hpp>

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "am/messenger_options.hpp"
+#include "am/messenger.hpp"
 #include "am/receiver.hpp"
 
 namespace shoal::messaging {

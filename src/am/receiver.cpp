@@ -5,15 +5,12 @@
 #include <shoal/detail/trace/probes.hpp>
 #include <shoal/large_message.hpp>
 
-#include "am/message_task.hpp"
-#include "am/mismatch.hpp"
-#include "am/multicast_wire.hpp"
-#include "am/reception.hpp"
-
 #include <fmt/format.h>
-
 #include <iterator>
 #include <utility>
+
+#include "am/mismatch.hpp"
+#include "am/multicast_wire.hpp"
 
 namespace shoal::messaging {
 
@@ -377,6 +374,27 @@ void Receiver::run_inline(Reception& reception) {
     fail(reception);
   }
   reception.mark.hide();
+}
+
+bool HandlerCache::find(Reception& reception) {
+  const std::uint32_t index = reception.handler_id & kIndexMask;
+  Kept& one = kept_[index % kept_.size()];
+  if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
+    const Handler* handler = nullptr;
+    if (!reception.channel->handlers().find(index, handler)) return false;
+    one = {reception.channel, index, handler};
+  }
+  reception.handler = one.handler;
+  return true;
+}
+
+void HandlerCache::forget_removed() {
+  kept_ = {};
+  removed_.forget();
+}
+
+[[gnu::noinline]] void HandlerStrand::set_name() {
+  strand_.set_name(fmt::format("handlers of rank {}", rank_.value()));
 }
 
 }  // namespace shoal::messaging

@@ -1,19 +1,183 @@
 #pragma once
-// The receiver of a rank: from packets to handlers.
+// Instance handlers that the receiver of a rank has looked up.
 
+#include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/detail/sync/strand.hpp>
+#include <shoal/rank.hpp>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "am/arrivals.hpp"
-#include "am/backlog.hpp"
-#include "am/handler_cache.hpp"
-#include "am/handler_strand.hpp"
+#include "am/deferred_reclaim.hpp"
+#include "am/unexpected_messages.hpp"
 
 namespace shoal::messaging {
+
+struct Reception;
+
+/// Keeps those needed last: one look under the lock of their table serves many messages.
+/// **Caller**: the worker that handles packets, except for remove().
+class HandlerCache {
+ public:
+  /// Looks for the instance handler of the message at hand; nullptr in `reception`: there is none
+  /// any more. False: it is not open yet.
+  [[nodiscard]] bool find(Reception& reception);
+  /// Destroys handlers that were removed: nothing that was found before may be used.
+  void forget_removed();
+  [[nodiscard]] DeferredReclaim& removed() { return removed_; }
+  /// Ends a handler that was taken out of its table, once it is not in use. Any thread.
+  void remove(const std::shared_ptr<Handler>& handler) { removed_.add(handler); }
+
+ private:
+  struct Kept {
+    const Channel* channel = nullptr;
+    std::uint32_t index = 0;
+    const Handler* handler = nullptr;
+  };
+
+  std::array<Kept, 8> kept_;
+  DeferredReclaim removed_;
+};
+
+// Order of the handlers of a rank: one at a time.
+
+/// **Caller**: the worker that handles packets.
+class HandlerStrand {
+ public:
+  /// `opened`: token that is published when handlers are opened.
+  HandlerStrand(Rank rank, const void* opened) : rank_(rank), opened_(opened) {}
+
+  /// Runs f() as a handler of this rank. It is ordered after the publication of `token`, and after
+  /// everything before the opening of the handlers.
+  template <class F>
+  [[gnu::always_inline]] void run(const void* token, F f) {
+    strand_.run([opened = opened_, token, f] {
+      sync::observe(opened);
+      sync::observe(token);
+      f();
+    });
+    if (sync::watches_strands()) set_name();
+  }
+
+ private:
+  void set_name();
+
+  const Rank rank_;
+  const void* const opened_;
+  sync::Strand strand_;
+};
+
+// A message whose handler runs as a task.
+
+/// Keeps the packet, and with it the sender's window.
+class MessageTask final : public sched::Task {
+ public:
+  MessageTask(std::shared_ptr<const Handler> instance, const Handler& handler, net::Packet* packet,
+              const Message& message)
+      : instance_(std::move(instance)), handler_(handler), packet_(packet), message_(message) {
+    scope = &message.channel->scope();
+    priority = handler.priority;
+    kind = sched::TaskKind::delivered;
+    packet_->add_reference();
+  }
+  ~MessageTask() override {
+    if (!ran_) {  // the scope failed: only free what the message holds
+      message_.dropped = true;
+      invoke();
+    }
+    packet_->release();
+  }
+
+  void run() override {
+    ran_ = true;
+    invoke();
+  }
+  [[nodiscard]] std::string name() const override { return handler_.name; }
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return handler_.name; }
+  // The sender's window must not depend on the waits of this task.
+  void before_parking() override { packet_->disown(); }
+
+ private:
+  void invoke() {
+    sync::observe(&message_.channel->messenger());
+    sync::observe(packet_);
+    Batch batch(message_);
+    handler_.invoke(handler_.self, batch);
+  }
+
+  std::shared_ptr<const Handler> instance_;  // keeps handler_ alive, unless that is a static one
+  const Handler& handler_;
+  net::Packet* packet_;
+  Message message_;
+  bool ran_ = false;
+};
+
+// State of the receiver while it handles a packet.
+
+/// A packet in the hands of the worker that runs the progress.
+struct Reception {
+  /// `removals`: of handlers; see Batch.
+  Reception(Channel& world, const std::atomic<std::uint32_t>& removals, net::Packet*& taken)
+      : packet(taken),
+        control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
+        channel(&world),
+        batch(*channel, Rank(taken->header().source), watch, packet),
+        mark(!control),
+        watch{&channel->scope(), removals, mark} {
+    batch.message().prefix = &run.prefix;
+  }
+  Reception(const Reception&) = delete;
+  Reception& operator=(const Reception&) = delete;
+
+  /// Messages of other channels than the last one that were processed.
+  struct Tally {
+    Channel* channel;
+    std::uint64_t count;
+  };
+
+  net::Packet*& packet;
+  const bool control;
+  net::Run run;
+  Channel* channel;  // of the last run
+  Batch batch;       // of the run
+  sched::HandlerMark mark;
+  Batch::Watch watch;
+  const Handler* handler = nullptr;  // of the last run, if handler_id says which; else nullptr
+  std::uint32_t handler_id = 0;
+  std::uint64_t count = 0;  // of messages of `channel` that were processed
+  std::vector<Tally> others;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> outside;  // senders' teams, and messages
+  std::uint64_t first_id = 0;  // of the packet's first message, in traces; 0: not known
+  std::uint64_t skipped = 0;   // messages of the packet that were processed earlier
+
+  /// Id of the current message in traces.
+  [[nodiscard]] std::uint64_t trace_id() const {
+    if (first_id == 0) return 0;
+    std::uint64_t before = skipped + count + (run.count - batch.left());
+    for (const Tally& other : others) before += other.count;
+    return first_id + before;
+  }
+  /// From now on, observers and the recording are notified of handlers that begin.
+  void begin_handlers() {
+    mark.show(handler->name);
+    if (mark.is_watched()) [[unlikely]]
+      mark.number_from(trace_id());
+  }
+};
+
+// The receiver of a rank: from packets to handlers.
 
 struct Reception;
 

@@ -6,7 +6,7 @@
 #include <shoal/detail/sync/block_pool.hpp>
 #include <shoal/trace.hpp>
 
-#include "am/payload_cast.hpp"
+#include "am/payload_multicast.hpp"
 #include "coll/exchange.hpp"
 #include "term/scope_state.hpp"
 

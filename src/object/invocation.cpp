@@ -3,8 +3,8 @@
 #include <shoal/detail/object/objects.hpp>
 #include <shoal/error.hpp>
 
-#include "am/backlog.hpp"
 #include "am/messenger.hpp"
+#include "am/unexpected_messages.hpp"
 #include "object/outside.hpp"
 
 #include <fmt/format.h>

@@ -10,8 +10,8 @@
 #include <shoal/key.hpp>
 #include <shoal/world.hpp>
 
-#include "am/backlog.hpp"
 #include "am/messenger.hpp"
+#include "am/unexpected_messages.hpp"
 #include "base/bytes.hpp"
 #include "object/outside.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "am/backlog.hpp"
+#include "am/unexpected_messages.hpp"
 
 namespace shoal::object {
 

@@ -1,6 +1,6 @@
 #include "runtime/memory_plan.hpp"
 
-#include "am/messenger_options.hpp"
+#include "am/messenger.hpp"
 #include "runtime/count.hpp"
 #include "runtime/input_file.hpp"
 

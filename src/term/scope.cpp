@@ -3,20 +3,18 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 
-#include "am/messenger.hpp"
-#include "term/scope_counts.hpp"
-#include "term/scope_detection.hpp"
-#include "term/scope_failure.hpp"
-#include "term/scope_main.hpp"
-#include "term/scope_member.hpp"
-#include "term/scope_park.hpp"
-#include "term/scope_reports.hpp"
-#include "term/scope_tree.hpp"
-#include "term/scope_use.hpp"
-
 #include <fmt/format.h>
-
+#include <algorithm>
+#include <string>
 #include <utility>
+
+#include "am/messenger.hpp"
+#include "term/scope_completion.hpp"
+#include "term/scope_failure.hpp"
+#include "term/scope_reports.hpp"
+#include "term/scope_state.hpp"
+#include "term/scope_tree.hpp"
+#include "term/scope_waiting.hpp"
 
 namespace shoal::term {
 
@@ -216,5 +214,265 @@ std::uint64_t Scope::begin_message_outside() {
 
 sched::TaskScope::Totals Scope::all_totals() const { return term::all_totals(*core_); }
 ScopeState Scope::state() const { return state_of(*core_); }
+
+// The world's scope: its main function, and what the other parts of the rank tell it.
+
+/// Listener of the rank's scheduler and messenger.
+class WorldScope::Listener final : public sched::IdleListener, public messaging::TeamListener {
+ public:
+  explicit Listener(ScopeCore& world) : world_(world) {}
+
+  bool on_idle() override {
+    const bool did = world_.teams.had_nested.load(std::memory_order_acquire) && poll_nested(world_);
+    return poll_detector(world_) || did;
+  }
+  bool on_busy() override { return poll_nested(world_); }
+  void on_unknown_team(std::uint64_t team, Rank source) override {
+    send_about(world_.messenger(), world_.control.ask, source, team);
+  }
+  void acknowledge(Rank sender, std::uint64_t team, std::uint64_t count) override {
+    send_counted(world_.channel(), world_.control.acknowledged, sender, team, count);
+  }
+
+ private:
+  ScopeCore& world_;
+};
+
+WorldScope::WorldScope(messaging::Messenger& messenger)
+    : Scope(messenger), listener_(std::make_unique<Listener>(core())) {
+  channel().open();
+  scheduler().set_scope(*this);
+  messenger.set_team_listener(*listener_);
+  scheduler().set_idle_listener(*listener_);
+}
+
+WorldScope::~WorldScope() = default;
+
+void WorldScope::set_checks_graphs(bool checks) {
+  core().checks_graphs = checks;
+  channel().number_handlers(checks);
+}
+
+void WorldScope::set_completion_check(Function<void()> check) {
+  core().completion_check = std::move(check);
+}
+
+bool WorldScope::had_nested() const {
+  return core().teams.had_nested.load(std::memory_order_acquire);
+}
+
+// --- the main function
+
+void WorldScope::wait_for_end() { term::wait_for_end(core()); }
+
+void WorldScope::end_before_unwinding(FunctionRef<std::string()> text) {
+  end_all(core(), text, "its unwinding, after the end of all tasks that may use its stack");
+}
+
+void WorldScope::end_without_memory(FunctionRef<std::string()> text) noexcept {
+  std::string all;
+  try {
+    all = fmt::format(
+        "rank {}: the main function failed: {}; the process ends at once, since shoal may have "
+        "been "
+        "in the middle of a change: ask for less memory, or catch this in the main function",
+        rank().value(), text());
+  } catch (...) {  // there is no memory for that
+    messenger().end_at_once(core().out_of_memory);
+  }
+  messenger().end_at_once(all);
+}
+
+bool WorldScope::end_run() {
+  ScopeCore& world = core();
+  world.run_has_ended.store(true, std::memory_order_release);
+  channel().end_run();
+  bool is_used = channel().handlers().live_count() > 0;
+  {
+    const sync::Lock lock(world.mutex);
+    is_used = world.sources.tell_of_end() || is_used;
+  }
+  return is_used || !nested_in(world).empty();
+}
+
+// Handlers may do what it waits for.
+void WorldScope::main_polls() { open_all_handlers(core()); }
+
+void WorldScope::main_parks() {
+  open_all_handlers(core());
+  const sync::Lock lock(core().mutex);
+  core().member.begin_own_wait();
+}
+
+// The task that wakes the main function has not finished yet, so every snapshot sees that something
+// runs.
+void WorldScope::main_goes_on() {
+  const sync::Lock lock(core().mutex);
+  core().member.end_own_wait();
+}
+
+// Throws the outcome for which the main function was taken out of its wait, even if the world has
+// failed since: all ranks throw the same.
+void WorldScope::throw_to_main() {
+  const bool is_stuck = [this] {
+    const sync::Lock lock(core().mutex);
+    return core().member.outcome() == Outcome::stuck;
+  }();
+  if (is_stuck) throw_stuck(core());
+  throw_failure(core());
+}
+
+// Scopes of teams: their end.
+
+void TeamScope::open() { open_scope(core()); }
+
+// Called by destructors, so it does not throw: errors fail the outer scope.
+void TeamScope::end() noexcept {
+  if (core().world.run_has_ended.load(std::memory_order_acquire)) return;
+  try {
+    stand_until_ended(core());
+    if (failed()) pass_failure_outwards(core());
+  } catch (const CancelledError&) {  // the outer scope has failed, which others are told
+  } catch (const TaskError&) {       // likewise
+  } catch (...) {
+    outer()->fail("the end of " + describe(), std::current_exception());
+  }
+}
+
+std::exception_ptr TeamScope::end_and_take_failure() noexcept {
+  try {
+    core().failure_told = true;
+    stand_until_ended(core());
+    return failed() ? std::make_exception_ptr(TaskError(*failure())) : nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void TeamScope::release() {
+  sched::Scheduler& scheduler = this->scheduler();
+  {
+    const sync::Lock lock(core().mutex);
+    core().member.release();
+  }
+  // From here on another worker may destroy this scope.
+  scheduler.look_again();
+}
+
+void TeamScope::abandon(std::unique_ptr<ScopeOwner> owner) {
+  {
+    const sync::Lock lock(core().mutex);
+    core().owner = std::move(owner);
+  }
+  release();
+}
+
+std::string ScopeCore::describe() const { return is_world() ? name : "team '" + name + "'"; }
+
+std::vector<std::shared_ptr<ScopeCore>> nested_in(const ScopeCore& scope) {
+  if (scope.nested_count.load(std::memory_order_acquire) == 0) return {};
+  const sync::Lock lock(scope.teams.mutex);
+  return scope.nested;
+}
+
+std::shared_ptr<ScopeCore> nested_at(const ScopeCore& scope, std::size_t index) {
+  if (index >= scope.nested_count.load(std::memory_order_acquire)) return nullptr;
+  const sync::Lock lock(scope.teams.mutex);
+  return index < scope.nested.size() ? scope.nested[index] : nullptr;
+}
+
+// One that was made lately, mostly.
+std::shared_ptr<ScopeCore> owner_of(const ScopeCore& scope) {
+  const std::vector<std::shared_ptr<ScopeCore>>& all = scope.outer->nested;
+  const sync::Lock lock(scope.teams.mutex);
+  return *std::find_if(all.rbegin(), all.rend(),
+                       [&scope](const auto& one) { return one.get() == &scope; });
+}
+
+std::shared_ptr<ScopeCore> find_scope(ScopeCore& world, std::uint64_t team) {
+  if (team == 0) return {std::shared_ptr<ScopeCore>(), &world};
+  TeamDirectory& teams = world.teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = teams.scopes.find(team);
+  return it != teams.scopes.end() ? it->second : nullptr;
+}
+
+std::shared_ptr<ScopeCore> find_or_keep(ScopeCore& world, std::uint64_t team,
+                                        FunctionRef<TeamDirectory::EarlyControl()> control) {
+  if (team == 0) return {std::shared_ptr<ScopeCore>(), &world};
+  TeamDirectory& teams = world.teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = teams.scopes.find(team);
+  if (it != teams.scopes.end()) return it->second;
+  teams.early[team].push_back(control());
+  return nullptr;
+}
+
+std::vector<TeamDirectory::EarlyControl> enter_directory(const std::shared_ptr<ScopeCore>& scope) {
+  const std::uint64_t id = scope->channel().team().id();
+  TeamDirectory& teams = scope->teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = teams.early.find(id);
+  if (it == teams.early.end()) {
+    teams.scopes.emplace(id, scope);
+    return {};
+  }
+  std::vector<TeamDirectory::EarlyControl> early = std::move(it->second);
+  teams.early.erase(it);
+  return early;
+}
+
+void open_all_handlers(const ScopeCore& scope) {
+  messaging::Channel& channel = scope.channel();
+  if (!channel.handlers().all_open()) channel.open_handlers();
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) open_all_handlers(*inner);
+}
+
+namespace {
+
+// A member that is taken out may send until it has unwound: outer scopes count these messages, and
+// other members drop them, or ask this scope. They have ended when the outer one does.
+bool is_complete_for_good(const ScopeCore& scope) {
+  if (scope.all_final.load(std::memory_order_acquire)) return true;
+  if (!scope.abandoned.load(std::memory_order_acquire)) return false;
+  return scope.outer->is_world() || is_complete_for_good(*scope.outer);
+}
+
+}  // namespace
+
+bool has_ended(const ScopeCore& scope) {
+  if (!is_complete_for_good(scope) || !nested_in(scope).empty()) return false;
+  const bool has_handlers = scope.channel().handlers().live_count() > 0;
+  const sync::Lock lock(scope.mutex);
+  return scope.member.is_released() &&
+         (scope.owner != nullptr || (scope.sources.empty() && !has_handlers));
+}
+
+void sweep(const std::shared_ptr<ScopeCore>& ended) {
+  ScopeCore& outer = *ended->outer;
+  TeamDirectory& teams = outer.teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
+  if (it == outer.nested.end()) return;  // another worker was first
+  outer.nested.erase(it);
+  outer.nested_count.store(outer.nested.size(), std::memory_order_release);
+  teams.scopes.erase(ended->channel().team().id());
+  if (outer.world.nested.empty()) outer.messenger().set_has_teams(false);
+  Totals& sum = outer.left_behind;
+  ended->facade.counts.add_ended(sum);
+  ended->facade.counts.add_begun(sum);
+  sum.created += ended->left_behind.created;
+  sum.finished += ended->left_behind.finished;
+  sum.queued += ended->left_behind.queued;
+  sum.processed += ended->left_behind.processed;
+  outer.outside.take_over(ended->outside);
+}
+
+std::string Standing::text() const {
+  if (is_wait()) return "wait()";
+  if (number == 0) return name;
+  return fmt::format("{}{} (collective number {})", name,
+                     root < 0 ? "" : fmt::format(" with root {}", root), number);
+}
 
 }  // namespace shoal::term

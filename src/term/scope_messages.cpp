@@ -1,12 +1,12 @@
 // Control messages of scopes: their handlers, on the rank where they arrive.
 
-#include "am/backlog.hpp"
 #include "am/messenger.hpp"
-#include "term/scope_detection.hpp"
+#include "am/unexpected_messages.hpp"
+#include "term/scope_completion.hpp"
 #include "term/scope_failure.hpp"
-#include "term/scope_park.hpp"
-#include "term/scope_stuck.hpp"
+#include "term/scope_reports.hpp"
 #include "term/scope_tree.hpp"
+#include "term/scope_waiting.hpp"
 
 #include <memory>
 #include <string>

@@ -1,13 +1,23 @@
 #pragma once
-// Reports of a scope: its state, and its waiting tasks.
-
-#include "term/scope_core.hpp"
-#include "term/scope_state.hpp"
+// Stuck worlds: lists of waiting things go up the tree, and the verdict goes down.
 
 #include <string>
 #include <vector>
 
+#include "term/scope_core.hpp"
+#include "term/scope_state.hpp"
+
 namespace shoal::term {
+
+/// Nothing runs any more, and something waits: begins the report of this rank's subtree.
+void begin_stuck_report(ScopeCore& world) SHOAL_REQUIRES(world.mutex);
+/// Adds the part of a rank. The last one completes the subtree's.
+void add_stuck_part(ScopeCore& world, StuckPart part) SHOAL_REQUIRES(world.mutex);
+/// The world is stuck. `tasks_parked`: somewhere.
+void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked)
+    SHOAL_REQUIRES(world.mutex);
+
+// Reports of a scope: its state, and its waiting tasks.
 
 [[nodiscard]] ScopeState state_of(const ScopeCore& scope);
 /// Lines about what a stuck world waits for on this rank.

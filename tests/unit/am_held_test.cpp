@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "am/backlog.hpp"
 #include "am/messenger.hpp"
+#include "am/unexpected_messages.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"

@@ -1,0 +1,45 @@
+#pragma once
+// Members of a team: their waits in its operations.
+
+#include "term/scope_core.hpp"
+
+namespace shoal::term {
+
+/// Waits in an operation of all members of a team, and throws its outcome.
+void meet(ScopeCore& scope, const Standing& what, FunctionRef<bool()> is_over);
+/// Waits until all members have called it and nothing of the team is left, or the outer scope has
+/// failed.
+void stand_until_ended(ScopeCore& scope);
+/// In a task outside of the scope, which has failed: waits until none of its tasks is left here.
+void drain(ScopeCore& scope);
+/// Begins to handle messages.
+void open_scope(ScopeCore& scope);
+
+// Waits of the main function, the member of the world.
+
+/// Parks the main function in the operation `what` of all ranks. `start` runs once it is parked,
+/// and may unpark it.
+[[nodiscard]] Outcome stand(ScopeCore& world, const Standing& what, bool final,
+                            FunctionRef<void()> start);
+/// See WorldScope::wait_for_end().
+void wait_for_end(ScopeCore& world);
+
+/// Fails the world, unless it has failed, and returns when nothing of it is left, on any rank.
+/// `why`: for reports, of the wait. **Caller**: the main function.
+void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why);
+
+// Members that wait in an operation, and their cancellation.
+
+/// Takes the member out of the operation that it stands in, if it does.
+void finish_park(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex);
+/// Wakes the member that was taken out. Called without the lock, after finish_park().
+void wake_waiter(ScopeCore& scope);
+/// Wakes those in drain(), if all has ended.
+void wake_draining(ScopeCore& scope);
+
+// Objects that end while tasks may still use them.
+
+/// `source` ends: fails the scope, or the world, if tasks may still use it. See Scope::remove().
+void end_use(ScopeCore& scope, const Unsatisfied& source) noexcept;
+
+}  // namespace shoal::term
