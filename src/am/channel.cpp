@@ -32,7 +32,6 @@ class WaitingSender {
 
 Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team)
     : messenger_(messenger),
-      host_(messenger.channel_host()),
       scheduler_(messenger.scheduler()),
       scope_(scope),
       team_(std::move(team), messenger.rank(), messenger.size()),
@@ -41,11 +40,11 @@ Channel::Channel(Messenger& messenger, sched::TaskScope& scope, ChannelTeam team
       links_(messenger.fabric().links_of(messenger.rank())),
       layout_(messenger.fabric().layout()),
       crosses_(!team_.is_world()),
-      polls_next_(host_.polls_next()) {}
+      polls_next_(messenger.polls_next()) {}
 
-void Channel::open() { host_.add(*this); }
+void Channel::open() { messenger_.add(*this); }
 
-Channel::~Channel() { host_.remove(*this); }
+Channel::~Channel() { messenger_.remove(*this); }
 
 // A message of a task of another team counts here, and its team waits until it is handled. If that
 // is an outer one, it counts there as well.
@@ -101,7 +100,7 @@ net::Link& Channel::admit_to(Rank target, net::Lane lane, std::uint32_t handler)
 // task that sends lets its worker handle arrivals at least this often, which bounds the answers.
 void Channel::give_way(const net::Link& link) {
   if (link.message_count() % net::Link::kSendsPerLook != 0) return;  // any sparse choice will do
-  if (!host_.looks_busy() || !sched::in_suspendable_task()) return;
+  if (!messenger_.looks_busy() || !sched::in_suspendable_task()) return;
   sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
     waiter.wake();  // the worker looks at its arrivals, then goes on here
     return true;
@@ -127,7 +126,7 @@ void Channel::append_object(net::Link& link, net::MessageHeader header, std::siz
   append(link, header, extra_bytes, write, prefix);
 }
 
-void Channel::flush() { host_.flush(); }
+void Channel::flush() { messenger_.flush(); }
 
 std::uint32_t Channel::add_handler(std::shared_ptr<Handler> handler, const std::string& name,
                                    const HandlerSource& source) {
@@ -135,23 +134,23 @@ std::uint32_t Channel::add_handler(std::shared_ptr<Handler> handler, const std::
       handlers_.add(std::move(handler), name, source, sched::in_main_function());
   if (!added.opened) return added.index;
   sync::publish(&messenger_);
-  host_.retry_if_early();
+  messenger_.retry_if_early();
   return added.index;
 }
 
 void Channel::open_handlers() {
   if (!handlers_.open_all()) return;
   sync::publish(&messenger_);
-  host_.retry_if_early();
+  messenger_.retry_if_early();
 }
 
 void Channel::remove_handler(std::uint32_t index) {
-  if (const std::shared_ptr<Handler> removed = handlers_.remove(index)) host_.reclaim(removed);
+  if (const std::shared_ptr<Handler> removed = handlers_.remove(index)) messenger_.reclaim(removed);
 }
 
 void Channel::close_handlers(std::span<const std::uint32_t> indices) {
   for (const std::uint32_t index : indices) remove_handler(index);
-  if (!indices.empty() && !sched::in_handler()) host_.await_reclaimed();
+  if (!indices.empty() && !sched::in_handler()) messenger_.await_reclaimed();
 }
 
 }  // namespace shoal::messaging

@@ -13,52 +13,6 @@
 
 namespace shoal::messaging {
 
-/// Services for the channels, by the parts of the rank.
-class Messenger::Host final : public ChannelHost {
- public:
-  explicit Host(Messenger& messenger) : messenger_(messenger) {}
-
-  // A channel that is added is seen by the code that keeps a message for it, or that is seen here:
-  // Backlog looks for the channel after the message was counted, under its lock.
-  void add(Channel& channel) override {
-    SHOAL_CHECK(messenger_.channels_.add(channel), "rank {} has a team with the id {} already",
-                messenger_.rank().value(), channel.team().id());
-    if (channel.team().id() == 0) return;
-    sync::publish(&messenger_);
-    retry_if_early();
-  }
-  void remove(Channel& channel) override {
-    if (messenger_.channels_.remove(channel)) {
-      messenger_.receiver_->handlers().removed().note_removal();
-    }
-  }
-  void retry_if_early() override {
-    if (messenger_.backlog_->count() == 0) return;
-    messenger_.backlog_->request_retry();
-    messenger_.progress_->wake_for_progress();
-  }
-  void reclaim(const std::shared_ptr<Handler>& handler) override {
-    messenger_.receiver_->handlers().remove(handler);
-  }
-  void await_reclaimed() override {
-    constexpr int kPauses = 64;
-    const DeferredReclaim& removed = messenger_.receiver_->handlers().removed();
-    const std::uint32_t count = removed.count().load(std::memory_order_relaxed);
-    for (int i = 1; removed.may_run(count); ++i) {
-      sync::pause_briefly();
-      if (i % kPauses == 0) messenger_.scheduler_.env().yield();  // the handler may need this core
-    }
-  }
-  void flush() override { messenger_.progress_->flush(); }
-  [[nodiscard]] bool looks_busy() const override { return messenger_.progress_->looks_busy(); }
-  [[nodiscard]] const std::atomic<int>& polls_next() const override {
-    return messenger_.progress_->polls_next();
-  }
-
- private:
-  Messenger& messenger_;
-};
-
 Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
                      const MessengerOptions& options, FatalHandler fatal)
     : fabric_(fabric),
@@ -71,14 +25,47 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       receiver_(std::make_unique<Receiver>(options_.rank, this, scheduler, channels_, *reader_,
                                            *backlog_, *arrivals_)),
       progress_(std::make_unique<RankProgress>(fabric, scheduler, options_, fatal_, channels_,
-                                               *receiver_, *backlog_)),
-      channel_host_(std::make_unique<Host>(*this)) {}
+                                               *receiver_, *backlog_)) {}
 
 Messenger::~Messenger() = default;
 
 void Messenger::set_team_listener(TeamListener& listener) {
   backlog_->set_listener(listener);
   progress_->set_listener(listener);
+}
+
+// A channel that is added is seen by the code that keeps a message for it, or that is seen here:
+// Backlog looks for the channel after the message was counted, under its lock.
+void Messenger::add(Channel& channel) {
+  SHOAL_CHECK(channels_.add(channel), "rank {} has a team with the id {} already", rank().value(),
+              channel.team().id());
+  if (channel.team().id() == 0) return;
+  sync::publish(this);
+  retry_if_early();
+}
+
+void Messenger::remove(Channel& channel) {
+  if (channels_.remove(channel)) receiver_->handlers().removed().note_removal();
+}
+
+void Messenger::retry_if_early() {
+  if (backlog_->count() == 0) return;
+  backlog_->request_retry();
+  progress_->wake_for_progress();
+}
+
+void Messenger::reclaim(const std::shared_ptr<Handler>& handler) {
+  receiver_->handlers().remove(handler);
+}
+
+void Messenger::await_reclaimed() {
+  constexpr int kPauses = 64;
+  const DeferredReclaim& removed = receiver_->handlers().removed();
+  const std::uint32_t count = removed.count().load(std::memory_order_relaxed);
+  for (int i = 1; removed.may_run(count); ++i) {
+    sync::pause_briefly();
+    if (i % kPauses == 0) scheduler_.env().yield();  // the handler may need this core
+  }
 }
 
 void Messenger::set_has_teams(bool has_teams) {
@@ -93,6 +80,8 @@ void Messenger::drop_held() {
 }
 
 void Messenger::flush() { progress_->flush(); }
+
+const std::atomic<int>& Messenger::polls_next() const { return progress_->polls_next(); }
 
 bool Messenger::is_handling() const { return progress_->is_handling(); }
 

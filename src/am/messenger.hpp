@@ -56,36 +56,6 @@ inline constexpr std::size_t kLargeTransferBytes = 64UL << 10U;
 /// Ends the process after an error that cannot be reported in an orderly way; does not return.
 using FatalHandler = Function<void(const std::string& text)>;
 
-// Services of a rank that its channels use.
-
-class Channel;
-struct Handler;
-
-/// Implemented by the Messenger. Any thread; calls do not block,
-/// except for await_reclaimed().
-class ChannelHost {
- public:
-  virtual ~ChannelHost() = default;
-  /// Messages that came for the channel before it was there are handled after this. The first
-  /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
-  /// team with this id.
-  virtual void add(Channel& channel) = 0;
-  /// The team is complete on this rank.
-  virtual void remove(Channel& channel) = 0;
-  /// Handlers were opened: messages that wait are tried again.
-  virtual void retry_if_early() = 0;
-  /// Ends a handler that was taken out of its table, once it is not in use.
-  virtual void reclaim(const std::shared_ptr<Handler>& handler) = 0;
-  /// Returns when no handler runs that was given to reclaim() before. Not in a handler.
-  virtual void await_reclaimed() = 0;
-  /// See Messenger::flush().
-  virtual void flush() = 0;
-  /// Something has arrived that no worker is handling.
-  [[nodiscard]] virtual bool looks_busy() const = 0;
-  /// Index of the worker whose handlers' messages the transport looks for next; else negative.
-  [[nodiscard]] virtual const std::atomic<int>& polls_next() const = 0;
-};
-
 // Channels of the teams of one rank, by the id of the team.
 
 class Channel;
@@ -151,8 +121,6 @@ class Messenger final {
   [[nodiscard]] Receiver& receiver() { return *receiver_; }
   /// The arrivals from each rank that has sent a message.
   [[nodiscard]] const ArrivalCounts& arrivals() const { return *arrivals_; }
-  /// Services for the channels of this rank.
-  [[nodiscard]] ChannelHost& channel_host() const { return *channel_host_; }
 
   // --- teams
 
@@ -160,10 +128,22 @@ class Messenger final {
   [[nodiscard]] Channel& world() const { return channels_.world(); }
   /// nullptr: this rank has no such team (yet).
   [[nodiscard]] Channel* find_channel(std::uint64_t team) const { return channels_.find(team); }
+  /// Messages that came for the channel before it was there are handled after this. The first
+  /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
+  /// team with this id.
+  void add(Channel& channel);
+  /// The team is complete on this rank.
+  void remove(Channel& channel);
   /// The rank has teams: their completion is looked for while their rank is busy with others.
   void set_has_teams(bool has_teams);
   /// A scope has failed: lets progress drop what is held back for it.
   void drop_held();
+  /// Handlers were opened: messages that wait are tried again.
+  void retry_if_early();
+  /// Ends a handler that was taken out of its table, once it is not in use.
+  void reclaim(const std::shared_ptr<Handler>& handler);
+  /// Returns when no handler runs that was given to reclaim() before. Blocks; not in a handler.
+  void await_reclaimed();
 
   // --- sending
 
@@ -173,6 +153,8 @@ class Messenger final {
   }
   /// Hands what was sent so far to the transport, unless another worker is just doing that.
   void flush();
+  /// Index of the worker whose handlers' messages the transport looks for next; else negative.
+  [[nodiscard]] const std::atomic<int>& polls_next() const;
   /// An uncounted message on the control lane, to a static handler. Never blocks.
   void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes) {
     link_to(target, net::Lane::control)
@@ -198,8 +180,6 @@ class Messenger final {
   [[nodiscard]] bool looks_busy() const;
 
  private:
-  class Host;
-
   net::Fabric& fabric_;
   sched::Scheduler& scheduler_;
   const MessengerOptions options_;
@@ -212,7 +192,6 @@ class Messenger final {
   const std::unique_ptr<Backlog> backlog_;
   const std::unique_ptr<Receiver> receiver_;
   const std::unique_ptr<RankProgress> progress_;
-  const std::unique_ptr<ChannelHost> channel_host_;
   std::atomic<std::uint64_t> payload_bytes_{0};  // that travelled beside messages
 };
 

@@ -38,7 +38,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   [[nodiscard]] bool is_handling() const { return polling_.load(std::memory_order_seq_cst); }
   /// Hands the messages sent so far to the transport, unless another worker does so.
   void flush() { static_cast<void>(poll_transport(nullptr)); }
-  /// See ChannelHost::polls_next().
+  /// See Messenger::polls_next().
   [[nodiscard]] const std::atomic<int>& polls_next() const { return polls_next_; }
 
  private:

@@ -250,7 +250,7 @@ void Backlog::hold(PacketPart part, bool passed_on) {
   std::size_t first_message = part.offset;
   reader_.read_run(*part.packet, first_message, first);
   // Messenger::drop_held() looks here after a scope was marked as failed: one of the two sees the
-  // other. ChannelHost::retry_if_early() looks at the count after a handler was opened or a channel
+  // other. Messenger::retry_if_early() looks at the count after a handler was opened or a channel
   // added, under their locks: either it sees this count and retries, or can_handle() sees them.
   // Under the lock of early_: rests() never sees the count without the flag.
   const Stream stream = reader_.stream_of(part);

@@ -17,7 +17,6 @@
 
 namespace shoal::messaging {
 
-class ChannelHost;
 class Messenger;
 
 /// Not a template; the typed calls are thin. Messages are counted in the team's scope.
@@ -136,7 +135,6 @@ class Channel {
   void give_way(const net::Link& link);
 
   Messenger& messenger_;
-  ChannelHost& host_;
   sched::Scheduler& scheduler_;
   sched::TaskScope& scope_;
   const TeamRanks team_;
@@ -145,7 +143,7 @@ class Channel {
   const std::atomic<net::Link*>* const links_;  // of this rank: Fabric::links_of()
   const net::Layout& layout_;
   std::atomic<bool> crosses_;
-  const std::atomic<int>& polls_next_;  // see ChannelHost::polls_next()
+  const std::atomic<int>& polls_next_;  // see Messenger::polls_next()
   bool run_has_ended_ = false;          // written when the workers have stopped
   HandlerTable handlers_;
   Services services_;
