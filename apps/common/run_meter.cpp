@@ -14,14 +14,14 @@ constexpr double kSecondsPerNs = 1e-9;
 void RunMeter::start(std::uint64_t kernel_count) {
   bar_.start(kernel_count);
   busy_ns_.store(0, std::memory_order_relaxed);
-  before_ = world_.stats();
+  before_ = world_.statistics();
   world_.barrier();  // from here on other ranks' tiles may arrive
   begin_ns_ = world_.now_ns();
 }
 
 std::vector<RankCost> RunMeter::stop() {
   const std::uint64_t end_ns = world_.now_ns();
-  const shoal::Stats after = world_.stats();
+  const shoal::Statistics after = world_.statistics();
   bar_.finish();
   RankCost cost;
   cost.seconds = static_cast<double>(end_ns - begin_ns_) * kSecondsPerNs;

@@ -53,7 +53,7 @@ class RunMeter {
   ProgressBar bar_;
   const KernelCosts costs_;
   std::uint64_t begin_ns_ = 0;
-  shoal::Stats before_;
+  shoal::Statistics before_;
   std::atomic<std::uint64_t> busy_ns_ = 0;
 };
 

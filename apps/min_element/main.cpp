@@ -42,7 +42,7 @@ int run(shoal::World& world) {
     if (count == 0) count = static_cast<std::size_t>(world.size());
     std::vector<std::size_t> sizes;
     for (std::size_t which = 0; which < count; ++which) sizes.push_back(base + step * which);
-    shoal::composed_array<int> array(world, sizes, [&](std::size_t which) {
+    shoal::ComposedArray<int> array(world, sizes, [&](std::size_t which) {
       std::vector<Rank> ranks;
       for (int rank = 0; rank < world.size(); ++rank) {
         const bool owns = rank == static_cast<int>(which) % world.size();
@@ -50,7 +50,7 @@ int run(shoal::World& world) {
       }
       return ranks;
     });
-    array.for_each_local([](std::size_t which, shoal::distributed_array<int>& inner) {
+    array.for_each_local([](std::size_t which, shoal::DistributedArray<int>& inner) {
       for (std::size_t i = 0; i < inner.local().size(); ++i) {
         inner.local()[i] = element(which, inner.index_of(i));
       }

@@ -18,8 +18,8 @@ constexpr float kA = 2.5F;
 
 /// Makes two vectors of `size` elements on `team`, and combines them; the number of wrong results.
 std::size_t saxpy(shoal::Team& team, std::size_t size) {
-  shoal::distributed_array<float> x(team, size);
-  shoal::distributed_array<float> y(team, size);
+  shoal::DistributedArray<float> x(team, size);
+  shoal::DistributedArray<float> y(team, size);
   for (std::size_t i = 0; i < x.local().size(); ++i) {
     x.local()[i] = static_cast<float>(x.index_of(i) % 1000 + 1);
     y.local()[i] = static_cast<float>(x.index_of(i) % 7);

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     const int next = (world.rank() + 1) % world.size();
     const std::vector<double> numbers = {1, 2, 3};
-    world.send(shoal::am<greet>, shoal::Rank(next), "rank " + std::to_string(world.rank()),
+    world.send(shoal::Rank(next), shoal::am<greet>, "rank " + std::to_string(world.rank()),
                numbers);
 
     // [closure]

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     // [multicast]
     if (world.rank() == 0) {
       const auto all = shoal::RankSet::range(shoal::Rank(0), world.size());
-      world.multicast(tell, all, "to all", std::vector<int>(1000, 7));
+      world.multicast(all, tell, "to all", std::vector<int>(1000, 7));
 
       // The sender chooses the shape of the tree and the order of the recipients.
       std::vector<shoal::Rank> ranks;
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
         priorities.push_back(rank);  // the last rank is served first
       }
       const shoal::MulticastTree chain{shoal::TreeShape::chain};
-      world.multicast(tell, shoal::Recipients(ranks, chain, priorities), "along a chain",
+      world.multicast(shoal::Recipients(ranks, chain, priorities), tell, "along a chain",
                       std::vector<int>(10, 1));
     }
     // [/multicast]

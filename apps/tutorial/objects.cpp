@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
     }
 
     // Containers are distributed objects.
-    shoal::distributed_map<std::string, int> words(world);
+    shoal::DistributedMap<std::string, int> words(world);
     for (const char* word : {"shoal", "of", "fish", "shoal"}) words.count(word);
     words.fence();
     const bool good = words.find("shoal").get() == 2 * world.size() && total == 100L * world.size();

@@ -20,16 +20,16 @@ namespace shoal {
 /// arrays. Elements are named by two indices, from any rank of the outer team. Made, and destroyed,
 /// as every distributed object; sends nothing. **Source**: stapl-rts thesis, 7.2.1.
 template <class T>
-class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-naming)
-    : public DistributedObject<distributed_array<distributed_array<T>>> {
+class DistributedArray<DistributedArray<T>>  // NOLINT(readability-identifier-naming)
+    : public DistributedObject<DistributedArray<DistributedArray<T>>> {
  public:
   /// Type of an inner array.
-  using value_type = distributed_array<T>;
+  using value_type = DistributedArray<T>;
 
   /// Makes sizes.size() inner arrays, with `sizes[i]` elements on all ranks of `team`. Collective:
   /// `sizes` is the same on all ranks.
-  distributed_array(Team& team, const std::vector<std::size_t>& sizes)
-      : distributed_array(team, sizes, [&team](std::size_t /*which*/) {
+  DistributedArray(Team& team, const std::vector<std::size_t>& sizes)
+      : DistributedArray(team, sizes, [&team](std::size_t /*which*/) {
           std::vector<Rank> all;
           for (int rank = 0; rank < team.size(); ++rank) all.emplace_back(rank);
           return all;
@@ -38,8 +38,8 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
   /// `team`, a std::vector<Rank>. Collective: `sizes` and `ranks_of` are the same on all ranks.
   template <class RanksOf>
     requires std::is_invocable_r_v<std::vector<Rank>, RanksOf&, std::size_t>
-  distributed_array(Team& team, const std::vector<std::size_t>& sizes, RanksOf ranks_of)
-      : DistributedObject<distributed_array>(team) {
+  DistributedArray(Team& team, const std::vector<std::size_t>& sizes, RanksOf ranks_of)
+      : DistributedObject<DistributedArray>(team) {
     for (std::size_t which = 0; which < sizes.size(); ++which) {
       inner_.push_back(std::make_unique<Inner>(team, ranks_of(which), sizes[which]));
     }
@@ -59,10 +59,10 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
     return inner.ranks[static_cast<std::size_t>(inner.elements.owner(index).value())];
   }
   /// Returns an inner array. **Errors**: CheckError on a rank that is no member of its team.
-  [[nodiscard]] distributed_array<T>& inner(std::size_t which) { return *checked(which).array; }
+  [[nodiscard]] DistributedArray<T>& inner(std::size_t which) { return *checked(which).array; }
   /// Returns an inner array that cannot be changed. **Errors**: CheckError on a rank that is no
   /// member of its team.
-  [[nodiscard]] const distributed_array<T>& inner(std::size_t which) const {
+  [[nodiscard]] const DistributedArray<T>& inner(std::size_t which) const {
     return *checked(which).array;
   }
   /// Calls f(index, array) for the inner arrays of whose team this rank is a member, in order.
@@ -85,17 +85,17 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
 
   /// Value of an element.
   [[nodiscard]] Future<T> get(std::size_t which, std::size_t index) const {
-    return this->template call<&distributed_array::get_here>(owner(which, index), which, index);
+    return this->template call<&DistributedArray::get_here>(owner(which, index), which, index);
   }
   /// Replaces an element.
   void set(std::size_t which, std::size_t index, T value) const {
-    this->template async<&distributed_array::set_here>(owner(which, index), which, index,
-                                                       std::move(value));
+    this->template async<&DistributedArray::set_here>(owner(which, index), which, index,
+                                                      std::move(value));
   }
   /// Runs `Function(element, args...)` on its owner: a function, or a lambda without captures.
   template <auto Function, class... Args>
   void apply(std::size_t which, std::size_t index, Args&&... args) const {
-    this->template async<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
+    this->template async<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
         owner(which, index), which, index, std::forward<Args>(args)...);
   }
 
@@ -105,12 +105,12 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
         : ranks(std::move(members)),
           elements(Distribution::balanced(size, static_cast<int>(ranks.size()))),
           team(outer, ranks, "inner array") {
-      if (team.is_member()) array = std::make_unique<distributed_array<T>>(team, elements);
+      if (team.is_member()) array = std::make_unique<DistributedArray<T>>(team, elements);
     }
     const std::vector<Rank> ranks;  // of the outer team
     const Distribution elements;
     Team team;
-    std::unique_ptr<distributed_array<T>> array;  // on members
+    std::unique_ptr<DistributedArray<T>> array;  // on members
   };
 
   [[nodiscard]] Inner& at(std::size_t which) const {
@@ -145,16 +145,16 @@ class distributed_array<distributed_array<T>>  // NOLINT(readability-identifier-
 
 /// Array of arrays.
 template <class T>
-using composed_array = distributed_array<distributed_array<T>>;
+using ComposedArray = DistributedArray<DistributedArray<T>>;
 
 // Algorithms on composed arrays: collective over the outer team; each runs its nested form on the
 // members of each inner array.
 
 /// Runs f(inner array) on all members of each, or, if f takes elements, f(element) on each.
 template <class T, class F>
-void for_each(composed_array<T>& array, F f) {
-  array.for_each_local([&](std::size_t /*which*/, distributed_array<T>& inner) {
-    if constexpr (std::is_invocable_v<F&, distributed_array<T>&>) {
+void for_each(ComposedArray<T>& array, F f) {
+  array.for_each_local([&](std::size_t /*which*/, DistributedArray<T>& inner) {
+    if constexpr (std::is_invocable_v<F&, DistributedArray<T>&>) {
       f(inner);
     } else {
       for_each(inner, f);
@@ -168,21 +168,21 @@ void for_each(composed_array<T>& array, F f) {
 /// all members of that array call it, and the value of rank 0 of its team counts; else `map` takes
 /// each element.
 template <class T, class Map, class Operation>
-[[nodiscard]] auto map_reduce(const composed_array<T>& array, Map map, Operation operation) {
-  const auto of_inner = [&](const distributed_array<T>& inner) {
-    if constexpr (std::is_invocable_v<Map&, const distributed_array<T>&>) {
+[[nodiscard]] auto map_reduce(const ComposedArray<T>& array, Map map, Operation operation) {
+  const auto of_inner = [&](const DistributedArray<T>& inner) {
+    if constexpr (std::is_invocable_v<Map&, const DistributedArray<T>&>) {
       return std::optional<std::decay_t<decltype(map(inner))>>(map(inner));
     } else {
       return map_reduce(inner, map, operation);
     }
   };
-  using Value = std::decay_t<decltype(of_inner(std::declval<const distributed_array<T>&>()))>;
+  using Value = std::decay_t<decltype(of_inner(std::declval<const DistributedArray<T>&>()))>;
   const auto both = [&](const Value& a, const Value& b) -> Value {
     if (!a.has_value() || !b.has_value()) return a.has_value() ? a : b;
     return operation(*a, *b);
   };
   Value own;
-  array.for_each_local([&](std::size_t /*which*/, const distributed_array<T>& inner) {
+  array.for_each_local([&](std::size_t /*which*/, const DistributedArray<T>& inner) {
     const Value value = of_inner(inner);
     if (inner.rank() == 0) own = both(own, value);
   });
@@ -191,7 +191,7 @@ template <class T, class Map, class Operation>
 
 /// The least element of all inner arrays; nothing if there is none.
 template <class T>
-[[nodiscard]] std::optional<T> min_element(const composed_array<T>& array) {
+[[nodiscard]] std::optional<T> min_element(const ComposedArray<T>& array) {
   return map_reduce(
       array, [](const T& element) { return element; },
       [](const T& a, const T& b) { return std::min(a, b); });
@@ -199,13 +199,13 @@ template <class T>
 
 /// Sum of the inner products of inner arrays, which are distributed alike.
 template <class T>
-[[nodiscard]] T inner_product(const composed_array<T>& a, const composed_array<T>& b) {
+[[nodiscard]] T inner_product(const ComposedArray<T>& a, const ComposedArray<T>& b) {
   SHOAL_CHECK(
       a.size() == b.size(),
       "inner_product() on rank {}: the arrays have {} and {} inner arrays: give both as many",
       a.rank().value(), a.size(), b.size());
   T own{};
-  a.for_each_local([&](std::size_t which, const distributed_array<T>& inner) {
+  a.for_each_local([&](std::size_t which, const DistributedArray<T>& inner) {
     const T product = inner_product(inner, b.inner(which));
     if (inner.rank() == 0) own += product;
   });
@@ -214,8 +214,8 @@ template <class T>
 
 /// Sorts the elements of each inner array.
 template <class T>
-void sort(composed_array<T>& array) {
-  array.for_each_local([](std::size_t /*which*/, distributed_array<T>& inner) { sort(inner); });
+void sort(ComposedArray<T>& array) {
+  array.for_each_local([](std::size_t /*which*/, DistributedArray<T>& inner) { sort(inner); });
   array.barrier();
 }
 

@@ -18,21 +18,21 @@ namespace shoal {
 /// come in causal order, and each is atomic. T may be a distributed object itself, made on a team
 /// of its own (see local()).
 template <class T>
-class distributed_array : public DistributedObject<distributed_array<T>> {  // NOLINT
+class DistributedArray : public DistributedObject<DistributedArray<T>> {
  public:
   /// Type of an element.
   using value_type = T;
 
   static_assert(!wire::holds_view_v<T>,
-                "shoal: a distributed_array keeps its elements, and a view owns none: take "
+                "shoal: a DistributedArray keeps its elements, and a view owns none: take "
                 "std::string or std::vector");
 
   /// Makes an array of `size` elements T(), distributed evenly.
-  distributed_array(Team& team, std::size_t size)
-      : distributed_array(team, Distribution::balanced(size, team.size())) {}
+  DistributedArray(Team& team, std::size_t size)
+      : DistributedArray(team, Distribution::balanced(size, team.size())) {}
   /// Makes an array of elements T() with the given distribution.
-  distributed_array(Team& team, Distribution distribution)
-      : DistributedObject<distributed_array>(team),
+  DistributedArray(Team& team, Distribution distribution)
+      : DistributedObject<DistributedArray>(team),
         distribution_(std::move(distribution)),
         elements_(distribution_.count(team.rank())) {}
 
@@ -56,19 +56,19 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   /// Value of an element.
   [[nodiscard]] Future<T> get(std::size_t index) const {
     const Where at = where(index);
-    return this->template call<&distributed_array::get_here>(at.owner, at.place);
+    return this->template call<&DistributedArray::get_here>(at.owner, at.place);
   }
   /// Replaces an element.
   void set(std::size_t index, T value) const {
     const Where at = where(index);
-    this->template async<&distributed_array::set_here>(at.owner, at.place, std::move(value));
+    this->template async<&DistributedArray::set_here>(at.owner, at.place, std::move(value));
   }
   /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
   /// the element.
   template <auto Function, class... Args>
   void apply(std::size_t index, Args&&... args) const {
     const Where at = where(index);
-    this->template async<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
+    this->template async<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
         at.owner, at.place, std::forward<Args>(args)...);
   }
   /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
@@ -77,7 +77,7 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
     const Where at = where(index);
     return this
-        ->template call<&distributed_array::template apply_here<Function, std::decay_t<Args>...>>(
+        ->template call<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
             at.owner, at.place, std::forward<Args>(args)...);
   }
 
@@ -87,8 +87,8 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
   void set_range(std::size_t first, std::span<const T> values) const {
     for_runs(first, values.size(),
              [&](Rank owner, std::size_t place, std::size_t at, std::size_t count) {
-               this->template async<&distributed_array::set_run>(owner, place,
-                                                                 values.subspan(at, count));
+               this->template async<&DistributedArray::set_run>(owner, place,
+                                                                values.subspan(at, count));
              });
   }
   /// Values of `count` elements from `first` on.
@@ -96,7 +96,7 @@ class distributed_array : public DistributedObject<distributed_array<T>> {  // N
     std::vector<Future<std::vector<T>>> runs;
     for_runs(
         first, count, [&](Rank owner, std::size_t place, std::size_t /*at*/, std::size_t length) {
-          runs.push_back(this->template call<&distributed_array::get_run>(owner, place, length));
+          runs.push_back(this->template call<&DistributedArray::get_run>(owner, place, length));
         });
     return when_all(std::move(runs)).then([](std::vector<std::vector<T>> parts) {
       std::vector<T> all;

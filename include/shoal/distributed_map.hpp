@@ -15,17 +15,17 @@ namespace shoal {
 /// Entries by key, each on the rank that the hash of its key says. Operations are invocations on
 /// that rank: they come in causal order, and each is atomic.
 template <HashableKey K, class V>
-class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NOLINT
+class DistributedMap : public DistributedObject<DistributedMap<K, V>> {
  public:
   static_assert(!wire::holds_view_v<K> && !wire::holds_view_v<V>,
-                "shoal: a distributed_map keeps its entries, and a view owns none: take "
+                "shoal: a DistributedMap keeps its entries, and a view owns none: take "
                 "std::string or std::vector");
 
   /// Entries of one rank.
   using Local = std::unordered_map<K, V, KeyHash<K>>;
 
   /// An empty map.
-  explicit distributed_map(Team& team) : DistributedObject<distributed_map>(team) {}
+  explicit DistributedMap(Team& team) : DistributedObject<DistributedMap>(team) {}
 
   /// Rank that keeps the entry of a key.
   [[nodiscard]] Rank owner(const K& key) const {
@@ -40,21 +40,21 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
 
   /// Sets the value of an entry, and replaces an earlier one.
   void insert(const K& key, V value) const {
-    this->template async<&distributed_map::insert_here>(owner(key), key, std::move(value));
+    this->template async<&DistributedMap::insert_here>(owner(key), key, std::move(value));
   }
   /// Removes an entry, if there is one.
   void erase(const K& key) const {
-    this->template async<&distributed_map::erase_here>(owner(key), key);
+    this->template async<&DistributedMap::erase_here>(owner(key), key);
   }
   /// Value of an entry, or nothing.
   [[nodiscard]] Future<std::optional<V>> find(const K& key) const {
-    return this->template call<&distributed_map::find_here>(owner(key), key);
+    return this->template call<&DistributedMap::find_here>(owner(key), key);
   }
   /// Runs `Function(value, args...)`, a function or a lambda without captures, on the rank of the
   /// entry; the entry is V() if there was none.
   template <auto Function, class... Args>
   void apply(const K& key, Args&&... args) const {
-    this->template async<&distributed_map::template apply_here<Function, std::decay_t<Args>...>>(
+    this->template async<&DistributedMap::template apply_here<Function, std::decay_t<Args>...>>(
         owner(key), key, std::forward<Args>(args)...);
   }
   /// Runs `Function(value, args...)`, a function or a lambda without captures, on the rank of the
@@ -62,13 +62,13 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(const K& key, Args&&... args) const {
     return this
-        ->template call<&distributed_map::template apply_here<Function, std::decay_t<Args>...>>(
+        ->template call<&DistributedMap::template apply_here<Function, std::decay_t<Args>...>>(
             owner(key), key, std::forward<Args>(args)...);
   }
   /// Runs `Function(key, value, args...)` on the rank of the entry, if there is one.
   template <auto Function, class... Args>
   void visit(const K& key, Args&&... args) const {
-    this->template async<&distributed_map::template visit_here<Function, std::decay_t<Args>...>>(
+    this->template async<&DistributedMap::template visit_here<Function, std::decay_t<Args>...>>(
         owner(key), key, std::forward<Args>(args)...);
   }
   /// Adds to the entry, which is V() if there was none.
@@ -78,7 +78,7 @@ class distributed_map : public DistributedObject<distributed_map<K, V>> {  // NO
   /// value = Operation(value, more), or `more` if there was no entry.
   template <class Operation>
   void reduce(const K& key, const V& more) const {
-    this->template async<&distributed_map::template reduce_here<Operation>>(owner(key), key, more);
+    this->template async<&DistributedMap::template reduce_here<Operation>>(owner(key), key, more);
   }
   /// Number of entries on all ranks. Collective, as Team::allreduce().
   [[nodiscard]] std::size_t size() const {

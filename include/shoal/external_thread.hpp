@@ -15,11 +15,11 @@ namespace shoal {
 /// A thread of the program that invokes methods: while one exists, the team's wait() does not
 /// complete. Such threads invoke on objects (`a.async<...>()`), and may wait for futures. The
 /// invocations of all threads of a rank have one order. **Source**: stapl-rts thesis, 3.5.1.
-class external_thread {  // NOLINT(readability-identifier-naming)
+class ExternalThread {
  public:
   /// Registers the calling thread. **Errors**: CheckError in a simulated world (--sim), which has
   /// no threads.
-  explicit external_thread(Team& team);
+  explicit ExternalThread(Team& team);
 
   /// Takes part in the next fence() that the main function, or section, of this rank calls on an
   /// object of the team, and returns when that does. So each registered thread of each rank calls

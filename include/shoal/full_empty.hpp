@@ -60,8 +60,8 @@ class FullEmpty {
   }
 
   Mutex mutex_;
-  Condition full_;
-  Condition empty_;
+  ConditionVariable full_;
+  ConditionVariable empty_;
   std::optional<T> value_;  // guarded by mutex_
 };
 

@@ -74,7 +74,7 @@ void send(Channel& channel, Rank target, StaticAm<Function, How> /*handler*/, Ar
 
 }  // namespace messaging
 
-/// Names a function as a handler: world.send(am<greet>, Rank(1), 42). It registers itself, on all
+/// Names a function as a handler: world.send(Rank(1), am<greet>, 42). It registers itself, on all
 /// ranks. The function may take World& first.
 template <auto Function, Delivery How = Delivery::inlined>
 inline constexpr messaging::StaticAm<Function, How> am{};

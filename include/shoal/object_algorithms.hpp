@@ -15,7 +15,7 @@ namespace shoal {
 /// Calls f(element) for each element, on its owner; returns when all ranks have done so.
 /// Collective. If the elements are distributed objects themselves, f may call algorithms on them.
 template <class T, class F>
-void for_each(distributed_array<T>& array, F f) {
+void for_each(DistributedArray<T>& array, F f) {
   for (T& element : array.local()) f(element);
   array.barrier();
 }
@@ -23,7 +23,7 @@ void for_each(distributed_array<T>& array, F f) {
 /// Combines map(element) of all elements with operation(a, b), in the order of ranks and, on each,
 /// of indices; returns the result on every rank, and nothing for an empty array. Collective.
 template <class T, class Map, class Operation>
-[[nodiscard]] auto map_reduce(const distributed_array<T>& array, Map map, Operation operation) {
+[[nodiscard]] auto map_reduce(const DistributedArray<T>& array, Map map, Operation operation) {
   using Value = std::decay_t<decltype(map(std::declval<const T&>()))>;
   coll::check_operation<Value, Operation>();
   std::optional<Value> own;
@@ -40,7 +40,7 @@ template <class T, class Map, class Operation>
 
 /// Returns the smallest element on every rank; nothing for an empty array. Collective.
 template <class T>
-[[nodiscard]] std::optional<T> min_element(const distributed_array<T>& array) {
+[[nodiscard]] std::optional<T> min_element(const DistributedArray<T>& array) {
   return map_reduce(
       array, [](const T& element) { return element; },
       [](const T& a, const T& b) { return std::min(a, b); });
@@ -49,7 +49,7 @@ template <class T>
 /// Returns the sum of the products of the elements of two arrays with the same distribution, on
 /// every rank. Collective.
 template <class T>
-[[nodiscard]] T inner_product(const distributed_array<T>& a, const distributed_array<T>& b) {
+[[nodiscard]] T inner_product(const DistributedArray<T>& a, const DistributedArray<T>& b) {
   SHOAL_CHECK(a.local().size() == b.local().size(),
               "inner_product() on rank {}: the arrays have {} and {} elements there: give both one "
               "size and distribution",
@@ -61,7 +61,7 @@ template <class T>
 
 /// Sorts the elements of a balanced array in ascending order, by a sample sort. Collective.
 template <class T>
-void sort(distributed_array<T>& array) {
+void sort(DistributedArray<T>& array) {
   Team& team = array.team();
   const auto ranks = static_cast<std::size_t>(team.size());
   std::vector<T>& local = array.local();

@@ -2,6 +2,7 @@
 // All of shoal, for programs. (Programs that call MPI themselves include <shoal/mpi.hpp> as well.)
 
 #include <shoal/compute.hpp>        // IWYU pragma: export
+#include <shoal/deprecated.hpp>     // IWYU pragma: export
 #include <shoal/error.hpp>          // IWYU pragma: export
 #include <shoal/event/events.hpp>   // IWYU pragma: export
 #include <shoal/flow.hpp>           // IWYU pragma: export

@@ -1,7 +1,7 @@
 #pragma once
 // Locks and meeting points for tasks: waiting parks the task, and its worker runs others.
 //
-// Each object outlives all calls on it; but a task that returns from the wait() of a Counter may
+// Each object outlives all calls on it; but a task that returns from the wait() of a Latch may
 // destroy it, if no other task is in its wait(): count_down() does not touch it any more. Each is
 // made on a rank, for the tasks, the main function and the threads of that rank. Handlers may use
 // calls that never block. lock(), acquire(), wait() and arrive_and_wait() are refused in handlers
@@ -71,17 +71,18 @@ class Mutex final : public sched::WaitingRoom {
   sched::LockOwner owner_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// Condition variable: waits for a change of data that a Mutex protects.
-class Condition final {
+/// ConditionVariable variable: waits for a change of data that a Mutex protects.
+class ConditionVariable final {
  public:
   /// Makes a condition on the caller's rank. **Caller**: a task, handler or main function.
-  explicit Condition(std::string name = "a condition")
-      : Condition(sched::current_scheduler("a condition"), std::move(name)) {}
-  /// Makes a condition on the rank of a team: `Condition condition(world)`. **Caller**: any thread.
-  explicit Condition(sched::Scheduler& scheduler, std::string name = "a condition")
+  explicit ConditionVariable(std::string name = "a condition")
+      : ConditionVariable(sched::current_scheduler("a condition"), std::move(name)) {}
+  /// Makes a condition on the rank of a team: `ConditionVariable condition(world)`. **Caller**: any
+  /// thread.
+  explicit ConditionVariable(sched::Scheduler& scheduler, std::string name = "a condition")
       : scheduler_(scheduler), name_(std::move(name)) {}
-  Condition(const Condition&) = delete;
-  Condition& operator=(const Condition&) = delete;
+  ConditionVariable(const ConditionVariable&) = delete;
+  ConditionVariable& operator=(const ConditionVariable&) = delete;
 
   /// Unlocks `lock`, waits for a notification, and locks it again. No notification that comes after
   /// the unlocking is missed. The caller holds the lock again when this returns or throws; but
@@ -168,15 +169,15 @@ class Barrier final {
 };
 
 /// Latch: counts down to zero, once; then all waiters continue.
-class Counter : public sched::WaitingRoom {
+class Latch : public sched::WaitingRoom {
  public:
-  virtual ~Counter() = default;
+  virtual ~Latch() = default;
   /// Makes a counter on the caller's rank. **Caller**: a task, handler or main function.
-  explicit Counter(std::int64_t count, std::string name = "a counter")
-      : Counter(sched::current_scheduler("a counter"), count, std::move(name)) {}
-  /// Makes a counter on the rank of a team: `Counter counter(world, 4)`. **Caller**: any thread.
+  explicit Latch(std::int64_t count, std::string name = "a latch")
+      : Latch(sched::current_scheduler("a latch"), count, std::move(name)) {}
+  /// Makes a counter on the rank of a team: `Latch counter(world, 4)`. **Caller**: any thread.
   /// **Errors**: CheckError for a negative count.
-  Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a counter");
+  Latch(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a latch");
 
   /// Adds to the count. **Blocks**: never. **Errors**: CheckError, and nothing changes, when the
   /// count is zero already (waiters may have destroyed the counter), for a count below 1, and when

@@ -6,6 +6,7 @@
 #include <shoal/detail/sched/async_task.hpp>
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/team/deprecated.hpp>
 #include <shoal/detail/team/rank_set.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/future.hpp>
@@ -39,7 +40,7 @@ struct TaskOptions {
 };
 
 /// Counters of one rank since it started.
-struct Stats {
+struct Statistics {
   std::uint64_t tasks_run = 0;          // tasks that have run
   std::uint64_t messages_sent = 0;      // active messages
   std::uint64_t messages_received = 0;  // active messages handled
@@ -82,7 +83,9 @@ struct ContextOf<Team> {
 /// done before. **Lifetime**: objects made on a team end before it.
 ///
 /// Where nothing else is said, any thread may call, and calls do not block.
-class Team : public TeamCollectives {
+class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
+  friend deprecated::TeamCalls<Team>;
+
  public:
   /// Makes a team of `ranks` of `parent`, which become ranks 0, 1, ... of the team in that order.
   /// Collective: all members of `parent` call it in the same order, from main functions or tasks,
@@ -227,17 +230,21 @@ class Team : public TeamCollectives {
 
   // --- active messages
 
+  using deprecated::TeamCalls<Team>::send;
+  using deprecated::TeamCalls<Team>::send_urgent;
+  using deprecated::TeamCalls<Team>::multicast;
+
   /// Sends a message that runs the function named by `am<function>` on `target`, with copies of the
   /// arguments. **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <auto Function, Delivery How, class... Args>
-  void send(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+  void send(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
     messaging::send_static<messaging::StaticFunction<Function, How>>(channel(), target,
                                                                      std::forward<Args>(args)...);
   }
   /// Sends a message that runs a lambda without captures on `target`, with copies of the arguments.
   /// **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <messaging::CaptureLess Closure, class... Args>
-  void send(Closure, Rank target, Args&&... args) {
+  void send(Rank target, Closure, Args&&... args) {
     messaging::send_static<messaging::StaticClosure<Closure>>(channel(), target,
                                                               std::forward<Args>(args)...);
   }
@@ -245,7 +252,7 @@ class Team : public TeamCollectives {
   /// Sends an urgent message that runs the function named by `am<function>` on `target`: it
   /// overtakes messages sent there by send(). See ActiveMessage::send_urgent().
   template <auto Function, Delivery How, class... Args>
-  void send_urgent(messaging::StaticAm<Function, How>, Rank target, Args&&... args) {
+  void send_urgent(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
     messaging::send_static<messaging::StaticFunction<Function, How>, net::Lane::urgent>(
         channel(), target, std::forward<Args>(args)...);
   }
@@ -265,21 +272,21 @@ class Team : public TeamCollectives {
   /// each recipient copies the arguments once; an Immutable is shared. **Source**:
   /// runtime-communication-interactions-thesis, section 4.3.
   template <auto Function, Delivery How, class... Args>
-  void multicast(messaging::StaticAm<Function, How>, const Recipients& recipients, Args&&... args) {
+  void multicast(const Recipients& recipients, messaging::StaticAm<Function, How>, Args&&... args) {
     messaging::multicast_static<messaging::StaticFunction<Function, How>>(
         channel(), recipients, std::forward<Args>(args)...);
   }
   /// Runs a lambda without captures once on each recipient. **Caller**, **Blocks**, **Errors**,
   /// **Ordering**: as multicast() of a function.
   template <messaging::CaptureLess Closure, class... Args>
-  void multicast(Closure, const Recipients& recipients, Args&&... args) {
+  void multicast(const Recipients& recipients, Closure, Args&&... args) {
     messaging::multicast_static<messaging::StaticClosure<Closure>>(channel(), recipients,
                                                                    std::forward<Args>(args)...);
   }
   /// Runs the handler of `message`, made by make_am(), once on each recipient. **Caller**,
   /// **Blocks**, **Errors**, **Ordering**: as multicast() of a function.
   template <class... Wires, class... Args>
-  void multicast(const ActiveMessage<Wires...>& message, const Recipients& recipients,
+  void multicast(const Recipients& recipients, const ActiveMessage<Wires...>& message,
                  Args&&... args) {
     message.multicast(recipients, std::forward<Args>(args)...);
   }
@@ -287,7 +294,7 @@ class Team : public TeamCollectives {
   /// and the arguments of its functions. **Caller**, **Blocks**, **Errors**, **Ordering**: as
   /// multicast() of a function.
   template <class T, class... Wires, class... Args>
-  void multicast(const LargeMessage<T, Wires...>& message, const Recipients& recipients,
+  void multicast(const Recipients& recipients, const LargeMessage<T, Wires...>& message,
                  std::span<const std::type_identity_t<T>> payload, Args&&... args) {
     message.multicast(recipients, payload, std::forward<Args>(args)...);
   }
@@ -298,7 +305,7 @@ class Team : public TeamCollectives {
   /// message was handled. **Caller**, **Blocks**: as ActiveMessage::send(). **Errors**: the world
   /// fails if the team has ended.
   template <auto Function, Delivery How, class... Args>
-  void send(const TeamHandle& team, messaging::StaticAm<Function, How>, Rank member,
+  void send(const TeamHandle& team, Rank member, messaging::StaticAm<Function, How>,
             Args&&... args) {
     using Traits = messaging::FunctionTraits<decltype(Function)>;
     send_through<Function, How>(team, member, typename Traits::Wires{},
@@ -308,7 +315,7 @@ class Team : public TeamCollectives {
   /// Rejects other kinds of handlers at compile time.
   template <class Handler, class... Args>
     requires(!messaging::CaptureLess<Handler> && !messaging::is_static_am_v<Handler>)
-  void send(const Handler& /*handler*/, Rank /*target*/, const Args&... /*args*/) {
+  void send(Rank /*target*/, const Handler& /*handler*/, const Args&... /*args*/) {
     static_assert(sizeof(Handler) == 0,
                   "shoal: send() takes am<function> or a lambda that captures nothing and has no "
                   "auto parameters: make_am() makes an active message of a lambda with captures");
@@ -543,7 +550,7 @@ class Team : public TeamCollectives {
   template <auto Function, Delivery How, class... Values>
   static void pass_on(Team& world, const Relay& relay, Values... values) {
     member_of(world, relay)
-        .send(am<&Team::deliver<Function, Values...>, How>, Rank(relay.member), relay,
+        .send(Rank(relay.member), am<&Team::deliver<Function, Values...>, How>, relay,
               std::move(values)...);
   }
   template <auto Function, class... Values>
@@ -584,8 +591,8 @@ class Team : public TeamCollectives {
     static_assert(sizeof...(Ws) == sizeof...(Args),
                   "shoal: the number of arguments differs from the function's parameters");
     (messaging::check_fraction<Args, Ws>(), ...);
-    multicast(am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>,
-              Recipients(invitation.ranks), invitation,
+    multicast(Recipients(invitation.ranks),
+              am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, invitation,
               wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
   }
   /// Makes an invitation to a team that nobody waits for.
@@ -652,10 +659,10 @@ void Team::send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Ar
                 "shoal: the number of arguments differs from the function's parameters");
   (messaging::check_fraction<Args, Ws>(), ...);
   if (Team* const here = find_member(team); here != nullptr) {
-    return here->send(am<Function, How>, member, std::forward<Args>(args)...);
+    return here->send(member, am<Function, How>, std::forward<Args>(args)...);
   }
   const Relay relay = relay_to(team, member, world_rank(rank()));
-  outermost().send(am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>, Rank(team.first),
+  outermost().send(Rank(team.first), am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>,
                    relay, wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
 }
 

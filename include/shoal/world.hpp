@@ -51,7 +51,10 @@ class World : public Team {
   /// Places of all ranks; see Team::ranks_sharing().
   [[nodiscard]] const Machine& machine() const { return *parts_.machine; }
   /// Counters of this rank, in all teams.
-  [[nodiscard]] Stats stats() const;
+  [[nodiscard]] Statistics statistics() const;
+  [[deprecated("its name is statistics()")]] [[nodiscard]] Statistics stats() const {
+    return statistics();
+  }
   /// Returns the team of a handle; nullptr if this rank is no member, the team does not exist on
   /// this rank yet, or it has ended on this rank. **Caller**: any thread. **Lifetime**: as long as
   /// the team.

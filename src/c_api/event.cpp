@@ -339,7 +339,7 @@ int shoal_events_unlock(shoal_events* events, const char* lock_name) {
 
 int shoal_events_test_lock(shoal_events* events, const char* lock_name) {
   return guarded_number("shoal_events_test_lock", [&] {
-    return given(events, "events").events.test_lock(text_of(lock_name, "the lock's name"));
+    return given(events, "events").events.try_lock(text_of(lock_name, "the lock's name"));
   });
 }
 

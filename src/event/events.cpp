@@ -141,7 +141,7 @@ EventList Events::wait(const std::vector<EventDependency>& dependencies) {
 
 void Events::lock(std::string_view lock_name) { core_->locks().lock(lock_name); }
 void Events::unlock(std::string_view lock_name) { core_->locks().unlock(lock_name); }
-bool Events::test_lock(std::string_view lock_name) { return core_->locks().try_lock(lock_name); }
+bool Events::try_lock(std::string_view lock_name) { return core_->locks().try_lock(lock_name); }
 
 bool Events::is_submitted(std::string_view task_name) const {
   return core_->is_submitted(task_name);

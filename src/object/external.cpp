@@ -6,13 +6,13 @@
 
 namespace shoal {
 
-external_thread::external_thread(Team& team) : team_(team) {
-  sched::check_thread(team.scope().scheduler(), "external_thread");
+ExternalThread::ExternalThread(Team& team) : team_(team) {
+  sched::check_thread(team.scope().scheduler(), "ExternalThread");
   hold_.emplace(team.hold());
 }
 
 // Until the promise is in the list, the team's wait() does not complete, because of the hold.
-void external_thread::fence() {
+void ExternalThread::fence() {
   Promise<void> passed(team_.scope().scheduler(), "fence() of an external thread");
   Future<void> future = passed.future();
   object::Objects::of(team_).add_fence(hold_, std::move(passed));

@@ -89,12 +89,13 @@ const sched::Task* Mutex::holder() const {
 
 std::string Mutex::describe() const { return fmt::format("lock() of mutex '{}'", name_); }
 
-// --- Condition
+// --- ConditionVariable
 
 /// Taken while the lock is held: it is notified from then on, in the list or on the way there.
-class Condition::Ticket final : public sched::Waitable {
+class ConditionVariable::Ticket final : public sched::Waitable {
  public:
-  explicit Ticket(Condition& condition) : Waitable(condition.scheduler_), condition_(condition) {
+  explicit Ticket(ConditionVariable& condition)
+      : Waitable(condition.scheduler_), condition_(condition) {
     const sync::Lock lock(condition.mutex_);
     number_ = ++condition.tickets_;
     condition.coming_.push_back(number_);
@@ -122,12 +123,12 @@ class Condition::Ticket final : public sched::Waitable {
   void wait() { wait_here(); }
 
  private:
-  Condition& condition_;
+  ConditionVariable& condition_;
   std::uint64_t number_ = 0;
   bool arrived_ = false;
 };
 
-void Condition::wait(std::unique_lock<Mutex>& lock) {
+void ConditionVariable::wait(std::unique_lock<Mutex>& lock) {
   SHOAL_CHECK(lock.owns_lock() && lock.mutex()->is_mine(),
               "wait() of condition '{}': the caller does not hold the lock it gave", name_);
   try {
@@ -143,7 +144,7 @@ void Condition::wait(std::unique_lock<Mutex>& lock) {
   lock.lock();
 }
 
-void Condition::notify_one() {
+void ConditionVariable::notify_one() {
   sync::Waiter* first = nullptr;
   {
     const sync::Lock lock(mutex_);
@@ -153,7 +154,7 @@ void Condition::notify_one() {
   wake(first);
 }
 
-void Condition::notify_all() {
+void ConditionVariable::notify_all() {
   sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
@@ -276,15 +277,15 @@ void Barrier::arrive_and_wait() {
   }
 }
 
-// --- Counter
+// --- Latch
 
-Counter::Counter(sched::Scheduler& scheduler, std::int64_t count, std::string name)
+Latch::Latch(sched::Scheduler& scheduler, std::int64_t count, std::string name)
     : WaitingRoom(scheduler), name_(std::move(name)), count_(count) {
-  SHOAL_CHECK(count >= 0, "counter '{}' cannot begin at {}", name_, count);
+  SHOAL_CHECK(count >= 0, "latch '{}' cannot begin at {}", name_, count);
 }
 
-void Counter::add(std::int64_t count) {
-  SHOAL_CHECK(count >= 1, "add({}) to counter '{}'", count, name_);
+void Latch::add(std::int64_t count) {
+  SHOAL_CHECK(count >= 1, "add({}) to latch '{}'", count, name_);
   std::int64_t before = 0;
   {
     const sync::Lock lock(mutex_);
@@ -292,15 +293,15 @@ void Counter::add(std::int64_t count) {
     if (before > 0 && count <= kMost - before) count_ += count;
   }
   SHOAL_CHECK(before > 0,
-              "add() to counter '{}', which is at zero already: add before the last "
+              "add() to latch '{}', which is at zero already: add before the last "
               "count_down()",
               name_);
   SHOAL_CHECK(count <= kMost - before,
-              "add({}) to counter '{}', which is at {}: {} is the most it can count", count, name_,
+              "add({}) to latch '{}', which is at {}: {} is the most it can count", count, name_,
               before, kMost);
 }
 
-void Counter::count_down(std::int64_t count) {
+void Latch::count_down(std::int64_t count) {
   sync::TakenWaiters woken;
   std::int64_t before = 0;
   {
@@ -309,33 +310,32 @@ void Counter::count_down(std::int64_t count) {
     if (count >= 1 && count <= before) count_ -= count;
     if (count == before) woken = waiters_.take_all();
   }
-  SHOAL_CHECK(
-      count >= 1 && count <= before,
-      "count_down({}) of counter '{}', which is at {}: make it with the number of all calls", count,
-      name_, before);
+  SHOAL_CHECK(count >= 1 && count <= before,
+              "count_down({}) of latch '{}', which is at {}: make it with the number of all calls",
+              count, name_, before);
   woken.wake_all();
 }
 
-bool Counter::is_zero() const {
+bool Latch::is_zero() const {
   const sync::Lock lock(mutex_);
   return count_ == 0;
 }
 
-void Counter::wait() {
+void Latch::wait() {
   check_may_wait();
   if (!is_zero()) wait_here();
 }
 
-bool Counter::enlist(sync::Waiter& waiter) {
+bool Latch::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
   if (count_ == 0) return false;
   waiters_.push(waiter);
   return true;
 }
 
-std::string Counter::describe() const {
+std::string Latch::describe() const {
   const sync::Lock lock(mutex_);
-  return fmt::format("wait() of counter '{}', which is at {}", name_, count_);
+  return fmt::format("wait() of latch '{}', which is at {}", name_, count_);
 }
 
 }  // namespace shoal

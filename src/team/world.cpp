@@ -5,7 +5,7 @@
 
 namespace shoal {
 
-Stats World::stats() const {
+Statistics World::statistics() const {
   const messaging::Messenger& messenger = scope().messenger();
   const messaging::MessageStatistics messages = messaging::statistics_of(messenger);
   return {scope().scheduler().inspector().tasks_run(), messages.messages_sent,

@@ -3,4 +3,4 @@
 
 void add(shoal::World& /*world*/, int& /*value*/) {}
 
-void send(shoal::World& world) { world.send(shoal::am<add>, shoal::Rank(0), 1); }
+void send(shoal::World& world) { world.send(shoal::Rank(0), shoal::am<add>, 1); }

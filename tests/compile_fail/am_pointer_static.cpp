@@ -3,4 +3,4 @@
 
 void print(const char* /*text*/) {}
 
-void send(shoal::World& world) { world.send(shoal::am<print>, shoal::Rank(0), "text"); }
+void send(shoal::World& world) { world.send(shoal::Rank(0), shoal::am<print>, "text"); }

@@ -4,5 +4,6 @@
 
 void make(shoal::World& world) {
   int sum = 0;
-  world.send([&sum](int value) { sum += value; }, shoal::Rank(0), 1);
+  world.send(
+      shoal::Rank(0), [&sum](int value) { sum += value; }, 1);
 }

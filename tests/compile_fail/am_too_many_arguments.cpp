@@ -3,4 +3,4 @@
 
 void greet(shoal::World& /*world*/, int /*a*/) {}
 
-void send(shoal::World& world) { world.send(shoal::am<greet>, shoal::Rank(0), 1, 2); }
+void send(shoal::World& world) { world.send(shoal::Rank(0), shoal::am<greet>, 1, 2); }

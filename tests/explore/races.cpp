@@ -441,7 +441,7 @@ void by_group(World& world) {
 
 void by_waiting(World& world) {
   shoal::Barrier barrier(kTasks);
-  shoal::Counter counter(kTasks);
+  shoal::Latch counter(kTasks);
   shoal::FullEmpty<int> cell;
   std::array<int, kTasks> parts{};
   int sum = 0;

@@ -88,7 +88,7 @@ void objects(World& world) {
     }
   }
   world.wait();
-  shoal::distributed_map<std::string, int> map(world);
+  shoal::DistributedMap<std::string, int> map(world);
   for (int i = 0; i < 100; ++i) map.count(std::to_string(i % 10));
   map.fence();
   require(map.find("7").get() == 10 * world.size(), "the map");

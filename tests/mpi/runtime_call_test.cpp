@@ -118,8 +118,8 @@ void multicasts(World& world) {
                           TreeShape::binomial,  TreeShape::k_ary, TreeShape::delegate};
   for (const TreeShape shape : shapes) {
     const shoal::Recipients to(all, {shape, 2});
-    world.multicast(values, to, me, mine);
-    world.multicast(payload, to, mine, me);
+    world.multicast(to, values, me, mine);
+    world.multicast(to, payload, mine, me);
     world.wait();
   }
   const auto expected = 2 * shapes.size() * static_cast<std::size_t>(world.size());

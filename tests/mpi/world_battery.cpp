@@ -38,7 +38,7 @@ void messages(World& world) {
   for (const int count : next) require(count == kCount, "{} of {} messages", count, kCount);
 
   const std::array<double, 3> values{1, 2, 3};
-  world.send(shoal::am<count_static_call, Delivery::task>, Rank((world.rank() + 1) % size),
+  world.send(Rank((world.rank() + 1) % size), shoal::am<count_static_call, Delivery::task>,
              world.rank(), std::span<const double>(values));
   world.wait();
 }

@@ -40,7 +40,7 @@ TEST_P(MillionTasks, OverEightRanks_EachRunOnceAfterTheirPredecessors) {
   std::atomic<std::uint64_t> tasks_run{0};
   const int code = run_world(8, 2, [&](World& world) {
     run.run(world, {.dense = GetParam()});
-    tasks_run += world.stats().tasks_run;
+    tasks_run += world.statistics().tasks_run;
   });
   EXPECT_EQ(code, 0);
   EXPECT_EQ(run.difference(), "");

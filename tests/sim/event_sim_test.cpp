@@ -135,7 +135,7 @@ std::vector<std::uint64_t> sent_by_each(Rank source, bool fires) {
     if (fires && world.rank() == source) events.fire(shoal::all, "news");
     world.wait();
     EXPECT_EQ(got, fires ? 1 : 0);
-    sent[static_cast<std::size_t>(world.rank())] = world.stats().messages_sent;
+    sent[static_cast<std::size_t>(world.rank())] = world.statistics().messages_sent;
     return 0;
   });
   EXPECT_EQ(errors, std::vector<std::string>(kRanks, ""));

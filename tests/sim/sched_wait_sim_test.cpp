@@ -219,7 +219,7 @@ class Run {
   static int from_failure(World& world, const Step& step) {
     Promise<int> promise("what fails");
     auto future = promise.future();
-    world.send(shoal::am<&Run::fail_node>, Rank(step.rank), world.publish(std::move(promise)),
+    world.send(Rank(step.rank), shoal::am<&Run::fail_node>, world.publish(std::move(promise)),
                step.number);
     try {
       future.get();
@@ -235,7 +235,7 @@ class Run {
   static int in_group(World& world, Kind kind, const F& run) {
     int value = 0;
     shoal::Barrier barrier(2);
-    shoal::Counter counter(1);
+    shoal::Latch counter(1);
     shoal::FullEmpty<int> cell;
     TaskGroup group;  // has ended before what its tasks use
     switch (kind) {
@@ -272,7 +272,7 @@ class Run {
   static void await_cancel(World& world) {
     while (!shoal::is_cancelled() && !world.scope().failed()) shoal::yield();
   }
-  static void throw_late(World& world, shoal::Counter& counter) {
+  static void throw_late(World& world, shoal::Latch& counter) {
     counter.wait();
     await_cancel(world);
     throw std::runtime_error("not the first exception");

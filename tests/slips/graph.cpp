@@ -262,7 +262,7 @@ void message_to_no_rank(World& world) {
 }
 
 void function_to_no_rank(World& world) {
-  if (world.rank() == 1) world.send(shoal::am<count>, Rank(-1), 1);
+  if (world.rank() == 1) world.send(Rank(-1), shoal::am<count>, 1);
   world.wait();
 }
 

@@ -284,7 +284,7 @@ void barrier_incomplete(World& world) {
 }
 
 void counted_too_often(World& world) {
-  shoal::Counter left(2, "tiles left");
+  shoal::Latch left(2, "tiles left");
   if (world.rank() == 1) {
     for (int i = 0; i < 3; ++i) left.count_down();
   }
@@ -293,7 +293,7 @@ void counted_too_often(World& world) {
 
 void condition_without_notice(World& world) {
   shoal::Mutex mutex(world, "queue");
-  shoal::Condition filled(world, "queue to be filled");
+  shoal::ConditionVariable filled(world, "queue to be filled");
   if (world.rank() == 1) {
     world.spawn(
         [&] {

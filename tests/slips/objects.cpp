@@ -244,13 +244,13 @@ void sync_throws(World& world) {
 }
 
 void element_too_large(World& world) {
-  shoal::distributed_array<int> array(world, 10);
+  shoal::DistributedArray<int> array(world, 10);
   if (world.rank() == 1) array.set(10, 1);
   array.fence();
 }
 
 void range_too_large(World& world) {
-  shoal::distributed_array<int> array(world, 10);
+  shoal::DistributedArray<int> array(world, 10);
   if (world.rank() == 1) (void)array.get_range(8, 3).get();
   array.fence();
 }
@@ -363,7 +363,7 @@ void thread_in_simulation(World& world) {
   Account account(world);
   if (world.rank() == 1) {
     std::async(std::launch::async, [&] {
-      const shoal::external_thread here(world);
+      const shoal::ExternalThread here(world);
       account.async<&Account::deposit>(Rank(0), 5);
     }).get();
   }

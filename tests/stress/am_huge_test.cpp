@@ -90,7 +90,7 @@ TEST(Huge, MessageBeyondTwoGibibytes_ArrivesWhole) {
                         }
                         world.wait();
                         if (world.rank() == 0) {
-                          EXPECT_GE(world.stats().bytes_sent, kSize);
+                          EXPECT_GE(world.statistics().bytes_sent, kSize);
                         }
                       }),
             0);

@@ -139,7 +139,7 @@ TEST(TeamStress, LaunchedTeams_ComeAndGo) {
           [](Team& team, int number) {
             ++launched();
             if (number % 3 == 0) team.barrier();
-            team.send([](Team& team) { team.spawn([] { ++launched(); }); }, Rank(0));
+            team.send(Rank(0), [](Team& team) { team.spawn([] { ++launched(); }); });
           },
           i));
       if (ends.size() < 20) continue;

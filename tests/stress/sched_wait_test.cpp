@@ -137,7 +137,7 @@ TEST(WaitStress, FailureInTheMiddle_LeavesNobodyBehind) {
     std::atomic<int> alive{0};
     text_of<TaskError>(2, 4, [&](World& world) {
       shoal::Mutex mutex;
-      shoal::Condition condition;
+      shoal::ConditionVariable condition;
       shoal::Barrier barrier(5);
       int turn = 0;
       for (int i = 0; i < 40; ++i) {

@@ -330,7 +330,7 @@ class SignalOrder {
     put(kMulticast).wait();
     if (size_ > 1) {
       const MulticastTree chain{TreeShape::chain};  // the next rank is the last one
-      world_.multicast(looks_, Recipients(others, chain), me, kMulticast);
+      world_.multicast(Recipients(others, chain), looks_, me, kMulticast);
     }
     put(kToAll).wait();
     events_.fire(all, "to all");

@@ -237,8 +237,9 @@ inline void order_of_objects_with_a_handle(World& world) {
       [&] { return std::make_unique<Pears>(world); });
   world.barrier();
   if (world.rank() == 0) {
-    world.send([](Handle<Apples> apples) { apples.get().write(5); }, last_rank(world),
-               (*both.first)->handle());
+    world.send(
+        last_rank(world), [](Handle<Apples> apples) { apples.get().write(5); },
+        (*both.first)->handle());
   }
   world.wait();
 }

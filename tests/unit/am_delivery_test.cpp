@@ -38,8 +38,8 @@ TEST(Inlined, Handlers_AreNoTasks) {
                         auto message = world.make_am([](int) {});
                         for (int i = 0; i < 100; ++i) message.send(Rank(i % 2), i);
                         world.wait();
-                        EXPECT_EQ(world.stats().tasks_run, 0U);
-                        EXPECT_EQ(world.stats().messages_received, 100U);
+                        EXPECT_EQ(world.statistics().tasks_run, 0U);
+                        EXPECT_EQ(world.statistics().messages_received, 100U);
                       }),
             0);
 }
@@ -116,9 +116,9 @@ TEST(Static, ThrowingFunction_IsNamedInTheError) {
     EXPECT_EQ(run_world(2, 1,
                         [as_task](World& world) {
                           if (world.rank() == 0 && as_task) {
-                            world.send(am<throw_text, Delivery::task>, Rank(1), "static text");
+                            world.send(Rank(1), am<throw_text, Delivery::task>, "static text");
                           } else if (world.rank() == 0) {
-                            world.send(am<throw_text>, Rank(1), "static text");
+                            world.send(Rank(1), am<throw_text>, "static text");
                           }
                           EXPECT_THAT(failure_of(world),
                                       AllOf(HasSubstr(": am_delivery_test::throw_text failed"),
@@ -131,8 +131,8 @@ TEST(Static, ThrowingFunction_IsNamedInTheError) {
 TEST(Static, ThrowingLambda_IsNamedByWhereItStands) {
   EXPECT_EQ(run_world(1, 1,
                       [](World& world) {
-                        world.send([](int n) { throw std::runtime_error(std::to_string(n)); },
-                                   Rank(0), 5);
+                        world.send(
+                            Rank(0), [](int n) { throw std::runtime_error(std::to_string(n)); }, 5);
                         EXPECT_THAT(failure_of(world),
                                     AllOf(ContainsRegex(": lambda (in .*Static_ThrowingLambda.*|at "
                                                         "am_delivery_test.cpp:[0-9]+) failed"),
@@ -172,7 +172,7 @@ TEST(Task, Handlers_AreTasksAndMayRunAtOnce) {
                           meet.send(Rank(1));
                         }
                         world.wait();
-                        EXPECT_EQ(world.stats().tasks_run, world.rank() == 1 ? 2U : 0U);
+                        EXPECT_EQ(world.statistics().tasks_run, world.rank() == 1 ? 2U : 0U);
                       }),
             0);
 }

@@ -57,7 +57,7 @@ TEST(HeldMulticasts, DoNotHoldBackMessagesOfTheRankThatPassesThemOn) {
     int handled = 0;
     const auto late = world.make_am([&] { ++handled; });
     if (world.rank() == 0) {
-      world.multicast(late, kOneThenTwo);
+      world.multicast(kOneThenTwo, late);
       pass.send(Rank(1));
     }
     world.wait();
@@ -67,7 +67,7 @@ TEST(HeldMulticasts, DoNotHoldBackMessagesOfTheRankThatPassesThemOn) {
 
 TEST(HeldMulticasts, DoNotHoldBackThoseOfOtherSenders) {
   run_told(4, [](World& world, const ActiveMessage<>& tell, Future<void>& told) {
-    const auto follow = world.make_am([&] { world.multicast(tell, kOneThenTwo); });
+    const auto follow = world.make_am([&] { world.multicast(kOneThenTwo, tell); });
     if (world.rank() == 1 || world.rank() == 2) told.get();  // from rank 3
     int handled = 0;
     const auto late = world.make_am([&] {
@@ -75,7 +75,7 @@ TEST(HeldMulticasts, DoNotHoldBackThoseOfOtherSenders) {
       if (world.rank() == 0) follow.send(Rank(3));
     });
     if (world.rank() == 0) {
-      world.multicast(late, Recipients({Rank(1), Rank(2), Rank(0)}, {TreeShape::chain}));
+      world.multicast(Recipients({Rank(1), Rank(2), Rank(0)}, {TreeShape::chain}), late);
     }
     world.wait();
     EXPECT_EQ(handled, world.rank() == 3 ? 0 : 1);
@@ -86,11 +86,11 @@ TEST(HeldMulticasts, DoNotHoldBackThoseOfOtherSenders) {
 TEST(HeldMulticasts, DoNotHoldBackEarlierOnesAlongOtherTrees) {
   run_told(4, [](World& world, const ActiveMessage<>& tell, Future<void>& told) {
     const MulticastTree chain{TreeShape::chain};
-    if (world.rank() == 0) world.multicast(tell, Recipients({Rank(1), Rank(2), Rank(3)}, chain));
+    if (world.rank() == 0) world.multicast(Recipients({Rank(1), Rank(2), Rank(3)}, chain), tell);
     if (world.rank() == 3) told.get();
     int handled = 0;
     const auto late = world.make_am([&] { ++handled; });
-    if (world.rank() == 0) world.multicast(late, Recipients({Rank(2), Rank(3)}, chain));
+    if (world.rank() == 0) world.multicast(Recipients({Rank(2), Rank(3)}, chain), late);
     world.wait();
     EXPECT_EQ(handled, world.rank() >= 2 ? 1 : 0);
   });
@@ -107,11 +107,11 @@ TEST(HeldMulticasts, DoNotHoldBackEarlierOnesWithoutAnObject) {
           });
           world.barrier();
           const Recipients to({Rank(3), Rank(1), Rank(2)}, {TreeShape::chain});
-          if (world.rank() == 0) world.multicast(tell, to);
+          if (world.rank() == 0) world.multicast(to, tell);
           if (world.rank() == 2) promise.future().get();
           int handled = 0;
           const auto late = world.make_am([&](const std::vector<int>&) { ++handled; });
-          if (world.rank() == 0) world.multicast(late, to, std::vector<int>(3));
+          if (world.rank() == 0) world.multicast(to, late, std::vector<int>(3));
           world.wait();
           EXPECT_EQ(handled, world.rank() >= 1 && world.rank() <= 3 ? 1 : 0);
           return 0;
@@ -141,11 +141,11 @@ TEST(HeldMulticasts, DoNotHoldBackEarlierPayloads) {
       for (int rank = 1; rank < kRanks; ++rank) ranks.emplace_back(rank);
       const Recipients to(ranks, {TreeShape::k_ary, 4});
       const std::vector<int> from(20'000, 1);
-      if (world.rank() == 0) world.multicast(tell, to, from);
+      if (world.rank() == 0) world.multicast(to, tell, from);
       if (is_last) promise.future().get();
       int handled = 0;
       const auto late = world.make_am([&] { ++handled; });
-      if (world.rank() == 0) world.multicast(late, to);
+      if (world.rank() == 0) world.multicast(to, late);
       world.wait();
       EXPECT_EQ(handled, world.rank() == 0 ? 0 : 1);
       return 0;
@@ -163,9 +163,9 @@ TEST(HeldMulticasts, BehindOthers_ArePassedOn) {
       if (world.rank() == 2) tell.send(Rank(handled == 1 ? 0 : 1));
     });
     if (world.rank() == 0) {
-      world.multicast(late, kOneThenTwo);
+      world.multicast(kOneThenTwo, late);
       told.get();
-      world.multicast(late, kOneThenTwo);
+      world.multicast(kOneThenTwo, late);
     }
     world.wait();
     EXPECT_EQ(handled, world.rank() == 0 ? 0 : 2);
@@ -185,10 +185,10 @@ TEST(HeldMulticasts, BehindOthersInTheSamePacket_ArePassedOnInOrder) {
       if (world.rank() == 2) tell.send(Rank(0));
     });
     if (world.rank() == 0) {
-      world.multicast(late, kOneThenTwo);
-      world.multicast(other, kOneThenTwo, 1);
+      world.multicast(kOneThenTwo, late);
+      world.multicast(kOneThenTwo, other, 1);
       told.get();  // from rank 2, which has handled the first one
-      world.multicast(other, kOneThenTwo, 2);
+      world.multicast(kOneThenTwo, other, 2);
     }
     world.wait();
     if (world.rank() != 0) {
@@ -212,7 +212,7 @@ void make_team_late(World& world, int late_by) {
   int handled = 0;
   const auto message = team.make_am([&](int number) { EXPECT_EQ(number, handled++); });
   for (int i = 0; i < kCount && world.rank() == 0; ++i) {
-    team.multicast(message, kOneThenTwo, i);
+    team.multicast(kOneThenTwo, message, i);
     if (i == late_by) tell.send(Rank(1));
     Future<void> answered = answers[static_cast<std::size_t>(i)].future();
     ask.send(Rank(2), i);
@@ -279,7 +279,7 @@ class RandomRank {
       const Rank to = rank_after(1 + below(world_.size() - 1));
       handler.send(to, me, sent_[to.value()]++, std::string("sent"));
     } else {
-      world_.multicast(handler, Recipients(others_, tree_), me, multicasts_++,
+      world_.multicast(Recipients(others_, tree_), handler, me, multicasts_++,
                        std::string("multicast"));
     }
   }

@@ -282,11 +282,9 @@ TEST_P(Held, FailureWhileMessagesAreHeld_DropsThem) {
     expect_held(world, 12);
     // Only once rank 0 has looked; a barrier would wait behind what is held.
     if (world.rank() == 0) {
-      world.send(
-          [](World& last) {
-            last.spawn([] { throw std::runtime_error("unrelated"); }, {.name = "failing task"});
-          },
-          Rank(world.size() - 1));
+      world.send(Rank(world.size() - 1), [](World& last) {
+        last.spawn([] { throw std::runtime_error("unrelated"); }, {.name = "failing task"});
+      });
     }
     EXPECT_THAT(task_error_of(world), AllOf(HasSubstr("failing task"), HasSubstr("unrelated")));
   });

@@ -269,7 +269,8 @@ TEST_P(Large, AsTask_ArrivalIsATaskOfTheReceiver) {
     if (world.rank() == 0) message.send(Rank(world.size() - 1), std::span<const int>(payload));
     world.wait();
     const bool receives = world.rank() == world.size() - 1;
-    EXPECT_EQ(world.stats().tasks_run, receives && GetParam().delivery == Delivery::task ? 1U : 0U);
+    EXPECT_EQ(world.statistics().tasks_run,
+              receives && GetParam().delivery == Delivery::task ? 1U : 0U);
   });
 }
 
@@ -279,11 +280,11 @@ TEST_P(Large, Statistics_CountThePayload) {
     auto message = world.make_large_am<double>([&](std::size_t) { return std::span(place); },
                                                [](std::span<double>) {}, [] {});
     const std::vector<double> payload(1000);
-    const std::uint64_t before = world.stats().bytes_sent;
+    const std::uint64_t before = world.statistics().bytes_sent;
     message.send(Rank(world.rank()), std::span<const double>(payload));
     world.wait();
-    EXPECT_GE(world.stats().bytes_sent - before, 8000U);
-    EXPECT_LE(world.stats().bytes_sent - before, 8200U);
+    EXPECT_GE(world.statistics().bytes_sent - before, 8000U);
+    EXPECT_LE(world.statistics().bytes_sent - before, 8200U);
   });
 }
 

@@ -221,16 +221,16 @@ class Handlers {
     };
     switch (cast.kind) {
       case 0:
-        return team.multicast(plain_, to(), cast.number, cast.number + 0.5);
+        return team.multicast(to(), plain_, cast.number, cast.number + 0.5);
       case 1:
-        return team.multicast(view_, to(), cast.number, std::vector<int>(cast.size, cast.number));
+        return team.multicast(to(), view_, cast.number, std::vector<int>(cast.size, cast.number));
       case 2: {
         const std::vector<std::string> words(cast.size % 100, std::to_string(cast.number));
         return words_.multicast(to(), cast.number, words);
       }
       case 3:
         return team.multicast(
-            shared_, to(), cast.number,
+            to(), shared_, cast.number,
             make_immutable<std::vector<int>>(std::vector<int>(cast.size, cast.number)));
       case 5:
       case 6:
@@ -238,13 +238,13 @@ class Handlers {
         // Unchanged until it is released.
         const auto payload = std::make_shared<std::vector<int>>(cast.size, cast.number);
         const auto& reader = cast.kind == 6 ? read_ : read_as_task_;
-        return team.multicast(cast.kind == 5 ? large_ : reader, to(), *payload, cast.number,
+        return team.multicast(to(), cast.kind == 5 ? large_ : reader, *payload, cast.number,
                               team.world_rank(team.rank()).value(),
                               on_release([payload] { std::ranges::fill(*payload, -1); }));
       }
       default:
         return team.multicast(
-            task_, to(), cast.number,
+            to(), task_, cast.number,
             std::vector<std::string>(cast.size % 100, std::to_string(cast.number)));
     }
   }
@@ -345,10 +345,10 @@ TEST(Multicasts, To1024Ranks_CostTheSenderAFewMessages) {
         handled += context.source() == 17 && text == "to all" ? 1 : 0;
       });
       world.barrier();
-      const std::uint64_t before = world.stats().messages_sent;
+      const std::uint64_t before = world.statistics().messages_sent;
       if (world.rank() == 17) {
-        world.multicast(message, Recipients(ranks_to(kRanks), {shape, 4}), "to all");
-        sent = world.stats().messages_sent - before;
+        world.multicast(Recipients(ranks_to(kRanks), {shape, 4}), message, "to all");
+        sent = world.statistics().messages_sent - before;
       }
       world.wait();
       return 0;
@@ -422,10 +422,10 @@ std::uint64_t messages_of_root(int ranks, std::size_t bytes, const messaging::Tr
     for (int rank = 1; rank < ranks; ++rank) others.emplace_back(rank);
     world.barrier();
     if (world.rank() == 0) {
-      const std::uint64_t before = world.stats().messages_sent;
+      const std::uint64_t before = world.statistics().messages_sent;
       if (bytes == 0) small.multicast(Recipients(others, tree), 1);
       if (bytes > 0) large.multicast(Recipients(others, tree), std::span(payload));
-      sent = world.stats().messages_sent - before;
+      sent = world.statistics().messages_sent - before;
     }
     world.wait();
     return 0;
@@ -474,7 +474,7 @@ TEST(Multicasts, OfOneSenderToTheSameRecipients_KeepTheirOrder) {
       });
       if (world.rank() == 4) {
         for (int i = 0; i < 60; ++i) {
-          world.multicast(message, Recipients(ranks_to(9), {kShapes[seed % 6], 2}), i,
+          world.multicast(Recipients(ranks_to(9), {kShapes[seed % 6], 2}), message, i,
                           std::vector<int>(static_cast<std::size_t>(i % 7 * 300)));
         }
       }
@@ -500,7 +500,7 @@ TEST(Multicasts, ArePassedOnByRanksWhoseHandlerIsNotThereYet) {
         if (world.rank() == 2) tell.send(Rank(1));
       });
       if (world.rank() == 0) {
-        world.multicast(message, Recipients({Rank(1), Rank(2), Rank(3)}, {TreeShape::chain}),
+        world.multicast(Recipients({Rank(1), Rank(2), Rank(3)}, {TreeShape::chain}), message,
                         std::vector<std::string>{"a", "b"});
       }
       world.wait();
@@ -563,7 +563,7 @@ TEST(Multicasts, OfLargePayloadsWhileTheWorldFails_End) {
           },
           [](std::span<int>) {});
       if (world.rank() == 0) {
-        world.multicast(message, Recipients(ranks_to(5), {kShapes[seed % 6], 4}), payload);
+        world.multicast(Recipients(ranks_to(5), {kShapes[seed % 6], 4}), message, payload);
       }
       world.wait();
       return 0;
@@ -580,11 +580,11 @@ void take_number(int /*number*/) {}
 TEST(Multicasts, WithBadRecipients_AreRefusedAndSendNothing) {
   const auto cast = [](const Recipients& recipients) {
     return error_of([&](World& world) {
-      const std::uint64_t before = world.stats().messages_sent;
+      const std::uint64_t before = world.statistics().messages_sent;
       try {
-        world.multicast(am<take_number>, recipients, 1);
+        world.multicast(recipients, am<take_number>, 1);
       } catch (...) {
-        EXPECT_EQ(world.stats().messages_sent, before);
+        EXPECT_EQ(world.statistics().messages_sent, before);
         throw;
       }
       world.wait();
@@ -608,7 +608,7 @@ TEST(Multicasts, OfAFailingHandler_EndTheWorldOnce) {
       });
       if (world.rank() < 2) {
         for (int i = 0; i < 60; ++i) {
-          world.multicast(message, ranks_to(6), std::vector<std::string>{std::to_string(i)});
+          world.multicast(ranks_to(6), message, std::vector<std::string>{std::to_string(i)});
         }
       }
       world.wait();
@@ -660,8 +660,8 @@ TEST(Multicasts, WithinAProcess_CopyOnceForEachRecipientAndShareImmutables) {
                           Counting value;
                           value.text = "text";
                           value.copies = &copies;
-                          world.multicast(counting, ranks_to(kRanks), std::move(value));
-                          world.multicast(immutable, ranks_to(kRanks),
+                          world.multicast(ranks_to(kRanks), counting, std::move(value));
+                          world.multicast(ranks_to(kRanks), immutable,
                                           make_immutable<std::vector<int>>(1000, 1));
                         }
                         world.wait();
@@ -694,7 +694,7 @@ TEST(Urgent, Messages_OvertakeOthersAndKeepTheirOwnOrder) {
             for (int i = 0; i < 20; ++i) {
               urgent.send_urgent(Rank(1), i, std::vector<std::string>{"u", "v"});
             }
-            world.send_urgent(am<take_number>, Rank(1), 1);
+            world.send_urgent(Rank(1), am<take_number>, 1);
           }
           world.wait();
           if (world.rank() == 1) {

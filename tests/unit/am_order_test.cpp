@@ -179,7 +179,7 @@ TEST(Order, StaticAndInstanceHandlers_ShareOneOrder) {
                         if (world.rank() == 0) {
                           for (int i = 0; i < 1000; i += 2) {
                             instance.send(Rank(1), i);
-                            world.send(am<log_number>, Rank(1), address, i + 1);
+                            world.send(Rank(1), am<log_number>, address, i + 1);
                           }
                         }
                         world.wait();

@@ -139,7 +139,7 @@ TEST_P(Send, StaticFunctionWithoutWorld_RunsOnEveryTarget) {
   run([&](World& world) {
     const std::vector<double> values{1, 2, 3};
     for_each_rank(world,
-                  [&](Rank to) { world.send(am<add_values>, to, tally.address(), 10, values); });
+                  [&](Rank to) { world.send(to, am<add_values>, tally.address(), 10, values); });
     world.wait();
   });
   EXPECT_EQ(tally.calls, ranks() * ranks());
@@ -149,8 +149,8 @@ TEST_P(Send, StaticFunctionWithoutWorld_RunsOnEveryTarget) {
 TEST_P(Send, StaticFunctionWithWorld_SeesTheTargetsWorld) {
   Tally tally;
   run([&](World& world) {
-    for_each_rank(world, [&](Rank to) { world.send(am<add_rank>, to, tally.address(), "four"); });
-    for_each_rank(world, [&](Rank to) { world.send(am<add_quietly>, to, tally.address()); });
+    for_each_rank(world, [&](Rank to) { world.send(to, am<add_rank>, tally.address(), "four"); });
+    for_each_rank(world, [&](Rank to) { world.send(to, am<add_quietly>, tally.address()); });
     world.wait();
   });
   EXPECT_EQ(tally.calls, 2 * ranks() * ranks());
@@ -162,9 +162,9 @@ TEST_P(Send, StaticFunctionDeliveredAsTask_RunsAsTaskOfTheTarget) {
   std::atomic<std::uint64_t> tasks{0};
   run([&](World& world) {
     for_each_rank(
-        world, [&](Rank to) { world.send(am<add_rank, Delivery::task>, to, tally.address(), ""); });
+        world, [&](Rank to) { world.send(to, am<add_rank, Delivery::task>, tally.address(), ""); });
     world.wait();
-    tasks += world.stats().tasks_run;
+    tasks += world.statistics().tasks_run;
   });
   EXPECT_EQ(tally.calls, ranks() * ranks());
   EXPECT_EQ(tasks, static_cast<std::uint64_t>(ranks() * ranks()));
@@ -173,8 +173,8 @@ TEST_P(Send, StaticFunctionDeliveredAsTask_RunsAsTaskOfTheTarget) {
 TEST_P(Send, InstancesOfOneTemplate_AreDifferentHandlers) {
   Tally tally;
   run([&](World& world) {
-    world.send(am<add_constant<1>>, Rank(0), tally.address());
-    world.send(am<add_constant<100>>, Rank(0), tally.address());
+    world.send(Rank(0), am<add_constant<1>>, tally.address());
+    world.send(Rank(0), am<add_constant<100>>, tally.address());
   });
   EXPECT_EQ(tally.sum, 101 * ranks());
 }
@@ -183,8 +183,10 @@ TEST_P(Send, LambdaWithoutCaptures_NeedsNoRegistration) {
   Tally tally;
   run([&](World& world) {
     for_each_rank(world, [&](Rank to) {
-      world.send([](Address at, int x) { Tally::at(at).add(x); }, to, tally.address(), 3);
-      world.send([](World& w, Address at) { Tally::at(at).add(w.size()); }, to, tally.address());
+      world.send(
+          to, [](Address at, int x) { Tally::at(at).add(x); }, tally.address(), 3);
+      world.send(
+          to, [](World& w, Address at) { Tally::at(at).add(w.size()); }, tally.address());
     });
     world.wait();
   });
@@ -489,7 +491,7 @@ TEST_P(Send, FromThreadsOfTheProgram_EveryMessageArrives) {
       threads.emplace_back([&, hold = world.hold()] {
         for (int i = 0; i < count; ++i) {
           message.send(Rank(i % world.size()), 1, "thread");
-          world.send(am<add_constant<1>>, Rank(i % world.size()), tally.address());
+          world.send(Rank(i % world.size()), am<add_constant<1>>, tally.address());
         }
       });
     }
@@ -552,7 +554,7 @@ TEST_P(Send, RankOutOfRange_IsRefusedAtTheCall) {
                   std::string::npos);
       }
     }
-    EXPECT_THROW(world.send(am<add_constant<1>>, Rank(world.size()), Address{0}), CheckError);
+    EXPECT_THROW(world.send(Rank(world.size()), am<add_constant<1>>, Address{0}), CheckError);
     world.wait();  // nothing was counted as sent
   });
 }
@@ -575,11 +577,11 @@ TEST_P(Send, SerializeThatThrows_ReachesTheCallerAndNothingIsSent) {
 TEST_P(Send, Statistics_CountMessagesAndBytes) {
   run([](World& world) {
     auto message = world.make_am([](std::span<const double>) {});
-    const Stats before = world.stats();
+    const Statistics before = world.statistics();
     const std::vector<double> numbers(10);
     for_each_rank(world, [&](Rank to) { message.send(to, numbers); });
     world.wait();
-    const Stats after = world.stats();
+    const Statistics after = world.statistics();
     const auto size = static_cast<std::uint64_t>(world.size());
     EXPECT_EQ(after.messages_sent - before.messages_sent, size);
     EXPECT_EQ(after.messages_received - before.messages_received, size);

@@ -276,8 +276,8 @@ TEST(EventLock, ThatATaskHoldsAtItsEnd_IsReleased) {
     });
     world.wait();
     EXPECT_EQ(held, 4);
-    EXPECT_TRUE(events.test_lock("a"));
-    EXPECT_TRUE(events.test_lock("b"));
+    EXPECT_TRUE(events.try_lock("a"));
+    EXPECT_TRUE(events.try_lock("b"));
   });
 }
 
@@ -295,7 +295,7 @@ TEST(EventLock, IsReleasedWhileItsTaskWaitsForEvents_AndTakenAgain) {
       log.emplace_back("again");
     });
     events.submit({{shoal::self, "other"}}, [&] {
-      EXPECT_TRUE(events.test_lock("b"));
+      EXPECT_TRUE(events.try_lock("b"));
       events.lock("a");
       log.emplace_back("meanwhile");
       events.fire(shoal::self, "go on");
@@ -333,9 +333,9 @@ TEST(EventLock, OfATaskThatIsCancelledInAWait_IsLostAndMayBeUnlocked) {
       } catch (const shoal::CancelledError&) {
         unwound = true;
         EXPECT_THAT(refusal_of([&] { events.unlock("a"); }), HasSubstr("does not hold it"));
-        EXPECT_TRUE(events.test_lock("a")) << "the task still had it";
+        EXPECT_TRUE(events.try_lock("a")) << "the task still had it";
         events.unlock("a");
-        EXPECT_TRUE(events.test_lock("a")) << "it was not unlocked";
+        EXPECT_TRUE(events.try_lock("a")) << "it was not unlocked";
         throw;
       }
     });
@@ -351,10 +351,10 @@ TEST(EventLock, OfAMainFunctionWhoseWaitIsStuck_IsTakenAgain) {
     {
       const Guard guard(events, "a");
       EXPECT_THROW(static_cast<void>(events.wait({{shoal::self, "never"}})), shoal::StuckError);
-      world.spawn([&] { EXPECT_FALSE(events.test_lock("a")); });
+      world.spawn([&] { EXPECT_FALSE(events.try_lock("a")); });
       world.wait();
     }
-    EXPECT_TRUE(events.test_lock("a"));
+    EXPECT_TRUE(events.try_lock("a"));
   });
 }
 
@@ -394,13 +394,13 @@ TEST(EventLock, Misuse_IsRefused) {
     events.lock("a");
     EXPECT_THAT(refusal_of([&] { events.lock("a"); }),
                 AllOf(HasSubstr("'a'"), HasSubstr("holds it already")));
-    EXPECT_FALSE(events.test_lock("a"));
+    EXPECT_FALSE(events.try_lock("a"));
     events.unlock("a");
     EXPECT_THAT(refusal_of([&] { events.unlock("a"); }),
                 AllOf(HasSubstr("'a'"), HasSubstr("does not hold it")));
     events.lock("b");
     world.spawn([&] {
-      EXPECT_FALSE(events.test_lock("b"));
+      EXPECT_FALSE(events.try_lock("b"));
       EXPECT_THAT(refusal_of([&] { events.unlock("b"); }), HasSubstr("does not hold it"));
     });
     world.wait();

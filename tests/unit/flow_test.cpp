@@ -100,7 +100,7 @@ TEST(Flow, Version_TravelsOnceToEachRank) {
     const auto a = flow.data(std::vector<int>(10, 7), {.owner = Rank(0)});
     const auto sum = flow.data(0, {.owner = Rank(1)});
     world.wait();
-    const auto before = world.stats().messages_sent;
+    const auto before = world.statistics().messages_sent;
     for (int i = 0; i < 20; ++i) {
       flow.insert([](const std::vector<int>& from, int& to) { to += from[0]; }, read(a),
                   read_write(sum));
@@ -108,7 +108,7 @@ TEST(Flow, Version_TravelsOnceToEachRank) {
     flow.wait();
     world.wait();
     if (world.rank() == 0) {
-      EXPECT_EQ(world.stats().messages_sent - before, 1U);
+      EXPECT_EQ(world.statistics().messages_sent - before, 1U);
     }
     flow.flush(a);
     flow.insert([](const std::vector<int>& from, int& to) { to += from[0]; }, read(a),
@@ -116,7 +116,7 @@ TEST(Flow, Version_TravelsOnceToEachRank) {
     flow.wait();
     world.wait();
     if (world.rank() == 0) {
-      EXPECT_EQ(world.stats().messages_sent - before, 2U);
+      EXPECT_EQ(world.statistics().messages_sent - before, 2U);
     }
     EXPECT_EQ(flow.get(sum), 147);
   });

@@ -114,12 +114,12 @@ TEST(GraphOverRanks, SendAll_SendsOnceToEachRank) {
           ++ran;
         });
     world.wait();
-    const auto before = world.stats().messages_sent;
+    const auto before = world.statistics().messages_sent;
     if (world.rank() == 0) {
       std::vector<int> all(24);
       std::iota(all.begin(), all.end(), 0);
       graph.send_all(all, 0, std::vector<int>(100, 4));
-      EXPECT_EQ(world.stats().messages_sent - before, 7U);
+      EXPECT_EQ(world.statistics().messages_sent - before, 7U);
     }
     world.wait();
     EXPECT_EQ(ran, 3);
@@ -142,10 +142,10 @@ TEST(GraphOverRanks, SendAll_ToManyRanks_GoesAlongATree) {
     std::iota(all.begin(), all.end(), 0);
     world.wait();
     for (const std::size_t count : {10UL, 10'000UL}) {
-      const auto before = world.stats().messages_sent;
+      const auto before = world.statistics().messages_sent;
       if (world.rank() == 0) {
         graph.send_all(all, 0, shoal::make_immutable<std::vector<double>>(count, 2.5));
-        EXPECT_LE(world.stats().messages_sent - before, 4U);
+        EXPECT_LE(world.statistics().messages_sent - before, 4U);
       }
       world.wait();
     }

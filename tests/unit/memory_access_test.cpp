@@ -510,7 +510,7 @@ TEST(Paper, OneSidedCommunication_EnablesTasks) {
                         const int me = world.rank().value();
                         const auto parts = memory.collective_allocate<double>(4);
                         shoal::FullEmpty<double> solution;
-                        shoal::Counter arrived(4);
+                        shoal::Latch arrived(4);
                         const auto active_msg = world.make_am([&] { arrived.count_down(); });
                         world.barrier();
                         world.spawn([&] {  // enabled by a counter

@@ -19,8 +19,8 @@ namespace object_containers_test {
 
 using shoal::all_ranks;
 using shoal::any_rank;
-using shoal::distributed_array;
-using shoal::distributed_map;
+using shoal::DistributedArray;
+using shoal::DistributedMap;
 using shoal::DistributedObject;
 using shoal::Distribution;
 using shoal::Immutable;
@@ -64,8 +64,8 @@ TEST(Distribution, OwnersAndPlacesAreInverse) {
 
 TEST(DistributedArray, ElementsThatThereAreNot_AreNamed) {
   in_object_worlds(2, [](World& world) {
-    distributed_array<int> array(world, 10);
-    const std::string text = "object 1 (shoal::distributed_array<int>), on rank " +
+    DistributedArray<int> array(world, 10);
+    const std::string text = "object 1 (shoal::DistributedArray<int>), on rank " +
                              std::to_string(world.rank().value()) +
                              ": element 10 is out of range: there are elements 0 to 9; choose one "
                              "of these";
@@ -78,7 +78,7 @@ TEST(DistributedArray, ElementsThatThereAreNot_AreNamed) {
               text);
     EXPECT_EQ(refusal_of([&] { static_cast<void>(array.get_range(8, 3)); }), text);
     array.fence();
-    const distributed_array<int> none(world, 0);
+    const DistributedArray<int> none(world, 0);
     EXPECT_THAT(refusal_of([&] { static_cast<void>(none.get(0)); }),
                 testing::EndsWith("element 0 is out of range: there are none"));
   });
@@ -88,7 +88,7 @@ TEST(DistributedArray, ElementsAndRanges) {
   in_object_worlds(3, [](World& world) {
     for (const Distribution& distribution :
          {Distribution::balanced(20, 3), Distribution::block_cyclic(20, 3, 4)}) {
-      distributed_array<int> array(world, distribution);
+      DistributedArray<int> array(world, distribution);
       if (world.rank() == 1) {
         std::vector<int> values(20);
         for (int i = 0; i < 20; ++i) values[static_cast<std::size_t>(i)] = i;
@@ -113,7 +113,7 @@ TEST(DistributedArray, ElementsAndRanges) {
 
 TEST(DistributedArray, IsSorted) {
   in_object_worlds(4, [](World& world) {
-    distributed_array<int> array(world, 50);
+    DistributedArray<int> array(world, 50);
     for (std::size_t i = 0; i < array.local().size(); ++i) {
       array.local()[i] = static_cast<int>(array.index_of(i) * 37 % 23);
     }
@@ -131,8 +131,8 @@ TEST(ComposedArray, AlgorithmsRunNested) {
     // Inner array 0 on all ranks, 1 on ranks 1 and 2, 2 (empty) on rank 3, 3 on ranks 3 and 0.
     const std::vector<std::vector<Rank>> ranks{
         {Rank(0), Rank(1), Rank(2), Rank(3)}, {Rank(1), Rank(2)}, {Rank(3)}, {Rank(3), Rank(0)}};
-    distributed_array<distributed_array<int>> array(world, {10, 5, 0, 7},
-                                                    [&](std::size_t i) { return ranks[i]; });
+    DistributedArray<DistributedArray<int>> array(world, {10, 5, 0, 7},
+                                                  [&](std::size_t i) { return ranks[i]; });
     EXPECT_EQ(array.size(), 4U);
     EXPECT_EQ(array.size(3), 7U);
     EXPECT_EQ(array.is_member(1), world.rank() == 1 || world.rank() == 2);
@@ -153,12 +153,12 @@ TEST(ComposedArray, AlgorithmsRunNested) {
                   array, [](int element) { return element; }, std::plus<>()),
               22 + 56 - 4);
     // A nested algorithm, on the members of each inner array.
-    const auto least_of = [](const distributed_array<int>& inner) {
+    const auto least_of = [](const DistributedArray<int>& inner) {
       return shoal::min_element(inner).value_or(100);
     };
     EXPECT_EQ(shoal::map_reduce(array, least_of, std::plus<>()), -3 + 1 + 100 + 1);
     EXPECT_EQ(shoal::inner_product(array, array), 20 + 57 * 57 + 9);
-    shoal::for_each(array, [](distributed_array<int>& inner) { shoal::sort(inner); });
+    shoal::for_each(array, [](DistributedArray<int>& inner) { shoal::sort(inner); });
     EXPECT_EQ(array.get(0, 0).get(), -3);
     EXPECT_EQ(array.get(3, 6).get(), 57);
     array.fence();
@@ -175,7 +175,7 @@ TEST(ComposedArray, ItsExample) {
       return i == 0 ? std::vector<Rank>{Rank(0)} : std::vector<Rank>{Rank(0), Rank(2), Rank(1)};
     };
     // [composed]
-    shoal::distributed_array<shoal::distributed_array<int>> array(world, {10, 2000, 70}, ranks_of);
+    shoal::DistributedArray<shoal::DistributedArray<int>> array(world, {10, 2000, 70}, ranks_of);
     if (world.rank() == 0) array.set(1, 1999, -5);  // any rank may
     array.fence();
     const std::optional<int> least = shoal::min_element(array);
@@ -199,7 +199,7 @@ TEST(ComposedArray, AnElementLosesNoUpdate_OnThreads) {
   constexpr int kCount = 3000;
   EXPECT_EQ(shoal::testing::run_world(2, 3,
                                       [](World& world) {
-                                        shoal::composed_array<long> array(world, {4, 4});
+                                        shoal::ComposedArray<long> array(world, {4, 4});
                                         world.barrier();
                                         for (int i = 0; i < kCount; ++i) {
                                           array.apply<kBump>(0, 0);
@@ -215,7 +215,7 @@ TEST(ComposedArray, AnElementLosesNoUpdate_OnThreads) {
 
 TEST(DistributedMap, CountsReducesAndVisits) {
   in_object_worlds(3, [](World& world) {
-    distributed_map<std::string, int> map(world);
+    DistributedMap<std::string, int> map(world);
     for (const char* word : {"a", "b", "a", "c"}) map.count(word);
     map.insert("only " + std::to_string(world.rank()), 5);
     map.fence();

@@ -311,9 +311,9 @@ std::uint64_t bytes_of(F invoke) {
         Array a(world);
         a.fence();
         if (world.rank() == 0) {
-          const std::uint64_t before = world.stats().bytes_sent;
+          const std::uint64_t before = world.statistics().bytes_sent;
           for (int i = 0; i < 1000; ++i) invoke(a, static_cast<std::size_t>(i));
-          bytes = world.stats().bytes_sent - before;
+          bytes = world.statistics().bytes_sent - before;
         }
         a.fence();
       },

@@ -922,7 +922,7 @@ TEST(External, ThreadsInvoke_AndLibrariesAreCalledOnOneRankOfAProcess) {
                       [](World& world) {
                         Counter a(world);
                         std::thread thread([&] {
-                          const shoal::external_thread registered(world);
+                          const shoal::ExternalThread registered(world);
                           a.async<overload<int>(&Counter::add)>(Rank(0), 5);
                         });
                         thread.join();
@@ -955,7 +955,7 @@ TEST(External, AThreadInASimulatedWorld_IsRefused) {
       if (world.rank() == 1) {
         std::thread([&] {
           text = refusal_of([&] {
-            const shoal::external_thread registered(world);
+            const shoal::ExternalThread registered(world);
             a.async<overload<int>(&Counter::add)>(Rank(0), 5);
           });
           of_hold = refusal_of([&] { const shoal::Hold hold = world.hold(); });
@@ -965,7 +965,7 @@ TEST(External, AThreadInASimulatedWorld_IsRefused) {
       a.advance_epoch();
     });
     EXPECT_EQ(error, "");
-    EXPECT_THAT(text, AllOf(HasSubstr("external_thread on a thread of the program, on rank 1"),
+    EXPECT_THAT(text, AllOf(HasSubstr("ExternalThread on a thread of the program, on rank 1"),
                             HasSubstr("run without --sim")));
     EXPECT_THAT(of_hold, HasSubstr("hold() on a thread of the program, on rank 1"));
   }
@@ -989,7 +989,7 @@ TEST(External, ThreadsTakePartInFences) {
                         std::vector<std::thread> threads;
                         for (int t = 0; t < 2; ++t) {
                           threads.emplace_back([&a, &world, &seen, &ready] {
-                            shoal::external_thread registered(world);
+                            shoal::ExternalThread registered(world);
                             ready.count_down();
                             a.async<&Sums::add_around>(Rank(0), 1, 30);
                             registered.fence();

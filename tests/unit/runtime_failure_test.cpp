@@ -141,8 +141,8 @@ void static_thrower(int x) {
 
 TEST_P(Failure, AStaticHandlerThrows_IsNamedByItsFunction) {
   const Caught caught = fail([this](World& world) {
-    world.send(shoal::am<static_thrower>, Rank(last()), -1);
-    if (world.rank() == 0) world.send(shoal::am<static_thrower>, Rank(last()), 1);
+    world.send(Rank(last()), shoal::am<static_thrower>, -1);
+    if (world.rank() == 0) world.send(Rank(last()), shoal::am<static_thrower>, 1);
   });
   EXPECT_EQ(caught.rank, last());
   EXPECT_THAT(caught.task_name, HasSubstr("static_thrower"));

@@ -363,8 +363,8 @@ TEST(LateMessages, LeaveRoomWhereTheyArePassedOn) {
       const auto late = world.make_am([&](std::span<const long> v) { count += v.size(); });
       for (int i = 0; i < 3 && world.rank() == 2; ++i) {
         const std::vector<long> values(3000);
-        world.multicast(late, Recipients({Rank(0), Rank(1)}, {TreeShape::chain}), values);
-        world.multicast(late, Recipients({Rank(1), Rank(0)}, {TreeShape::chain}), values);
+        world.multicast(Recipients({Rank(0), Rank(1)}, {TreeShape::chain}), late, values);
+        world.multicast(Recipients({Rank(1), Rank(0)}, {TreeShape::chain}), late, values);
       }
       world.wait();
       EXPECT_EQ(count, world.rank() == 2 ? 0 : 18'000);

@@ -132,7 +132,8 @@ TEST_F(ThreadExitDeathTest, InTasksOfModels_IsNamed) {
 TEST_F(ThreadExitDeathTest, InAHandler_IsNamed) {
   expect_named(
       [](World& world) {
-        world.send([](int) { leave(); }, world.rank(), 1);
+        world.send(
+            world.rank(), [](int) { leave(); }, 1);
         world.wait();
       },
       "a handler");

@@ -368,8 +368,8 @@ TEST_P(Remote, Handlers_FindTheirSenderAndTheServicesOfTheirRank) {
     });
     for (int target = 0; target < world.size(); ++target) {
       by_source.send(Rank(target), world.rank().value());
-      world.send(shoal::am<add_to>, Rank(target), 10);
-      world.send(shoal::am<add_to, Delivery::task>, Rank(target), 1000);
+      world.send(Rank(target), shoal::am<add_to>, 10);
+      world.send(Rank(target), shoal::am<add_to, Delivery::task>, 1000);
     }
     world.wait();
     EXPECT_EQ(sources.load(), world.size());
@@ -401,7 +401,7 @@ TEST(Services, AreWithdrawnAndReplacedAndNamedWhenMissing) {
 
 TEST(Services, MissingAtTheReceiver_FailTheWorldWithAClearText) {
   const std::string text = text_of<TaskError>(2, 1, [](World& world) {
-    if (world.rank() == 0) world.send(shoal::am<add_to>, Rank(1), 1);
+    if (world.rank() == 0) world.send(Rank(1), shoal::am<add_to>, 1);
     world.wait();
   });
   EXPECT_THAT(text, AllOf(HasSubstr("no service of type"), HasSubstr("Ledger")));

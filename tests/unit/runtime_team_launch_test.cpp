@@ -84,16 +84,18 @@ TEST(Team, Launch_EndsWhenTheTeamsWorkHas) {
           RankSet::range(Rank(0), 4),
           [](Team& team, int hops) {
             team.send(
+                Rank((team.rank() + 1) % team.size()),
                 [](Team& team, int left) {
                   ++seen().sum;
                   team.spawn([&team, left] {
                     if (left == 0) return;
                     team.send(
+                        Rank(left % team.size()),
                         [](Team& team, int left) { team.spawn([left] { seen().sum += left; }); },
-                        Rank(left % team.size()), left);
+                        left);
                   });
                 },
-                Rank((team.rank() + 1) % team.size()), hops);
+                hops);
           },
           5);
       ended.get();
@@ -212,7 +214,7 @@ TEST(Team, LaunchInAWorldThatFails_Ends) {
       if (world.rank() == 0) {
         const auto dropped = world.launch_team({Rank(3), Rank(1), Rank(2)}, [](Team& team) {
           if (team.rank() != 1) team.barrier();
-          team.spawn([&team] { team.send([](Team&) {}, Rank(0)); });
+          team.spawn([&team] { team.send(Rank(0), [](Team&) {}); });
           team.wait();
         });
         world.spawn([] { throw std::runtime_error("the world fails"); });
@@ -309,7 +311,7 @@ TEST(Team, Shared_LastsLongerThanItsSection) {
     if (world.rank() == 2) {
       shoal::Promise<int> promise(world, "a value");
       auto value = promise.future();
-      world.send(shoal::am<add_value>, Rank(3), handle, world.publish(std::move(promise)));
+      world.send(Rank(3), shoal::am<add_value>, handle, world.publish(std::move(promise)));
       EXPECT_EQ(value.get(), 13);
     }
     world.wait();

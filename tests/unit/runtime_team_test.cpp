@@ -163,7 +163,7 @@ TEST(Team, Handlers_AreGivenTheTeam_AndCallsReturn) {
     Team team(world, {Rank(3), Rank(2), Rank(1), Rank(0)});
     shoal::Promise<int> promise(team);
     shoal::Future<int> sum = promise.future();
-    team.send(shoal::am<add_to>, Rank(1), 5, team.publish(std::move(promise)));
+    team.send(Rank(1), shoal::am<add_to>, 5, team.publish(std::move(promise)));
     EXPECT_EQ(sum.get(), 15);
     EXPECT_EQ(team.call(Rank(2), shoal::am<rank_in>).get(), 2);
     EXPECT_EQ(team.call(Rank(2), shoal::am<rank_in_world>).get(), 1);
@@ -381,14 +381,14 @@ TEST(Team, MessagesByHandle_AreWaitedFor) {
     half.spawn([&] {
       for (int i = 0; i < 4; ++i) {
         ++outside().sent[colour];
-        half.send(handle, shoal::am<note_outside>, Rank(i % 2), colour);
+        half.send(handle, Rank(i % 2), shoal::am<note_outside>, colour);
       }
     });
     half.wait();
     EXPECT_EQ(outside().handled[colour], outside().sent[colour]);
     EXPECT_THAT(refusal_of([&] {
                   if (pair.is_member()) throw shoal::CheckError("rank 2 is out of range");
-                  half.send(handle, shoal::am<note_outside>, Rank(2), colour);
+                  half.send(handle, Rank(2), shoal::am<note_outside>, colour);
                 }),
                 HasSubstr("rank 2 is out of range"));
     world.wait();
@@ -499,7 +499,7 @@ TEST(Team, BadRanks_AreRefused) {
     EXPECT_THAT(refusal_of([&] { const Team team(world, std::vector<Rank>()); }),
                 HasSubstr("has no ranks"));
     Team team(world, {Rank(1), Rank(0)}, "pair");
-    EXPECT_THAT(refusal_of([&] { team.send(shoal::am<rank_in>, Rank(2)); }),
+    EXPECT_THAT(refusal_of([&] { team.send(Rank(2), shoal::am<rank_in>); }),
                 HasSubstr("rank 2 is out of range: team 'pair' has ranks 0 to 1"));
   });
 }

@@ -153,7 +153,7 @@ TEST_P(Wait, LessOftenOnSomeRanks_TheOthersAreNotHeldUp) {
   g_received = 0;
   run([](World& world) {
     for (int i = 0; i <= world.rank() % 3; ++i) {
-      world.send(shoal::am<count_one>, Rank((world.rank() + i) % world.size()));
+      world.send(Rank((world.rank() + i) % world.size()), shoal::am<count_one>);
       world.wait();
     }
   });

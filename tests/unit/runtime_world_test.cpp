@@ -54,11 +54,11 @@ TEST(World, Stats_CountTasksMessagesAndBytes) {
   run_world(2, 1, [](World& world) {
     const auto am = world.make_am([](const std::vector<double>&) {});
     world.barrier();
-    const shoal::Stats before = world.stats();
+    const shoal::Statistics before = world.statistics();
     for (int i = 0; i < 10; ++i) world.spawn([] {});
     for (int i = 0; i < 5; ++i) am.send(Rank(1 - world.rank()), std::vector<double>(100));
     world.wait();
-    const shoal::Stats after = world.stats();
+    const shoal::Statistics after = world.statistics();
     EXPECT_EQ(after.tasks_run - before.tasks_run, 10U);
     EXPECT_EQ(after.messages_sent - before.messages_sent, 5U);
     EXPECT_GE(after.bytes_sent - before.bytes_sent, 5 * 100 * sizeof(double));

@@ -110,10 +110,10 @@ TEST(Failure, TasksInAllKindsOfWaits_EndWithTheirVariables) {
       shoal::Mutex mutex;
       mutex.lock();
       shoal::Mutex other;
-      shoal::Condition condition;
+      shoal::ConditionVariable condition;
       shoal::Semaphore semaphore(0);
       shoal::Barrier barrier(1000);
-      shoal::Counter counter(1);
+      shoal::Latch counter(1);
       shoal::FullEmpty<int> cell;
       const std::vector<std::function<void()>> waits{[&] { future.wait(); },
                                                      [&] { mutex.lock(); },
@@ -165,7 +165,7 @@ TEST(Failure, WhileManyAreWoken_WakesEachOnce) {
   for (int round = 0; round < 40; ++round) {
     text_of<TaskError>(1, 4, [&](World& world) {
       constexpr int kTasks = 200;
-      shoal::Counter gate(1);
+      shoal::Latch gate(1);
       shoal::Semaphore semaphore(0);
       std::atomic<int> begun{0};
       std::atomic<int> ended{0};

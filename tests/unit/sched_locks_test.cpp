@@ -1,5 +1,5 @@
-// Mutex and Condition, over several numbers of workers and, for what depends on the order, in
-// simulated worlds.
+// Mutex and ConditionVariable, over several numbers of workers and, for what depends on the order,
+// in simulated worlds.
 
 #include <shoal/shoal.hpp>
 #include <shoal/sleep.hpp>
@@ -21,7 +21,7 @@
 
 namespace sched_locks_test {
 
-using shoal::Condition;
+using shoal::ConditionVariable;
 using shoal::Mutex;
 using shoal::World;
 using shoal::testing::error_of;
@@ -219,14 +219,14 @@ TEST_P(Locks, Mutex_DestroyedByWhoLocksItLast_IsNotTouchedAfterwards) {
   });
 }
 
-// --- Condition
+// --- ConditionVariable
 
-TEST(Condition, LosesNoNotification) {
+TEST(ConditionVariable, LosesNoNotification) {
   in_many_orders([](World& world) {
     constexpr int kItems = 20;
     Mutex mutex;
-    Condition filled;
-    Condition emptied;
+    ConditionVariable filled;
+    ConditionVariable emptied;
     int items = 0;
     int taken = 0;
     for (int consumer = 0; consumer < 4; ++consumer) {
@@ -262,7 +262,7 @@ TEST_P(Locks, Condition_LosesNoNotificationAmongWorkers) {
     constexpr int kPairs = 8;
     constexpr int kRounds = sized(200, 40);
     Mutex mutex;
-    Condition changed;
+    ConditionVariable changed;
     std::vector<int> turns(kPairs, 0);
     for (int pair = 0; pair < kPairs; ++pair) {
       for (int side = 0; side < 2; ++side) {
@@ -285,7 +285,7 @@ TEST_P(Locks, Condition_LosesNoNotificationAmongWorkers) {
 TEST_P(Locks, Condition_NotifyOneWakesOneAndNotifyAllAll) {
   run([](World& world) {
     Mutex mutex;
-    Condition condition;
+    ConditionVariable condition;
     int waiting = 0;
     int woken = 0;
     for (int i = 0; i < 10; ++i) {
@@ -312,10 +312,10 @@ TEST_P(Locks, Condition_NotifyOneWakesOneAndNotifyAllAll) {
   });
 }
 
-TEST(Condition, WhoseWaitIsStuckInTheMainFunction_LeavesItTheLock) {
+TEST(ConditionVariable, WhoseWaitIsStuckInTheMainFunction_LeavesItTheLock) {
   EXPECT_EQ(error_of([](World& world) {
               Mutex mutex;
-              Condition condition;
+              ConditionVariable condition;
               std::unique_lock lock(mutex);
               EXPECT_THROW(condition.wait(lock), shoal::StuckError);
               EXPECT_TRUE(lock.owns_lock());
@@ -325,11 +325,11 @@ TEST(Condition, WhoseWaitIsStuckInTheMainFunction_LeavesItTheLock) {
             "");
 }
 
-TEST(Condition, WhoseWaitIsCancelled_LeavesNoLock) {
+TEST(ConditionVariable, WhoseWaitIsCancelled_LeavesNoLock) {
   bool owned = true;
   EXPECT_THAT(error_of([&](World& world) {
                 Mutex mutex;
-                Condition condition("rain");
+                ConditionVariable condition("rain");
                 world.spawn([&] {
                   std::unique_lock lock(mutex);
                   try {
@@ -345,10 +345,10 @@ TEST(Condition, WhoseWaitIsCancelled_LeavesNoLock) {
   EXPECT_FALSE(owned);
 }
 
-TEST(Condition, WithoutItsLock_IsRefused) {
+TEST(ConditionVariable, WithoutItsLock_IsRefused) {
   const std::string error = error_of([](World&) {
     Mutex mutex;
-    Condition condition("unprotected");
+    ConditionVariable condition("unprotected");
     std::unique_lock lock(mutex, std::defer_lock);
     condition.wait(lock);
   });

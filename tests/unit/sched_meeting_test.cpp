@@ -25,8 +25,8 @@
 namespace sched_meeting_test {
 
 using shoal::Barrier;
-using shoal::Counter;
 using shoal::FullEmpty;
+using shoal::Latch;
 using shoal::Semaphore;
 using shoal::World;
 using shoal::testing::error_of;
@@ -47,7 +47,7 @@ class Meetings : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Workers, Meetings, testing::Values(1, 2, 8),
                          testing::PrintToStringParamName());
 
-// --- Semaphore, Barrier, Counter
+// --- Semaphore, Barrier, Latch
 
 TEST_P(Meetings, Semaphore_LetsAsManyInAsItHasPermits) {
   run([](World& world) {
@@ -92,11 +92,11 @@ TEST(Meeting, TooMuchForTheirNumbers_ChangesNothing) {
     awaited.release(kMost);
     world.wait();
 
-    Counter counter(1);
+    Latch counter(1);
     EXPECT_THROW(counter.add(kMost), shoal::CheckError);
     counter.count_down();
     EXPECT_TRUE(counter.is_zero());
-    Counter full(kMost);
+    Latch full(kMost);
     EXPECT_THROW(full.add(1), shoal::CheckError);
     full.count_down(kMost);
     EXPECT_TRUE(full.is_zero());
@@ -175,7 +175,7 @@ TEST(Barrier, WhoseWaitThrows_DoesNotCountThatArrival) {
 TEST_P(Meetings, Counter_WakesAllAtZero) {
   run([](World& world) {
     for (int round = 0; round < 50; ++round) {
-      Counter counter(1);
+      Latch counter(1);
       std::atomic<int> woken{0};
       for (int i = 0; i < 5; ++i) {
         world.spawn([&] {
@@ -220,7 +220,7 @@ struct FreeOnes {
     expect_refused([this] { semaphore.acquire(); }, "acquire() of semaphore 's' " + why);
     expect_refused([this] { barrier.arrive_and_wait(); },
                    "arrive_and_wait() of barrier 'b', to which 0 of 1 have come " + why);
-    expect_refused([this] { counter.wait(); }, "wait() of counter 'c', which is at 0 " + why);
+    expect_refused([this] { counter.wait(); }, "wait() of latch 'c', which is at 0 " + why);
   }
   void use_all() {
     mutex.lock();
@@ -233,7 +233,7 @@ struct FreeOnes {
   shoal::Mutex mutex;
   Semaphore semaphore;
   Barrier barrier;
-  Counter counter;
+  Latch counter;
 };
 
 TEST(Waits, InAHandler_AreRefusedEvenIfTheyNeedNotWait) {
@@ -268,7 +268,7 @@ TEST(Waits, ThatWereRefused_WorkAsBefore) {
   EXPECT_EQ(error_of([](World& world) {
               Barrier barrier(2, "b");
               Semaphore semaphore(0, "s");
-              Counter counter(1, "c");
+              Latch counter(1, "c");
               const auto message = world.make_am([&] {
                 const std::string why = "was called in handler";
                 expect_refused([&] { barrier.arrive_and_wait(); }, why);
@@ -297,13 +297,13 @@ TEST(Counts, ThatMakeNoSense_AreRefused) {
   EXPECT_THAT(error_of([](World&) { Semaphore(2, "s").release(kMost - 1); }),
               AllOf(HasSubstr("release(9223372036854775806) of semaphore 's', which has 2 permits"),
                     HasSubstr("9223372036854775807 are the most")));
-  EXPECT_THAT(error_of([](World&) { Counter(2, "c").add(kMost - 1); }),
-              AllOf(HasSubstr("add(9223372036854775806) to counter 'c', which is at 2"),
+  EXPECT_THAT(error_of([](World&) { Latch(2, "c").add(kMost - 1); }),
+              AllOf(HasSubstr("add(9223372036854775806) to latch 'c', which is at 2"),
                     HasSubstr("9223372036854775807 is the most")));
-  EXPECT_THAT(error_of([](World&) { Counter(-2, "c"); }), HasSubstr("'c' cannot begin at -2"));
-  EXPECT_THAT(error_of([](World&) { Counter(1, "c").count_down(2); }), HasSubstr("which is at 1"));
-  EXPECT_THAT(error_of([](World&) { Counter(0, "c").add(1); }), HasSubstr("at zero already"));
-  EXPECT_THAT(error_of([](World&) { Counter(1, "c").add(0); }), HasSubstr("add(0)"));
+  EXPECT_THAT(error_of([](World&) { Latch(-2, "c"); }), HasSubstr("'c' cannot begin at -2"));
+  EXPECT_THAT(error_of([](World&) { Latch(1, "c").count_down(2); }), HasSubstr("which is at 1"));
+  EXPECT_THAT(error_of([](World&) { Latch(0, "c").add(1); }), HasSubstr("at zero already"));
+  EXPECT_THAT(error_of([](World&) { Latch(1, "c").add(0); }), HasSubstr("add(0)"));
 }
 
 /// Room that must not be used once its waiters were taken out: they may destroy it.

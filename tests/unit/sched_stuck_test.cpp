@@ -53,15 +53,15 @@ TEST(StuckTasks, InEachKindOfWait_AreNamedWithWhatTheyWaitFor) {
               HasSubstr("rank 0: 'waiter' waits in get() of 'the value'"));
   EXPECT_THAT(text_of_wait([](World&) {
                 Mutex mutex;
-                shoal::Condition condition("rain");
+                shoal::ConditionVariable condition("rain");
                 std::unique_lock lock(mutex);
                 condition.wait(lock);
               }),
               HasSubstr("'waiter' waits in wait() of condition 'rain'"));
   EXPECT_THAT(text_of_wait([](World&) { shoal::Semaphore(0, "permits").acquire(); }),
               HasSubstr("'waiter' waits in acquire() of semaphore 'permits'"));
-  EXPECT_THAT(text_of_wait([](World&) { shoal::Counter(3, "steps").wait(); }),
-              HasSubstr("'waiter' waits in wait() of counter 'steps', which is at 3"));
+  EXPECT_THAT(text_of_wait([](World&) { shoal::Latch(3, "steps").wait(); }),
+              HasSubstr("'waiter' waits in wait() of latch 'steps', which is at 3"));
   EXPECT_THAT(text_of_wait([](World&) { static_cast<void>(shoal::FullEmpty<int>("x").read_ff()); }),
               HasSubstr("'waiter' waits in wait() of condition 'x to be full'"));
   EXPECT_THAT(text_of_wait([](World& world) {
@@ -297,7 +297,7 @@ TEST(StuckTasks, ThatUseTheMainFunctionsVariables_EndBeforeItHears) {
         ~Writes() { place = 1; }
       };
       std::vector<int> places(100, 0);
-      shoal::Counter counter(1);
+      shoal::Latch counter(1);
       for (int& place : places) {
         world.spawn([&] {
           const Counted counted(alive);

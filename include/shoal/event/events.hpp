@@ -207,14 +207,19 @@ class Events {
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
 
   /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the
-  /// program releases them itself. **Caller**: not handlers, except for test_lock(). **Blocks**:
+  /// program releases them itself. **Caller**: not handlers, except for try_lock(). **Blocks**:
   /// lock() parks the task. **Errors**: CheckError when the caller locks what it holds, or unlocks
   /// what it does not hold. Tasks that wait for each other are reported as a cycle.
   void lock(std::string_view lock_name);
   /// Releases a lock of this name.
   void unlock(std::string_view lock_name);
   /// Takes the lock if it is free; returns whether the caller holds it now. **Blocks**: never.
-  [[nodiscard]] bool test_lock(std::string_view lock_name);
+  [[nodiscard]] bool try_lock(std::string_view lock_name);
+  /// Its name in 0.1.
+  [[deprecated("its name is try_lock()")]] [[nodiscard]] bool test_lock(
+      std::string_view lock_name) {
+    return try_lock(lock_name);
+  }
 
   /// Returns whether a task of this name waits for events, or is persistent.
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
