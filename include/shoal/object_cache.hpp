@@ -203,7 +203,9 @@ class ObjectCache {
   void keep_later(const Future<T>& object, const FetchRef& into) {
     const sched::ValueRef<T>& state = object.shared_state();
     auto keep = [this, into, state] {
-      if (state->error() != nullptr) return core_.failed(into, refusal(state->error()));
+      if (const std::exception_ptr error = state->take_error(); error != nullptr) {
+        return core_.failed(into, refusal(error));
+      }
       const std::size_t size_bytes = encoded_size<T>(*state->value);
       core_.arrived(into, std::make_shared<const T>(std::move(*state->value)), size_bytes);
     };
